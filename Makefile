@@ -1,0 +1,41 @@
+# The short way in. Everything here is cmake, ctest and two scripts; nothing else knows about this file.
+#
+#   make test PRESET=asan-ubsan             another preset of CMakePresets.json
+#   make test CMAKE_ARGS=-DTORCHLET_WERROR=ON
+PRESET ?= release
+JOBS ?= $(shell nproc)
+CMAKE_ARGS ?=
+
+BUILD_DIR = build/$(patsubst asan-ubsan,asan,$(PRESET))
+DIGIT ?= models/samples/digit_7.png
+
+.PHONY: help deps build demo test format clean
+
+help:
+	@echo 'make demo     install what is missing, build, classify a picture and time it'
+	@echo 'make test     install what is missing, build, run every test'
+	@echo 'make build    build the library, the command and the tests'
+	@echo 'make format   clang-format over the C++ sources'
+	@echo 'make clean    remove build/'
+	@echo 'Presets: PRESET=release (default), debug, asan-ubsan, tsan'
+
+deps:
+	@scripts/install_deps.sh
+
+build: deps
+	@cmake --preset $(PRESET) $(CMAKE_ARGS) --log-level=WARNING >/dev/null
+	@cmake --build --preset $(PRESET) --parallel $(JOBS)
+
+demo: build
+	$(BUILD_DIR)/torchlet run models/digits_mobilenet_v2.pt --image $(DIGIT) --labels models/digits_labels.txt
+	$(BUILD_DIR)/torchlet bench models/digits_mobilenet_v2.pt
+
+test: build
+	@ctest --preset $(PRESET) --parallel $(JOBS) --progress
+
+format:
+	@scripts/install_deps.sh clang-format
+	@git ls-files '*.cc' '*.h' '*.inc' | xargs -r clang-format -i
+
+clean:
+	rm -rf build

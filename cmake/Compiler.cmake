@@ -1,0 +1,45 @@
+# Compiler settings shared by every target of the project.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON) # libtorchlet.a also goes into shared libraries
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON) # clang-tidy and editors
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 sees overlaps in plain std::string concatenation (GCC bug 105329).
+  add_compile_options(-Wno-restrict)
+endif()
+if(TORCHLET_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+# A float expression must round the same with every compiler and on every processor: the kernels say where
+# they want a fused multiply-add. errno is never read after a math call, so the calls may be inlined.
+add_compile_options(-ffp-contract=off -fno-math-errno)
+
+if(TORCHLET_SANITIZE)
+  add_compile_options(-fsanitize=${TORCHLET_SANITIZE} -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TORCHLET_SANITIZE})
+endif()
+
+# ccache, told to see paths relative to the checkout, so that several checkouts share their objects.
+find_program(TORCHLET_CCACHE ccache)
+mark_as_advanced(TORCHLET_CCACHE)
+if(TORCHLET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=time_macros ${TORCHLET_CCACHE})
+endif()
+
+find_program(TORCHLET_LLD ld.lld)
+mark_as_advanced(TORCHLET_LLD)
+if(TORCHLET_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()

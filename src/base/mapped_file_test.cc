@@ -1,0 +1,90 @@
+#include "base/mapped_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+namespace torchlet {
+namespace {
+
+// A path of its own for each test, since tests run side by side.
+class MappedFileTest : public testing::Test {
+ protected:
+  MappedFileTest()
+      : path_(testing::TempDir() + "torchlet_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + "_" +
+              std::to_string(::getpid())) {}
+  ~MappedFileTest() override { std::filesystem::remove_all(path_); }
+
+  void write(std::string_view text) const { std::ofstream(path_, std::ios::binary) << text; }
+
+  static std::string_view text(const MappedFile& file) {
+    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+  }
+
+  // The error of opening path_, whose message must name it.
+  std::error_code open_error() const {
+    try {
+      MappedFile file(path_);
+    } catch (const std::system_error& error) {
+      EXPECT_NE(std::string_view(error.what()).find(path_), std::string_view::npos);
+      return error.code();
+    }
+    return {};
+  }
+
+  const std::string path_;
+};
+
+TEST_F(MappedFileTest, GivesEveryByte) {
+  const std::string content("head\0tail\xff", 10);
+  write(content);
+  EXPECT_EQ(text(MappedFile(path_)), content);
+}
+
+TEST_F(MappedFileTest, EmptyFileIsAnEmptySpan) {
+  write("");
+  EXPECT_TRUE(MappedFile(path_).bytes().empty());
+}
+
+TEST_F(MappedFileTest, BytesStayWhenTheObjectMoves) {
+  write("weights");
+  MappedFile first(path_);
+  const std::byte* address = first.bytes().data();
+  MappedFile second(std::move(first));
+  EXPECT_EQ(second.bytes().data(), address);
+  MappedFile third(path_);
+  third = std::move(second);
+  EXPECT_EQ(third.bytes().data(), address);
+  EXPECT_EQ(text(third), "weights");
+}
+
+TEST_F(MappedFileTest, BytesOutliveARenamedReplacement) {
+  write("old");
+  MappedFile file(path_);
+  std::filesystem::remove(path_);
+  write("new one");
+  EXPECT_EQ(text(file), "old");
+}
+
+TEST_F(MappedFileTest, NamesAMissingFile) {
+  EXPECT_EQ(open_error(), std::errc::no_such_file_or_directory);
+}
+
+TEST_F(MappedFileTest, RefusesADirectory) {
+  std::filesystem::create_directory(path_);
+  EXPECT_EQ(open_error(), std::errc::is_a_directory);
+}
+
+TEST_F(MappedFileTest, RefusesAPipeAtOnce) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(open_error(), std::errc::no_such_device);
+}
+
+}  // namespace
+}  // namespace torchlet
