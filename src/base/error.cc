@@ -1,0 +1,46 @@
+#include "base/error.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace torchlet {
+
+Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {
+  render();
+}
+
+Error& Error::set_python_class(std::string name) {
+  python_class_ = std::move(name);
+  return *this;
+}
+
+Error& Error::add_context(std::string place) {
+  context_.push_back(std::move(place));
+  render();
+  return *this;
+}
+
+void Error::render() {
+  what_ = message_;
+  for (const std::string& place : context_) {
+    what_ += "\n  ";
+    what_ += place;
+  }
+}
+
+std::string format(const char* fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  va_list again;
+  va_copy(again, args);
+  const int length = std::vsnprintf(nullptr, 0, fmt, args);
+  va_end(args);
+  std::string text(length > 0 ? static_cast<size_t>(length) : 0, '\0');
+  if (length > 0) std::vsnprintf(text.data(), text.size() + 1, fmt, again);
+  va_end(again);
+  return text;
+}
+
+void fail(ErrorCode code, std::string message) { throw Error(code, std::move(message)); }
+
+}  // namespace torchlet

@@ -1,0 +1,111 @@
+// What a Value of a reference kind points to.
+#pragma once
+
+#include <torchlet/value.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tensor/type.h"
+
+namespace torchlet {
+
+struct StringBox : RefCounted {
+  explicit StringBox(std::string t) : text(std::move(t)) {}
+  std::string text;
+};
+
+struct ComplexBox : RefCounted {
+  explicit ComplexBox(std::complex<double> v) : value(v) {}
+  std::complex<double> value;
+};
+
+struct List : RefCounted {
+  List(TypePtr type, std::vector<Value> values)
+      : element_type(std::move(type)), items(std::move(values)) {}
+  TypePtr element_type;
+  std::vector<Value> items;
+};
+
+struct Tuple : RefCounted {
+  explicit Tuple(std::vector<Value> values, TypePtr named = nullptr)
+      : items(std::move(values)), type(std::move(named)) {}
+  std::vector<Value> items;
+  TypePtr type;  // set for a NamedTuple
+};
+
+// Keeps insertion order, as Python's dict. Keys are int, float, complex, bool, str, device or
+// Tensor (by identity); 1, 1.0 and True are different keys here because a TorchScript dict has one
+// key type.
+struct Dict : RefCounted {
+  Dict(TypePtr key, TypePtr value) : key_type(std::move(key)), value_type(std::move(value)) {}
+
+  const Value* find(const Value& key) const;  // null if absent; valid until the next change
+  void set(const Value& key, Value value);
+  bool erase(const Value& key);  // false if absent
+  void clear();
+  size_t size() const { return index_.size(); }
+  // (key, value) in order of insertion.
+  std::vector<std::pair<Value, Value>> items() const;
+
+  TypePtr key_type, value_type;
+
+ private:
+  static std::string hash_key(const Value& key);
+  struct Entry {
+    Value key, value;
+    bool live = true;
+  };
+  std::vector<Entry> entries_;  // erased ones stay as holes until there are too many
+  std::unordered_map<std::string, size_t> index_;
+};
+
+struct Object : RefCounted {
+  explicit Object(std::shared_ptr<const ClassType> class_type)
+      : type(std::move(class_type)), slots(type->attributes().size()) {}
+  std::shared_ptr<const ClassType> type;
+  std::vector<Value> slots;
+
+  // Error kNotFound if the class has no such attribute.
+  const Value& attribute(std::string_view name) const;
+  void set_attribute(std::string_view name, Value value);
+};
+
+struct EnumValue : RefCounted {
+  EnumValue(TypePtr enum_type, std::string n, Value v)
+      : type(std::move(enum_type)), name(std::move(n)), value(std::move(v)) {}
+  TypePtr type;
+  std::string name;
+  Value value;
+};
+
+// fork() runs its function at once on the caller's thread, so a Future is always complete.
+struct Future : RefCounted {
+  Value result;
+  TypePtr type;
+};
+
+// An instance of a C++ class that TorchScript knows by name (torch.classes.*), such as packed
+// convolution weights.
+class CustomObject : public RefCounted {
+ public:
+  // "__torch__.torch.classes.quantized.Conv2dPackedParamsBase"
+  virtual std::string_view class_name() const = 0;
+};
+
+// The dynamic type of a value ("what isinstance sees").
+TypePtr type_of(const Value& value);
+// Is the value an instance of the type? Containers are judged by their declared element types.
+bool is_instance(const Value& value, const Type& type);
+
+// Python's == on values of any kind (lists, tuples and dicts by content; tensors by identity).
+bool values_equal(const Value& a, const Value& b);
+
+inline Value make_list(TypePtr element_type, std::vector<Value> items) {
+  return Value(make_ref<List>(std::move(element_type), std::move(items)));
+}
+Value make_int_list(IntSpan items);
+Value make_tensor_list(std::vector<Tensor> items);
+
+}  // namespace torchlet

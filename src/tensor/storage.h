@@ -1,0 +1,32 @@
+// Bytes that tensors share: owned, borrowed from the caller, or a window of a privately mapped file
+// (so that writing to it copies the page and never reaches the file).
+#pragma once
+
+#include <torchlet/ref.h>
+
+#include <cstddef>
+#include <memory>
+
+namespace torchlet {
+
+class Storage : public RefCounted {
+ public:
+  // `nbytes` of owned memory, 64-byte aligned. Error kOutOfMemory when the system has none.
+  explicit Storage(size_t nbytes);
+  // Writable memory of somebody else; `keep_alive` goes when the storage goes.
+  Storage(void* data, size_t nbytes, std::shared_ptr<void> keep_alive);
+  ~Storage() override;
+
+  std::byte* data() const { return data_; }
+  size_t nbytes() const { return nbytes_; }
+  // Grows or shrinks owned memory, keeping the common prefix (torch's resize_storage_).
+  void resize(size_t nbytes);
+
+ private:
+  std::byte* data_ = nullptr;
+  size_t nbytes_ = 0;
+  bool owned_ = false;
+  std::shared_ptr<void> keep_alive_;
+};
+
+}  // namespace torchlet
