@@ -1,0 +1,23 @@
+# cmake --install: headers, library, command, and what CMake and pkg-config need to find them.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/torchlet)
+
+install(TARGETS torchlet EXPORT torchletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET torchlet_cli)
+  install(TARGETS torchlet_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(DIRECTORY include/torchlet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+
+install(EXPORT torchletTargets NAMESPACE torchlet:: DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES cmake/torchletConfig.cmake cmake/TorchletDependencies.cmake
+              ${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake DESTINATION ${package_dir})
+
+# The .pc file finds its prefix from where it lies, so that an installed tree can be moved.
+file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR} /prefix)
+configure_file(cmake/torchlet.pc.in torchlet.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/torchlet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
