@@ -1,0 +1,24 @@
+// Tokens -> syntax tree (torch/csrc/jit/frontend/parser.cpp has the grammar).
+//
+// All functions throw kFileFormat with the record and the line. Nesting is limited (kMaxExprDepth,
+// kMaxBlockDepth), which bounds the recursion of the parser and of everything that walks the tree.
+#pragma once
+
+#include "script/ast.h"
+#include "script/source.h"
+
+namespace torchlet::script {
+
+// python_print breaks expressions at 40 characters, so real files stay far below.
+inline constexpr int kMaxExprDepth = 200;
+// A chain of n `elif` comes as n nested `else: if`.
+inline constexpr int kMaxBlockDepth = 400;
+
+// A whole record of code/: classes and functions. The `import` lines and the `op_version_set = n`
+// of 2019's archives are skipped.
+SourceUnit parse_unit(const Source& source);
+
+// A single expression, such as a type ("Dict[str, Tensor]").
+ExprPtr parse_expression(const Source& source);
+
+}  // namespace torchlet::script
