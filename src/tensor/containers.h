@@ -99,6 +99,14 @@ TypePtr type_of(const Value& value);
 // Is the value an instance of the type? Containers are judged by their declared element types.
 bool is_instance(const Value& value, const Type& type);
 
+// Python's repr of plain values ("[1, 2.5, 'a']"); tensors and objects are named by kind and shape.
+std::string to_text(const Value& value);
+// Python's repr of a float: the shortest text that reads back as the same number, with ".0" if it
+// would look like an int.
+std::string float_text(double value);
+// Python's repr of a str, in single quotes unless it holds one.
+std::string quoted(std::string_view text);
+
 // Python's == on values of any kind (lists, tuples and dicts by content; tensors by identity).
 bool values_equal(const Value& a, const Value& b);
 

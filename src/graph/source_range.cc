@@ -1,0 +1,31 @@
+#include "graph/source_range.h"
+
+#include <algorithm>
+
+namespace torchlet {
+
+int SourceRange::line() const {
+  if (!source) return 0;
+  const auto stop = source->text.begin() +
+                    static_cast<std::ptrdiff_t>(std::min<size_t>(begin, source->text.size()));
+  return source->first_line + static_cast<int>(std::count(source->text.begin(), stop, '\n'));
+}
+
+SourceRange SourceRange::origin() const {
+  if (source && source->origin) {
+    SourceRange range = source->origin->original(begin);
+    if (!range.empty()) return range;
+  }
+  return *this;
+}
+
+std::string SourceRange::where() const {
+  const SourceRange place = origin();
+  if (place.empty()) return "?";
+  const std::string& name = place.source->name;
+  const size_t slash = place.source.get() == source.get() ? std::string::npos : name.rfind('/');
+  return (slash == std::string::npos ? name : name.substr(slash + 1)) + ":" +
+         std::to_string(place.line());
+}
+
+}  // namespace torchlet

@@ -1,0 +1,148 @@
+// Finds operators by name. Schemas are parsed when a name is first asked for, so that starting up
+// costs nothing for the operators that a model does not use.
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "ops/custom_class.h"
+#include "ops/derived.h"
+#include "ops/op.h"
+
+namespace torchlet {
+namespace ops {
+
+#define TORCHLET_OP_ENTRY(id) extern const OpDef op_##id;
+#include "ops/op_list.inc"
+#undef TORCHLET_OP_ENTRY
+#define TORCHLET_CLASS_ENTRY(id) extern const CustomClassDef class_##id;
+#include "ops/class_list.inc"
+#undef TORCHLET_CLASS_ENTRY
+
+namespace {
+
+constexpr const OpDef* kOps[] = {
+#define TORCHLET_OP_ENTRY(id) &op_##id,
+#include "ops/op_list.inc"
+#undef TORCHLET_OP_ENTRY
+    nullptr};
+
+constexpr const CustomClassDef* kClasses[] = {
+#define TORCHLET_CLASS_ENTRY(id) &class_##id,
+#include "ops/class_list.inc"
+#undef TORCHLET_CLASS_ENTRY
+    nullptr};
+
+class Registry {
+ public:
+  Registry() {
+    for (const OpDef* def : kOps) {
+      if (!def) break;
+      const std::string_view schema = def->schema;
+      const std::string name(schema.substr(0, schema.find_first_of(".(")));
+      groups_[name].defs.push_back(def);
+      if (def->variants.has_inplace) groups_[name + "_"].inplace_of.push_back(def);
+    }
+  }
+
+  std::span<const Operator* const> find(const std::string& name) {
+    const auto found = groups_.find(name);
+    if (found == groups_.end()) return {};
+    Group& group = found->second;
+    std::call_once(group.once, [&] { resolve(name, group); });
+    return group.operators;
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& [name, group] : groups_) all.push_back(name);
+    return all;
+  }
+
+ private:
+  struct Group {
+    std::once_flag once;
+    std::vector<const OpDef*> defs;
+    std::vector<const OpDef*> inplace_of;
+    std::deque<Operator> storage;
+    std::vector<const Operator*> operators;
+  };
+
+  static const Operator* add(Group& group, Operator op) {
+    group.storage.push_back(std::move(op));
+    group.operators.push_back(&group.storage.back());
+    return group.operators.back();
+  }
+
+  void resolve(const std::string& name, Group& group) {
+    for (const OpDef* def : group.defs) {
+      Operator op{Symbol(name), parse_schema(def->schema), def->fn, nullptr};
+      if (def->arity >= 0 && op.schema.arguments.size() != static_cast<size_t>(def->arity)) {
+        fail(ErrorCode::kInternal,
+             format("the C++ function of '%s' takes %d arguments", def->schema, def->arity));
+      }
+      const Operator* base = add(group, std::move(op));
+      if (def->variants.out_overloads) add(group, out_variant(*base, def->variants.out_overloads));
+    }
+    for (const OpDef* def : group.inplace_of) {
+      const std::string overload = parse_schema(def->schema).overload;
+      for (const Operator* base : find(name.substr(0, name.size() - 1))) {
+        if (base->schema.overload == overload) add(group, inplace_variant(*base));
+      }
+    }
+    // The out overloads come last, as PyTorch tries them.
+    std::stable_partition(group.operators.begin(), group.operators.end(),
+                          [](const Operator* op) { return !op->base; });
+  }
+
+  std::unordered_map<std::string, Group> groups_;
+};
+
+Registry& registry() {
+  static auto* const registry = new Registry;  // operators live as long as the process
+  return *registry;
+}
+
+}  // namespace
+}  // namespace ops
+
+std::span<const Operator* const> find_operators(Symbol name) {
+  return ops::registry().find(name.str());
+}
+
+const Operator* find_operator(std::string_view name, std::string_view overload) {
+  for (const Operator* op : ops::registry().find(std::string(name))) {
+    if (op->schema.overload == overload) return op;
+  }
+  return nullptr;
+}
+
+std::vector<const Operator*> all_operators() {
+  std::vector<const Operator*> all;
+  for (const std::string& name : ops::registry().names()) {
+    const auto found = ops::registry().find(name);
+    all.insert(all.end(), found.begin(), found.end());
+  }
+  std::ranges::sort(all, {}, [](const Operator* op) { return op->schema.full_name(); });
+  return all;
+}
+
+const CustomClass* find_custom_class(std::string_view name) {
+  static auto* const classes = [] {
+    auto* all = new std::unordered_map<std::string_view, CustomClass>;
+    for (const ops::CustomClassDef* def : ops::kClasses) {
+      if (!def) break;
+      CustomClass made{def->name, def->set_state, {}};
+      for (const ops::CustomMethodDef& method : def->methods) {
+        made.methods.push_back({parse_schema(method.schema), method.fn});
+      }
+      all->emplace(def->name, std::move(made));
+    }
+    return all;
+  }();
+  const auto found = classes->find(name);
+  return found == classes->end() ? nullptr : &found->second;
+}
+
+}  // namespace torchlet

@@ -1,0 +1,124 @@
+// Python's text for plain values.
+#include <charconv>
+#include <cmath>
+
+#include "tensor/containers.h"
+
+namespace torchlet {
+
+std::string float_text(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  // Python's repr: the shortest digits, in scientific form below 1e-4 and from 1e16.
+  char buffer[64];
+  const double magnitude = std::fabs(value);
+  const bool scientific = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16);
+  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  const char quote =
+      text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos ? '"'
+                                                                                            : '\'';
+  std::string result(1, quote);
+  for (const char c : text) {
+    switch (c) {
+      case '\n':
+        result += "\\n";
+        break;
+      case '\t':
+        result += "\\t";
+        break;
+      case '\r':
+        result += "\\r";
+        break;
+      case '\\':
+        result += "\\\\";
+        break;
+      default:
+        if (c == quote) result += '\\';
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          constexpr char kHex[] = "0123456789abcdef";
+          result += "\\x";
+          result += kHex[(c >> 4) & 15];
+          result += kHex[c & 15];
+        } else {
+          result += c;
+        }
+    }
+  }
+  return result + quote;
+}
+
+namespace {
+
+std::string joined(const std::vector<Value>& items, const char* open, const char* close) {
+  std::string text = open;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i) text += ", ";
+    text += to_text(items[i]);
+  }
+  return text + close;
+}
+
+}  // namespace
+
+std::string to_text(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kNone:
+      return "None";
+    case ValueKind::kInt:
+      return std::to_string(value.raw_int());
+    case ValueKind::kFloat:
+      return float_text(value.raw_double());
+    case ValueKind::kBool:
+      return value.raw_int() ? "True" : "False";
+    case ValueKind::kComplex: {
+      const std::complex<double> z = value.to_complex();
+      auto part = [](double x) {
+        std::string text = float_text(x);
+        if (text.ends_with(".0")) text.resize(text.size() - 2);
+        return text;
+      };
+      const std::string imaginary = part(z.imag()) + "j";
+      if (z.real() == 0 && !std::signbit(z.real())) return imaginary;
+      return "(" + part(z.real()) + (imaginary[0] == '-' ? "" : "+") + imaginary + ")";
+    }
+    case ValueKind::kString:
+      return quoted(value.to_string());
+    case ValueKind::kDevice:
+      return value.to_string();
+    case ValueKind::kList:
+      return joined(value.list_ref().items, "[", "]");
+    case ValueKind::kTuple:
+      return joined(value.tuple_ref().items, "(", value.tuple_ref().items.size() == 1 ? ",)" : ")");
+    case ValueKind::kDict: {
+      std::string text = "{";
+      const char* separator = "";
+      for (const auto& [key, item] : value.dict_ref().items()) {
+        text += separator + to_text(key) + ": " + to_text(item);
+        separator = ", ";
+      }
+      return text + "}";
+    }
+    case ValueKind::kTensor:
+      return "Tensor(" + value.to_tensor().describe() + ")";
+    case ValueKind::kEnum:
+      return value.enum_ref().type->name() + "." + value.enum_ref().name;
+    case ValueKind::kObject:
+      return "<" + value.object_ref().type->name() + " object>";
+    case ValueKind::kCustom:
+      return "<" + std::string(value.custom_ref().class_name()) + " object>";
+    case ValueKind::kFuture:
+      return "Future";
+    case ValueKind::kGenerator:
+      return "Generator";
+  }
+  return "?";
+}
+
+}  // namespace torchlet
