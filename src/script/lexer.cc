@@ -1,6 +1,7 @@
 #include "script/lexer.h"
 
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace torchlet::script {
@@ -83,9 +84,12 @@ bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 
 class Lexer {
  public:
-  explicit Lexer(const Source& source) : source_(source), text_(source.text()) {}
+  explicit Lexer(const Source& source) : source_(source), text_(source.text) {}
 
   std::vector<Token> run() {
+    if (text_.size() >= std::numeric_limits<uint32_t>::max()) {
+      fail(0, 0, "the source is longer than 4 GiB");
+    }
     tokens_.reserve(text_.size() / 4 + 8);
     while (at_ < text_.size()) {
       if (line_start_ && open_brackets_ == 0) {
@@ -105,7 +109,7 @@ class Lexer {
 
  private:
   [[noreturn]] void fail(size_t begin, size_t end, const std::string& message) const {
-    source_.fail({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, message);
+    fail_at(source_, {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}, message);
   }
 
   void push(TokenKind kind, size_t begin, size_t end) {
@@ -371,7 +375,7 @@ std::string describe(TokenKind kind) {
 std::vector<Token> tokenize(const Source& source) { return Lexer(source).run(); }
 
 std::string decode_string(const Source& source, Span literal) {
-  std::string_view text = source.text(literal);
+  std::string_view text = text_of(source, literal);
   const size_t quotes = text.size() >= 6 && text[1] == text[0] && text[2] == text[0] ? 3 : 1;
   text = text.substr(quotes, text.size() - 2 * quotes);
   std::string out;
@@ -382,7 +386,7 @@ std::string decode_string(const Source& source, Span literal) {
       continue;
     }
     at = decode_escape(text, at, out);
-    if (at == 0) source.fail(literal, "a string has an escape that TorchScript does not have");
+    if (at == 0) fail_at(source, literal, "a string has an escape that TorchScript does not have");
   }
   return out;
 }

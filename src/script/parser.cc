@@ -115,17 +115,18 @@ class Parser {
     return take();
   }
   [[noreturn]] void unexpected(const std::string& wanted) const {
-    source_.fail(current().span, "expected " + wanted + " but found " + describe(current().kind));
+    fail_at(source_, current().span,
+            "expected " + wanted + " but found " + describe(current().kind));
   }
-  std::string expect_name() { return std::string(source_.text(expect(K::kName).span)); }
+  std::string expect_name() { return std::string(text_of(source_, expect(K::kName).span)); }
 
   // Nesting.
 
   struct Nested {
     Nested(int& counter, int limit, const Parser& parser, const char* what) : depth(counter) {
       if (++depth > limit) {
-        parser.source_.fail(parser.current().span, std::string(what) + " are nested over " +
-                                                       std::to_string(limit) + " deep");
+        fail_at(parser.source_, parser.current().span,
+                std::string(what) + " are nested over " + std::to_string(limit) + " deep");
       }
     }
     ~Nested() { --depth; }
@@ -145,8 +146,8 @@ class Parser {
   void adopt(Expr& parent, ExprPtr child) const {
     if (child) {
       if (child->depth >= kMaxExprDepth) {
-        source_.fail(child->span,
-                     "expressions are nested over " + std::to_string(kMaxExprDepth) + " deep");
+        fail_at(source_, child->span,
+                "expressions are nested over " + std::to_string(kMaxExprDepth) + " deep");
       }
       parent.depth = std::max(parent.depth, static_cast<uint16_t>(child->depth + 1));
       parent.span.end = std::max(parent.span.end, child->span.end);
@@ -264,7 +265,7 @@ class Parser {
         const Span span = e->span;
         const Token name = expect(K::kName);
         e = node(ExprKind::kAttribute, span, std::move(e));
-        e->text = source_.text(name.span);
+        e->text = text_of(source_, name.span);
         e->span.end = name.span.end;
       } else if (at(K::kLeftParen)) {
         e = call(std::move(e));
@@ -339,7 +340,7 @@ class Parser {
         return node(ExprKind::kEllipsis, take().span);
       case K::kName: {
         ExprPtr e = node(ExprKind::kName, take().span);
-        e->text = source_.text(token.span);
+        e->text = text_of(source_, token.span);
         return e;
       }
       case K::kLeftParen:
@@ -357,7 +358,7 @@ class Parser {
   ExprPtr integer(Span sign, Span digits, bool negative) const {
     ExprPtr e = node(ExprKind::kInt, {sign.begin, digits.end});
     std::string text;
-    for (const char c : source_.text(digits)) {
+    for (const char c : text_of(source_, digits)) {
       if (c != '_') text += c;
     }
     const bool hex = text.size() > 2 && (text[1] == 'x' || text[1] == 'X');
@@ -367,10 +368,10 @@ class Parser {
         std::from_chars(first, text.data() + text.size(), magnitude, hex ? 16 : 10);
     constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
     if (error == std::errc::result_out_of_range || magnitude > kLargest + (negative ? 1 : 0)) {
-      source_.fail(e->span, "an integer does not fit in 64 bits");
+      fail_at(source_, e->span, "an integer does not fit in 64 bits");
     }
     if (error != std::errc() || end != text.data() + text.size()) {
-      source_.fail(e->span, "an integer is malformed");
+      fail_at(source_, e->span, "an integer is malformed");
     }
     e->int_value = static_cast<int64_t>(negative ? ~magnitude + 1 : magnitude);
     return e;
@@ -380,7 +381,7 @@ class Parser {
     const bool imaginary = token.kind == K::kImaginary;
     ExprPtr e = node(imaginary ? ExprKind::kImaginary : ExprKind::kFloat, token.span);
     std::string text;
-    for (const char c : source_.text(token.span)) {
+    for (const char c : text_of(source_, token.span)) {
       if (c != '_' && c != 'j') text += c;
     }
     // A value beyond the range is infinite (1e400) or zero (1e-400), as in Python.
@@ -389,7 +390,7 @@ class Parser {
     if (error == std::errc::result_out_of_range) {
       e->float_value = std::strtod(text.c_str(), nullptr);
     } else if (error != std::errc() || end != text.data() + text.size()) {
-      source_.fail(e->span, "a number is malformed");
+      fail_at(source_, e->span, "a number is malformed");
     }
     return e;
   }
@@ -452,7 +453,7 @@ class Parser {
     expect(K::kIn);
     adopt(e, disjunction());
     if (at(K::kFor) || at(K::kIf)) {
-      source_.fail(current().span, "TorchScript has comprehensions with one plain `for` only");
+      fail_at(source_, current().span, "TorchScript has comprehensions with one plain `for` only");
     }
   }
 
@@ -707,7 +708,7 @@ class Parser {
       if (s->kind == StmtKind::kAssign) {
         def.fields.push_back(std::move(s));
       } else if (s->kind != StmtKind::kPass && s->kind != StmtKind::kExpr) {
-        source_.fail(span, "a class body has a statement that is no attribute and no method");
+        fail_at(source_, span, "a class body has a statement that is no attribute and no method");
       }
     }
     return def;
@@ -719,7 +720,7 @@ class Parser {
   }
 
   void skip_old_header() {
-    if (at(K::kName) && source_.text(current().span) == "op_version_set") skip_line();
+    if (at(K::kName) && text_of(source_, current().span) == "op_version_set") skip_line();
   }
 
   const Source& source_;

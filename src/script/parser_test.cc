@@ -86,13 +86,13 @@ std::string show(const ExprPtr& e) {
 }
 
 std::string parsed(const std::string& text) {
-  const Source source("t.py", text);
+  const Source source{"t.py", text, 1, nullptr};
   return show(parse_expression(source));
 }
 
 std::string error_of(const std::string& text) {
   try {
-    const Source source("t.py", text);
+    const Source source{"t.py", text, 1, nullptr};
     parse_unit(source);
   } catch (const Error& error) {
     return error.message();
@@ -101,7 +101,7 @@ std::string error_of(const std::string& text) {
 }
 
 SourceUnit unit(const std::string& text) {
-  const Source source("t.py", text);
+  const Source source{"t.py", text, 1, nullptr};
   return parse_unit(source);
 }
 
@@ -133,7 +133,7 @@ TEST(Parser, Literals) {
   EXPECT_EQ(parsed("1.5-2.j"), "(1.5f - 2j)");
   EXPECT_EQ(parsed("'a' \"b\""), "'ab'");
   EXPECT_EQ(parsed("-1"), "-1");
-  EXPECT_TRUE(std::signbit(parse_expression(Source("t.py", "-0."))->float_value));
+  EXPECT_TRUE(std::signbit(parse_expression(Source{"t.py", "-0.", 1, nullptr})->float_value));
 }
 
 TEST(Parser, DisplaysAndComprehensions) {
@@ -157,11 +157,11 @@ TEST(Parser, CallsAttributesSubscripts) {
 
 TEST(Parser, SpansCoverTheText) {
   const std::string text = "foo(a)[ 1 ] . b";
-  const Source source("t.py", text);
+  const Source source{"t.py", text, 1, nullptr};
   const ExprPtr e = parse_expression(source);
-  EXPECT_EQ(source.text(e->span), text);
-  EXPECT_EQ(source.text(e->children[0]->span), "foo(a)[ 1 ]");
-  EXPECT_EQ(source.text(e->children[0]->children[0]->span), "foo(a)");
+  EXPECT_EQ(text_of(source, e->span), text);
+  EXPECT_EQ(text_of(source, e->children[0]->span), "foo(a)[ 1 ]");
+  EXPECT_EQ(text_of(source, e->children[0]->children[0]->span), "foo(a)");
 }
 
 TEST(Parser, Assignments) {

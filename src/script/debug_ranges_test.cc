@@ -1,0 +1,70 @@
+#include "script/debug_ranges.h"
+
+#include <gtest/gtest.h>
+#include <torchlet/error.h>
+
+namespace torchlet::script {
+namespace {
+
+Value tuple(std::vector<Value> items) { return Value::tuple(std::move(items)); }
+
+Value range(Value source, int start, int end) { return tuple({std::move(source), start, end}); }
+
+// "model.py:41", or "?".
+std::string place(const DebugRanges& ranges, size_t offset) {
+  return ranges.original(offset).where();
+}
+
+DebugRanges ranges_of(const Value& pickled) {
+  return DebugRanges([pickled] { return pickled; });
+}
+
+TEST(DebugRanges, TextInEachRecord) {
+  const Value none = tuple({"", "", 0});
+  const Value source = tuple({"def f(x):\n  a = x\n  return a\n", "src/model.py", 40});
+  const DebugRanges ranges = ranges_of(tuple({
+      tuple({0, range(none, 0, 0)}),
+      tuple({100, range(source, 12, 17)}),
+      tuple({120, range(none, 0, 0), 3}),
+      tuple({130, range(source, 20, 28), 4}),
+  }));
+  EXPECT_EQ(place(ranges, 50), "?");
+  EXPECT_EQ(place(ranges, 100), "src/model.py:41");
+  EXPECT_EQ(place(ranges, 119), "src/model.py:41");
+  EXPECT_EQ(place(ranges, 125), "?");
+  EXPECT_EQ(place(ranges, 4000), "src/model.py:42");
+}
+
+TEST(DebugRanges, StringTable) {
+  const Value strings = tuple({"", "def f(x):\n", "  return x\n", "net.py"});
+  const Value lines = Value::list({1, 2});
+  const DebugRanges ranges = ranges_of(tuple({
+      "FORMAT_WITH_STRING_TABLE",
+      strings,
+      tuple({10, range(tuple({lines, 3, 7}), 0, 3), 0}),
+      tuple({20, range(tuple({lines, 3, 7}), 12, 20), 1}),
+  }));
+  EXPECT_EQ(place(ranges, 9), "?");
+  EXPECT_EQ(place(ranges, 10), "net.py:7");
+  EXPECT_EQ(place(ranges, 25), "net.py:8");
+}
+
+TEST(DebugRanges, NonsenseMakesPlacesUnknown) {
+  EXPECT_EQ(place(ranges_of(Value(3)), 0), "?");
+  EXPECT_EQ(place(DebugRanges([]() -> Value { throw Error(ErrorCode::kFileFormat, "cut"); }), 0),
+            "?");
+  const DebugRanges ranges = ranges_of(tuple({
+      "FORMAT_WITH_STRING_TABLE",
+      tuple({"net.py"}),
+      tuple({"x"}),
+      tuple({0, 1}),
+      tuple({5, range(tuple({Value::list({99, -1}), 99, 7}), 1000, 3), 0}),
+      tuple({6, range(tuple({Value::list({99, -1}), 0, int64_t{1} << 60}), -5, 3), 0}),
+  }));
+  EXPECT_EQ(place(ranges, 0), "?");
+  EXPECT_EQ(place(ranges, 5), "?");
+  EXPECT_EQ(place(ranges, 7), "net.py:1073741824");
+}
+
+}  // namespace
+}  // namespace torchlet::script
