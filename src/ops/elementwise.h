@@ -1,0 +1,109 @@
+// The engine under all element-by-element operators. Operands of any dtype and strides are read in
+// blocks of a few wide compute types (float for the 16-bit floats and float32, double, int64,
+// complex), so that an operator is compiled for those only, and contiguous operands of that type
+// are used in place.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <span>
+
+#include "base/function_ref.h"
+#include "ops/common.h"
+
+namespace torchlet::ops {
+
+// What a dtype is computed in.
+enum class Compute { kInt, kFloat, kDouble, kComplex };
+Compute compute_kind(DType dtype);  // integers and bool -> kInt
+
+// A run of `count` elements: out[i] = f(in[0][i], in[1][i], ...). Pointers are to the compute
+// types.
+using BlockFn = FunctionRef<void(void* out, const void* const* in, int64_t count)>;
+
+// For every element of `out`: the inputs are broadcast to its shape, read as `in_dtype` and what
+// the block function gives as `out_dtype` is converted to out's dtype. Runs on the thread pool if
+// large.
+void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dtype, DType in_dtype,
+                 BlockFn fn);
+
+// Memory for the result of an operator on these (broadcast) inputs: dense strides of the first
+// input that has the full shape, as PyTorch keeps channels_last.
+Tensor empty_result(std::span<const Tensor> inputs, DType dtype);
+
+namespace detail {
+template <typename Out, typename In, size_t N, typename F>
+Tensor map_as(std::array<Tensor, N> inputs, DType result, F f) {
+  const Tensor out = empty_result(inputs, result);
+  elementwise(out, inputs, DTypeOf<Out>::value, DTypeOf<In>::value,
+              [&](void* o, const void* const* in, int64_t count) {
+                Out* to = static_cast<Out*>(o);
+                if constexpr (N == 1) {
+                  const In* a = static_cast<const In*>(in[0]);
+                  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(f(a[i]));
+                } else if constexpr (N == 2) {
+                  const In* a = static_cast<const In*>(in[0]);
+                  const In* b = static_cast<const In*>(in[1]);
+                  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(f(a[i], b[i]));
+                } else {
+                  static_assert(N == 3);
+                  const In* a = static_cast<const In*>(in[0]);
+                  const In* b = static_cast<const In*>(in[1]);
+                  const In* c = static_cast<const In*>(in[2]);
+                  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(f(a[i], b[i], c[i]));
+                }
+              });
+  return out;
+}
+}  // namespace detail
+
+// out = f(inputs...) with the inputs converted to `dtype` and a result of `dtype`. f is a generic
+// lambda, called with int64_t, float, double or std::complex<double>; the flags say which it can be
+// compiled for (an Error names the dtype otherwise).
+enum MapTypes { kMapReal = 1, kMapInt = 2, kMapComplex = 4, kMapAll = 7 };
+template <int Types, size_t N, typename F>
+Tensor map(std::array<Tensor, N> inputs, DType dtype, F f) {
+  switch (compute_kind(dtype)) {
+    case Compute::kInt:
+      if constexpr (Types & kMapInt) return detail::map_as<int64_t, int64_t>(inputs, dtype, f);
+      break;
+    case Compute::kFloat:
+      if constexpr (Types & kMapReal) return detail::map_as<float, float>(inputs, dtype, f);
+      break;
+    case Compute::kDouble:
+      if constexpr (Types & kMapReal) return detail::map_as<double, double>(inputs, dtype, f);
+      break;
+    case Compute::kComplex:
+      if constexpr (Types & kMapComplex) {
+        return detail::map_as<std::complex<double>, std::complex<double>>(inputs, dtype, f);
+      }
+      break;
+  }
+  fail(ErrorCode::kRuntime,
+       format("not implemented for '%s'", std::string(dtype_name(dtype)).c_str()));
+}
+
+// The same with a bool result (comparisons, isnan).
+template <int Types, size_t N, typename F>
+Tensor map_bool(std::array<Tensor, N> inputs, DType dtype, F f) {
+  switch (compute_kind(dtype)) {
+    case Compute::kInt:
+      if constexpr (Types & kMapInt) return detail::map_as<bool, int64_t>(inputs, DType::kBool, f);
+      break;
+    case Compute::kFloat:
+      if constexpr (Types & kMapReal) return detail::map_as<bool, float>(inputs, DType::kBool, f);
+      break;
+    case Compute::kDouble:
+      if constexpr (Types & kMapReal) return detail::map_as<bool, double>(inputs, DType::kBool, f);
+      break;
+    case Compute::kComplex:
+      if constexpr (Types & kMapComplex) {
+        return detail::map_as<bool, std::complex<double>>(inputs, DType::kBool, f);
+      }
+      break;
+  }
+  fail(ErrorCode::kRuntime,
+       format("not implemented for '%s'", std::string(dtype_name(dtype)).c_str()));
+}
+
+}  // namespace torchlet::ops
