@@ -1,0 +1,142 @@
+#include "kernels/gemm_driver.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/thread_pool.h"
+#include "kernels/scratch.h"
+
+namespace torchlet::kernels {
+namespace {
+
+// A panel of B, kMaxDepth deep, should stay in the first-level cache next to the rows of A that
+// pass by; the rows of A that meet it stay in the second level.
+constexpr int64_t kMaxDepth = 256;
+constexpr int64_t kABlockBytes = int64_t{512} << 10;
+// Multiply-adds that are worth waking a thread for, about 10 microseconds.
+constexpr int64_t kOpsPerTask = int64_t{1} << 19;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The cut of one product of a batch: `row_blocks` by `panel_groups` tasks.
+struct Cut {
+  int64_t row_blocks, rows;      // rows per block, a multiple of the micro-kernel's
+  int64_t panel_groups, panels;  // panels per group
+  int64_t depth;                 // of a slice of k
+};
+
+template <typename T>
+Cut cut_product(const GemmBatch<T>& batch, const PanelShape& shape) {
+  const int64_t panels = ceil_div(batch.n, shape.width);
+  const int64_t threads = num_threads();
+  const int64_t ops = batch.count * batch.m * batch.n * batch.k;
+  const int64_t tasks =
+      threads == 1 ? 1
+                   : std::clamp<int64_t>(ops / kOpsPerTask, 1, ceil_div(4 * threads, batch.count));
+
+  Cut cut;
+  const int64_t k = std::max<int64_t>(1, batch.k);
+  cut.depth = ceil_div(k, ceil_div(k, kMaxDepth));
+  cut.panels = ceil_div(panels, std::min(panels, tasks));
+  cut.panel_groups = ceil_div(panels, cut.panels);
+  const int64_t cache_rows = kABlockBytes / (cut.depth * static_cast<int64_t>(sizeof(T)));
+  const int64_t rows = std::min(cache_rows, ceil_div(batch.m, ceil_div(tasks, cut.panel_groups)));
+  cut.rows = std::max<int64_t>(1, ceil_div(rows, shape.rows)) * shape.rows;
+  cut.row_blocks = ceil_div(batch.m, cut.rows);
+  return cut;
+}
+
+template <typename T>
+void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const PanelShape& shape,
+              const Cut& cut, int64_t index, int64_t row_block, int64_t panel_group) {
+  const int64_t row = row_block * cut.rows;
+  const int64_t rows = std::min(cut.rows, batch.m - row);
+  const int64_t first = panel_group * cut.panels * shape.width;
+  const int64_t last = std::min(batch.n, first + cut.panels * shape.width);
+  const int64_t a_index = index % batch.a_count;
+  const T* a = batch.a.data + a_index * batch.a_batch_stride + row * batch.a.row_stride;
+  T* c = batch.c + index * batch.c_batch_stride + row * batch.c_stride;
+  const Scratch<T> scratch(cut.depth * shape.width);
+
+  for (int64_t k0 = 0; k0 == 0 || k0 < batch.k; k0 += cut.depth) {
+    const int64_t k = std::min(cut.depth, batch.k - k0);
+    GemmEpilogue<T> epilogue;
+    epilogue.accumulate = batch.epilogue.accumulate || k0 > 0;
+    const bool is_last = k0 + cut.depth >= batch.k;
+    if (is_last) {
+      epilogue.min = batch.epilogue.min;
+      epilogue.max = batch.epilogue.max;
+      if (batch.epilogue.row_bias) {
+        epilogue.row_bias = batch.epilogue.row_bias + a_index * batch.m + row;
+      }
+    }
+    for (int64_t n0 = first; n0 < last; n0 += shape.width) {
+      const int64_t n = std::min<int64_t>(shape.width, last - n0);
+      const Panel<T> panel = panels(index, k0, k, n0, n, scratch.data());
+      if (is_last && batch.epilogue.col_bias) epilogue.col_bias = batch.epilogue.col_bias + n0;
+      const ConstMatrix<T> a_slice{a + k0 * batch.a.col_stride, batch.a.row_stride,
+                                   batch.a.col_stride};
+      multiply_panel(
+          {rows, n, k, a_slice, panel.data, panel.stride, c + n0, batch.c_stride, epilogue});
+    }
+  }
+}
+
+}  // namespace
+
+template <typename T>
+void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels) {
+  if (batch.count <= 0 || batch.m <= 0 || batch.n <= 0) return;
+  const PanelShape shape = panel_shape(static_cast<const T*>(nullptr));
+  const Cut cut = cut_product(batch, shape);
+  const int64_t tasks_per_product = cut.row_blocks * cut.panel_groups;
+  const int64_t ops_per_task = cut.rows * cut.panels * shape.width * batch.k;
+  const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops_per_task));
+  parallel_for(batch.count * tasks_per_product, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t within = task % tasks_per_product;
+      run_task(batch, panels, shape, cut, task / tasks_per_product, within / cut.panel_groups,
+               within % cut.panel_groups);
+    }
+  });
+}
+
+// A panel that few rows read is not worth a copy.
+constexpr int64_t kRowsWorthPacking = 32;
+
+template <typename T>
+MatrixPanels<T>::MatrixPanels(ConstMatrix<T> b, int64_t m, int64_t batch_stride)
+    : b_(b),
+      batch_stride_(batch_stride),
+      width_(panel_shape(static_cast<const T*>(nullptr)).width),
+      in_place_(b.col_stride == 1 && m <= kRowsWorthPacking) {}
+
+template <typename T>
+Panel<T> MatrixPanels<T>::operator()(int64_t index, int64_t k0, int64_t k, int64_t n0, int64_t n,
+                                     T* scratch) const {
+  const T* b = b_.data + index * batch_stride_ + k0 * b_.row_stride + n0 * b_.col_stride;
+  if (in_place_ && n == width_) return {b, b_.row_stride};
+  if (b_.col_stride == 1) {
+    for (int64_t i = 0; i < k; ++i) {
+      std::memcpy(scratch + i * width_, b + i * b_.row_stride, static_cast<size_t>(n) * sizeof(T));
+    }
+  } else {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < k; ++i) {
+        scratch[i * width_ + j] = b[i * b_.row_stride + j * b_.col_stride];
+      }
+    }
+  }
+  if (n < width_) {
+    const size_t rest = static_cast<size_t>(width_ - n) * sizeof(T);
+    for (int64_t i = 0; i < k; ++i) std::memset(scratch + i * width_ + n, 0, rest);
+  }
+  return {scratch, width_};
+}
+
+template void run_gemm<float>(const GemmBatch<float>&, PanelSource<float>);
+template void run_gemm<double>(const GemmBatch<double>&, PanelSource<double>);
+template class MatrixPanels<float>;
+template class MatrixPanels<double>;
+
+}  // namespace torchlet::kernels

@@ -1,0 +1,90 @@
+#pragma once
+
+// Inside of the matrix products: how a product is cut into cache blocks and shared between threads.
+// The layers follow Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+// (2008), with one simplification: only panels of B are packed, and only when that pays, because
+// the micro-kernel reads A through two strides.
+
+#include <cstdint>
+
+#include "base/function_ref.h"
+#include "kernels/gemm.h"
+
+namespace torchlet::kernels {
+
+// Rows [0, m) times one panel of at most panel_width() columns, a slice of `k` deep:
+// C[m, n] = A[m, k] B[k, n] and the epilogue. Columns n .. panel_width() of `b` are readable
+// whenever n < panel_width(); their values do not matter.
+template <typename T>
+struct PanelProduct {
+  int64_t m, n, k;
+  ConstMatrix<T> a;
+  const T* b;
+  int64_t b_stride;
+  T* c;
+  int64_t c_stride;
+  GemmEpilogue<T> epilogue;
+};
+
+struct PanelShape {
+  int rows;   // of the micro-kernel
+  int width;  // columns of a panel
+};
+
+PanelShape panel_shape(const float*);
+PanelShape panel_shape(const double*);
+void multiply_panel(const PanelProduct<float>& product);
+void multiply_panel(const PanelProduct<double>& product);
+
+// Where panels of B come from. Returns columns [n0, n0 + n) of rows [k0, k0 + k) of product
+// `index`, as PanelProduct wants them: either in place, or written to `scratch` with stride
+// panel_width().
+template <typename T>
+struct Panel {
+  const T* data;
+  int64_t stride;
+};
+template <typename T>
+using PanelSource =
+    FunctionRef<Panel<T>(int64_t index, int64_t k0, int64_t k, int64_t n0, int64_t n, T* scratch)>;
+
+// `count` products of one shape. Product i reads A number i % a_count, with the row bias that
+// belongs to it, and writes to c + i * c_batch_stride.
+template <typename T>
+struct GemmBatch {
+  int64_t count = 1;
+  int64_t m, n, k;
+  ConstMatrix<T> a;
+  int64_t a_count = 1;
+  int64_t a_batch_stride = 0;
+  T* c;
+  int64_t c_stride;
+  int64_t c_batch_stride = 0;
+  GemmEpilogue<T> epilogue{};  // row_bias holds a_count * m values
+};
+
+template <typename T>
+void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels);
+
+// The panel source of a plain matrix.
+template <typename T>
+class MatrixPanels {
+ public:
+  // `m`: rows of A, that is, how often each panel is read.
+  MatrixPanels(ConstMatrix<T> b, int64_t m, int64_t batch_stride = 0);
+  Panel<T> operator()(int64_t index, int64_t k0, int64_t k, int64_t n0, int64_t n,
+                      T* scratch) const;
+
+ private:
+  ConstMatrix<T> b_;
+  int64_t batch_stride_;
+  int width_;
+  bool in_place_;
+};
+
+extern template void run_gemm<float>(const GemmBatch<float>&, PanelSource<float>);
+extern template void run_gemm<double>(const GemmBatch<double>&, PanelSource<double>);
+extern template class MatrixPanels<float>;
+extern template class MatrixPanels<double>;
+
+}  // namespace torchlet::kernels

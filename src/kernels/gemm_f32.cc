@@ -1,0 +1,41 @@
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include "kernels/gemm-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+
+PanelShape panel_shape_f32() { return {kRows, panel_width<float>()}; }
+void multiply_panel_f32(const PanelProduct<float>& product) { multiply_panel_t(product); }
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(panel_shape_f32);
+HWY_EXPORT(multiply_panel_f32);
+
+PanelShape panel_shape(const float*) { return HWY_DYNAMIC_DISPATCH(panel_shape_f32)(); }
+void multiply_panel(const PanelProduct<float>& product) {
+  HWY_DYNAMIC_DISPATCH(multiply_panel_f32)(product);
+}
+
+void gemm_f32(int64_t m, int64_t n, int64_t k, ConstMatrix<float> a, ConstMatrix<float> b, float* c,
+              int64_t c_stride, const GemmEpilogue<float>& epilogue) {
+  run_gemm<float>(
+      {.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
+      MatrixPanels<float>(b, m));
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE
