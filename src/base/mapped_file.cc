@@ -9,11 +9,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error.h"
+
 namespace torchlet {
 namespace {
 
-[[noreturn]] void fail(int error, const std::string& what, const std::string& path) {
-  throw std::system_error(error, std::generic_category(), what + " '" + path + "'");
+[[noreturn]] void refuse(const std::string& path, int error) {
+  fail(ErrorCode::kIo, "cannot open '" + path + "': " + std::generic_category().message(error));
 }
 
 // Closes the descriptor at the end of the constructor: a mapping outlives it.
@@ -27,23 +29,26 @@ struct Descriptor {
 MappedFile::MappedFile(const std::string& path) {
   // O_NONBLOCK, so that a pipe without a writer is refused below and not waited for.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) fail(errno, "cannot open", path);
+  if (fd < 0) refuse(path, errno);
   const Descriptor closer{fd};
 
   struct stat info;
-  if (::fstat(fd, &info) != 0) fail(errno, "cannot read the size of", path);
-  if (S_ISDIR(info.st_mode)) fail(EISDIR, "cannot map", path);
-  if (!S_ISREG(info.st_mode)) fail(ENODEV, "cannot map what is not a regular file:", path);
+  if (::fstat(fd, &info) != 0) refuse(path, errno);
+  if (S_ISDIR(info.st_mode)) refuse(path, EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    fail(ErrorCode::kIo, "cannot open '" + path + "': it is not a regular file");
+  }
   if (info.st_size == 0) return;
 
   const auto size = static_cast<size_t>(info.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (address == MAP_FAILED) fail(errno, "cannot map", path);
-  bytes_ = {static_cast<const std::byte*>(address), size};
+  // Nothing is written to most pages, so no swap space is set aside for their copies.
+  void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+  if (address == MAP_FAILED) refuse(path, errno);
+  bytes_ = {static_cast<std::byte*>(address), size};
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

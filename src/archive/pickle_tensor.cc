@@ -1,0 +1,172 @@
+#include "archive/pickle_tensor.h"
+
+#include <cmath>
+#include <limits>
+
+#include "archive/pickle_globals.h"
+
+namespace torchlet::archive {
+namespace {
+
+const PickleStorage& storage_argument(const PickleArgs& args) {
+  const auto* storage = pickle_internal<PickleStorage>(args[0]);
+  if (!storage) args.refuse("a storage", args[0].kind_name());
+  return *storage;
+}
+
+// The view that the first four arguments describe.
+Tensor rebuild_view(const PickleArgs& args) {
+  const PickleStorage& storage = storage_argument(args);
+  const int64_t offset = args.integer(1, "the offset into the storage");
+  const IntArray sizes = args.integers(2, "a tuple of sizes");
+  const IntArray strides = args.integers(3, "a tuple of strides");
+  if (static_cast<int64_t>(sizes.size()) > kMaxDims) {
+    fail(ErrorCode::kFileFormat, format("a tensor of %zu dimensions; at most %lld are possible",
+                                        sizes.size(), static_cast<long long>(kMaxDims)));
+  }
+  try {
+    Tensor tensor = make_tensor(storage.storage, storage.dtype, sizes, strides, offset);
+    int64_t nbytes;
+    if (__builtin_mul_overflow(tensor.numel(), static_cast<int64_t>(element_size(storage.dtype)),
+                               &nbytes)) {
+      fail(ErrorCode::kFileFormat, "the bytes of a tensor overflow");
+    }
+    return tensor;
+  } catch (const Error& error) {
+    fail(ErrorCode::kFileFormat, error.message() + " (storage '" + storage.key + "')");
+  }
+}
+
+// A tensor that is read element by element here. One that repeats its storage by zero strides could
+// be of any size, so it is refused.
+Tensor small_tensor(const PickleArgs& args, size_t i, const char* what) {
+  const Tensor tensor = args.tensor(i, what);
+  const TensorImpl& impl = *tensor.impl();
+  if (!impl.storage ||
+      static_cast<size_t>(impl.numel) > impl.storage->nbytes() / element_size(impl.dtype)) {
+    args.refuse(what, "a tensor that is larger than its storage");
+  }
+  return tensor;
+}
+
+void check_zero_point(int64_t zero_point, DType dtype) {
+  int64_t lowest = 0, highest = 255;
+  if (dtype == DType::kQInt8) lowest = -128, highest = 127;
+  if (dtype == DType::kQUInt4x2) highest = 15;
+  if (dtype == DType::kQInt32) {
+    lowest = std::numeric_limits<int32_t>::min();
+    highest = std::numeric_limits<int32_t>::max();
+  }
+  if (zero_point < lowest || zero_point > highest) {
+    fail(ErrorCode::kFileFormat,
+         format("zero point %lld is outside the range of %s", static_cast<long long>(zero_point),
+                std::string(dtype_name(dtype)).c_str()));
+  }
+}
+
+std::shared_ptr<const Quantizer> per_channel_quantizer(const PickleArgs& args, QScheme scheme,
+                                                       const Tensor& tensor) {
+  const bool float_params = scheme == QScheme::kPerChannelAffineFloatQParams;
+  const Tensor scales = small_tensor(args, 1, "a tensor of scales");
+  const Tensor zero_points = small_tensor(args, 2, "a tensor of zero points");
+  const int64_t axis = args.integer(3, "the axis of the channels");
+  if (axis < 0 || axis >= tensor.dim() || scales.dim() != 1 || zero_points.dim() != 1 ||
+      scales.numel() != tensor.sizes()[static_cast<size_t>(axis)] ||
+      zero_points.numel() != scales.numel()) {
+    fail(ErrorCode::kFileFormat,
+         format("the quantizer of a tensor %s has scales %s and zero points %s for axis %lld",
+                tensor.describe().c_str(), scales.describe().c_str(),
+                zero_points.describe().c_str(), static_cast<long long>(axis)));
+  }
+  auto quantizer = std::make_shared<Quantizer>();
+  quantizer->qscheme = scheme;
+  quantizer->axis = axis;
+  quantizer->scales = scales.to(float_params ? DType::kFloat32 : DType::kFloat64).contiguous();
+  quantizer->zero_points =
+      zero_points.to(float_params ? DType::kFloat32 : DType::kInt64).contiguous();
+  if (!float_params) {
+    const auto* zero_point = quantizer->zero_points.data_ptr<int64_t>();
+    for (int64_t i = 0; i < zero_points.numel(); ++i) {
+      check_zero_point(zero_point[i], tensor.dtype());
+    }
+  }
+  return quantizer;
+}
+
+std::shared_ptr<const Quantizer> rebuild_quantizer(const Value& value, const Tensor& tensor) {
+  const PickleArgs args("quantizer", value, 3, 4);
+  const auto* scheme = pickle_internal<PickleGlobal>(args[0]);
+  if (!scheme || scheme->kind != PickleGlobal::Kind::kQScheme) {
+    args.refuse("a qscheme such as torch.per_tensor_affine", args[0].kind_name());
+  }
+  auto quantizer = std::make_shared<Quantizer>();
+  quantizer->qscheme = scheme->qscheme;
+  if (!quantizer->per_tensor()) {
+    if (args.size() != 4) args.refuse("scales, zero points and an axis", "less");
+    return per_channel_quantizer(args, scheme->qscheme, tensor);
+  }
+  quantizer->scale = args.number(1, "a scale");
+  quantizer->zero_point = args.integer(2, "a zero point");
+  if (!std::isfinite(quantizer->scale)) {
+    fail(ErrorCode::kFileFormat, "the scale of a quantized tensor is not finite");
+  }
+  check_zero_point(quantizer->zero_point, tensor.dtype());
+  return quantizer;
+}
+
+}  // namespace
+
+Tensor rebuild_tensor(const PickleArgs& args) {
+  Tensor tensor = rebuild_view(args);
+  if (tensor.is_quantized()) args.refuse("a storage that is not quantized", "a quantized one");
+  if (args.size() > 4) tensor.impl()->requires_grad = args.boolean(4, "requires_grad as a bool");
+  return tensor;
+}
+
+Tensor rebuild_qtensor(const PickleArgs& args) {
+  Tensor tensor = rebuild_view(args);
+  if (!tensor.is_quantized()) args.refuse("a storage of a quantized type", "another");
+  tensor.impl()->quantizer = rebuild_quantizer(args[4], tensor);
+  tensor.impl()->requires_grad = args.boolean(5, "requires_grad as a bool");
+  return tensor;
+}
+
+Tensor rebuild_sparse_tensor(const PickleArgs& args) {
+  if (args.size() < 5) args.refuse("layout, size, requires_grad, indices and values", "less");
+  if (args.integer(0, "a layout") != static_cast<int64_t>(Layout::kSparse)) {
+    fail(ErrorCode::kUnsupported,
+         "a sparse tensor in another layout than COO; call to_sparse() or to_dense() on it before "
+         "the model is saved");
+  }
+  const IntArray sizes = args.integers(1, "a tuple of sizes");
+  const bool requires_grad = args.boolean(2, "requires_grad as a bool");
+  const Tensor indices = small_tensor(args, 3, "a tensor of indices").contiguous();
+  const Tensor values = small_tensor(args, 4, "a tensor of values");
+  checked_numel(sizes);
+  const int64_t rank = static_cast<int64_t>(sizes.size());
+  const int64_t sparse_dim = indices.dim() == 2 ? indices.sizes()[0] : -1;
+  bool fits =
+      indices.dtype() == DType::kInt64 && sparse_dim >= 0 && sparse_dim <= rank &&
+      values.dim() == 1 + rank - sparse_dim && values.sizes()[0] == indices.sizes()[1] &&
+      std::equal(values.sizes().begin() + 1, values.sizes().end(), sizes.begin() + sparse_dim);
+  for (int64_t dim = 0; fits && dim < sparse_dim; ++dim) {
+    const int64_t nnz = indices.sizes()[1];
+    const int64_t* index = indices.data_ptr<int64_t>() + dim * nnz;
+    for (int64_t i = 0; i < nnz; ++i) {
+      fits &= index[i] >= 0 && index[i] < sizes[static_cast<size_t>(dim)];
+    }
+  }
+  if (!fits) {
+    fail(ErrorCode::kFileFormat, "the indices " + indices.describe() + " and values " +
+                                     values.describe() + " of a sparse tensor do not fit its size");
+  }
+  auto impl = make_ref<TensorImpl>();
+  impl->dtype = values.dtype();
+  impl->requires_grad = requires_grad;
+  impl->sizes = sizes;
+  impl->update_numel();
+  impl->sparse = std::make_shared<SparseParts>(SparseParts{indices, values, false});
+  return Tensor(std::move(impl));
+}
+
+}  // namespace torchlet::archive

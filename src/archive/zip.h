@@ -1,0 +1,65 @@
+// The zip container of a model file: which records there are and where their bytes lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace torchlet::archive {
+
+struct ZipEntry {
+  std::string name;      // as the archive spells it, with its root folder
+  uint64_t offset;       // of the first byte of data in the file
+  uint64_t stored_size;  // bytes in the file
+  uint64_t size;         // bytes of the record; equal to stored_size unless deflated
+  uint32_t crc32;        // of the record
+  bool deflated;
+};
+
+// The bytes of one entry, in place or inflated; alive as long as `owner`.
+struct ZipData {
+  std::span<std::byte> bytes;
+  std::shared_ptr<void> owner;
+};
+
+// Reads a zip (or zip64) archive that lies in memory. minizip parses the container; the data is
+// then taken from memory itself, because minizip can only copy it out.
+//
+// Everything is checked before it is believed: entries lie inside the archive and do not overlap,
+// no name comes twice, sizes and CRC-32 agree with the data, and all inflated data together stays
+// within a budget that grows with the file. Errors are kFileFormat and name the entry and its
+// offset. Not thread safe.
+class ZipReader {
+ public:
+  // `owner` keeps `bytes` alive. Reads the directory only.
+  ZipReader(std::span<std::byte> bytes, std::shared_ptr<void> owner);
+
+  // In the order of the central directory; folders are left out.
+  const std::vector<ZipEntry>& entries() const { return entries_; }
+  const ZipEntry* find(std::string_view name) const;  // null if there is none
+
+  // The data of an entry of this archive. Stored data is used in place; a deflated entry is
+  // inflated anew each time.
+  ZipData read(const ZipEntry& entry);
+
+ private:
+  void read_directory();
+  void check_overlaps() const;
+  std::span<std::byte> stored_bytes(const ZipEntry& entry) const;
+  void check_crc(const ZipEntry& entry, std::span<const std::byte> data);
+  void take_from_budget(const ZipEntry& entry);
+
+  std::span<std::byte> bytes_;
+  std::shared_ptr<void> owner_;
+  std::vector<ZipEntry> entries_;
+  std::unordered_map<std::string_view, size_t> index_;  // keys point into entries_
+  std::vector<bool> verified_;                          // CRC-32 of a stored entry was right
+  uint64_t inflate_budget_;
+};
+
+}  // namespace torchlet::archive
