@@ -18,6 +18,6 @@ install(FILES cmake/torchletConfig.cmake cmake/TorchletDependencies.cmake
               ${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake DESTINATION ${package_dir})
 
 # The .pc file finds its prefix from where it lies, so that an installed tree can be moved.
-file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR} /prefix)
+file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/torchlet.pc.in torchlet.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/torchlet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

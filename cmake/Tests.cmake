@@ -12,7 +12,7 @@ function(torchlet_add_stage_test stage)
   add_executable(${stage}_test ${sources})
   target_include_directories(${stage}_test PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${stage}_test PRIVATE torchlet::torchlet ${TORCHLET_DEPENDENCIES}
-                                              GTest::gtest_main)
+                                              nlohmann_json::nlohmann_json GTest::gtest_main)
   gtest_discover_tests(
     ${stage}_test
     TEST_PREFIX ${stage}/

@@ -7,7 +7,6 @@ find_dependency(Threads)
 find_dependency(ZLIB)
 find_dependency(JPEG)
 find_dependency(PNG)
-find_dependency(nlohmann_json)
 find_dependency(PkgConfig)
 
 if(NOT TARGET PkgConfig::torchlet_hwy)
@@ -32,7 +31,6 @@ set(TORCHLET_DEPENDENCIES
     PkgConfig::torchlet_hwy
     PkgConfig::torchlet_minizip
     torchlet_pthreadpool
-    nlohmann_json::nlohmann_json
     JPEG::JPEG
     PNG::PNG
     ZLIB::ZLIB
