@@ -84,6 +84,7 @@ struct EnumValue : RefCounted {
 struct Future : RefCounted {
   Value result;
   TypePtr type;
+  std::shared_ptr<const Error> error;  // what the function raised, if it did: wait() throws it
 };
 
 // An instance of a C++ class that TorchScript knows by name (torch.classes.*), such as packed

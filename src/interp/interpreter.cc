@@ -1,0 +1,49 @@
+#include "interp/interpreter.h"
+
+#include <cstdio>
+#include <mutex>
+
+#include "base/error.h"
+#include "interp/machine.h"
+#include "tensor/containers.h"
+
+namespace torchlet::interp {
+namespace {
+
+void print_to_stdout(std::string_view line) {
+  std::printf("%.*s\n", static_cast<int>(line.size()), line.data());
+}
+
+}  // namespace
+
+Interpreter::Interpreter(std::function<void(std::string_view)> print)
+    : print_(print ? std::move(print) : print_to_stdout) {}
+
+const Code& Interpreter::code(Function& function) const {
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = codes_.find(&function);
+    if (found != codes_.end()) return *found->second;
+  }
+  // Made without the lock: compiling one function may run long. The first to finish wins.
+  auto made = std::make_unique<const Code>(flatten(function.graph()));
+  const std::unique_lock lock(mutex_);
+  return *codes_.try_emplace(&function, std::move(made)).first->second;
+}
+
+Value Interpreter::run(Function& function, std::vector<Value> arguments) const {
+  return Machine(*this).run(function, arguments);
+}
+
+Value Interpreter::run_method(const Value& object, std::string_view name,
+                              std::vector<Value> arguments) const {
+  Function* method = object.is_object() ? object.object_ref().type->find_method(name) : nullptr;
+  if (!method) {
+    fail(ErrorCode::kNotFound,
+         format("%s has no method '%s'", object.kind_name(), std::string(name).c_str()));
+  }
+  arguments.insert(arguments.begin(), object);
+  return run(*method, std::move(arguments));
+}
+
+}  // namespace torchlet::interp
