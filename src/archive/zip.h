@@ -13,12 +13,12 @@
 namespace torchlet::archive {
 
 struct ZipEntry {
-  std::string name;      // as the archive spells it, with its root folder
-  uint64_t offset;       // of the first byte of data in the file
-  uint64_t stored_size;  // bytes in the file
-  uint64_t size;         // bytes of the record; equal to stored_size unless deflated
-  uint32_t crc32;        // of the record
-  bool deflated;
+  std::string name;          // as the archive spells it, with its root folder
+  uint64_t offset = 0;       // of the first byte of data in the file
+  uint64_t stored_size = 0;  // bytes in the file
+  uint64_t size = 0;         // bytes of the record; equal to stored_size unless deflated
+  uint32_t crc32 = 0;        // of the record
+  bool deflated = false;
 };
 
 // The bytes of one entry, in place or inflated; alive as long as `owner`.
@@ -27,19 +27,23 @@ struct ZipData {
   std::shared_ptr<void> owner;
 };
 
-// Reads a zip (or zip64) archive that lies in memory. minizip parses the container; the data is
-// then taken from memory itself, because minizip can only copy it out.
+// The entries of a zip or zip64 archive, in the order of its central directory; folders are left
+// out. Each lies inside the archive, is stored or deflated, and agrees with its local header: Error
+// kFileFormat otherwise.
+std::vector<ZipEntry> read_zip_directory(std::span<const std::byte> bytes);
+
+// Reads the data of a zip archive that lies in memory.
 //
-// Everything is checked before it is believed: entries lie inside the archive and do not overlap,
-// no name comes twice, sizes and CRC-32 agree with the data, and all inflated data together stays
-// within a budget that grows with the file. Errors are kFileFormat and name the entry and its
-// offset. Not thread safe.
+// Everything is checked before it is believed: entries do not overlap, no name comes twice, sizes
+// and CRC-32 agree with the data, and all inflated data together stays within a budget that grows
+// with the file. Errors are kFileFormat and name the entry and its offset. Not thread safe.
 class ZipReader {
  public:
   // `owner` keeps `bytes` alive. Reads the directory only.
   ZipReader(std::span<std::byte> bytes, std::shared_ptr<void> owner);
+  ZipReader(ZipReader&&) = default;
+  ZipReader& operator=(ZipReader&&) = default;
 
-  // In the order of the central directory; folders are left out.
   const std::vector<ZipEntry>& entries() const { return entries_; }
   const ZipEntry* find(std::string_view name) const;  // null if there is none
 
@@ -48,7 +52,6 @@ class ZipReader {
   ZipData read(const ZipEntry& entry);
 
  private:
-  void read_directory();
   void check_overlaps() const;
   std::span<std::byte> stored_bytes(const ZipEntry& entry) const;
   void check_crc(const ZipEntry& entry, std::span<const std::byte> data);
