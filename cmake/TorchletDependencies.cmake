@@ -12,9 +12,6 @@ find_dependency(PkgConfig)
 if(NOT TARGET PkgConfig::torchlet_hwy)
   pkg_check_modules(torchlet_hwy REQUIRED QUIET IMPORTED_TARGET libhwy)
 endif()
-if(NOT TARGET PkgConfig::torchlet_minizip)
-  pkg_check_modules(torchlet_minizip REQUIRED QUIET IMPORTED_TARGET minizip)
-endif()
 
 # pthreadpool ships neither a CMake package nor a .pc file.
 if(NOT TARGET torchlet_pthreadpool)
@@ -29,7 +26,6 @@ endif()
 
 set(TORCHLET_DEPENDENCIES
     PkgConfig::torchlet_hwy
-    PkgConfig::torchlet_minizip
     torchlet_pthreadpool
     JPEG::JPEG
     PNG::PNG

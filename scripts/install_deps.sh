@@ -6,7 +6,7 @@ set -eu
 packages="
   build-essential ccache cmake ninja-build pkg-config python3
   libhwy-dev libpthreadpool-dev
-  libminizip-dev zlib1g-dev
+  zlib1g-dev
   nlohmann-json3-dev libcli11-dev
   libjpeg-dev libpng-dev
   libgtest-dev libbenchmark-dev
