@@ -70,11 +70,7 @@ HWY_NOINLINE void convolve_block(const Window2dShape& s, const WindowBuffer& buf
     for (int r = 0; r < kBlockRows; ++r) {
       if (r >= rows) break;
       const auto value = hn::Min(hi, hn::Max(lo, acc[r]));
-      if (left >= kWindowLanes) {
-        hn::StoreU(value, d, out + r * s.out_w + x);
-      } else {
-        store_first(value, d, out + r * s.out_w + x, left);
-      }
+      store_first(value, d, out + r * s.out_w + x, left);
     }
   }
 }

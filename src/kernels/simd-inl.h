@@ -24,9 +24,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define TORCHLET_SIMD_MASKED_MEMORY 0
 #endif
 
-// The first `count` elements at `from`, 0 <= count <= lanes; the other lanes are zero.
+// The first `count` elements at `from`, count >= 0; the other lanes are zero.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_first(D d, const T* HWY_RESTRICT from, int64_t count) {
+  if (count >= static_cast<int64_t>(HWY_LANES(T))) return hn::LoadU(d, from);
 #if TORCHLET_SIMD_MASKED_MEMORY
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
 #else
@@ -38,6 +39,7 @@ HWY_INLINE hn::Vec<D> load_first(D d, const T* HWY_RESTRICT from, int64_t count)
 
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE void store_first(hn::Vec<D> v, D d, T* HWY_RESTRICT to, int64_t count) {
+  if (count >= static_cast<int64_t>(HWY_LANES(T))) return hn::StoreU(v, d, to);
 #if TORCHLET_SIMD_MASKED_MEMORY
   hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, to);
 #else
