@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,6 +31,14 @@ inline std::string float_bytes(std::initializer_list<float> values) {
 namespace op {
 inline std::string str(std::string_view text) {
   return "X" + little_endian(text.size(), 4) + std::string(text);
+}
+inline std::string byte(int value) { return "K" + little_endian(static_cast<uint64_t>(value), 1); }
+inline std::string put(int index) { return "q" + little_endian(static_cast<uint64_t>(index), 1); }
+inline std::string get(int index) { return "h" + little_endian(static_cast<uint64_t>(index), 1); }
+inline std::string real(double value) {
+  std::string bytes = little_endian(std::bit_cast<uint64_t>(value), 8);
+  std::reverse(bytes.begin(), bytes.end());
+  return "G" + bytes;
 }
 inline std::string integer(int32_t value) {
   return "J" + little_endian(static_cast<uint32_t>(value), 4);
