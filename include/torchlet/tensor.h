@@ -10,6 +10,7 @@
 #include <torchlet/ref.h>
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -94,5 +95,10 @@ Tensor zeros(IntSpan sizes, DType dtype);
 // happens when the last tensor that shares it goes.
 Tensor from_blob(void* data, IntSpan sizes, DType dtype, IntSpan strides = {},
                  std::function<void(void*)> deleter = {});
+// The same, contiguous, with the sizes written out: from_blob(data, {1, 3, 224, 224}).
+inline Tensor from_blob(void* data, std::initializer_list<int64_t> sizes,
+                        DType dtype = DType::kFloat32) {
+  return from_blob(data, IntSpan(sizes.begin(), sizes.size()), dtype);
+}
 
 }  // namespace torchlet
