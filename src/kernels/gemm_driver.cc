@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "kernels/scratch.h"
@@ -101,6 +102,31 @@ void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels) {
   });
 }
 
+// Up to this many rows or columns, dot products beat the packing of panels.
+constexpr int64_t kThin = 12;
+
+template <typename T>
+void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
+                    int64_t c_stride, const GemmEpilogue<T>& epilogue) {
+  if (std::min(m, n) > kThin || a.col_stride != 1 || b.row_stride != 1) {
+    run_gemm<T>(
+        {.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
+        MatrixPanels<T>(b, m));
+    return;
+  }
+  ThinProduct<T> thin{k, a, b, c, c_stride, 1, epilogue};
+  if (n < m) {  // C^T = B^T A^T
+    thin.a = {b.data, b.col_stride, b.row_stride};
+    thin.b = {a.data, a.col_stride, a.row_stride};
+    std::swap(thin.c_row_stride, thin.c_col_stride);
+    std::swap(thin.epilogue.row_bias, thin.epilogue.col_bias);
+    std::swap(m, n);
+  }
+  const int64_t ops_per_column = std::max<int64_t>(1, m * k);
+  const int64_t grain = (kOpsPerTask / ops_per_column + 3) / 4 * 4 + 4;
+  parallel_for(n, grain, [&](int64_t begin, int64_t end) { multiply_thin(thin, m, begin, end); });
+}
+
 // A panel that few rows read is not worth a copy.
 constexpr int64_t kRowsWorthPacking = 32;
 
@@ -134,7 +160,11 @@ Panel<T> MatrixPanels<T>::operator()(int64_t index, int64_t k0, int64_t k, int64
   return {scratch, width_};
 }
 
+template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<float>, ConstMatrix<float>,
+                             float*, int64_t, const GemmEpilogue<float>&);
 template void run_gemm<float>(const GemmBatch<float>&, PanelSource<float>);
+template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<double>, ConstMatrix<double>,
+                             double*, int64_t, const GemmEpilogue<double>&);
 template void run_gemm<double>(const GemmBatch<double>&, PanelSource<double>);
 template class MatrixPanels<float>;
 template class MatrixPanels<double>;

@@ -26,6 +26,19 @@ struct PanelProduct {
   GemmEpilogue<T> epilogue;
 };
 
+// A product with few rows, or with few columns: it reads A and B where they are. Both are
+// contiguous along k; C may have any strides, so that one of few columns is the transposed product
+// of few rows.
+template <typename T>
+struct ThinProduct {
+  int64_t k;
+  ConstMatrix<T> a;  // col_stride 1
+  ConstMatrix<T> b;  // row_stride 1
+  T* c;
+  int64_t c_row_stride, c_col_stride;
+  GemmEpilogue<T> epilogue;
+};
+
 struct PanelShape {
   int rows;   // of the micro-kernel
   int width;  // columns of a panel
@@ -35,6 +48,10 @@ PanelShape panel_shape(const float*);
 PanelShape panel_shape(const double*);
 void multiply_panel(const PanelProduct<float>& product);
 void multiply_panel(const PanelProduct<double>& product);
+
+// Rows [0, rows) of columns [begin, end).
+void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end);
+void multiply_thin(const ThinProduct<double>& product, int64_t rows, int64_t begin, int64_t end);
 
 // Where panels of B come from. Returns columns [n0, n0 + n) of rows [k0, k0 + k) of product
 // `index`, as PanelProduct wants them: either in place, or written to `scratch` with stride
@@ -66,6 +83,11 @@ struct GemmBatch {
 template <typename T>
 void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels);
 
+// One product of plain matrices, by whichever of the two ways suits it.
+template <typename T>
+void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
+                    int64_t c_stride, const GemmEpilogue<T>& epilogue);
+
 // The panel source of a plain matrix.
 template <typename T>
 class MatrixPanels {
@@ -82,7 +104,13 @@ class MatrixPanels {
   bool in_place_;
 };
 
+extern template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<float>,
+                                    ConstMatrix<float>, float*, int64_t,
+                                    const GemmEpilogue<float>&);
 extern template void run_gemm<float>(const GemmBatch<float>&, PanelSource<float>);
+extern template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<double>,
+                                    ConstMatrix<double>, double*, int64_t,
+                                    const GemmEpilogue<double>&);
 extern template void run_gemm<double>(const GemmBatch<double>&, PanelSource<double>);
 extern template class MatrixPanels<float>;
 extern template class MatrixPanels<double>;

@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "kernels/gemm_f32.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include "kernels/gemm-inl.h"
+#include "kernels/gemm_thin-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -11,6 +12,10 @@ namespace HWY_NAMESPACE {
 
 PanelShape panel_shape_f32() { return {kRows, panel_width<float>()}; }
 void multiply_panel_f32(const PanelProduct<float>& product) { multiply_panel_t(product); }
+void multiply_thin_f32(const ThinProduct<float>& product, int64_t rows, int64_t begin,
+                       int64_t end) {
+  multiply_thin_t(product, rows, begin, end);
+}
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
@@ -23,17 +28,19 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(panel_shape_f32);
 HWY_EXPORT(multiply_panel_f32);
+HWY_EXPORT(multiply_thin_f32);
 
 PanelShape panel_shape(const float*) { return HWY_DYNAMIC_DISPATCH(panel_shape_f32)(); }
 void multiply_panel(const PanelProduct<float>& product) {
   HWY_DYNAMIC_DISPATCH(multiply_panel_f32)(product);
 }
+void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end) {
+  HWY_DYNAMIC_DISPATCH(multiply_thin_f32)(product, rows, begin, end);
+}
 
 void gemm_f32(int64_t m, int64_t n, int64_t k, ConstMatrix<float> a, ConstMatrix<float> b, float* c,
               int64_t c_stride, const GemmEpilogue<float>& epilogue) {
-  run_gemm<float>(
-      {.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
-      MatrixPanels<float>(b, m));
+  run_plain_gemm(m, n, k, a, b, c, c_stride, epilogue);
 }
 
 }  // namespace torchlet::kernels
