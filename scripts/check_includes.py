@@ -39,6 +39,8 @@ PUBLIC_OWNER = {
     "dtype.h": "tensor",
     "tensor.h": "tensor",
     "value.h": "tensor",
+    "threads.h": "base",
+    "image.h": "image",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

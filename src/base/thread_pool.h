@@ -1,19 +1,13 @@
+// Work for the one pool of threads that the process has.
 #pragma once
+
+#include <torchlet/threads.h>
 
 #include <cstdint>
 
 #include "base/function_ref.h"
 
 namespace torchlet {
-
-// The threads that one operator may use. There is one pool per process; its threads sleep when
-// there is no work, so an idle pool costs nothing.
-
-// Sets how many threads parallel_for uses, the calling one included. 0 stands for all processors
-// that the process may run on, which is also the default. Waits for a running parallel_for; thread
-// safe.
-void set_num_threads(int count);
-int num_threads();
 
 // Calls body(begin, end) for disjoint ranges that cover [0, n), possibly at once on several
 // threads. Every range but the last holds a multiple of `grain` indices (grain >= 1), so `grain` is

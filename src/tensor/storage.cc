@@ -1,5 +1,7 @@
 #include "tensor/storage.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,8 +13,21 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
+// Overcommitting systems grant any request and kill the process when the pages are touched, so a
+// request that cannot be met is refused here.
+size_t physical_memory() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  return bytes;
+}
+
 std::byte* allocate(size_t nbytes) {
   if (nbytes == 0) return nullptr;
+  if (nbytes > physical_memory()) {
+    fail(ErrorCode::kOutOfMemory,
+         format("a tensor of %zu bytes does not fit into the %zu bytes of memory here", nbytes,
+                physical_memory()));
+  }
   void* data = ::operator new (nbytes, std::align_val_t{kAlignment}, std::nothrow);
   if (!data)
     fail(ErrorCode::kOutOfMemory, format("cannot allocate %zu bytes for a tensor", nbytes));

@@ -1,0 +1,179 @@
+// PNG and JPEG to RGB. Both libraries report errors by longjmp, so the functions that call them
+// hold nothing with a destructor.
+#include <torchlet/image.h>
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+// jpeglib.h needs FILE and size_t to be there.
+#include <jpeglib.h>
+#include <png.h>
+
+#include "base/error.h"
+#include "base/mapped_file.h"
+
+namespace torchlet {
+namespace {
+
+constexpr int64_t kMaxPixels = int64_t{1} << 27;
+
+void allocate(Image& image, int64_t height, int64_t width) {
+  if (height < 1 || width < 1 || height > kMaxPixels / width) {
+    fail(ErrorCode::kFileFormat,
+         format("a picture of %lld x %lld pixels is too large", static_cast<long long>(width),
+                static_cast<long long>(height)));
+  }
+  image.height = height;
+  image.width = width;
+  image.rgb.resize(static_cast<size_t>(height * width * 3));
+}
+
+// ---- PNG ----
+
+struct PngSource {
+  std::span<const std::byte> left;
+  char message[200] = "";
+};
+
+void read_png_bytes(png_structp png, png_bytep target, size_t count) {
+  auto& source = *static_cast<PngSource*>(png_get_io_ptr(png));
+  if (count > source.left.size()) png_error(png, "the file is cut off");
+  std::memcpy(target, source.left.data(), count);
+  source.left = source.left.subspan(count);
+}
+
+void on_png_error(png_structp png, png_const_charp message) {
+  auto& source = *static_cast<PngSource*>(png_get_error_ptr(png));
+  std::strncpy(source.message, message, sizeof source.message - 1);
+  png_longjmp(png, 1);
+}
+
+// Asks for 8-bit RGB whatever the file has; an alpha channel is removed at the end of each row.
+void set_png_transforms(png_structp png) {
+  png_set_expand(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  png_set_gray_to_rgb(png);
+  png_set_interlace_handling(png);
+}
+
+// False if libpng gave up; `source.message` says why. With `rows` null it only reads the size.
+bool read_png(PngSource& source, Image& size, png_bytep* rows) {
+  png_structp png =
+      png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, on_png_error, [](auto, auto) {});
+  png_infop info = png ? png_create_info_struct(png) : nullptr;
+  bool done = false;
+  if (info && !setjmp(png_jmpbuf(png))) {
+    png_set_read_fn(png, &source, read_png_bytes);
+    png_read_info(png, info);
+    size.height = png_get_image_height(png, info);
+    size.width = png_get_image_width(png, info);
+    if (rows) {
+      set_png_transforms(png);
+      png_read_update_info(png, info);
+      if (png_get_rowbytes(png, info) != 3 * static_cast<size_t>(size.width)) {
+        png_error(png, "its pixels cannot be read as RGB");
+      }
+      png_read_image(png, rows);
+    }
+    done = true;
+  }
+  png_destroy_read_struct(&png, &info, nullptr);
+  return done;
+}
+
+Image decode_png(std::span<const std::byte> bytes) {
+  Image image;
+  PngSource source{bytes};
+  bool done = read_png(source, image, nullptr);
+  if (done) {
+    allocate(image, image.height, image.width);
+    std::vector<png_bytep> rows;
+    for (int64_t y = 0; y < image.height; ++y) {
+      rows.push_back(image.rgb.data() + y * image.width * 3);
+    }
+    source.left = bytes;
+    done = read_png(source, image, rows.data());
+  }
+  if (!done) fail(ErrorCode::kFileFormat, format("the PNG is damaged: %s", source.message));
+  return image;
+}
+
+// ---- JPEG ----
+
+struct JpegErrors {
+  jpeg_error_mgr manager;  // first, so that libjpeg's pointer is ours
+  std::jmp_buf jump;
+  char message[JMSG_LENGTH_MAX];
+};
+
+void on_jpeg_error(j_common_ptr jpeg) {
+  auto* errors = reinterpret_cast<JpegErrors*>(jpeg->err);
+  jpeg->err->format_message(jpeg, errors->message);
+  std::longjmp(errors->jump, 1);
+}
+
+// As read_png: with `rgb` null only the size.
+bool read_jpeg(std::span<const std::byte> bytes, JpegErrors& errors, Image& size, uint8_t* rgb) {
+  jpeg_decompress_struct jpeg{};
+  jpeg.err = jpeg_std_error(&errors.manager);
+  errors.manager.error_exit = on_jpeg_error;
+  errors.manager.output_message = [](j_common_ptr) {};
+  bool done = false;
+  if (!setjmp(errors.jump)) {
+    jpeg_create_decompress(&jpeg);
+    jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(bytes.data()),
+                 static_cast<unsigned long>(bytes.size()));
+    jpeg_read_header(&jpeg, TRUE);
+    size.height = jpeg.image_height;
+    size.width = jpeg.image_width;
+    if (rgb) {
+      jpeg.out_color_space = JCS_RGB;
+      jpeg_start_decompress(&jpeg);
+      while (jpeg.output_scanline < jpeg.output_height) {
+        JSAMPROW row = rgb + static_cast<size_t>(jpeg.output_scanline) * jpeg.output_width * 3;
+        jpeg_read_scanlines(&jpeg, &row, 1);
+      }
+    }
+    done = true;
+  }
+  jpeg_destroy_decompress(&jpeg);
+  return done;
+}
+
+Image decode_jpeg(std::span<const std::byte> bytes) {
+  Image image;
+  JpegErrors errors{};
+  bool done = read_jpeg(bytes, errors, image, nullptr);
+  if (done) {
+    allocate(image, image.height, image.width);
+    done = read_jpeg(bytes, errors, image, image.rgb.data());
+  }
+  if (!done) fail(ErrorCode::kFileFormat, format("the JPEG is damaged: %s", errors.message));
+  return image;
+}
+
+}  // namespace
+
+Image decode_image(std::span<const std::byte> bytes) {
+  const auto byte = [&](size_t i) { return i < bytes.size() ? static_cast<int>(bytes[i]) : -1; };
+  if (byte(0) == 0x89 && byte(1) == 'P' && byte(2) == 'N' && byte(3) == 'G') {
+    return decode_png(bytes);
+  }
+  if (byte(0) == 0xff && byte(1) == 0xd8) return decode_jpeg(bytes);
+  fail(ErrorCode::kFileFormat, "the picture is neither PNG nor JPEG; convert it to one of them");
+}
+
+Image read_image(const std::string& path) {
+  const MappedFile file(path);
+  try {
+    return decode_image(file.bytes());
+  } catch (Error& error) {
+    error.add_context("in " + path);
+    throw;
+  }
+}
+
+}  // namespace torchlet
