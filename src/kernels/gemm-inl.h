@@ -81,59 +81,57 @@ HWY_NOINLINE void multiply_tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_ro
   }
 }
 
+// R rows times one panel, the first `n` columns of which exist.
 template <int R, typename T>
-void multiply_rows(const PanelProduct<T>& p, const T* a, T* c, const GemmEpilogue<T>& epilogue) {
+void multiply_rows(int64_t k, ConstMatrix<T> a, Panel<T> b, int64_t n, T* c, int64_t c_stride,
+                   const GemmEpilogue<T>& epilogue) {
   constexpr int kLanes = static_cast<int>(HWY_LANES(T));
-  const auto tile = [&](T* out, int64_t stride, const GemmEpilogue<T>& e) {
-    const auto run = p.n <= kLanes       ? multiply_tile<R, 1, T>
-                     : p.n <= 2 * kLanes ? multiply_tile<R, 2, T>
-                                         : multiply_tile<R, 3, T>;
-    run(p.k, a, p.a.row_stride, p.a.col_stride, p.b, p.b_stride, out, stride, e);
-  };
-  if (p.n % kLanes == 0) return tile(c, p.c_stride, epilogue);
+  constexpr int kWidth = panel_width<T>();
+  const auto multiply = n <= kLanes       ? multiply_tile<R, 1, T>
+                        : n <= 2 * kLanes ? multiply_tile<R, 2, T>
+                                          : multiply_tile<R, 3, T>;
+  if (n % kLanes == 0) {
+    return multiply(k, a.data, a.row_stride, a.col_stride, b.data, b.stride, c, c_stride, epilogue);
+  }
 
   // A partial vector goes through a tile of its own, so that nothing beyond column n is touched.
-  HWY_ALIGN T out[R * panel_width<T>()];
-  HWY_ALIGN T bias[panel_width<T>()];
-  const size_t row_bytes = static_cast<size_t>(p.n) * sizeof(T);
+  HWY_ALIGN T out[R * kWidth];
+  HWY_ALIGN T bias[kWidth];
+  const size_t row_bytes = static_cast<size_t>(n) * sizeof(T);
   GemmEpilogue<T> e = epilogue;
   if (e.accumulate) {
     std::memset(out, 0, sizeof(out));
-    for (int r = 0; r < R; ++r)
-      std::memcpy(out + r * panel_width<T>(), c + r * p.c_stride, row_bytes);
+    for (int r = 0; r < R; ++r) std::memcpy(out + r * kWidth, c + r * c_stride, row_bytes);
   }
   if (e.col_bias) {
     std::memset(bias, 0, sizeof(bias));
     std::memcpy(bias, e.col_bias, row_bytes);
     e.col_bias = bias;
   }
-  tile(out, panel_width<T>(), e);
-  for (int r = 0; r < R; ++r)
-    std::memcpy(c + r * p.c_stride, out + r * panel_width<T>(), row_bytes);
+  multiply(k, a.data, a.row_stride, a.col_stride, b.data, b.stride, out, kWidth, e);
+  for (int r = 0; r < R; ++r) std::memcpy(c + r * c_stride, out + r * kWidth, row_bytes);
 }
 
+// Rows outside, panels inside: kRows rows of A stay in the first-level cache, the panels in the
+// second, and C is written a few rows at a time.
 template <typename T>
-void multiply_panel_t(const PanelProduct<T>& p) {
-  GemmEpilogue<T> epilogue = p.epilogue;
-  for (int64_t row = 0; row < p.m;) {
-    const T* a = p.a.data + row * p.a.row_stride;
-    T* c = p.c + row * p.c_stride;
-    if (p.epilogue.row_bias) epilogue.row_bias = p.epilogue.row_bias + row;
-    const int64_t left = p.m - row;
-    if (kRows >= 8 && left >= 8) {
-      multiply_rows<kRows>(p, a, c, epilogue);
-      row += kRows;
-    } else if (left >= 4) {
-      multiply_rows<4>(p, a, c, epilogue);
-      row += 4;
-    } else if (left >= 2) {
-      multiply_rows<2>(p, a, c, epilogue);
-      row += 2;
-    } else {
-      multiply_rows<1>(p, a, c, epilogue);
-      row += 1;
+void multiply_block_t(const BlockProduct<T>& p) {
+  const auto multiply_stripe = [&](int64_t row, const auto& multiply) {
+    const ConstMatrix<T> a{p.a.data + row * p.a.row_stride, p.a.row_stride, p.a.col_stride};
+    GemmEpilogue<T> epilogue = p.epilogue;
+    if (epilogue.row_bias) epilogue.row_bias += row;
+    const Panel<T>* panel = p.b;
+    for (int64_t column = 0; column < p.n; column += panel_width<T>()) {
+      const int64_t n = std::min<int64_t>(panel_width<T>(), p.n - column);
+      if (p.epilogue.col_bias) epilogue.col_bias = p.epilogue.col_bias + column;
+      multiply(p.k, a, *panel++, n, p.c + row * p.c_stride + column, p.c_stride, epilogue);
     }
-  }
+  };
+  int64_t row = 0;
+  for (; row + kRows <= p.m; row += kRows) multiply_stripe(row, multiply_rows<kRows, T>);
+  for (; row + 4 <= p.m; row += 4) multiply_stripe(row, multiply_rows<4, T>);
+  for (; row + 2 <= p.m; row += 2) multiply_stripe(row, multiply_rows<2, T>);
+  if (row < p.m) multiply_stripe(row, multiply_rows<1, T>);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -10,10 +10,11 @@
 namespace torchlet::kernels {
 namespace {
 
-// A panel of B, kMaxDepth deep, should stay in the first-level cache next to the rows of A that
-// pass by; the rows of A that meet it stay in the second level.
+// A slice of kMaxDepth rows of B is cut into blocks of panels that fit the second-level cache,
+// together with the rows of A that meet them.
 constexpr int64_t kMaxDepth = 256;
 constexpr int64_t kABlockBytes = int64_t{512} << 10;
+constexpr int64_t kBBlockBytes = int64_t{128} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 
@@ -24,6 +25,7 @@ struct Cut {
   int64_t row_blocks, rows;      // rows per block, a multiple of the micro-kernel's
   int64_t panel_groups, panels;  // panels per group
   int64_t depth;                 // of a slice of k
+  int64_t block_panels;          // panels per block
 };
 
 template <typename T>
@@ -38,8 +40,11 @@ Cut cut_product(const GemmBatch<T>& batch, const PanelShape& shape) {
   Cut cut;
   const int64_t k = std::max<int64_t>(1, batch.k);
   cut.depth = ceil_div(k, ceil_div(k, kMaxDepth));
+  cut.block_panels = std::max<int64_t>(
+      1, kBBlockBytes / (cut.depth * shape.width * static_cast<int64_t>(sizeof(T))));
   cut.panels = ceil_div(panels, std::min(panels, tasks));
   cut.panel_groups = ceil_div(panels, cut.panels);
+  cut.block_panels = std::min(cut.block_panels, cut.panels);
   const int64_t cache_rows = kABlockBytes / (cut.depth * static_cast<int64_t>(sizeof(T)));
   const int64_t rows = std::min(cache_rows, ceil_div(batch.m, ceil_div(tasks, cut.panel_groups)));
   cut.rows = std::max<int64_t>(1, ceil_div(rows, shape.rows)) * shape.rows;
@@ -57,7 +62,9 @@ void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const Pan
   const int64_t a_index = index % batch.a_count;
   const T* a = batch.a.data + a_index * batch.a_batch_stride + row * batch.a.row_stride;
   T* c = batch.c + index * batch.c_batch_stride + row * batch.c_stride;
-  const Scratch<T> scratch(cut.depth * shape.width);
+  const int64_t block_width = cut.block_panels * shape.width;
+  const Scratch<T> scratch(cut.depth * block_width);
+  const Scratch<Panel<T>> block(cut.block_panels);
 
   for (int64_t k0 = 0; k0 == 0 || k0 < batch.k; k0 += cut.depth) {
     const int64_t k = std::min(cut.depth, batch.k - k0);
@@ -71,14 +78,16 @@ void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const Pan
         epilogue.row_bias = batch.epilogue.row_bias + a_index * batch.m + row;
       }
     }
-    for (int64_t n0 = first; n0 < last; n0 += shape.width) {
-      const int64_t n = std::min<int64_t>(shape.width, last - n0);
-      const Panel<T> panel = panels(index, k0, k, n0, n, scratch.data());
+    const ConstMatrix<T> a_slice{a + k0 * batch.a.col_stride, batch.a.row_stride,
+                                 batch.a.col_stride};
+    for (int64_t n0 = first; n0 < last; n0 += block_width) {
+      const int64_t n = std::min(block_width, last - n0);
+      for (int64_t j = 0; j < n; j += shape.width) {
+        block[j / shape.width] = panels(index, k0, k, n0 + j, std::min<int64_t>(shape.width, n - j),
+                                        scratch.data() + j * cut.depth);
+      }
       if (is_last && batch.epilogue.col_bias) epilogue.col_bias = batch.epilogue.col_bias + n0;
-      const ConstMatrix<T> a_slice{a + k0 * batch.a.col_stride, batch.a.row_stride,
-                                   batch.a.col_stride};
-      multiply_panel(
-          {rows, n, k, a_slice, panel.data, panel.stride, c + n0, batch.c_stride, epilogue});
+      multiply_block({rows, n, k, a_slice, block.data(), c + n0, batch.c_stride, epilogue});
     }
   }
 }

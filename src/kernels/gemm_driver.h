@@ -12,15 +12,21 @@
 
 namespace torchlet::kernels {
 
-// Rows [0, m) times one panel of at most panel_width() columns, a slice of `k` deep:
-// C[m, n] = A[m, k] B[k, n] and the epilogue. Columns n .. panel_width() of `b` are readable
-// whenever n < panel_width(); their values do not matter.
+// Some columns of B, at most panel_shape().width of them: element (i, j) is data[i * stride + j].
+// Columns beyond the last are readable up to the width; their values do not matter.
 template <typename T>
-struct PanelProduct {
+struct Panel {
+  const T* data;
+  int64_t stride;
+};
+
+// C[m, n] = A[m, k] B[k, n] and the epilogue, for a block that the caches hold. B comes as panels,
+// all but the last of them full.
+template <typename T>
+struct BlockProduct {
   int64_t m, n, k;
   ConstMatrix<T> a;
-  const T* b;
-  int64_t b_stride;
+  const Panel<T>* b;
   T* c;
   int64_t c_stride;
   GemmEpilogue<T> epilogue;
@@ -46,21 +52,15 @@ struct PanelShape {
 
 PanelShape panel_shape(const float*);
 PanelShape panel_shape(const double*);
-void multiply_panel(const PanelProduct<float>& product);
-void multiply_panel(const PanelProduct<double>& product);
+void multiply_block(const BlockProduct<float>& product);
+void multiply_block(const BlockProduct<double>& product);
 
 // Rows [0, rows) of columns [begin, end).
 void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end);
 void multiply_thin(const ThinProduct<double>& product, int64_t rows, int64_t begin, int64_t end);
 
 // Where panels of B come from. Returns columns [n0, n0 + n) of rows [k0, k0 + k) of product
-// `index`, as PanelProduct wants them: either in place, or written to `scratch` with stride
-// panel_width().
-template <typename T>
-struct Panel {
-  const T* data;
-  int64_t stride;
-};
+// `index`: either in place, or written to `scratch` with a stride of the full width.
 template <typename T>
 using PanelSource =
     FunctionRef<Panel<T>(int64_t index, int64_t k0, int64_t k, int64_t n0, int64_t n, T* scratch)>;

@@ -11,7 +11,7 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 
 PanelShape panel_shape_f32() { return {kRows, panel_width<float>()}; }
-void multiply_panel_f32(const PanelProduct<float>& product) { multiply_panel_t(product); }
+void multiply_block_f32(const BlockProduct<float>& product) { multiply_block_t(product); }
 void multiply_thin_f32(const ThinProduct<float>& product, int64_t rows, int64_t begin,
                        int64_t end) {
   multiply_thin_t(product, rows, begin, end);
@@ -27,12 +27,12 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(panel_shape_f32);
-HWY_EXPORT(multiply_panel_f32);
+HWY_EXPORT(multiply_block_f32);
 HWY_EXPORT(multiply_thin_f32);
 
 PanelShape panel_shape(const float*) { return HWY_DYNAMIC_DISPATCH(panel_shape_f32)(); }
-void multiply_panel(const PanelProduct<float>& product) {
-  HWY_DYNAMIC_DISPATCH(multiply_panel_f32)(product);
+void multiply_block(const BlockProduct<float>& product) {
+  HWY_DYNAMIC_DISPATCH(multiply_block_f32)(product);
 }
 void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(multiply_thin_f32)(product, rows, begin, end);

@@ -11,7 +11,7 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 
 PanelShape panel_shape_f64() { return {kRows, panel_width<double>()}; }
-void multiply_panel_f64(const PanelProduct<double>& product) { multiply_panel_t(product); }
+void multiply_block_f64(const BlockProduct<double>& product) { multiply_block_t(product); }
 void multiply_thin_f64(const ThinProduct<double>& product, int64_t rows, int64_t begin,
                        int64_t end) {
   multiply_thin_t(product, rows, begin, end);
@@ -27,12 +27,12 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(panel_shape_f64);
-HWY_EXPORT(multiply_panel_f64);
+HWY_EXPORT(multiply_block_f64);
 HWY_EXPORT(multiply_thin_f64);
 
 PanelShape panel_shape(const double*) { return HWY_DYNAMIC_DISPATCH(panel_shape_f64)(); }
-void multiply_panel(const PanelProduct<double>& product) {
-  HWY_DYNAMIC_DISPATCH(multiply_panel_f64)(product);
+void multiply_block(const BlockProduct<double>& product) {
+  HWY_DYNAMIC_DISPATCH(multiply_block_f64)(product);
 }
 void multiply_thin(const ThinProduct<double>& product, int64_t rows, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(multiply_thin_f64)(product, rows, begin, end);
