@@ -44,7 +44,7 @@ enum class ExprKind : uint8_t {
   kStarred,    // * children[0]; in calls, displays and assignment targets
 };
 
-enum class Operator : uint8_t {
+enum class ExprOp : uint8_t {
   kAdd,
   kSub,
   kMul,
@@ -80,7 +80,7 @@ struct Keyword {
 
 struct Expr {
   ExprKind kind = ExprKind::kNone;
-  Operator op = Operator::kAdd;
+  ExprOp op = ExprOp::kAdd;
   uint16_t depth = 1;  // of the tree below and including this
   Span span;
   int64_t int_value = 0;
@@ -135,7 +135,7 @@ enum class StmtKind : uint8_t {
 
 struct Stmt {
   StmtKind kind = StmtKind::kPass;
-  Operator op = Operator::kAdd;
+  ExprOp op = ExprOp::kAdd;
   Span span;
   std::vector<ExprPtr> targets;
   ExprPtr type;

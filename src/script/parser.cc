@@ -15,55 +15,55 @@ using K = TokenKind;
 
 struct BinaryOperator {
   TokenKind token;
-  Operator op;
+  ExprOp op;
   int precedence;
 };
 
 // Comparisons bind loosest (1), power is handled apart.
 constexpr BinaryOperator kBinaryOperators[] = {
-    {K::kLess, Operator::kLess, 1},
-    {K::kGreater, Operator::kGreater, 1},
-    {K::kLessEqual, Operator::kLessEqual, 1},
-    {K::kGreaterEqual, Operator::kGreaterEqual, 1},
-    {K::kEqual, Operator::kEqual, 1},
-    {K::kNotEqual, Operator::kNotEqual, 1},
-    {K::kIn, Operator::kIn, 1},
-    {K::kNot, Operator::kNotIn, 1},
-    {K::kIs, Operator::kIs, 1},
-    {K::kPipe, Operator::kBitOr, 2},
-    {K::kCaret, Operator::kBitXor, 3},
-    {K::kAmpersand, Operator::kBitAnd, 4},
-    {K::kShiftLeft, Operator::kShiftLeft, 5},
-    {K::kShiftRight, Operator::kShiftRight, 5},
-    {K::kPlus, Operator::kAdd, 6},
-    {K::kMinus, Operator::kSub, 6},
-    {K::kStar, Operator::kMul, 7},
-    {K::kSlash, Operator::kDiv, 7},
-    {K::kSlashSlash, Operator::kFloorDiv, 7},
-    {K::kPercent, Operator::kMod, 7},
-    {K::kAt, Operator::kMatMul, 7},
+    {K::kLess, ExprOp::kLess, 1},
+    {K::kGreater, ExprOp::kGreater, 1},
+    {K::kLessEqual, ExprOp::kLessEqual, 1},
+    {K::kGreaterEqual, ExprOp::kGreaterEqual, 1},
+    {K::kEqual, ExprOp::kEqual, 1},
+    {K::kNotEqual, ExprOp::kNotEqual, 1},
+    {K::kIn, ExprOp::kIn, 1},
+    {K::kNot, ExprOp::kNotIn, 1},
+    {K::kIs, ExprOp::kIs, 1},
+    {K::kPipe, ExprOp::kBitOr, 2},
+    {K::kCaret, ExprOp::kBitXor, 3},
+    {K::kAmpersand, ExprOp::kBitAnd, 4},
+    {K::kShiftLeft, ExprOp::kShiftLeft, 5},
+    {K::kShiftRight, ExprOp::kShiftRight, 5},
+    {K::kPlus, ExprOp::kAdd, 6},
+    {K::kMinus, ExprOp::kSub, 6},
+    {K::kStar, ExprOp::kMul, 7},
+    {K::kSlash, ExprOp::kDiv, 7},
+    {K::kSlashSlash, ExprOp::kFloorDiv, 7},
+    {K::kPercent, ExprOp::kMod, 7},
+    {K::kAt, ExprOp::kMatMul, 7},
 };
 constexpr int kTightestBinary = 7;
 
 struct AugmentedOperator {
   TokenKind token;
-  Operator op;
+  ExprOp op;
 };
 
 constexpr AugmentedOperator kAugmentedOperators[] = {
-    {K::kPlusAssign, Operator::kAdd},
-    {K::kMinusAssign, Operator::kSub},
-    {K::kStarAssign, Operator::kMul},
-    {K::kStarStarAssign, Operator::kPow},
-    {K::kSlashAssign, Operator::kDiv},
-    {K::kSlashSlashAssign, Operator::kFloorDiv},
-    {K::kPercentAssign, Operator::kMod},
-    {K::kAtAssign, Operator::kMatMul},
-    {K::kAmpersandAssign, Operator::kBitAnd},
-    {K::kPipeAssign, Operator::kBitOr},
-    {K::kCaretAssign, Operator::kBitXor},
-    {K::kShiftLeftAssign, Operator::kShiftLeft},
-    {K::kShiftRightAssign, Operator::kShiftRight},
+    {K::kPlusAssign, ExprOp::kAdd},
+    {K::kMinusAssign, ExprOp::kSub},
+    {K::kStarAssign, ExprOp::kMul},
+    {K::kStarStarAssign, ExprOp::kPow},
+    {K::kSlashAssign, ExprOp::kDiv},
+    {K::kSlashSlashAssign, ExprOp::kFloorDiv},
+    {K::kPercentAssign, ExprOp::kMod},
+    {K::kAtAssign, ExprOp::kMatMul},
+    {K::kAmpersandAssign, ExprOp::kBitAnd},
+    {K::kPipeAssign, ExprOp::kBitOr},
+    {K::kCaretAssign, ExprOp::kBitXor},
+    {K::kShiftLeftAssign, ExprOp::kShiftLeft},
+    {K::kShiftRightAssign, ExprOp::kShiftRight},
 };
 
 class Parser {
@@ -218,10 +218,10 @@ class Parser {
     if (precedence > kTightestBinary) return unary();
     ExprPtr left = binary(precedence + 1);
     while (const BinaryOperator* found = current_binary(precedence)) {
-      Operator op = found->op;
+      ExprOp op = found->op;
       take();
-      if (op == Operator::kNotIn) take();
-      if (op == Operator::kIs && accept(K::kNot)) op = Operator::kIsNot;
+      if (op == ExprOp::kNotIn) take();
+      if (op == ExprOp::kIs && accept(K::kNot)) op = ExprOp::kIsNot;
       const Span span = left->span;
       left = node(ExprKind::kBinary, span, std::move(left), binary(precedence + 1));
       left->op = op;
@@ -245,7 +245,7 @@ class Parser {
         return operand;
       }
       ExprPtr e = node(ExprKind::kUnary, sign.span, std::move(operand));
-      e->op = sign.kind == K::kMinus ? Operator::kNegate : Operator::kInvert;
+      e->op = sign.kind == K::kMinus ? ExprOp::kNegate : ExprOp::kInvert;
       return e;
     }
     ExprPtr base = postfix();
@@ -254,7 +254,7 @@ class Parser {
     take();
     const Span span = base->span;
     ExprPtr e = node(ExprKind::kBinary, span, std::move(base), unary());
-    e->op = Operator::kPow;
+    e->op = ExprOp::kPow;
     return e;
   }
 

@@ -178,7 +178,7 @@ TEST(Parser, Assignments) {
   EXPECT_EQ(show(body[2]->targets[0]), "self.v");
   EXPECT_EQ(show(body[2]->value), "tuple(1, 2)");
   EXPECT_EQ(body[3]->kind, StmtKind::kAugAssign);
-  EXPECT_EQ(body[3]->op, Operator::kAdd);
+  EXPECT_EQ(body[3]->op, ExprOp::kAdd);
   EXPECT_EQ(show(body[4]->targets[0]), "tuple(a, *b)");
 }
 

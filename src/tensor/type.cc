@@ -124,6 +124,23 @@ bool equal(const Type& a, const Type& b) {
   return true;
 }
 
+namespace {
+
+// Elements of lists and dicts must be the same, as far as they are known.
+bool equal_as_known(const Type& a, const Type& b) {
+  if (a.is(TypeKind::kUnknown) || b.is(TypeKind::kUnknown)) return true;
+  if (a.kind() != b.kind() || a.elements().empty() || a.is(TypeKind::kUnion) ||
+      a.elements().size() != b.elements().size() || a.name() != b.name()) {
+    return equal(a, b);
+  }
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!equal_as_known(*a.element(i), *b.element(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool is_subtype(const Type& sub, const Type& super) {
   if (&sub == &super) return true;
   if (super.is(TypeKind::kAny) || super.is(TypeKind::kUnknown) || sub.is(TypeKind::kUnknown)) {
@@ -173,7 +190,7 @@ bool is_subtype(const Type& sub, const Type& super) {
     case TypeKind::kRRef:
       return sub.kind() == super.kind() && is_subtype(*sub.element(0), *super.element(0));
     default:
-      return equal(sub, super);
+      return equal_as_known(sub, super);
   }
 }
 

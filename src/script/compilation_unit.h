@@ -1,0 +1,106 @@
+// The classes and functions of one program: found by name in its sources, compiled when asked for.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/function.h"
+#include "script/ast.h"
+#include "tensor/type.h"
+
+namespace torchlet::script {
+
+class CompilationUnit;
+
+// Is this a C++ class (torch.classes.*)?
+bool is_custom_class(const Type& type);
+
+// The operators' version that today's PyTorch writes (kProducedFileFormatVersion,
+// caffe2/serialize/versions.h).
+inline constexpr int kCurrentOperatorVersion = 10;
+
+// What an archive gives to its compiler.
+struct Program {
+  // The record "code/__torch__/torch/nn.py" for "__torch__.torch.nn"; null if there is none.
+  std::function<std::shared_ptr<const Source>(const std::string& package)> find_source;
+  // CONSTANTS.c0, CONSTANTS.c1, ...
+  std::vector<Value> constants;
+  // Of the file: decides how the operators that changed their meaning are read
+  // (script/upgraders.h).
+  int operator_version = kCurrentOperatorVersion;
+};
+
+// A function of TorchScript source.
+class ScriptFunction final : public Function {
+ public:
+  // `self_type` is the class for a method, else null. `bodiless` for the methods of interfaces.
+  ScriptFunction(CompilationUnit& unit, std::string qualified_name,
+                 std::shared_ptr<const Source> source, FunctionDef def, TypePtr self_type,
+                 bool bodiless);
+  ~ScriptFunction() override;
+
+  const std::string& qualified_name() const override { return qualified_name_; }
+  const Schema& schema() override;
+  const Graph& graph() override;
+
+ private:
+  Schema make_schema();
+
+  CompilationUnit& unit_;
+  const std::string qualified_name_;
+  const std::shared_ptr<const Source> source_;
+  FunctionDef def_;              // the body is dropped when it has been compiled
+  const Type* const self_type_;  // borrowed: class types own no functions, and functions no classes
+  const bool bodiless_;
+  bool compiling_ = false;
+  std::unique_ptr<Schema> own_schema_;
+  std::unique_ptr<const Graph> own_graph_;
+  std::atomic<const Schema*> schema_ = nullptr;  // own_schema_, when it is complete
+  std::atomic<const Graph*> graph_ = nullptr;
+};
+
+// Thread-safe. Functions, and the methods of class types, live as long as the unit.
+class CompilationUnit {
+ public:
+  explicit CompilationUnit(Program program) : program_(std::move(program)) {}
+  CompilationUnit(const CompilationUnit&) = delete;
+  CompilationUnit& operator=(const CompilationUnit&) = delete;
+
+  // The class, NamedTuple, enum or interface "__torch__.m.Net"; null if there is none. Throws
+  // kFileFormat if its source is wrong. Every name below __torch__.torch.classes is a C++ class.
+  TypePtr find_type(const std::string& qualified_name);
+  // The function "__torch__.m.helper"; null if there is none.
+  Function* find_function(const std::string& qualified_name);
+  // "List[__torch__.m.Point]", as pickles and bytecode write types. `where` names the record.
+  TypePtr parse_type(const std::string& where, const std::string& text);
+
+  const Program& program() const { return program_; }
+  std::recursive_mutex& mutex() { return mutex_; }
+
+ private:
+  friend class ClassImporter;
+  struct PendingClass {
+    std::shared_ptr<const Source> source;
+    ClassDef def;
+  };
+
+  void load_package(const std::string& package);
+  ScriptFunction* add_function(std::unique_ptr<ScriptFunction> function);
+
+  const Program program_;
+  std::recursive_mutex mutex_;
+  std::unordered_set<std::string> loaded_packages_;
+  std::unordered_map<std::string, PendingClass> pending_classes_;
+  std::unordered_map<std::string, TypePtr> types_;
+  std::unordered_map<std::string, Function*> free_functions_;
+  std::vector<std::unique_ptr<ScriptFunction>> functions_;
+  int import_depth_ = 0;
+};
+
+}  // namespace torchlet::script
