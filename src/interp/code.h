@@ -36,7 +36,6 @@ enum class Opcode : uint8_t {
   kDictConstruct,
   kUnpack,  // of a list or a tuple
   kTupleIndex,
-  kModuleContainerIndex,
   kIsInstance,
   kToList,
   kEnumName,

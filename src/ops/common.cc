@@ -57,6 +57,11 @@ bool can_cast(DType from, DType to) {
   return from == DType::kBool || to != DType::kBool;
 }
 
+void check_castable(DType from, DType to) {
+  TORCHLET_CHECK(can_cast(from, to), "result type %s can't be cast to the desired output type %s",
+                 std::string(dtype_name(from)).c_str(), std::string(dtype_name(to)).c_str());
+}
+
 ResultType& ResultType::add(const Tensor& tensor) {
   std::optional<DType>& kind = tensor.dim() > 0 ? dimensioned_ : zero_dim_;
   kind = kind ? promote_types(*kind, tensor.dtype()) : tensor.dtype();
@@ -353,6 +358,15 @@ void resize_output(const Tensor& out, IntSpan sizes) {
   impl.sizes = sizes;
   impl.strides = contiguous_strides(sizes);
   impl.numel = numel;
+}
+
+Tensor assign(const Tensor& self, const Tensor& computed) {
+  TORCHLET_CHECK(std::ranges::equal(computed.sizes(), self.sizes()),
+                 "output with shape %s doesn't match the broadcast shape %s",
+                 self.describe().c_str(), computed.describe().c_str());
+  check_castable(computed.dtype(), self.dtype());
+  if (!computed.is_same(self)) self.copy_(computed);
+  return self;
 }
 
 Tensor wrapped_number(const Scalar& scalar) {

@@ -16,6 +16,7 @@ DType promote_types(DType a, DType b);
 // Can a result of type `from` be written into a tensor of type `to`? Not complex -> real, floating
 // -> integral, anything but bool -> bool.
 bool can_cast(DType from, DType to);
+void check_castable(DType from, DType to);  // Error in PyTorch's words if not
 inline DType default_dtype() { return DType::kFloat32; }
 // Integral and bool become the default float type, others stay: what sin() or mean-like maths
 // return.
@@ -65,6 +66,10 @@ Tensor unsqueeze(const Tensor& tensor, int64_t dim);
 
 // Gives an out= tensor its shape, growing its storage if need be; strides are kept if the shape is.
 void resize_output(const Tensor& out, IntSpan sizes);
+
+// Writes `computed` into self as in-place operators do, and returns self. Error if the shapes
+// differ or can_cast() forbids the conversion.
+Tensor assign(const Tensor& self, const Tensor& computed);
 
 // A 0-d tensor for a Python number: int64, default float, complex or bool.
 Tensor wrapped_number(const Scalar& scalar);

@@ -8,22 +8,11 @@
 namespace torchlet::ops {
 namespace {
 
-void check_castable(DType from, DType to) {
-  TORCHLET_CHECK(can_cast(from, to), "result type %s can't be cast to the desired output type %s",
-                 std::string(dtype_name(from)).c_str(), std::string(dtype_name(to)).c_str());
-}
-
 void run_inplace(const Operator& op, std::span<Value> args, std::span<Value> results) {
   const Tensor self = args[0].to_tensor();
   Value result;
   op.base->call(args, {&result, 1});
-  const Tensor computed = result.to_tensor();
-  TORCHLET_CHECK(std::ranges::equal(computed.sizes(), self.sizes()),
-                 "output with shape %s doesn't match the broadcast shape %s",
-                 self.describe().c_str(), computed.describe().c_str());
-  check_castable(computed.dtype(), self.dtype());
-  if (!computed.is_same(self)) self.copy_(computed);
-  results[0] = Value(self);
+  results[0] = Value(assign(self, result.to_tensor()));
 }
 
 void run_out(const Operator& op, std::span<Value> args, std::span<Value> results) {

@@ -87,6 +87,12 @@ class Run {
     bool all_direct = true;
     for (size_t k = 0; k <= count_; ++k) all_direct &= direct_[k];
     const int64_t step = all_direct ? end - begin : kBlock;
+    for (size_t k = 1; k <= count_; ++k) {  // what is repeated is converted once
+      if (stride_[k] == 0) {
+        convert_elements(base[k], dtype_[k], 0, buffers[k], in_dtype_, 1,
+                         std::min(kBlock, end - begin));
+      }
+    }
     for (int64_t at = begin; at < end; at += step) {
       const int64_t n = std::min(step, end - at);
       const void* in[kMaxOperands];
@@ -94,7 +100,8 @@ class Run {
         const std::byte* from = base[k] + at * stride_[k];
         in[k - 1] = from;
         if (direct_[k]) continue;
-        convert_elements(from, dtype_[k], stride_[k] / width_[k], buffers[k], in_dtype_, 1, n);
+        if (stride_[k] != 0)
+          convert_elements(from, dtype_[k], stride_[k] / width_[k], buffers[k], in_dtype_, 1, n);
         in[k - 1] = buffers[k];
       }
       std::byte* to = base[0] + at * stride_[0];

@@ -10,6 +10,71 @@ namespace torchlet::ops {
 namespace {
 
 constexpr int64_t kParallelGrain = 32768;
+constexpr int64_t kGroup = 16;              // runs gathered together
+constexpr int64_t kGatherElements = 65536;  // at most so many elements of them
+
+// The reduced dimensions of a tensor as one run, the others as places of runs.
+struct Runs {
+  struct Kept {
+    int64_t size, stride, output_stride;
+  };
+  std::vector<Kept> kept;   // by stride, the smallest first
+  IntArray sizes, strides;  // of the run: row-major, merged where possible
+  int64_t outputs = 1, count = 1;
+
+  Runs(const Tensor& self, const IntArray& dims) {
+    for (size_t d = 0; d < self.sizes().size(); ++d) {
+      const int64_t size = self.sizes()[d], stride = self.strides()[d];
+      if (std::ranges::find(dims, static_cast<int64_t>(d)) == dims.end()) {
+        kept.push_back({size, stride, 1});
+        outputs *= size;
+        continue;
+      }
+      count *= size;
+      if (size == 1) continue;
+      if (!sizes.empty() && strides.back() == stride * size) {  // continues the outer dimension
+        sizes.back() *= size;
+        strides.back() = stride;
+      } else {
+        sizes.push_back(size);
+        strides.push_back(stride);
+      }
+    }
+    for (size_t d = kept.size(); d-- > 1;) {
+      kept[d - 1].output_stride = kept[d].output_stride * kept[d].size;
+    }
+    std::ranges::stable_sort(kept, {}, &Kept::stride);
+  }
+
+  int64_t inner_stride() const { return strides.empty() ? 1 : strides.back(); }
+
+  // `members` runs, the first at `base`, `next` elements apart, into rows of `count`.
+  template <typename C>
+  void gather(const std::byte* base, DType dtype, int64_t next, int64_t members, C* to) const {
+    if (count == 0) return;
+    constexpr DType kCompute = DTypeOf<C>::value;
+    const int64_t width = static_cast<int64_t>(element_size(dtype));
+    const int64_t inner = sizes.empty() ? 1 : sizes.back();
+    IntArray index(sizes.empty() ? 0 : sizes.size() - 1);
+    for (int64_t done = 0; done < count; done += inner) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
+      const std::byte* from = base + offset * width;
+      if (members == 1) {
+        convert_elements(from, dtype, inner_stride(), to + done, kCompute, 1, inner);
+      } else {
+        for (int64_t i = 0; i < inner; ++i) {
+          convert_elements(from + i * inner_stride() * width, dtype, next, to + done + i, kCompute,
+                           count, members);
+        }
+      }
+      for (size_t d = index.size(); d-- > 0;) {
+        if (++index[d] < sizes[d]) break;
+        index[d] = 0;
+      }
+    }
+  }
+};
 
 }  // namespace
 
@@ -29,64 +94,44 @@ IntArray reduced_shape(IntSpan sizes, const IntArray& dims, bool keepdim) {
 template <typename C>
 void for_each_run(const Tensor& self, const IntArray& dims,
                   FunctionRef<void(const C* run, int64_t count, int64_t output_index)> fn) {
-  IntArray kept_sizes, kept_strides, run_sizes, run_strides;
-  int64_t outputs = 1, count = 1;
-  for (size_t d = 0; d < self.sizes().size(); ++d) {
-    const int64_t size = self.sizes()[d], stride = self.strides()[d];
-    if (std::ranges::find(dims, static_cast<int64_t>(d)) == dims.end()) {
-      kept_sizes.push_back(size);
-      kept_strides.push_back(stride);
-      outputs *= size;
-      continue;
-    }
-    count *= size;
-    if (size == 1) continue;
-    if (!run_sizes.empty() &&
-        run_strides.back() == stride * size) {  // continues the outer dimension
-      run_sizes.back() *= size;
-      run_strides.back() = stride;
-    } else {
-      run_sizes.push_back(size);
-      run_strides.push_back(stride);
-    }
-  }
   const int64_t width = static_cast<int64_t>(element_size(self.dtype()));
   const auto* data = static_cast<const std::byte*>(self.raw_data());
+  const Runs runs(self, dims);
   const bool in_place = self.dtype() == DTypeOf<C>::value &&
-                        (run_sizes.empty() || (run_sizes.size() == 1 && run_strides[0] == 1));
-
-  auto gather = [&](const std::byte* base, C* to) {
-    if (count == 0) return;
-    const int64_t inner = run_sizes.empty() ? 1 : run_sizes.back();
-    const int64_t inner_stride = run_sizes.empty() ? 1 : run_strides.back();
-    IntArray index(run_sizes.empty() ? 0 : run_sizes.size() - 1);
-    for (int64_t done = 0; done < count; done += inner) {
-      int64_t offset = 0;
-      for (size_t d = 0; d < index.size(); ++d) offset += index[d] * run_strides[d];
-      convert_elements(base + offset * width, self.dtype(), inner_stride, to + done,
-                       DTypeOf<C>::value, 1, inner);
-      for (size_t d = index.size(); d-- > 0;) {
-        if (++index[d] < run_sizes[d]) break;
-        index[d] = 0;
-      }
-    }
-  };
-
-  const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(count, 1));
-  parallel_for(outputs, grain, [&](int64_t begin, int64_t end) {
-    std::vector<C> buffer(in_place ? 0 : static_cast<size_t>(count));
-    for (int64_t output = begin; output < end; ++output) {
-      int64_t rest = output, offset = 0;
-      for (size_t d = kept_sizes.size(); d-- > 0;) {
-        offset += rest % kept_sizes[d] * kept_strides[d];
-        rest /= kept_sizes[d];
+                        (runs.sizes.empty() || (runs.sizes.size() == 1 && runs.strides[0] == 1));
+  const auto& kept = runs.kept;
+  const int64_t inner = kept.empty() ? 1 : kept[0].size;
+  const int64_t next = kept.empty() ? 0 : kept[0].stride;
+  // Neighbouring runs are gathered together when that reads along memory.
+  const int64_t group =
+      in_place || next >= runs.inner_stride()
+          ? 1
+          : std::clamp<int64_t>(kGatherElements / std::max<int64_t>(runs.count, 1), 1, kGroup);
+  const int64_t groups = (inner + group - 1) / group;
+  const int64_t grain =
+      std::max<int64_t>(1, kParallelGrain / (std::max<int64_t>(runs.count, 1) * group));
+  if (runs.outputs == 0) return;
+  parallel_for(runs.outputs / inner * groups, grain, [&](int64_t begin, int64_t end) {
+    std::vector<C> buffer(in_place ? 0 : static_cast<size_t>(runs.count * group));
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t first = g % groups * group;
+      const int64_t members = std::min(group, inner - first);
+      int64_t rest = g / groups, offset = first * next;
+      int64_t output = kept.empty() ? 0 : first * kept[0].output_stride;
+      for (size_t d = 1; d < kept.size(); ++d) {
+        offset += rest % kept[d].size * kept[d].stride;
+        output += rest % kept[d].size * kept[d].output_stride;
+        rest /= kept[d].size;
       }
       const std::byte* base = data + offset * width;
       if (in_place) {
-        fn(reinterpret_cast<const C*>(base), count, output);
-      } else {
-        gather(base, buffer.data());
-        fn(buffer.data(), count, output);
+        fn(reinterpret_cast<const C*>(base), runs.count, output);
+        continue;
+      }
+      runs.gather(base, self.dtype(), next, members, buffer.data());
+      for (int64_t i = 0; i < members; ++i) {
+        fn(buffer.data() + i * runs.count, runs.count,
+           output + (kept.empty() ? 0 : i * kept[0].output_stride));
       }
     }
   });

@@ -1,0 +1,240 @@
+// Activation functions. They keep the dtype; all but the clamping ones want floats.
+#include <cmath>
+#include <numbers>
+
+#include "ops/kernel_map.h"
+#include "ops/math.h"
+#include "ops/op.h"
+
+namespace torchlet::ops {
+namespace {
+
+using kernels::UnaryOp;
+
+// The kernel for float32 and the 16-bit floats, f for float64.
+template <typename F>
+Tensor activation(UnaryOp op, const Tensor& self, float alpha, F f) {
+  if (has_kernel(self.dtype())) return kernel_map(op, self, self.dtype(), alpha);
+  return map<kMapReal, 1>({self}, self.dtype(), f);
+}
+template <typename F>
+Tensor activation(const Tensor& self, F f) {
+  return map<kMapReal, 1>({self}, self.dtype(), f);
+}
+
+Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool, "Bool inputs not supported for hardtanh");
+  if (is_integral(self.dtype(), false)) {
+    TORCHLET_CHECK(
+        self.dtype() != DType::kUInt8 || (min_val.to_int() >= 0 && max_val.to_int() >= 0),
+        "cannot do hardtanh on an unsigned type with negative limits");
+    return clamp(self, Scalar(min_val.to_int()), Scalar(max_val.to_int()));
+  }
+  return clamp(self, min_val, max_val);
+}
+
+Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
+
+Tensor hardswish(const Tensor& self) {
+  return activation(UnaryOp::kHardSwish, self, 0, [](auto x) {
+    using T = decltype(x);
+    return x * std::min(std::max(x + T(3), T(0)), T(6)) / T(6);
+  });
+}
+
+Tensor hardsigmoid(const Tensor& self) {
+  return activation(UnaryOp::kHardSigmoid, self, 0, [](auto x) {
+    using T = decltype(x);
+    return std::min(std::max(x + T(3), T(0)), T(6)) / T(6);
+  });
+}
+
+// x > 0 ? scale x : scale alpha (e^(input_scale x) - 1)
+Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
+           const Scalar& input_scale) {
+  const double negative = alpha.to_double() * scale.to_double(), positive = scale.to_double(),
+               inner = input_scale.to_double();
+  if (positive == 1 && inner == 1 && has_kernel(self.dtype())) {
+    return kernel_map(UnaryOp::kElu, self, self.dtype(), static_cast<float>(negative));
+  }
+  return activation(self, [=](auto x) {
+    using T = decltype(x);
+    return x <= 0 ? std::expm1(x * T(inner)) * T(negative) : x * T(positive);
+  });
+}
+
+Tensor selu(const Tensor& self) {
+  return elu(self, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
+}
+
+Tensor celu(const Tensor& self, const Scalar& alpha) {
+  TORCHLET_CHECK(alpha.to_double() != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return elu(self, alpha, 1, 1 / alpha.to_double());
+}
+
+Tensor silu(const Tensor& self) {
+  if (is_complex(self.dtype())) {
+    return map<kMapComplex, 1>({self}, self.dtype(),
+                               [](auto x) { return x / (1.0 + std::exp(-x)); });
+  }
+  return activation(UnaryOp::kSilu, self, 0, [](auto x) {
+    using T = decltype(x);
+    return x / (T(1) + std::exp(-x));
+  });
+}
+
+Tensor mish(const Tensor& self) {
+  return activation(self, [](auto x) { return x * std::tanh(std::log1p(std::exp(x))); });
+}
+
+Tensor softshrink(const Tensor& self, const Scalar& lambd) {
+  const double limit = lambd.to_double();
+  TORCHLET_CHECK(limit >= 0, "lambda must be greater or equal to 0, but found to be %g.", limit);
+  return activation(self, [limit](auto x) {
+    using T = decltype(x);
+    return x > T(limit) ? x - T(limit) : x < -T(limit) ? x + T(limit) : T(0);
+  });
+}
+
+Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
+  const double limit = lambd.to_double();
+  return activation(self, [limit](auto x) {
+    using T = decltype(x);
+    return x >= -T(limit) && x <= T(limit) ? T(0) : x;
+  });
+}
+
+Tensor threshold(const Tensor& self, const Scalar& limit, const Scalar& value) {
+  const Tensor bounds = scalar_tensor(limit, self.dtype());
+  return map<kMapReal | kMapInt, 3>({self, bounds, scalar_tensor(value, self.dtype())},
+                                    self.dtype(),
+                                    [](auto x, auto t, auto v) { return x <= t ? v : x; });
+}
+
+Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
+  const double slope = negative_slope.to_double();
+  return activation(UnaryOp::kLeakyRelu, self, static_cast<float>(slope),
+                    [slope](auto x) { return x > 0 ? x : x * static_cast<decltype(x)>(slope); });
+}
+
+// One slope for all, or one per channel (dimension 1).
+Tensor prelu(const Tensor& self, const Tensor& weight) {
+  Tensor slopes = weight;
+  if (weight.numel() == 1) {
+    slopes = reshape(weight, {});
+  } else {
+    TORCHLET_CHECK(self.dim() > 0, "Not allow zero-dim input tensor.");
+    const int64_t channels = self.dim() > 1 ? self.size(1) : 1;
+    TORCHLET_CHECK(channels == weight.numel(),
+                   "Mismatch of parameter numbers and input channel size. Found parameter numbers "
+                   "= %lld and channel size = %lld.",
+                   static_cast<long long>(weight.numel()), static_cast<long long>(channels));
+    IntArray shape(static_cast<size_t>(self.dim()), 1);
+    shape[1] = channels;
+    slopes = reshape(weight, shape);
+  }
+  return map<kMapReal, 2>({self, slopes}, self.dtype(),
+                          [](auto x, auto w) { return x > 0 ? x : x * w; });
+}
+
+std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
+  return {log_sigmoid(self), activation(self, [](auto x) { return std::exp(-std::abs(x)); })};
+}
+
+// First half times the sigmoid of the second.
+Tensor glu(const Tensor& self, int64_t dim) {
+  TORCHLET_CHECK(self.dim() > 0, "glu does not support 0-dimensional tensors");
+  const int64_t size = self.size(dim), half = size / 2;
+  TORCHLET_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension %lld is size %lld",
+                 static_cast<long long>(wrap_dim(dim, self.dim())), static_cast<long long>(size));
+  return mul(narrow(self, dim, 0, half), sigmoid(narrow(self, dim, half, half)));
+}
+
+Tensor gelu_named(const Tensor& self, const std::string& approximate) {
+  TORCHLET_CHECK(approximate == "none" || approximate == "tanh",
+                 "approximate argument must be either none or tanh.");
+  return gelu(self, approximate == "tanh");
+}
+
+}  // namespace
+
+Tensor relu(const Tensor& self) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool, "Boolean inputs not supported for relu");
+  return clamp(self, Scalar(0), std::nullopt);
+}
+
+Tensor gelu(const Tensor& self, bool tanh_approximation) {
+  if (tanh_approximation) {
+    return activation(UnaryOp::kGeluTanh, self, 0, [](auto x) {
+      using T = decltype(x);
+      const T inner = std::sqrt(T(2) / std::numbers::pi_v<T>) * (x + T(0.044715) * x * x * x);
+      return T(0.5) * x * (T(1) + std::tanh(inner));
+    });
+  }
+  return activation(UnaryOp::kGelu, self, 0, [](auto x) {
+    using T = decltype(x);
+    return T(0.5) * x * (T(1) + std::erf(x / std::numbers::sqrt2_v<T>));
+  });
+}
+
+Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+  const double b = beta.to_double(), limit = threshold.to_double();
+  return activation(self, [b, limit](auto x) {
+    using T = decltype(x);
+    const T scaled = x * T(b);
+    return scaled > T(limit) ? x : std::log1p(std::exp(scaled)) / T(b);
+  });
+}
+
+Tensor log_sigmoid(const Tensor& self) {
+  return activation(self, [](auto x) {
+    using T = decltype(x);
+    return std::min(T(0), x) - std::log1p(std::exp(-std::abs(x)));
+  });
+}
+
+#define TORCHLET_ACTIVATION(name, fn) \
+  TORCHLET_OP_VARIANTS(name, inplace() | out("out"), "aten::" #name "(Tensor self) -> Tensor", fn)
+
+TORCHLET_ACTIVATION(relu, [](const Tensor& self) { return relu(self); });
+TORCHLET_OP_VARIANTS(relu6, inplace(), "aten::relu6(Tensor self) -> Tensor", relu6);
+TORCHLET_ACTIVATION(hardswish, hardswish);
+TORCHLET_ACTIVATION(hardsigmoid, hardsigmoid);
+TORCHLET_ACTIVATION(silu, silu);
+TORCHLET_ACTIVATION(mish, mish);
+TORCHLET_OP_VARIANTS(selu, inplace(), "aten::selu(Tensor self) -> Tensor", selu);
+TORCHLET_OP_VARIANTS(hardtanh, inplace() | out("out"),
+                     "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+                     hardtanh);
+TORCHLET_OP_VARIANTS(elu, inplace() | out("out"),
+                     "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) "
+                     "-> Tensor",
+                     elu);
+TORCHLET_OP_VARIANTS(celu, inplace() | out("out"),
+                     "aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu);
+TORCHLET_OP_VARIANTS(gelu, inplace() | out("out"),
+                     "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_named);
+TORCHLET_OP_VARIANTS(softplus, out("out"),
+                     "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+                     [](const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+                       return softplus(self, beta, threshold);
+                     });
+TORCHLET_OP_VARIANTS(softshrink, out("out"),
+                     "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", softshrink);
+TORCHLET_OP_VARIANTS(hardshrink, out("out"),
+                     "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", hardshrink);
+TORCHLET_OP_VARIANTS(threshold, inplace() | out("out"),
+                     "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+                     threshold);
+TORCHLET_OP_VARIANTS(leaky_relu, inplace() | out("out"),
+                     "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+                     leaky_relu);
+TORCHLET_OP_VARIANTS(prelu, out("out"), "aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu);
+TORCHLET_OP_VARIANTS(log_sigmoid, out("out"), "aten::log_sigmoid(Tensor self) -> Tensor",
+                     [](const Tensor& self) { return log_sigmoid(self); });
+TORCHLET_OP_VARIANTS(log_sigmoid_forward, out("output(output, buffer)"),
+                     "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
+                     log_sigmoid_forward);
+TORCHLET_OP_VARIANTS(glu, out("out"), "aten::glu(Tensor self, int dim=-1) -> Tensor", glu);
+
+}  // namespace torchlet::ops

@@ -1,0 +1,138 @@
+#include "ops/lanes.h"
+
+#include <algorithm>
+#include <complex>
+#include <vector>
+
+#include "base/thread_pool.h"
+
+namespace torchlet::ops {
+namespace {
+
+constexpr int64_t kParallelGrain = 32768;  // elements
+constexpr int64_t kGroup = 16;             // neighbouring lanes that are read together
+
+// One tensor, seen as lanes along a dimension.
+struct Side {
+  std::byte* data = nullptr;
+  DType dtype = DType::kFloat32;
+  int64_t width = 0, length = 0, stride = 0;  // of a lane, in elements
+  IntArray strides;                           // of the other dimensions
+
+  Side(const Tensor& tensor, int64_t dim, const IntArray& order) {
+    if (!tensor.defined()) return;
+    data = static_cast<std::byte*>(tensor.raw_data());
+    dtype = tensor.dtype();
+    width = static_cast<int64_t>(element_size(dtype));
+    length = tensor.dim() == 0 ? 1 : tensor.size(dim);
+    stride = tensor.dim() == 0 ? 1 : tensor.stride(dim);
+    for (int64_t d : order) strides.push_back(tensor.strides()[static_cast<size_t>(d)]);
+  }
+
+  std::byte* lane(const IntArray& index) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
+    return data + offset * width;
+  }
+  int64_t next() const { return strides.empty() ? 0 : strides[0]; }  // distance of two lanes
+
+  // Lanes lie in memory as the computation wants them.
+  bool direct(DType compute) const { return data && dtype == compute && stride == 1; }
+
+  // `count` lanes from `from` on, to or from rows of `length` in `buffer`; along memory.
+  template <bool Load>
+  void transfer(std::byte* from, int64_t count, void* buffer, DType compute) const {
+    const int64_t wide = static_cast<int64_t>(element_size(compute));
+    auto* rows = static_cast<std::byte*>(buffer);
+    auto move = [&](std::byte* tensor, int64_t step, std::byte* row, int64_t row_step, int64_t n) {
+      if constexpr (Load) {
+        convert_elements(tensor, dtype, step, row, compute, row_step, n);
+      } else {
+        convert_elements(row, compute, row_step, tensor, dtype, step, n);
+      }
+    };
+    if (next() < stride && count > 1) {
+      for (int64_t i = 0; i < length; ++i) {
+        move(from + i * stride * width, next(), rows + i * wide, length, count);
+      }
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        move(from + i * next() * width, stride, rows + i * length * wide, 1, length);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+template <typename C>
+void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
+                   FunctionRef<void(const C* in, C* values, int64_t* indices)> fn) {
+  dim = wrap_dim(dim, self.dim());
+  // The other dimensions, that of neighbouring lanes first.
+  IntArray order, sizes;
+  int64_t lanes = 1;
+  for (int64_t d = self.dim(); d-- > 0;) {
+    if (d != dim) order.push_back(d);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return self.stride(a) < self.stride(b); });
+  for (int64_t d : order) {
+    sizes.push_back(self.size(d));
+    lanes *= self.size(d);
+  }
+  if (lanes == 0) return;
+  constexpr DType kCompute = DTypeOf<C>::value;
+  const Side in(self, dim, order), out(values, dim, order), at(indices, dim, order);
+
+  const int64_t inner = sizes.empty() ? 1 : sizes[0];
+  const int64_t groups = (inner + kGroup - 1) / kGroup;
+  const int64_t grain =
+      std::max<int64_t>(1, kParallelGrain / (kGroup * std::max<int64_t>(in.length, 1)));
+  parallel_for(lanes / inner * groups, grain, [&](int64_t begin, int64_t end) {
+    auto room = [](const Side& side, bool direct) {
+      return direct ? 0 : static_cast<size_t>(side.length * kGroup);
+    };
+    const bool in_direct = in.direct(kCompute), out_direct = out.direct(kCompute),
+               at_direct = at.direct(DType::kInt64);
+    std::vector<C> in_rows(room(in, in_direct)), out_rows(room(out, out_direct));
+    std::vector<int64_t> at_rows(room(at, at_direct));
+    IntArray index(sizes.size());
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t first = g % groups * kGroup;
+      const int64_t count = std::min(kGroup, inner - first);
+      if (!index.empty()) index[0] = first;
+      int64_t rest = g / groups;
+      for (size_t d = 1; d < index.size(); ++d) {
+        index[d] = rest % sizes[d];
+        rest /= sizes[d];
+      }
+      std::byte* from = in.lane(index);
+      std::byte* to = out.data ? out.lane(index) : nullptr;
+      std::byte* to_at = at.data ? at.lane(index) : nullptr;
+      if (!in_direct) in.transfer<true>(from, count, in_rows.data(), kCompute);
+      for (int64_t i = 0; i < count; ++i) {
+        auto row = [i](const Side& side, std::byte* base, bool direct, auto* buffer) {
+          using T = std::remove_pointer_t<decltype(buffer)>;
+          return direct ? reinterpret_cast<T*>(base) + i * side.next() : buffer + i * side.length;
+        };
+        fn(row(in, from, in_direct, in_rows.data()), row(out, to, out_direct, out_rows.data()),
+           row(at, to_at, at_direct, at_rows.data()));
+      }
+      if (out.data && !out_direct) out.transfer<false>(to, count, out_rows.data(), kCompute);
+      if (at.data && !at_direct) at.transfer<false>(to_at, count, at_rows.data(), DType::kInt64);
+    }
+  });
+}
+
+template void for_each_lane<int64_t>(const Tensor&, int64_t, const Tensor&, const Tensor&,
+                                     FunctionRef<void(const int64_t*, int64_t*, int64_t*)>);
+template void for_each_lane<float>(const Tensor&, int64_t, const Tensor&, const Tensor&,
+                                   FunctionRef<void(const float*, float*, int64_t*)>);
+template void for_each_lane<double>(const Tensor&, int64_t, const Tensor&, const Tensor&,
+                                    FunctionRef<void(const double*, double*, int64_t*)>);
+template void for_each_lane<std::complex<double>>(
+    const Tensor&, int64_t, const Tensor&, const Tensor&,
+    FunctionRef<void(const std::complex<double>*, std::complex<double>*, int64_t*)>);
+
+}  // namespace torchlet::ops

@@ -1,0 +1,20 @@
+// The engine under operators that transform runs of elements along one dimension: softmax,
+// cumulative sums, sorting.
+#pragma once
+
+#include "base/function_ref.h"
+#include "ops/common.h"
+
+namespace torchlet::ops {
+
+// For every index of the dimensions other than `dim`: calls fn(in, values, indices) with the
+// elements along `dim` as contiguous values of C (int64_t, float, double, std::complex<double>) and
+// room for the results, which then go to the same place of the outputs. The outputs have the sizes
+// of `self` but for `dim`; an undefined one is passed as null. `values` has any dtype that C
+// converts to, `indices` is int64. A 0-d tensor is one lane of one element. Lanes may run on
+// different threads.
+template <typename C>
+void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
+                   FunctionRef<void(const C* in, C* values, int64_t* indices)> fn);
+
+}  // namespace torchlet::ops

@@ -1,0 +1,47 @@
+// Special functions of real arguments in double precision, accurate to about 1e-13 unless a comment
+// says otherwise. Poles, domains and limits are as PyTorch's functions of the same names. Formula
+// numbers are of the NIST Digital Library of Mathematical Functions (https://dlmf.nist.gov).
+#pragma once
+
+#include <cstdint>
+
+namespace torchlet::ops::special {
+
+// ---- gamma and zeta (special_gamma.cc) ----
+
+double lgamma(double x);  // log|gamma(x)|
+double digamma(double x);
+double polygamma(int64_t n, double x);  // n-th derivative of digamma, n >= 0
+double zeta(double s, double q);        // Hurwitz: sum over k >= 0 of (q + k)^-s
+double igamma(double a, double x);      // regularised lower incomplete gamma function P(a, x)
+double igammac(double a, double x);     // 1 - P(a, x)
+
+// ---- error function (special_erf.cc) ----
+
+double erfinv(double x);
+double erfcx(double x);  // exp(x^2) erfc(x)
+double ndtr(double x);   // normal distribution: its integral, the logarithm, the inverse
+double log_ndtr(double x);
+double ndtri(double p);
+double entr(double x);  // -x log(x)
+double xlogy(double x, double y);
+double xlog1py(double x, double y);
+
+// ---- Bessel and Airy functions (special_bessel.cc) ----
+
+double bessel_j0(double x);
+double bessel_j1(double x);
+double bessel_y0(double x);
+double bessel_y1(double x);
+double i0(double x);
+double i0e(double x);  // exp(-|x|) i0(x)
+double i1(double x);
+double i1e(double x);
+double modified_bessel_k0(double x);
+double modified_bessel_k1(double x);
+double scaled_modified_bessel_k0(double x);  // exp(x) k0(x)
+double scaled_modified_bessel_k1(double x);
+double spherical_bessel_j0(double x);
+double airy_ai(double x);
+
+}  // namespace torchlet::ops::special

@@ -1,0 +1,77 @@
+// What the operator tests share: calling an operator by name, tensors from lists, comparing.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "graph/operator.h"
+#include "ops/common.h"
+
+namespace torchlet::ops {
+
+// Calls "aten::add", "Tensor" with positional arguments; defaults stand for those left out. Gives
+// the only return, or a tuple of several.
+inline Value call_op(const std::string& name, const std::string& overload,
+                     std::vector<Value> args) {
+  const Operator* op = find_operator(name, overload);
+  if (!op) fail(ErrorCode::kNotFound, "no operator " + name + "." + overload);
+  for (size_t i = args.size(); i < op->schema.arguments.size(); ++i) {
+    const auto& value = op->schema.arguments[i].default_value;
+    if (!value) fail(ErrorCode::kInvalidArgument, name + ": too few arguments");
+    args.push_back(*value);
+  }
+  std::vector<Value> results(op->schema.returns.size());
+  op->call(args, results);
+  return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
+}
+
+// The i-th tensor that the operator returns.
+inline Tensor result_of(const std::string& name, const std::string& overload,
+                        std::vector<Value> args, size_t i = 0) {
+  const Value result = call_op(name, overload, std::move(args));
+  return result.is_tuple() ? result.to_tuple()[i].to_tensor() : result.to_tensor();
+}
+
+// A contiguous tensor with these elements; one dimension unless `sizes` says otherwise.
+inline Tensor make(std::vector<double> elements, DType dtype = DType::kFloat32,
+                   IntArray sizes = {-1}) {
+  const Tensor flat = empty(IntArray{static_cast<int64_t>(elements.size())}, DType::kFloat64);
+  std::copy(elements.begin(), elements.end(), flat.data_ptr<double>());
+  return view(flat.to(dtype), sizes);
+}
+inline Tensor ints(std::vector<double> elements, IntArray sizes = {-1}) {
+  return make(std::move(elements), DType::kInt64, sizes);
+}
+
+inline std::vector<double> elements_of(const Tensor& tensor) {
+  const Tensor flat = tensor.to(DType::kFloat64).contiguous();
+  const double* data = flat.data_ptr<double>();
+  return {data, data + flat.numel()};
+}
+
+// Same dtype, sizes and elements; NaN equals NaN; floats within a relative 1e-6.
+inline void expect_tensor(const Tensor& actual, std::vector<double> expected,
+                          DType dtype = DType::kFloat32, IntArray sizes = {-1}) {
+  EXPECT_EQ(dtype_name(actual.dtype()), dtype_name(dtype));
+  if (sizes == IntArray{-1}) sizes = {static_cast<int64_t>(expected.size())};
+  EXPECT_EQ(std::vector<int64_t>(actual.sizes().begin(), actual.sizes().end()),
+            std::vector<int64_t>(sizes.begin(), sizes.end()));
+  const std::vector<double> elements = elements_of(actual);
+  ASSERT_EQ(elements.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      EXPECT_TRUE(std::isnan(elements[i])) << "element " << i << " is " << elements[i];
+    } else if (std::isinf(expected[i]) || is_integral(dtype, true)) {
+      EXPECT_EQ(elements[i], expected[i]) << "element " << i;
+    } else {
+      EXPECT_NEAR(elements[i], expected[i], 1e-6 * std::max(1.0, std::abs(expected[i])))
+          << "element " << i;
+    }
+  }
+}
+
+}  // namespace torchlet::ops
