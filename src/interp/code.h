@@ -30,6 +30,7 @@ enum class Opcode : uint8_t {
   kForkEnd,      // outputs[0] = Future(inputs[0])
   kGetAttr,
   kSetAttr,
+  kModuleContainerIndex,
   kCreateObject,
   kListConstruct,
   kTupleConstruct,

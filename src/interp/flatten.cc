@@ -16,6 +16,7 @@ Opcode plain_opcode(Symbol kind) {
   static const std::vector<std::pair<Symbol, Opcode>> kinds = {
       {prim::kGetAttr, Opcode::kGetAttr},
       {prim::kSetAttr, Opcode::kSetAttr},
+      {prim::kModuleContainerIndex, Opcode::kModuleContainerIndex},
       {prim::kCreateObject, Opcode::kCreateObject},
       {prim::kListConstruct, Opcode::kListConstruct},
       {prim::kTupleConstruct, Opcode::kTupleConstruct},

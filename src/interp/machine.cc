@@ -122,10 +122,9 @@ void Machine::execute() {
 namespace {
 
 [[noreturn]] void unsupported(const Node& node) {
-  const bool told = node.has_attribute("reason");
   fail(ErrorCode::kUnsupported,
-       (told ? node.string_attribute("reason")
-             : format("Torchlet does not have the operator %s", node.kind().c_str())) +
+       "the operator " + node.kind().str() + " is not supported" +
+           (node.has_attribute("reason") ? ": " + node.string_attribute("reason") : "") +
            " (`torchlet inspect` lists all that is missing)");
 }
 
@@ -165,6 +164,9 @@ void Machine::plain(const Instruction& in) {
   switch (in.code) {
     case Opcode::kUnsupported:
       unsupported(*in.node);
+    case Opcode::kModuleContainerIndex:
+      result = contained_module(values[0], values[1]);
+      break;
     case Opcode::kCreateObject:
       result = create_object(*type);
       break;

@@ -29,6 +29,25 @@ Value tuple_item(const Value& tuple, int64_t index) {
   return items[static_cast<size_t>(index < 0 ? index + size : index)];
 }
 
+Value contained_module(const Value& container, const Value& key) {
+  TORCHLET_CHECK(container.is_object(), "expected a module, got %s", container.kind_name());
+  const Object& object = container.object_ref();
+  if (key.is_string()) {
+    TORCHLET_CHECK(object.type->find_attribute(key.to_string()), "KeyError: %s",
+                   quoted(key.to_string()).c_str());
+    return object.attribute(key.to_string());
+  }
+  std::vector<Value> modules;
+  for (const Value& slot : object.slots) {
+    if (slot.is_object() && slot.object_ref().type->is_module()) modules.push_back(slot);
+  }
+  const auto size = static_cast<int64_t>(modules.size());
+  const int64_t index = key.to_int();
+  TORCHLET_CHECK(index >= -size && index < size, "Index %lld out of range",
+                 static_cast<long long>(index));
+  return modules[static_cast<size_t>(index < 0 ? index + size : index)];
+}
+
 Value make_tuple(const TypePtr& type, std::span<Value> items) {
   std::vector<Value> held(std::make_move_iterator(items.begin()),
                           std::make_move_iterator(items.end()));
@@ -99,7 +118,7 @@ std::string printed(std::span<const Value> values) {
   std::string line;
   for (const Value& value : values) {
     if (&value != values.data()) line += " ";
-    line += value.is_string() ? value.to_string() : to_text(value);
+    line += script_text(value);
   }
   return line;
 }

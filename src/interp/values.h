@@ -12,6 +12,8 @@ namespace torchlet::interp {
 std::span<const Value> unpacked(const Value& sequence, size_t count);
 // tuple[index] with Python's negative indices.
 Value tuple_item(const Value& tuple, int64_t index);
+// The submodule of a ModuleDict or ModuleList.
+Value contained_module(const Value& container, const Value& key);
 Value make_tuple(const TypePtr& type, std::span<Value> items);
 Value make_dict(const TypePtr& type, std::span<Value> keys_and_values);
 // Numbers of a tensor as `type`: a number, or lists as deep as the tensor has dimensions.

@@ -80,6 +80,9 @@ class CompilationUnit {
   // "List[__torch__.m.Point]", as pickles and bytecode write types. `where` names the record.
   TypePtr parse_type(const std::string& where, const std::string& text);
 
+  // The constants may be of classes that only this unit knows, so they can come after it. Before
+  // anything is compiled.
+  void set_constants(std::vector<Value> constants) { program_.constants = std::move(constants); }
   const Program& program() const { return program_; }
   std::recursive_mutex& mutex() { return mutex_; }
 
@@ -93,7 +96,7 @@ class CompilationUnit {
   void load_package(const std::string& package);
   ScriptFunction* add_function(std::unique_ptr<ScriptFunction> function);
 
-  const Program program_;
+  Program program_;
   std::recursive_mutex mutex_;
   std::unordered_set<std::string> loaded_packages_;
   std::unordered_map<std::string, PendingClass> pending_classes_;

@@ -1,0 +1,159 @@
+// `torchlet bench`: how long a model takes.
+#include <sys/resource.h>
+#include <torchlet/torchlet.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/text.h"
+
+namespace torchlet::cli {
+namespace {
+
+struct BenchOptions {
+  std::string model, method = "forward";
+  InputOptions inputs;
+  int threads = 0, warmup = 3, iterations = 0;
+  double seconds = 2;
+  bool json = false;
+};
+
+struct Timings {
+  double load = 0, first = 0;  // seconds
+  std::vector<double> steady;  // sorted
+  double percentile(double p) const {
+    const double at = p * static_cast<double>(steady.size() - 1);
+    return steady[static_cast<size_t>(at + 0.5)];
+  }
+};
+
+// Bytes; Linux counts them in KiB.
+uint64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// What the command line names, else a picture for a method that takes one tensor.
+std::vector<Value> inputs_for(const Method& method, const BenchOptions& options) {
+  std::vector<Value> inputs = options.inputs.values();
+  if (!inputs.empty()) return inputs;
+  std::vector<std::string> needed;
+  for (const MethodArgument& argument : method.arguments()) {
+    if (!argument.default_value) needed.push_back(argument.type);
+  }
+  if (needed.empty()) return {};
+  if (needed != std::vector<std::string>{"Tensor"}) {
+    throw CLI::ValidationError(
+        "bench", "name the inputs of " + method.schema() + " with --shape, --input or --value");
+  }
+  const Tensor picture = zeros(std::array<int64_t, 4>{1, 3, 224, 224}, DType::kFloat32);
+  std::fill_n(picture.data_ptr<float>(), picture.numel(), 0.5f);
+  return {Value(picture)};
+}
+
+Timings measure(const BenchOptions& options, std::string& what) {
+  Timings timings;
+  double start = now();
+  Options load_options;
+  load_options.print = [](std::string_view) {};
+  const Module module = load(options.model, load_options);
+  const Method method = module.get_method(options.method);
+  timings.load = now() - start;
+
+  const std::vector<Value> inputs = inputs_for(method, options);
+  for (const Value& input : inputs)
+    what += (what.empty() ? "" : ", ") +
+            (input.is_tensor() ? input.to_tensor().describe() : std::string(input.kind_name()));
+  start = now();
+  method(inputs);
+  timings.first = now() - start;
+  Progress progress("bench");
+  for (int i = 0; i < options.warmup; ++i) method(inputs);
+
+  const double begin = now();
+  const auto done = [&](size_t count) {
+    const double by_time = (now() - begin) / options.seconds;
+    return options.iterations > 0
+               ? static_cast<double>(count) / static_cast<double>(options.iterations)
+               : by_time;
+  };
+  while (timings.steady.empty() || done(timings.steady.size()) < 1) {
+    start = now();
+    method(inputs);
+    timings.steady.push_back(now() - start);
+    progress.update(done(timings.steady.size()));
+  }
+  std::ranges::sort(timings.steady);
+  return timings;
+}
+
+void bench(const BenchOptions& options) {
+  set_num_threads(options.threads);
+  std::string inputs;
+  const Timings t = measure(options, inputs);
+  double sum = 0;
+  for (const double seconds : t.steady) sum += seconds;
+  const double mean = sum / static_cast<double>(t.steady.size());
+  if (options.json) {
+    const nlohmann::json node = {{"model", options.model},
+                                 {"method", options.method},
+                                 {"inputs", inputs},
+                                 {"threads", num_threads()},
+                                 {"load_ms", t.load * 1e3},
+                                 {"first_ms", t.first * 1e3},
+                                 {"warmup", options.warmup},
+                                 {"iterations", t.steady.size()},
+                                 {"min_ms", t.steady.front() * 1e3},
+                                 {"median_ms", t.percentile(0.5) * 1e3},
+                                 {"mean_ms", mean * 1e3},
+                                 {"p90_ms", t.percentile(0.9) * 1e3},
+                                 {"p99_ms", t.percentile(0.99) * 1e3},
+                                 {"peak_memory_bytes", peak_memory()}};
+    std::printf("%s\n", node.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::printf("model       %s\n", options.model.c_str());
+  std::printf("inputs      %s\n", inputs.c_str());
+  std::printf("threads     %d\n", num_threads());
+  std::printf("load        %.2f ms\n", t.load * 1e3);
+  std::printf("first run   %.2f ms\n", t.first * 1e3);
+  std::printf("then        min %.2f  median %.2f  mean %.2f  p90 %.2f  p99 %.2f ms  (%zu runs)\n",
+              t.steady.front() * 1e3, t.percentile(0.5) * 1e3, mean * 1e3, t.percentile(0.9) * 1e3,
+              t.percentile(0.99) * 1e3, t.steady.size());
+  std::printf("peak memory %s\n", human_bytes(peak_memory()).c_str());
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Time a model: load, first run, steady state");
+  command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
+  options->inputs.add_to(*command);
+  command->add_option("--method", options->method, "What to call")->capture_default_str();
+  command->add_option("--threads", options->threads, "0 for all processors")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--iterations", options->iterations, "Counted runs, instead of --seconds")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--seconds", options->seconds, "How long to measure")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Write the figures as JSON");
+  command->footer(
+      "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
+      "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");
+  command->callback([options] { bench(*options); });
+}
+
+}  // namespace torchlet::cli

@@ -1,0 +1,75 @@
+#include "cli/calls.h"
+
+#include <torchlet/torchlet.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "cli/json_values.h"
+
+namespace torchlet::cli {
+namespace {
+
+Json read_request(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) fail(ErrorCode::kIo, "cannot read " + path);
+  Json request = Json::parse(file, nullptr, false);
+  if (!request.is_object() || !request.contains("calls") || !request["calls"].is_array()) {
+    fail(ErrorCode::kInvalidArgument, path + " is no JSON object with a list of \"calls\"");
+  }
+  return request;
+}
+
+Json run_call(const Module& module, const Json& call, ValueReader& reader, ValueWriter& writer) {
+  const Json none = Json::object();
+  std::vector<Value> inputs;
+  if (call.contains("inputs")) {
+    for (const Json& input : call["inputs"]) inputs.push_back(reader.read(input));
+  }
+  Kwargs kwargs;
+  for (const auto& [name, value] : (call.contains("kwargs") ? call["kwargs"] : none).items()) {
+    kwargs.emplace_back(name, reader.read(value));
+  }
+  const Value output = module.get_method(call.value("method", "forward"))(inputs, kwargs);
+  Json after = Json::array();
+  Json written = writer.write(output);
+  for (const Value& input : inputs) after.push_back(writer.write(input));
+  return {{"status", "ok"}, {"output", std::move(written)}, {"inputs_after", std::move(after)}};
+}
+
+}  // namespace
+
+void run_calls(const std::string& model, const std::string& request_path,
+               const std::string& folder) {
+  const Json request = read_request(request_path);
+  Options options;
+  options.allow_unsupported = true;
+  options.print = [](std::string_view line) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  };
+  const Module module = load(model, options);
+
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path beside = std::filesystem::path(request_path).parent_path();
+  ValueReader reader(beside.empty() ? "." : beside.string());
+  ValueWriter writer(folder);
+  const Json& calls = request["calls"];
+  const bool fresh = !request.value("stateful", false) && calls.size() > 1;
+  Json results = Json::array();
+  for (const Json& call : calls) {
+    try {
+      results.push_back(run_call(fresh ? module.deepcopy() : module, call, reader, writer));
+    } catch (const std::exception& error) {
+      results.push_back({{"status", "error"}, {"message", error.what()}});
+    }
+  }
+  writer.finish();
+  std::ofstream file(folder + "/results.json");
+  file << Json{{"results", std::move(results)}}.dump(-1, ' ', false,
+                                                     Json::error_handler_t::replace);
+  if (!file.flush()) fail(ErrorCode::kIo, "cannot write " + folder + "/results.json");
+}
+
+}  // namespace torchlet::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+namespace torchlet::cli {
+
+// `torchlet run MODEL --calls REQUEST --save FOLDER`: runs the calls of a JSON file and writes
+// FOLDER/results.json, both in the notation of json_values.h:
+//
+//   {"calls": [{"method", "inputs": [VALUE...], "kwargs": {NAME: VALUE}}...], "stateful": BOOL}
+//   {"results": [{"status": "ok", "output": VALUE, "inputs_after": [VALUE...]} or
+//                {"status": "error", "message": TEXT}...]}
+//
+// One result for each call. With "stateful" the calls share one module; otherwise each begins with
+// the module as it was loaded. A model with operators that Torchlet does not have is loaded, and
+// the calls that reach one fail. Throws if the model cannot be loaded or the request is malformed.
+void run_calls(const std::string& model, const std::string& request, const std::string& folder);
+
+}  // namespace torchlet::cli

@@ -1,0 +1,16 @@
+// The subcommands of `torchlet`, one file each. A command sets itself up in `app` and runs from its
+// callback; it throws torchlet::Error for what goes wrong with a model, and CLI::ValidationError
+// for a wrong use of its options.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace torchlet::cli {
+
+void add_run_command(CLI::App& app);
+void add_inspect_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+
+}  // namespace torchlet::cli

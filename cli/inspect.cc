@@ -1,0 +1,183 @@
+// `torchlet inspect`: what a model is and what it needs.
+#include <torchlet/torchlet.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "archive/reader.h"
+#include "cli/commands.h"
+#include "cli/text.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct InspectOptions {
+  std::string model, method;
+  bool graph = false, code = false, json = false, all = false;
+};
+
+uint64_t bytes_of(const Tensor& tensor) {
+  return static_cast<uint64_t>(tensor.numel()) * element_size(tensor.dtype());
+}
+
+struct TensorTotals {
+  size_t count = 0;
+  uint64_t values = 0, bytes = 0;
+};
+
+TensorTotals total(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  TensorTotals totals;
+  for (const auto& [name, tensor] : tensors) {
+    ++totals.count;
+    totals.values += static_cast<uint64_t>(tensor.numel());
+    totals.bytes += bytes_of(tensor);
+  }
+  return totals;
+}
+
+Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
+  Json all = Json::array();
+  for (const auto& [name, tensor] : tensors) {
+    all.push_back({{"name", name},
+                   {"dtype", std::string(dtype_name(tensor.dtype()))},
+                   {"shape", std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
+                   {"bytes", bytes_of(tensor)}});
+  }
+  return all;
+}
+
+Json methods_json(const Module& module, const InspectOptions& options) {
+  Json all = Json::array();
+  for (const Method& method : module.methods()) {
+    Json arguments = Json::array();
+    for (const MethodArgument& argument : method.arguments()) {
+      arguments.push_back({{"name", argument.name},
+                           {"type", argument.type},
+                           {"has_default", argument.default_value.has_value()}});
+    }
+    Json node = {{"name", method.name()},
+                 {"schema", method.schema()},
+                 {"arguments", std::move(arguments)},
+                 {"returns", method.return_type()}};
+    if (options.graph) node["graph"] = method.graph();
+    all.push_back(std::move(node));
+  }
+  return all;
+}
+
+Json unsupported_json(const Module& module) {
+  Json all = Json::array();
+  for (const UnsupportedOperator& op : module.unsupported_operators()) {
+    all.push_back({{"name", op.name}, {"reason", op.reason}, {"places", op.places}});
+  }
+  return all;
+}
+
+void print_json(const Module& module, const InspectOptions& options) {
+  const ModelInfo& info = module.info();
+  Json operators = Json::object();
+  for (const auto& [name, count] : module.operators()) operators[name] = count;
+  const Json node = {{"file", info.file},
+                     {"container", info.container},
+                     {"file_version", info.file_version},
+                     {"bytes", info.num_bytes},
+                     {"class", info.root_class},
+                     {"methods", methods_json(module, options)},
+                     {"parameters", tensors_json(module.named_parameters())},
+                     {"buffers", tensors_json(module.named_buffers())},
+                     {"operators", std::move(operators)},
+                     {"unsupported_operators", unsupported_json(module)}};
+  std::printf("%s\n", node.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void print_tensors(const char* title, const std::vector<std::pair<std::string, Tensor>>& tensors,
+                   bool each) {
+  const TensorTotals totals = total(tensors);
+  if (!totals.count) return;
+  std::printf("%-12s%llu values in %zu tensors, %s\n", title,
+              static_cast<unsigned long long>(totals.values), totals.count,
+              human_bytes(totals.bytes).c_str());
+  if (!each) return;
+  for (const auto& [name, tensor] : tensors) {
+    std::printf("  %-50s %s\n", name.c_str(), tensor.describe().c_str());
+  }
+}
+
+void print_operators(const Module& module) {
+  std::printf("operators\n");
+  for (const auto& [name, count] : module.operators()) {
+    std::printf("  %-50s %zu\n", name.c_str(), count);
+  }
+  for (const UnsupportedOperator& op : module.unsupported_operators()) {
+    std::printf("  %-50s %zu  NOT SUPPORTED: %s\n", op.name.c_str(), op.places.size(),
+                op.reason.c_str());
+    for (const std::string& place : op.places) std::printf("      %s\n", place.c_str());
+  }
+}
+
+void print_graphs(const Module& module, const InspectOptions& options) {
+  if (!options.method.empty()) {
+    std::fputs(module.get_method(options.method).graph().c_str(), stdout);
+    return;
+  }
+  for (const Method& method : module.methods()) {
+    std::printf("# %s\n%s\n", method.schema().c_str(), method.graph().c_str());
+  }
+}
+
+void print_code(const InspectOptions& options) {
+  auto reader = archive::ArchiveReader::open(options.model);
+  for (const archive::Record& record : reader.records()) {
+    if (!record.name.starts_with("code/") || !record.name.ends_with(".py")) continue;
+    std::printf("# %s\n%s\n", record.name.c_str(), reader.read_text(record.name).c_str());
+  }
+}
+
+void print_summary(const Module& module, const InspectOptions& options) {
+  const ModelInfo& info = module.info();
+  std::printf("%-12s%s\n", "file", info.file.c_str());
+  std::printf("%-12s%s, format version %lld, %s\n", "container", info.container.c_str(),
+              static_cast<long long>(info.file_version), human_bytes(info.num_bytes).c_str());
+  std::printf("%-12s%s\n", "class", info.root_class.c_str());
+  print_tensors("parameters", module.named_parameters(), options.all);
+  print_tensors("buffers", module.named_buffers(), options.all);
+  std::printf("methods\n");
+  for (const Method& method : module.methods()) std::printf("  %s\n", method.schema().c_str());
+  print_operators(module);
+}
+
+void inspect(const InspectOptions& options) {
+  if (options.code) return print_code(options);
+  Options load_options;
+  load_options.allow_unsupported = true;
+  const Module module = load(options.model, load_options);
+  if (options.json) {
+    print_json(module, options);
+  } else if (options.graph) {
+    print_graphs(module, options);
+  } else {
+    print_summary(module, options);
+  }
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show a model's methods, parameters and operators, and what is not supported");
+  command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
+  command->add_flag("--all", options->all, "List every parameter and buffer");
+  command->add_flag("--graph", options->graph, "Show the methods as graphs");
+  command->add_option("--method", options->method, "Only this one for --graph");
+  command->add_flag("--code", options->code, "Show the TorchScript source in the file");
+  command->add_flag("--json", options->json, "Write everything as JSON");
+  command->callback([options] { inspect(*options); });
+}
+
+}  // namespace torchlet::cli

@@ -1,0 +1,44 @@
+// The `torchlet` command.
+//
+// Exit status: 0 success, 1 the model or a file is wrong or fails, 2 wrong use. An error is one
+// line on standard error that starts with "torchlet: error: ".
+#include <torchlet/torchlet.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/text.h"
+
+namespace {
+
+int fail_with(const std::string& text, int status) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "torchlet: error: %s\n", text.c_str());
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace torchlet;  // NOLINT(google-build-using-namespace): the whole program is ours
+  CLI::App app("Runs PyTorch models (TorchScript files) without PyTorch.", "torchlet");
+  app.set_version_flag("--version", std::string("torchlet ") + version());
+  app.require_subcommand(1);
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return std::string("torchlet: error: ") + error.what() + " (see --help)\n";
+  });
+  cli::add_run_command(app);
+  cli::add_inspect_command(app);
+  cli::add_bench_command(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const Error& error) {
+    return fail_with(cli::one_line(error), 1);
+  } catch (const std::exception& error) {
+    return fail_with(error.what(), 1);
+  }
+}

@@ -1,0 +1,41 @@
+// How the command talks to people.
+#pragma once
+
+#include <torchlet/error.h>
+#include <torchlet/value.h>
+
+#include <cstdint>
+#include <string>
+
+namespace torchlet::cli {
+
+// The message and its places on one line of at most 500 bytes.
+std::string one_line(const Error& error);
+
+// "13.4 MB"
+std::string human_bytes(uint64_t bytes);
+
+// A line about each tensor ("float32 [1, 1000]  min .. max .. mean .."), a repr of anything else,
+// with names of places inside containers. Ends with a line's end.
+std::string describe(const Value& value, const std::string& name);
+
+// A bar on standard error, shown if the work takes over a second and there is a terminal.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void update(double fraction);
+
+ private:
+  std::string what_;
+  double start_;
+  bool terminal_;
+  bool shown_ = false;
+};
+
+// Seconds of a clock that never goes back.
+double now();
+
+}  // namespace torchlet::cli

@@ -1,0 +1,154 @@
+// A loaded model: the root module of a TorchScript file, or one of its submodules.
+//
+//   torchlet::Module model = torchlet::load("mobilenet.pt");
+//   torchlet::Tensor scores = model.forward({image}).to_tensor();
+//
+// A Module is a handle; copies share the object, and every handle keeps the whole model (with its
+// mapped file) alive.
+//
+// Thread safety: any number of threads may run methods of one module at once, as long as these
+// methods do not change the module's own attributes or buffers (forward of a model in eval mode
+// does not). A model with state needs one deepcopy() for each thread, or the caller's lock.
+#pragma once
+
+#include <torchlet/options.h>
+#include <torchlet/value.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace torchlet {
+
+class Function;
+class Module;
+class Type;
+struct LoadedModel;
+
+// Keyword arguments by name.
+using Kwargs = std::vector<std::pair<std::string, Value>>;
+
+// A parameter of a method as its Python signature declares it.
+struct MethodArgument {
+  std::string name;
+  std::string type;                    // "Tensor", "Optional[List[int]]"
+  std::optional<Value> default_value;  // nothing if the caller must give it
+};
+
+// A method of one module. Lives as long as it likes: it keeps the model alive.
+class Method {
+ public:
+  const std::string& name() const { return name_; }
+  // Without self.
+  std::vector<MethodArgument> arguments() const;
+  std::string return_type() const;
+  // "forward(Tensor x, int size=3) -> Tensor"
+  std::string schema() const;
+  // The program as text, in PyTorch's notation for graphs.
+  std::string graph() const;
+
+  // Runs the method. Arguments are checked against the signature and converted as PyTorch converts
+  // Python's: an int may stand for a float, a list for a tuple, and lists and dicts are copied into
+  // ones of the declared element types; tensors are passed as they are, so that the program may
+  // change them in place.
+  //
+  // Error kInvalidArgument if the arguments do not fit; kRuntime if the program raises or an
+  // operator fails, with the places in the Python source and the module tree as context; and
+  // kUnsupported if it reaches an operator that Torchlet does not have.
+  Value operator()(std::vector<Value> arguments, const Kwargs& kwargs = {}) const;
+
+ private:
+  friend class Module;
+  Method(std::shared_ptr<LoadedModel> model, Value self, std::string name, Function* function);
+
+  std::shared_ptr<LoadedModel> model_;
+  Value self_;
+  std::string name_;
+  Function* function_;
+};
+
+// An operator that the model uses and Torchlet does not have.
+struct UnsupportedOperator {
+  std::string name;                 // "aten::fft_rfft"
+  std::string reason;               // what exactly is missing
+  std::vector<std::string> places;  // "model.py:57, in __torch__.Net.forward", each use
+};
+
+struct ModelInfo {
+  std::string file;          // as it was given to load()
+  std::string container;     // "TorchScript" or "Lite Interpreter"
+  int64_t file_version = 0;  // of the format, 1 to 10
+  std::string root_class;    // "__torch__.torchvision.models.mobilenetv2.MobileNetV2"
+  size_t num_bytes = 0;      // of the file
+};
+
+class Module {
+ public:
+  // Runs forward(). As Method::operator().
+  Value forward(std::vector<Value> inputs, const Kwargs& kwargs = {}) const;
+  template <typename... Args>
+  Value run_method(std::string_view name, Args&&... arguments) const {
+    return get_method(name)({Value(std::forward<Args>(arguments))...});
+  }
+
+  // Error kNotFound, naming the methods there are.
+  Method get_method(std::string_view name) const;
+  std::optional<Method> find_method(std::string_view name) const;
+  std::vector<Method> methods() const;
+
+  // The qualified class name.
+  std::string type_name() const;
+
+  // Attributes of this module, parameters, buffers and submodules included. attr() is an Error
+  // kNotFound if there is none of that name; a submodule is a Value of kind kObject.
+  bool hasattr(std::string_view name) const;
+  Value attr(std::string_view name) const;
+  void setattr(std::string_view name, Value value) const;
+  std::vector<std::pair<std::string, Value>> named_attributes() const;
+
+  // Submodules. Error kNotFound if there is none of that name; "features.0" is a path.
+  Module submodule(std::string_view path) const;
+  std::vector<std::pair<std::string, Module>> named_children() const;
+
+  // Of this module and all below it, with paths such as "features.0.weight", in the order of
+  // declaration. Tensors share memory with the module.
+  std::vector<std::pair<std::string, Tensor>> named_parameters() const;
+  std::vector<std::pair<std::string, Tensor>> named_buffers() const;
+
+  // A module of the same program with its own tensors, lists and objects; sharing inside the module
+  // stays sharing inside the copy.
+  Module deepcopy() const;
+
+  // Of the whole model.
+  const ModelInfo& info() const;
+  // Empty unless Options::allow_unsupported was set.
+  const std::vector<UnsupportedOperator>& unsupported_operators() const;
+  // Overloads that the program calls, with how often they stand in it: {"aten::conv2d", 52}.
+  const std::vector<std::pair<std::string, size_t>>& operators() const;
+
+ private:
+  friend struct LoadedModel;
+  Module(std::shared_ptr<LoadedModel> model, Value object);
+
+  std::shared_ptr<LoadedModel> model_;
+  Value object_;
+};
+
+// Loads a file that torch.jit.save or _save_for_lite_interpreter wrote (PyTorch 1.0 to 2.x). All of
+// its code is compiled here, so that a wrong file and a missing operator are errors now and not
+// later. The file is mapped: it must not be changed in place while the model lives (replacing it by
+// another file is fine), and its tensors are read when they are first used.
+//
+// Error kIo if the file cannot be read, kFileFormat if it is damaged, kUnsupported if it is of
+// another kind or uses what Torchlet does not have.
+Module load(const std::string& path, const Options& options = {});
+
+// The same from memory. The bytes are copied.
+Module load(std::span<const std::byte> bytes, const Options& options = {});
+
+}  // namespace torchlet

@@ -1,0 +1,20 @@
+// How a model is loaded and run.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+namespace torchlet {
+
+struct Options {
+  // load() refuses a model that uses operators which Torchlet does not have, and its Error lists
+  // them all, each with its place in the Python source. With true such a model loads, and only
+  // running into one of these operators is an Error; Module::unsupported_operators() lists them.
+  bool allow_unsupported = false;
+
+  // Receives what the program prints, line by line without the line's end; standard output if
+  // empty. Called from whichever thread runs the program.
+  std::function<void(std::string_view line)> print;
+};
+
+}  // namespace torchlet

@@ -1,0 +1,127 @@
+#include <torchlet/torchlet.h>
+
+#include <cstring>
+#include <mutex>
+
+#include "api/loaded_model.h"
+#include "api/object_factory.h"
+#include "archive/reader.h"
+#include "base/error.h"
+#include "script/debug_ranges.h"
+#include "tensor/containers.h"
+#include "tensor/storage.h"
+
+namespace torchlet {
+namespace {
+
+using archive::ArchiveReader;
+using archive::Container;
+
+// The archive, which sources and debug records are read from when they are needed: perhaps by
+// several threads.
+struct SharedReader {
+  std::mutex mutex;
+  ArchiveReader reader;
+};
+using SharedReaderPtr = std::shared_ptr<SharedReader>;
+
+// "code/__torch__/torch/nn.py" of "__torch__.torch.nn"
+std::string code_record(const std::string& package) {
+  std::string path = "code/";
+  for (const char c : package) path += c == '.' ? '/' : c;
+  return path + ".py";
+}
+
+std::shared_ptr<const Source> read_source(const SharedReaderPtr& shared,
+                                          const std::string& package) {
+  const std::string record = code_record(package);
+  const std::lock_guard lock(shared->mutex);
+  if (!shared->reader.has_record(record)) return nullptr;
+  auto source = std::make_shared<Source>();
+  source->name = record;
+  source->text = shared->reader.read_text(record);
+  const std::string ranges = record + ".debug_pkl";
+  if (shared->reader.has_record(ranges)) {
+    source->origin = std::make_shared<script::DebugRanges>([shared, ranges] {
+      const std::lock_guard inner(shared->mutex);
+      archive::ObjectFactory plain;
+      return shared->reader.read_pickle(ranges, "", plain);
+    });
+  }
+  return source;
+}
+
+void require_code(const ArchiveReader& reader) {
+  if (reader.has_code()) return;
+  fail(ErrorCode::kUnsupported,
+       reader.name() + " holds only Lite Interpreter bytecode; save the model with torch.jit.save");
+}
+
+void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
+  std::string names;
+  for (size_t i = 0; i < missing.size() && i < 20; ++i) names += (i ? ", " : "") + missing[i].name;
+  if (missing.size() > 20) names += ", ...";
+  Error error(ErrorCode::kUnsupported,
+              format("the model uses %zu operators that Torchlet does not have: %s", missing.size(),
+                     names.c_str()));
+  for (const UnsupportedOperator& op : missing) {
+    for (const std::string& place : op.places) error.add_context(op.name + " in " + place);
+  }
+  throw error;
+}
+
+Module load_archive(ArchiveReader opened, const Options& options) {
+  require_code(opened);
+  const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
+  ArchiveReader& reader = shared->reader;
+
+  script::Program program;
+  program.find_source = [shared](const std::string& package) {
+    return read_source(shared, package);
+  };
+  program.operator_version = static_cast<int>(reader.version());
+  auto model = std::make_shared<LoadedModel>(std::move(program), options);
+  model->info.file = reader.name();
+  model->info.container =
+      reader.container() == Container::kLite ? "Lite Interpreter" : "TorchScript";
+  model->info.file_version = reader.version();
+  model->info.num_bytes = reader.bytes().size();
+
+  api::ModelObjectFactory constants(model->unit, model->interpreter, "constants.pkl");
+  model->unit.set_constants(reader.read_constants(constants));
+  api::ModelObjectFactory objects(model->unit, model->interpreter, "data.pkl");
+  Value root = reader.read_module(objects);
+  model->info.root_class = root.object_ref().type->name();
+  model->survey = api::survey(root);
+  if (!options.allow_unsupported && !model->survey.unsupported.empty()) {
+    refuse_unsupported(model->survey.unsupported);
+  }
+  return LoadedModel::root(std::move(model), std::move(root));
+}
+
+Module load_reader(ArchiveReader reader, const Options& options) {
+  const std::string name = reader.name();
+  try {
+    return load_archive(std::move(reader), options);
+  } catch (Error& error) {
+    if (error.what() == error.message() || error.context().back() != name) error.add_context(name);
+    throw;
+  }
+}
+
+}  // namespace
+
+Module load(const std::string& path, const Options& options) {
+  return load_reader(ArchiveReader::open(path), options);
+}
+
+Module load(std::span<const std::byte> bytes, const Options& options) {
+  const auto copy = std::make_shared<Storage>(bytes.size());
+  if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
+  return load_reader(ArchiveReader::open({copy->data(), bytes.size()}, copy, "the given bytes"),
+                     options);
+}
+
+const char* version() { return TORCHLET_VERSION; }
+
+}  // namespace torchlet

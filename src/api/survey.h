@@ -1,0 +1,21 @@
+// Compiles everything that a program can reach and says what it needs.
+#pragma once
+
+#include <torchlet/module.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace torchlet::api {
+
+struct Survey {
+  std::vector<std::pair<std::string, size_t>> operators;  // by name; how often each stands there
+  std::vector<UnsupportedOperator> unsupported;           // by name
+};
+
+// All methods of all objects that are reachable from `root`, and all functions that these call. The
+// first error of the compiler passes through.
+Survey survey(const Value& root);
+
+}  // namespace torchlet::api
