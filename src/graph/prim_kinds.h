@@ -59,7 +59,8 @@ inline const Symbol kTupleUnpack("prim::TupleUnpack");
 // (tuple, index: int) -> (T). Negative indices count from the end; raises when out of range.
 inline const Symbol kTupleIndex("prim::TupleIndex");
 
-// (module, key: int or str) -> (T): the submodule of that name, or the key-th submodule.
+// (module, key: int or str) -> (T): the submodule of that name; those of a ModuleList are "0", "1",
+// ...
 inline const Symbol kModuleContainerIndex("prim::ModuleContainerIndex");
 
 // [types: Tuple[...]](value) -> (bool): is it an instance of one of these types?

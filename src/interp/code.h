@@ -37,6 +37,7 @@ enum class Opcode : uint8_t {
   kDictConstruct,
   kUnpack,  // of a list or a tuple
   kTupleIndex,
+  kModuleContainerIndex,
   kIsInstance,
   kToList,
   kEnumName,

@@ -96,21 +96,32 @@ void depthwise_planes(const Conv2dShape& shape, const float* input, const float*
   const Window2dShape& s = shape.window;
   const ConvolveBlock convolve = choose_block(s);
   const int64_t multiplier = shape.out_channels / shape.in_channels;
-  WindowBuffer buffer(s, kBlockRows, 0);
-  for (int64_t plane = begin; plane < end; ++plane) {
-    const int64_t first_channel = plane % shape.in_channels * multiplier;
-    for (int64_t strip = 0; strip < s.out_h; strip += buffer.out_rows()) {
-      buffer.load(input + plane * s.in_h * s.in_w, strip);
-      const int64_t rows = std::min(buffer.out_rows(), s.out_h - strip);
-      for (int64_t i = 0; i < multiplier; ++i) {
-        const int64_t channel = first_channel + i;
-        const DepthwiseRow row{weight + channel * s.kernel_h * s.kernel_w, bias ? bias[channel] : 0,
-                               min, max};
-        float* out = output + ((plane * multiplier + i) * s.out_h + strip) * s.out_w;
-        for (int64_t y = 0; y < rows; y += kBlockRows) {
-          convolve(s, buffer, y, std::min<int64_t>(kBlockRows, rows - y), row, out + y * s.out_w);
-        }
+
+  const auto convolve_strip = [&](const WindowBuffer& buffer, int64_t plane, int64_t strip) {
+    const int64_t rows = std::min(buffer.out_rows(), s.out_h - strip);
+    for (int64_t i = 0; i < multiplier; ++i) {
+      const int64_t channel = plane % shape.in_channels * multiplier + i;
+      const DepthwiseRow row{weight + channel * s.kernel_h * s.kernel_w, bias ? bias[channel] : 0,
+                             min, max};
+      float* out = output + ((plane * multiplier + i) * s.out_h + strip) * s.out_w;
+      for (int64_t y = 0; y < rows; y += kBlockRows) {
+        convolve(s, buffer, y, std::min<int64_t>(kBlockRows, rows - y), row, out + y * s.out_w);
       }
+    }
+  };
+
+  // One strip is loaded before the one before it is convolved: a vector that was just stored cannot
+  // be loaded at another offset before it has reached the cache.
+  WindowBuffer buffers[2] = {{s, kBlockRows, 0}, {s, kBlockRows, 0}};
+  const int64_t strips = (s.out_h + buffers[0].out_rows() - 1) / buffers[0].out_rows();
+  const auto plane_of = [&](int64_t step) { return step / strips; };
+  const auto strip_of = [&](int64_t step) { return step % strips * buffers[0].out_rows(); };
+  for (int64_t step = begin * strips; step <= end * strips; ++step) {
+    if (step < end * strips) {
+      buffers[step % 2].load(input + plane_of(step) * s.in_h * s.in_w, strip_of(step));
+    }
+    if (step > begin * strips) {
+      convolve_strip(buffers[(step - 1) % 2], plane_of(step - 1), strip_of(step - 1));
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/scratch.h"
+#include "kernels/transpose.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -92,6 +93,18 @@ void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const Pan
   }
 }
 
+void transpose(int64_t rows, int64_t cols, const float* from, int64_t from_stride, float* to,
+               int64_t to_stride) {
+  transpose_f32(rows, cols, from, from_stride, to, to_stride);
+}
+
+void transpose(int64_t rows, int64_t cols, const double* from, int64_t from_stride, double* to,
+               int64_t to_stride) {
+  for (int64_t j = 0; j < cols; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -112,11 +125,17 @@ void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels) {
 }
 
 // Up to this many rows or columns, dot products beat the packing of panels.
-constexpr int64_t kThin = 12;
+constexpr int64_t kThin = 16;
 
 template <typename T>
 void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
                     int64_t c_stride, const GemmEpilogue<T>& epilogue) {
+  if (n == 1 && m > 1 && a.col_stride != 1 && c_stride == 1) {  // a row is better than a column
+    GemmEpilogue<T> transposed = epilogue;
+    std::swap(transposed.row_bias, transposed.col_bias);
+    return run_plain_gemm<T>(1, m, k, {b.data, b.col_stride, b.row_stride},
+                             {a.data, a.col_stride, a.row_stride}, c, m, transposed);
+  }
   if (std::min(m, n) > kThin || a.col_stride != 1 || b.row_stride != 1) {
     run_gemm<T>(
         {.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
@@ -155,9 +174,11 @@ Panel<T> MatrixPanels<T>::operator()(int64_t index, int64_t k0, int64_t k, int64
     for (int64_t i = 0; i < k; ++i) {
       std::memcpy(scratch + i * width_, b + i * b_.row_stride, static_cast<size_t>(n) * sizeof(T));
     }
+  } else if (b_.row_stride == 1) {
+    transpose(n, k, b, b_.col_stride, scratch, width_);
   } else {
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t i = 0; i < k; ++i) {
+    for (int64_t i = 0; i < k; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
         scratch[i * width_ + j] = b[i * b_.row_stride + j * b_.col_stride];
       }
     }

@@ -111,6 +111,31 @@ TYPED_TEST(GemmTest, EveryStrideAndEpilogue) {
   });
 }
 
+TYPED_TEST(GemmTest, MatrixTimesVector) {
+  using T = TypeParam;
+  for_each_target([&] {
+    for (int64_t m : {1, 2, 7, 100}) {
+      for (int64_t k : {1, 5, 64, 130}) {
+        const auto a = this->random(m * k), x = this->random(k), bias = this->random(m);
+        for (const ConstMatrix<T> matrix : {ConstMatrix<T>{a.data(), k, 1}, {a.data(), 1, m}}) {
+          std::vector<T> y(static_cast<size_t>(m), 3), expected = bias;
+          for (int64_t i = 0; i < m; ++i) {
+            T& sum = expected[static_cast<size_t>(i)];
+            for (int64_t l = 0; l < k; ++l) {
+              sum += matrix.data[i * matrix.row_stride + l * matrix.col_stride] *
+                     x[static_cast<size_t>(l)];
+            }
+          }
+          GemmEpilogue<T> epilogue;
+          epilogue.row_bias = bias.data();
+          gemm(m, 1, k, matrix, ConstMatrix<T>{x.data(), 1, 1}, y.data(), 1, epilogue);
+          ASSERT_EQ(y, expected) << "m " << m << " k " << k;
+        }
+      }
+    }
+  });
+}
+
 TYPED_TEST(GemmTest, ThreadsDoNotChangeTheResult) {
   using T = TypeParam;
   const int64_t m = 150, n = 500, k = 333;

@@ -64,7 +64,8 @@ class WindowBuffer {
       float* to = data_.data() + i * row_stride_;
       const int64_t from = first + i;
       if (from < 0 || from >= shape_.in_h) {
-        std::fill_n(to, row_stride_, padding_);
+        // If there is one strip only, these rows never change.
+        if (out_rows_ < shape_.out_h) std::fill_n(to, row_stride_, padding_);
       } else {
         load_row(plane + from * shape_.in_w, to);
       }
@@ -72,7 +73,7 @@ class WindowBuffer {
   }
 
  private:
-  static constexpr int64_t kStripBytes = int64_t{128} << 10;
+  static constexpr int64_t kStripBytes = int64_t{64} << 10;
 
   static int64_t phase_width(const Window2dShape& s) {
     const int64_t read =

@@ -132,11 +132,16 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
   const DType index_dtype = promote_types(indices.dtype(), offsets.dtype());
   const Tensor counts =
       zeros({{mode == BagMode::kSum ? offsets.numel() : bags.count}}, DType::kInt64);
-  const Tensor offset2bag = empty({{bags.indices.numel()}}, DType::kInt64);
+  // PyTorch leaves this empty where it takes its fast path.
+  const bool fast = mode == BagMode::kSum && padding_idx < 0 && weight.stride(1) == 1 &&
+                    (weight.dtype() == DType::kFloat32 ||
+                     (weight.dtype() == DType::kFloat16 && !per_sample_weights.defined())) &&
+                    (!per_sample_weights.defined() || per_sample_weights.stride(0) == 1);
+  const Tensor offset2bag = empty({{fast ? 0 : bags.indices.numel()}}, DType::kInt64);
   const Tensor best = mode == BagMode::kMax ? zeros({{bags.count, dim}}, DType::kInt64) : counts;
   for (int64_t bag = 0; bag < bags.count; ++bag) {
     int64_t* data = offset2bag.data_ptr<int64_t>();
-    std::fill(data + bags.begin(bag), data + bags.end(bag), bag);
+    if (!fast) std::fill(data + bags.begin(bag), data + bags.end(bag), bag);
     if (mode != BagMode::kSum) counts.data_ptr<int64_t>()[bag] = bags.end(bag) - bags.begin(bag);
   }
   const Tensor out = compute_as<kMapReal>(weight.dtype(), "embedding_bag", [&](auto zero) {

@@ -13,6 +13,7 @@ namespace torchlet::ops {
 namespace {
 
 constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
+constexpr int64_t kShortRow = 16;          // shorter rows are not worth a vector kernel
 
 long long ll(int64_t value) { return value; }
 
@@ -203,10 +204,10 @@ std::pair<int64_t, int64_t> layer_norm_shape(const Tensor& input, IntSpan normal
 
 Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
-  if (input.dtype() != DType::kFloat32) {
+  const auto [rows, length] = layer_norm_shape(input, normalized_shape, weight, bias);
+  if (input.dtype() != DType::kFloat32 || length < kShortRow) {
     return layer_norm_statistics(input, normalized_shape, weight, bias, eps).output;
   }
-  const auto [rows, length] = layer_norm_shape(input, normalized_shape, weight, bias);
   const Tensor x = input.contiguous(), w = optional_dense<float>(weight),
                b = optional_dense<float>(bias);
   const Tensor out = empty(input.sizes(), DType::kFloat32);
@@ -238,11 +239,12 @@ NormResult layer_norm_statistics(const Tensor& input, IntSpan normalized_shape,
             T* to = out_data + r * length;
             const Moments m = moments(from, 1, length, 0);
             const T rstd = static_cast<T>(1 / std::sqrt(m.variance + eps));
-            const T shift = static_cast<T>(-m.mean) * rstd;
-            mean_data[r] = static_cast<T>(m.mean);
+            const T mean = static_cast<T>(m.mean);
+            const T shift = -rstd * mean;
+            mean_data[r] = mean;
             rstd_data[r] = rstd;
             for (int64_t i = 0; i < length; ++i) {
-              const T normal = from[i] * rstd + shift;
+              const T normal = std::fma(from[i], rstd, shift);
               to[i] = normal * (w_data ? w_data[i] : T(1)) + (b_data ? b_data[i] : T(0));
             }
           }

@@ -73,6 +73,7 @@ TORCHLET_OP(batch_norm,
             [](const Tensor& input, const Tensor& weight, const Tensor& bias,
                const Tensor& running_mean, const Tensor& running_var, bool training,
                double momentum, double eps, bool) {
+              if (input.numel() == 0) return input.clone();
               return batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
                                 eps)
                   .output;

@@ -24,6 +24,12 @@
 // std::vector<Tensor>, void, or a std::tuple of these for several returns. Views return views, as
 // PyTorch's do.
 //
+// One declaration can stand for several overloads: with per_type("int float int_float") every `$`
+// of the schema becomes the word, `$1` and `$2` the parts around its underscore (both the word
+// itself if it has none) and
+// `$r` the wider of the two, so that "aten::mul.$($1 a, $2 b) -> $r" is mul.int, mul.float and
+// mul.int_float.
+//
 // Derived variants: inplace() adds aten::add_.Tensor, which computes the same, checks that shape
 // and dtype fit and writes the result into self (inplace("Scalar") names its overload where that
 // differs); out("dim_max(max, max_values)") adds the overload
@@ -49,14 +55,18 @@ struct Variants {
   bool has_inplace = false;
   const char* inplace_overload = nullptr;  // the functional operator's own if null
   const char* out_overloads = nullptr;
+  const char* types = nullptr;
   constexpr Variants operator|(Variants other) const {
     return {has_inplace || other.has_inplace,
             inplace_overload ? inplace_overload : other.inplace_overload,
-            out_overloads ? out_overloads : other.out_overloads};
+            out_overloads ? out_overloads : other.out_overloads, types ? types : other.types};
   }
 };
-constexpr Variants inplace(const char* overload = nullptr) { return {true, overload, nullptr}; }
-constexpr Variants out(const char* overload) { return {false, nullptr, overload}; }
+constexpr Variants inplace(const char* overload = nullptr) {
+  return {.has_inplace = true, .inplace_overload = overload};
+}
+constexpr Variants out(const char* overload) { return {.out_overloads = overload}; }
+constexpr Variants per_type(const char* words) { return {.types = words}; }
 
 struct OpDef {
   const char* schema;
@@ -193,18 +203,25 @@ struct Boxed<Fn> {
   }
 };
 
+template <auto Fn>
+constexpr OpDef boxed_op(const char* schema, Variants variants) {
+  return {schema, &Boxed<Fn>::call, Boxed<Fn>::kArity, variants};
+}
+
 }  // namespace torchlet::ops
 
 #define TORCHLET_OP_VARIANTS(id, variant_list, schema, ...) \
   extern const ::torchlet::ops::OpDef op_##id;              \
-  constinit const ::torchlet::ops::OpDef op_##id = {        \
-      schema, &::torchlet::ops::Boxed<+__VA_ARGS__>::call,  \
-      ::torchlet::ops::Boxed<+__VA_ARGS__>::kArity, variant_list}
+  constinit const ::torchlet::ops::OpDef op_##id =          \
+      ::torchlet::ops::boxed_op<(+__VA_ARGS__)>(schema, variant_list)
 
 #define TORCHLET_OP(id, schema, ...) \
   TORCHLET_OP_VARIANTS(id, ::torchlet::ops::Variants{}, schema, __VA_ARGS__)
 
-// For varargs and generic list operators: fn is an OperatorFn.
-#define TORCHLET_OP_BOXED(id, schema, fn)      \
-  extern const ::torchlet::ops::OpDef op_##id; \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema, fn, -1, {}}
+// For varargs and generic list operators: the C++ function is an OperatorFn.
+#define TORCHLET_OP_BOXED_VARIANTS(id, variant_list, schema, ...) \
+  extern const ::torchlet::ops::OpDef op_##id;                    \
+  constinit const ::torchlet::ops::OpDef op_##id = {schema, __VA_ARGS__, -1, variant_list}
+
+#define TORCHLET_OP_BOXED(id, schema, ...) \
+  TORCHLET_OP_BOXED_VARIANTS(id, ::torchlet::ops::Variants{}, schema, __VA_ARGS__)

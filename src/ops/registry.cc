@@ -34,6 +34,42 @@ constexpr const CustomClassDef* kClasses[] = {
 #undef TORCHLET_CLASS_ENTRY
     nullptr};
 
+// "int_float" into "aten::mul.$($1 a, $2 b) -> $r".
+std::string instantiate(std::string_view schema, std::string_view word) {
+  const size_t bar = word.find('_');
+  const std::string_view first = word.substr(0, bar);
+  const std::string_view second = bar == std::string_view::npos ? word : word.substr(bar + 1);
+  auto width = [](std::string_view type) {
+    return type == "complex" ? 3 : type == "float" ? 2 : type == "int" ? 1 : 0;
+  };
+  std::string text;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    if (schema[i] != '$') {
+      text += schema[i];
+      continue;
+    }
+    const char part = i + 1 < schema.size() ? schema[i + 1] : '\0';
+    if (part == '1' || part == '2' || part == 'r') ++i;
+    text += part == '1'   ? first
+            : part == '2' ? second
+            : part == 'r' ? (width(first) > width(second) ? first : second)
+                          : word;
+  }
+  return text;
+}
+
+std::vector<std::string> schemas_of(const OpDef& def) {
+  if (!def.variants.types) return {def.schema};
+  std::vector<std::string> schemas;
+  std::string_view rest = def.variants.types;
+  while (!rest.empty()) {
+    const size_t space = std::min(rest.find(' '), rest.size());
+    schemas.push_back(instantiate(def.schema, rest.substr(0, space)));
+    rest.remove_prefix(std::min(space + 1, rest.size()));
+  }
+  return schemas;
+}
+
 struct Alias {
   const char *name, *target;
 };
@@ -93,15 +129,20 @@ class Registry {
     return group.operators.back();
   }
 
+  static void resolve(const std::string& name, const OpDef& def, const std::string& schema,
+                      Group& group) {
+    Operator op{Symbol(name), parse_schema(schema), def.fn, nullptr};
+    if (def.arity >= 0 && op.schema.arguments.size() != static_cast<size_t>(def.arity)) {
+      fail(ErrorCode::kInternal,
+           format("the C++ function of '%s' takes %d arguments", schema.c_str(), def.arity));
+    }
+    const Operator* base = add(group, std::move(op));
+    if (def.variants.out_overloads) add(group, out_variant(*base, def.variants.out_overloads));
+  }
+
   void resolve(const std::string& name, Group& group) {
     for (const OpDef* def : group.defs) {
-      Operator op{Symbol(name), parse_schema(def->schema), def->fn, nullptr};
-      if (def->arity >= 0 && op.schema.arguments.size() != static_cast<size_t>(def->arity)) {
-        fail(ErrorCode::kInternal,
-             format("the C++ function of '%s' takes %d arguments", def->schema, def->arity));
-      }
-      const Operator* base = add(group, std::move(op));
-      if (def->variants.out_overloads) add(group, out_variant(*base, def->variants.out_overloads));
+      for (const std::string& schema : schemas_of(*def)) resolve(name, *def, schema, group);
     }
     for (const OpDef* def : group.inplace_of) {
       const std::string overload = parse_schema(def->schema).overload;

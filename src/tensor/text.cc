@@ -1,6 +1,7 @@
 // Python's text for plain values.
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "tensor/containers.h"
 
@@ -56,16 +57,65 @@ std::string quoted(std::string_view text) {
 
 namespace {
 
-std::string joined(const std::vector<Value>& items, const char* open, const char* close) {
+using TextFn = std::string (*)(const Value&);
+
+std::string joined(const std::vector<Value>& items, const char* open, const char* close,
+                   TextFn text_of) {
   std::string text = open;
   for (size_t i = 0; i < items.size(); ++i) {
     if (i) text += ", ";
-    text += to_text(items[i]);
+    text += text_of(items[i]);
   }
   return text + close;
 }
 
+// Lists, tuples and dicts, whose items are written by text_of.
+std::string container_text(const Value& value, TextFn text_of) {
+  if (value.is_list()) return joined(value.list_ref().items, "[", "]", text_of);
+  if (value.is_tuple()) {
+    const std::vector<Value>& items = value.tuple_ref().items;
+    return joined(items, "(", items.size() == 1 ? ",)" : ")", text_of);
+  }
+  std::string text = "{";
+  const char* separator = "";
+  for (const auto& [key, item] : value.dict_ref().items()) {
+    text += separator + text_of(key) + ": " + text_of(item);
+    separator = ", ";
+  }
+  return text + "}";
+}
+
+// 17 significant digits and a point after whole numbers (IValue's operator<<).
+std::string script_float(double value) {
+  if (value == 0) return "0.";
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.17g", value);
+  std::string text = buffer;
+  if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".";
+  return text;
+}
+
 }  // namespace
+
+std::string script_text(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kFloat:
+      return script_float(value.raw_double());
+    case ValueKind::kComplex: {
+      const std::complex<double> z = value.to_complex();
+      const std::string imaginary = script_float(z.imag());
+      return script_float(z.real()) + (imaginary[0] == '-' ? "" : "+") + imaginary + "j";
+    }
+    case ValueKind::kString:
+      return value.to_string();
+    case ValueKind::kList:
+    case ValueKind::kTuple:
+    case ValueKind::kDict:
+      return container_text(value, script_text);
+    default:
+      return to_text(value);
+  }
+}
 
 std::string to_text(const Value& value) {
   switch (value.kind()) {
@@ -93,18 +143,9 @@ std::string to_text(const Value& value) {
     case ValueKind::kDevice:
       return value.to_string();
     case ValueKind::kList:
-      return joined(value.list_ref().items, "[", "]");
     case ValueKind::kTuple:
-      return joined(value.tuple_ref().items, "(", value.tuple_ref().items.size() == 1 ? ",)" : ")");
-    case ValueKind::kDict: {
-      std::string text = "{";
-      const char* separator = "";
-      for (const auto& [key, item] : value.dict_ref().items()) {
-        text += separator + to_text(key) + ": " + to_text(item);
-        separator = ", ";
-      }
-      return text + "}";
-    }
+    case ValueKind::kDict:
+      return container_text(value, to_text);
     case ValueKind::kTensor:
       return "Tensor(" + value.to_tensor().describe() + ")";
     case ValueKind::kEnum:

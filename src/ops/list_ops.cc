@@ -1,0 +1,283 @@
+// Python's list methods. Lists are shared by reference: what changes one changes it for everybody.
+#include <algorithm>
+
+#include "ops/op.h"
+
+namespace torchlet::ops {
+namespace {
+
+using ListRef = const Ref<List>&;
+
+size_t wrap_index(int64_t index, size_t size) {
+  const int64_t count = static_cast<int64_t>(size);
+  if (index < 0) index += count;
+  TORCHLET_CHECK(index >= 0 && index < count, "list index out of range");
+  return static_cast<size_t>(index);
+}
+
+bool items_equal(const Value& a, const Value& b) {
+  if (a.is_tensor() && b.is_tensor()) {
+    static const Operator* const equal = find_operator("aten::equal", "");
+    Value args[] = {a, b}, result;
+    equal->call(args, {&result, 1});
+    return result.to_bool();
+  }
+  return values_equal(a, b);
+}
+
+bool less(const Value& a, const Value& b) {
+  if (a.is_string()) return a.to_string() < b.to_string();
+  if (a.is_float() || b.is_float()) return a.to_double() < b.to_double();
+  if (a.is_int() || a.is_bool()) return a.raw_int() < b.raw_int();
+  if (a.is_tensor()) return a.to_scalar().to_double() < b.to_scalar().to_double();
+  if (a.is_tuple()) {
+    const auto &x = a.tuple_ref().items, &y = b.tuple_ref().items;
+    return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), less);
+  }
+  if (a.is_object()) {  // script classes are ordered by __lt__, which only the interpreter can call
+    fail(ErrorCode::kUnsupported,
+         "sorting objects of a script class is not supported: sort by a key");
+  }
+  fail(ErrorCode::kRuntime, format("'<' not supported for %s", a.kind_name()));
+}
+
+void sort_items(std::vector<Value>& items, bool reverse) {
+  std::stable_sort(items.begin(), items.end(), [reverse](const Value& a, const Value& b) {
+    return reverse ? less(b, a) : less(a, b);
+  });
+}
+
+Value copy_of(ListRef list) { return make_list(list->element_type, list->items); }
+
+Value slice_of(ListRef list, std::optional<int64_t> start, std::optional<int64_t> end,
+               int64_t step) {
+  TORCHLET_CHECK(step != 0, "slice step cannot be zero");
+  const int64_t size = static_cast<int64_t>(list->items.size());
+  auto clamp = [&](std::optional<int64_t> i, int64_t missing) {
+    if (!i) return missing;
+    const int64_t low = step > 0 ? 0 : -1;
+    return std::clamp<int64_t>(*i < 0 ? *i + size : *i, low, step > 0 ? size : size - 1);
+  };
+  const int64_t first = clamp(start, step > 0 ? 0 : size - 1);
+  const int64_t last = clamp(end, step > 0 ? size : -1);
+  std::vector<Value> items;
+  for (int64_t i = first; step > 0 ? i < last : i > last; i += step) {
+    items.push_back(list->items[static_cast<size_t>(i)]);
+    if (step > size || step < -size) break;
+  }
+  return make_list(list->element_type, std::move(items));
+}
+
+Value repeated(ListRef list, int64_t count) {
+  std::vector<Value> items;
+  const size_t size = list->items.size();
+  size_t total;
+  TORCHLET_CHECK(
+      !__builtin_mul_overflow(size, static_cast<size_t>(std::max<int64_t>(count, 0)), &total) &&
+          total < (size_t{1} << 28),
+      "a list repeated %lld times is too long", static_cast<long long>(count));
+  items.reserve(total);
+  for (int64_t i = 0; i < count; ++i) {
+    items.insert(items.end(), list->items.begin(), list->items.end());
+  }
+  return make_list(list->element_type, std::move(items));
+}
+
+bool lists_equal(ListRef a, ListRef b) {
+  return std::equal(a->items.begin(), a->items.end(), b->items.begin(), b->items.end(),
+                    items_equal);
+}
+
+auto find_item(ListRef list, const Value& item) {
+  return std::find_if(list->items.begin(), list->items.end(),
+                      [&](const Value& other) { return items_equal(other, item); });
+}
+
+template <bool kMax>
+Value extreme(ListRef list) {
+  TORCHLET_CHECK(!list->items.empty(), "%s() arg is an empty sequence", kMax ? "max" : "min");
+  return *(kMax ? std::max_element(list->items.begin(), list->items.end(), less)
+                : std::min_element(list->items.begin(), list->items.end(), less));
+}
+
+// The lexicographically larger or smaller of two lists.
+template <bool kMax>
+Value extreme_list(ListRef a, ListRef b) {
+  const bool a_first = std::lexicographical_compare(a->items.begin(), a->items.end(),
+                                                    b->items.begin(), b->items.end(), less);
+  return Value(a_first == kMax ? b : a);
+}
+
+}  // namespace
+
+TORCHLET_OP(append_t, "aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)",
+            [](ListRef self, const Value& item) {
+              self->items.push_back(item);
+              return Value(self);
+            });
+TORCHLET_OP(extend_t, "aten::extend.t(t[](a!) self, t[] other) -> ()",
+            [](ListRef self, ListRef other) {
+              const std::vector<Value> items = other->items;  // `other` may be `self`
+              self->items.insert(self->items.end(), items.begin(), items.end());
+            });
+TORCHLET_OP(add_t, "aten::add.t(t[] a, t[] b) -> t[]", [](ListRef a, ListRef b) {
+  std::vector<Value> items = a->items;
+  items.insert(items.end(), b->items.begin(), b->items.end());
+  return make_list(a->element_type, std::move(items));
+});
+TORCHLET_OP(add__t, "aten::add_.t(t[](a!) self, t[] b) -> t[]", [](ListRef self, ListRef other) {
+  const std::vector<Value> items = other->items;
+  self->items.insert(self->items.end(), items.begin(), items.end());
+  return Value(self);
+});
+TORCHLET_OP(insert_t, "aten::insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()",
+            [](ListRef self, int64_t index, const Value& item) {
+              const int64_t size = static_cast<int64_t>(self->items.size());
+              if (index < 0) index = std::max<int64_t>(index + size, 0);
+              self->items.insert(self->items.begin() + std::min(index, size), item);
+            });
+TORCHLET_OP(pop_t, "aten::pop.t(t[](a!) self, int idx=-1) -> t(*)",
+            [](ListRef self, int64_t index) {
+              TORCHLET_CHECK(!self->items.empty(), "pop from empty list");
+              const size_t at = wrap_index(index, self->items.size());
+              Value item = std::move(self->items[at]);
+              self->items.erase(self->items.begin() + static_cast<std::ptrdiff_t>(at));
+              return item;
+            });
+TORCHLET_OP(Delete_t, "aten::Delete.t(t[](a!) self, int idx) -> ()",
+            [](ListRef self, int64_t index) {
+              const size_t at = wrap_index(index, self->items.size());
+              self->items.erase(self->items.begin() + static_cast<std::ptrdiff_t>(at));
+            });
+TORCHLET_OP(clear_t, "aten::clear.t(t[](a!) self) -> ()",
+            [](ListRef self) { self->items.clear(); });
+TORCHLET_OP(reverse_t, "aten::reverse.t(t[](a!) self) -> ()",
+            [](ListRef self) { std::reverse(self->items.begin(), self->items.end()); });
+TORCHLET_OP(copy_t, "aten::copy.t(t[](a) self) -> t[]", copy_of);
+TORCHLET_OP(list_t, "aten::list.t(t[] l) -> t[]", copy_of);
+TORCHLET_OP(len_t, "aten::len.t(t[] a) -> int",
+            [](ListRef list) { return static_cast<int64_t>(list->items.size()); });
+TORCHLET_OP(len_any, "aten::len.any(Any[] a) -> int",
+            [](const Value& list) { return static_cast<int64_t>(list.to_list().size()); });
+TORCHLET_OP(getitem_t, "aten::__getitem__.t(t[](a) list, int idx) -> t(*)",
+            [](ListRef list, int64_t index) {
+              return list->items[wrap_index(index, list->items.size())];
+            });
+TORCHLET_OP(select_t, "aten::select.t(t[](a) list, int idx) -> t(*)",
+            [](ListRef list, int64_t index) {
+              return list->items[wrap_index(index, list->items.size())];
+            });
+TORCHLET_OP(set_item_t, "aten::_set_item.t(t[](a!) l, int idx, t(b -> *) el) -> t[](a!)",
+            [](ListRef list, int64_t index, const Value& item) {
+              list->items[wrap_index(index, list->items.size())] = item;
+              return Value(list);
+            });
+TORCHLET_OP(slice_t, "aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]",
+            slice_of);
+TORCHLET_OP(mul_left_t, "aten::mul.left_t(t[] l, int n) -> t[]", repeated);
+TORCHLET_OP(mul_right, "aten::mul.right_(int n, t[] l) -> t[]",
+            [](int64_t count, ListRef list) { return repeated(list, count); });
+TORCHLET_OP(mul__t, "aten::mul_.t(t[](a!) l, int n) -> t[](a!)", [](ListRef list, int64_t count) {
+  list->items = repeated(list, count).list_ref().items;
+  return Value(list);
+});
+
+TORCHLET_OP_VARIANTS(index_list, per_type("bool float int str Tensor"),
+                     "aten::index.list_$($[] self, $ el) -> int",
+                     [](ListRef self, const Value& item) {
+                       const auto found = find_item(self, item);
+                       TORCHLET_CHECK(found != self->items.end(), "'%s' is not in list",
+                                      to_text(item).c_str());
+                       return static_cast<int64_t>(found - self->items.begin());
+                     });
+TORCHLET_OP_VARIANTS(remove_list, per_type("bool float int str Tensor"),
+                     "aten::remove.$($[](a!) self, $ el) -> ()",
+                     [](ListRef self, const Value& item) {
+                       const auto found = find_item(self, item);
+                       TORCHLET_CHECK(found != self->items.end(), "list.remove(x): x not in list");
+                       self->items.erase(found);
+                     });
+TORCHLET_OP_VARIANTS(count_list, per_type("bool float int str Tensor"),
+                     "aten::count.$($[] self, $ el) -> int", [](ListRef self, const Value& item) {
+                       return static_cast<int64_t>(std::count_if(
+                           self->items.begin(), self->items.end(),
+                           [&](const Value& other) { return items_equal(other, item); }));
+                     });
+TORCHLET_OP_VARIANTS(contains_list, per_type("int float str"),
+                     "aten::__contains__.$_list($[] l, $ item) -> bool",
+                     [](ListRef list, const Value& item) {
+                       return find_item(list, item) != list->items.end();
+                     });
+TORCHLET_OP_VARIANTS(eq_list, per_type("bool float int str Tensor"),
+                     "aten::eq.$_list($[] a, $[] b) -> bool", lists_equal);
+TORCHLET_OP_VARIANTS(ne_list, per_type("bool float int str Tensor"),
+                     "aten::ne.$_list($[] a, $[] b) -> bool",
+                     [](ListRef a, ListRef b) { return !lists_equal(a, b); });
+TORCHLET_OP_VARIANTS(sort_list, per_type("bool float int str Tensor"),
+                     "aten::sort.$($[](a!) self, bool reverse=False) -> ()",
+                     [](ListRef self, bool reverse) { sort_items(self->items, reverse); });
+TORCHLET_OP(sort_any, "aten::sort.any(t[](a!) self, bool reverse=False) -> ()",
+            [](ListRef self, bool reverse) { sort_items(self->items, reverse); });
+TORCHLET_OP_VARIANTS(sorted_list, per_type("bool float int str Tensor"),
+                     "aten::sorted.$($[](a) input) -> $[]", [](ListRef list) {
+                       std::vector<Value> items = list->items;
+                       sort_items(items, false);
+                       return make_list(list->element_type, std::move(items));
+                     });
+TORCHLET_OP(sorted_any, "aten::sorted.any(t[](a) self) -> t[]", [](ListRef list) {
+  std::vector<Value> items = list->items;
+  sort_items(items, false);
+  return make_list(list->element_type, std::move(items));
+});
+TORCHLET_OP_VARIANTS(max_self, per_type("int float bool"), "prim::max.self_$($[] self) -> $",
+                     extreme<true>);
+TORCHLET_OP_VARIANTS(min_self, per_type("int float bool"), "prim::min.self_$($[] self) -> $",
+                     extreme<false>);
+TORCHLET_OP_VARIANTS(max_lists, per_type("int float bool"), "prim::max.$_list($[] l, $[] r) -> $[]",
+                     extreme_list<true>);
+TORCHLET_OP_VARIANTS(min_lists, per_type("int float bool"), "prim::min.$_list($[] l, $[] r) -> $[]",
+                     extreme_list<false>);
+TORCHLET_OP(sum_int_list, "aten::sum.int(int[] self) -> int", [](ListRef list) {
+  int64_t sum = 0;
+  for (const Value& item : list->items) sum += item.to_int();
+  return sum;
+});
+TORCHLET_OP(sum_bool_list, "aten::sum.bool(bool[] self) -> int", [](ListRef list) {
+  int64_t sum = 0;
+  for (const Value& item : list->items) sum += item.to_int();
+  return sum;
+});
+TORCHLET_OP(sum_float_list, "aten::sum.float(float[] self) -> float", [](ListRef list) {
+  double sum = 0;
+  for (const Value& item : list->items) sum += item.to_double();
+  return sum;
+});
+TORCHLET_OP(sum_complex_list, "aten::sum.complex(complex[] self) -> complex", [](ListRef list) {
+  std::complex<double> sum = 0;
+  for (const Value& item : list->items) sum += item.to_complex();
+  return sum;
+});
+TORCHLET_OP_VARIANTS(all_list, per_type("bool float int"), "aten::all.$($[] self) -> bool",
+                     [](ListRef list) {
+                       return std::all_of(list->items.begin(), list->items.end(),
+                                          [](const Value& item) { return item.to_double() != 0; });
+                     });
+TORCHLET_OP_VARIANTS(any_list, per_type("bool float int"), "aten::any.$($[] self) -> bool",
+                     [](ListRef list) {
+                       return std::any_of(list->items.begin(), list->items.end(),
+                                          [](const Value& item) { return item.to_double() != 0; });
+                     });
+TORCHLET_OP(any_str_list, "aten::any.str(str[] self) -> bool", [](ListRef list) {
+  return std::any_of(list->items.begin(), list->items.end(),
+                     [](const Value& item) { return !item.to_string().empty(); });
+});
+TORCHLET_OP(Size, "aten::Size(int[] sizes) -> int[]", [](const Value& sizes) { return sizes; });
+TORCHLET_OP(rangelist, "prim::rangelist(int n) -> int[]", [](int64_t n) {
+  TORCHLET_CHECK(n < (int64_t{1} << 28), "range(%lld) is too long for a list",
+                 static_cast<long long>(n));
+  std::vector<Value> items;
+  for (int64_t i = 0; i < n; ++i) items.emplace_back(i);
+  return make_list(types::integer(), std::move(items));
+});
+
+}  // namespace torchlet::ops

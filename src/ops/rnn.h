@@ -1,0 +1,47 @@
+// Recurrent layers over padded or packed sequences, shared by the float and the quantized
+// operators.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ops/common.h"
+
+namespace torchlet::ops {
+
+enum class CellKind { kLstm, kGru, kTanh, kRelu };
+
+// One direction of one layer. Both products give [rows, gates * hidden], bias included, with the
+// gates in PyTorch's order: i, f, g, o (LSTM); r, z, n (GRU).
+struct RnnDirection {
+  std::function<Tensor(const Tensor&)> input_product, hidden_product;
+  Tensor projection;  // LSTM with proj_size: [proj, hidden], else undefined
+};
+
+// The rows of a sequence: step t has `count` rows from `offset` on. Counts never grow with t, and
+// row i of each step belongs to the same sequence.
+struct RnnStep {
+  int64_t offset, count;
+};
+
+struct RnnState {
+  Tensor hidden;  // [layers * directions, batch, hidden or proj]
+  Tensor cell;    // LSTM only: [layers * directions, batch, hidden]
+};
+
+// data [rows, features] -> output [rows, directions * hidden]; `state` is replaced by the last
+// state of every sequence. `directions` holds layers * (1 or 2) entries, forward before backward.
+Tensor run_rnn(CellKind kind, const Tensor& data, const std::vector<RnnStep>& steps,
+               const std::vector<RnnDirection>& directions, bool bidirectional, RnnState* state);
+
+// One step of a cell on rows [batch, ...]: the new hidden and cell (LSTM) state.
+RnnState rnn_cell(CellKind kind, const Tensor& input, const RnnState& state,
+                  const RnnDirection& cell);
+
+// The steps of a padded sequence [time, batch, ...].
+std::vector<RnnStep> padded_steps(int64_t time, int64_t batch);
+// The steps of a packed sequence with these batch sizes (int64 [time]); `rows` is that of its data.
+// Error if the sizes grow, or do not add up to `rows`.
+std::vector<RnnStep> packed_steps(const Tensor& batch_sizes, int64_t rows);
+
+}  // namespace torchlet::ops
