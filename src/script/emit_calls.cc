@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "graph/operator.h"
 #include "graph/prim_kinds.h"
+#include "script/builtins.h"
 #include "script/emitter.h"
 #include "script/upgraders.h"
 
@@ -88,31 +89,45 @@ Meaning Emitter::call_operator(Symbol name, const CallArguments& arguments) {
     }
   }
   const std::span<const Operator* const> overloads = find_operators(name);
-  if (overloads.empty()) return unsupported_operator(name, arguments, "Torchlet does not have it");
+  const std::span<Function* const> builtins = find_builtin_functions(name);
+  if (overloads.empty() && builtins.empty()) {
+    return unsupported_operator(name, arguments, "Torchlet does not have it");
+  }
   const int version = unit_.program().operator_version;
   for (const bool allow_conversions : {false, true}) {
-    if (overloads.size() == 1 && !allow_conversions) continue;
+    if (overloads.size() + builtins.size() == 1 && !allow_conversions) continue;
+    const auto matched = [&](const Schema& schema) {
+      return match_schema(builder_, schema, arguments, allow_conversions, nullptr);
+    };
     for (const Operator* op : overloads) {
-      const Upgrader* upgrader = find_upgrader(op->schema, version);
-      const Schema& schema = upgrader ? upgrader->old_schema() : op->schema;
-      const std::optional<Match> match =
-          match_schema(builder_, schema, arguments, allow_conversions, nullptr);
-      if (!match) continue;
-      Node* node = builder_.node(upgrader ? prim::kCallFunction : name, match->inputs);
-      if (upgrader) {
-        node->set_attribute("function", upgrader->function());
-      } else {
-        node->set_op(op);
+      if (const Upgrader* upgrader = find_upgrader(op->schema, version)) {
+        if (const auto match = matched(upgrader->old_schema())) {
+          return call_matched(upgrader->function(), *match);
+        }
+      } else if (const auto match = matched(op->schema)) {
+        return call_matched(*op, *match);
       }
-      Several results;
-      for (const TypePtr& type : match->return_types) {
-        results.values.push_back(node->add_output(type));
-      }
-      if (results.values.size() == 1) return results.values[0];
-      return results;
+    }
+    for (Function* builtin : builtins) {
+      if (const auto match = matched(builtin->schema())) return call_matched(builtin, *match);
     }
   }
   return unsupported_operator(name, arguments, "no overload takes " + arguments.str());
+}
+
+Meaning Emitter::call_matched(const Operator& op, const Match& match) {
+  Node* node = builder_.node(op.name, match.inputs);
+  node->set_op(&op);
+  Several results;
+  for (const TypePtr& type : match.return_types) results.values.push_back(node->add_output(type));
+  if (results.values.size() == 1) return results.values[0];
+  return results;
+}
+
+SsaValue* Emitter::call_matched(Function* function, const Match& match) {
+  Node* node = builder_.node(prim::kCallFunction, match.inputs);
+  node->set_attribute("function", function);
+  return node->add_output(match.return_types.at(0));
 }
 
 SsaValue* Emitter::call_operator_value(const char* name, std::vector<SsaValue*> arguments) {
@@ -144,9 +159,7 @@ Match Emitter::match_function(const Schema& schema, const CallArguments& argumen
 SsaValue* Emitter::call_function(Function* function, const CallArguments& arguments, Span span) {
   const Match match =
       match_function(function->schema(), arguments, function->qualified_name(), span);
-  Node* node = builder_.node(prim::kCallFunction, match.inputs);
-  node->set_attribute("function", function);
-  return node->add_output(match.return_types.at(0));
+  return call_matched(function, match);
 }
 
 SsaValue* Emitter::call_method(SsaValue* self, const std::string& name,

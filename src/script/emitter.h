@@ -135,6 +135,8 @@ class Emitter {
   CallArguments emit_arguments(const Expr& call, size_t from = 1);
   Meaning call(const Meaning& callee, CallArguments arguments, Span span);
   Meaning call_operator(Symbol name, const CallArguments& arguments);
+  Meaning call_matched(const Operator& op, const Match& match);
+  SsaValue* call_matched(Function* function, const Match& match);
   SsaValue* call_operator_value(const char* name, std::vector<SsaValue*> arguments);
   Meaning unsupported_operator(Symbol name, const CallArguments& arguments, std::string reason);
   SsaValue* call_function(Function* function, const CallArguments& arguments, Span span);

@@ -1,12 +1,11 @@
 #include "script/upgraders.h"
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
 
-#include "base/error.h"
+#include "script/builtins.h"
 #include "script/compilation_unit.h"
 
 namespace torchlet::script {
@@ -114,21 +113,6 @@ constexpr Upgrader kUpgraders[] = {
 
 #undef TENSOR_OPTIONS
 
-constexpr const char* kPackage = "__torch__.upgraders";
-
-CompilationUnit& unit() {
-  static auto* const unit = new CompilationUnit({
-      [](const std::string& package) -> std::shared_ptr<const Source> {
-        if (package != kPackage) return nullptr;
-        return std::make_shared<Source>(
-            Source{"<operator upgraders>", std::string(kSource), 1, nullptr});
-      },
-      {},
-      kCurrentOperatorVersion,
-  });
-  return *unit;
-}
-
 }  // namespace
 
 const Schema& Upgrader::old_schema() const {
@@ -141,9 +125,8 @@ const Schema& Upgrader::old_schema() const {
 }
 
 Function* Upgrader::function() const {
-  Function* function = unit().find_function(std::string(kPackage) + "." + std::string(body_name));
-  TORCHLET_ASSERT(function);
-  return function;
+  static const auto* const functions = new OwnFunctions("__torch__.upgraders", kSource);
+  return functions->find(body_name);
 }
 
 const Upgrader* find_upgrader(const Schema& op, int version) {

@@ -1,0 +1,30 @@
+// Overloads of operators that PyTorch itself defines in TorchScript
+// (torch/csrc/jit/frontend/builtin_functions.cpp): a number combined with a tensor, and the
+// properties of tensors. Old files call them by name.
+#pragma once
+
+#include <span>
+
+#include "graph/function.h"
+#include "graph/symbol.h"
+
+namespace torchlet::script {
+
+// The functions that are overloads of `op`, behind its operators. Thread-safe; they live for the
+// whole process.
+std::span<Function* const> find_builtin_functions(Symbol op);
+
+// A function of TorchScript that is part of Torchlet: `source` is compiled once for the whole
+// process, as the package `package`.
+class OwnFunctions {
+ public:
+  OwnFunctions(const char* package, std::string_view source);
+  // Error kInternal if there is none of that name.
+  Function* find(std::string_view name) const;
+
+ private:
+  const std::string package_;
+  class CompilationUnit* unit_;  // never destroyed, as functions may run until the process ends
+};
+
+}  // namespace torchlet::script
