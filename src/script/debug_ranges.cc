@@ -53,9 +53,9 @@ uint32_t offset_of(const Value& value) {
 
 void DebugRanges::read_records(const Value& pickled) const {
   std::span<const Value> records = items_of(pickled);
-  if (records.size() >= 2 && records[0].is_string()) {
+  if (records.size() >= 3 && records[0].is_string()) {
     strings_ = records[1];
-    records = records.subspan(2);
+    records = items_of(records[2]);
   }
   for (const Value& record : records) {
     const std::span<const Value> fields = items_of(record);

@@ -19,7 +19,7 @@ namespace torchlet::script {
 class DebugRanges : public SourceMap {
  public:
   // `load` unpickles the record, on the first question. It may throw. The formats since 2019:
-  //   ("FORMAT_WITH_STRING_TABLE", strings, record...), where a source is (line indices, file
+  //   ("FORMAT_WITH_STRING_TABLE", strings, (record...)), where a source is (line indices, file
   //   index, first line), or (record...), where a source is (text, file, first line); a record is
   //   (byte offset, (source, start, end)[, tag]).
   explicit DebugRanges(std::function<Value()> load) : load_(std::move(load)) {}

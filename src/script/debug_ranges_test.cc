@@ -41,8 +41,8 @@ TEST(DebugRanges, StringTable) {
   const DebugRanges ranges = ranges_of(tuple({
       "FORMAT_WITH_STRING_TABLE",
       strings,
-      tuple({10, range(tuple({lines, 3, 7}), 0, 3), 0}),
-      tuple({20, range(tuple({lines, 3, 7}), 12, 20), 1}),
+      tuple({tuple({10, range(tuple({lines, 3, 7}), 0, 3), 0}),
+             tuple({20, range(tuple({lines, 3, 7}), 12, 20), 1})}),
   }));
   EXPECT_EQ(place(ranges, 9), "?");
   EXPECT_EQ(place(ranges, 10), "net.py:7");
@@ -56,10 +56,9 @@ TEST(DebugRanges, NonsenseMakesPlacesUnknown) {
   const DebugRanges ranges = ranges_of(tuple({
       "FORMAT_WITH_STRING_TABLE",
       tuple({"net.py"}),
-      tuple({"x"}),
-      tuple({0, 1}),
-      tuple({5, range(tuple({Value::list({99, -1}), 99, 7}), 1000, 3), 0}),
-      tuple({6, range(tuple({Value::list({99, -1}), 0, int64_t{1} << 60}), -5, 3), 0}),
+      tuple({tuple({"x"}), tuple({0, 1}),
+             tuple({5, range(tuple({Value::list({99, -1}), 99, 7}), 1000, 3), 0}),
+             tuple({6, range(tuple({Value::list({99, -1}), 0, int64_t{1} << 60}), -5, 3), 0})}),
   }));
   EXPECT_EQ(place(ranges, 0), "?");
   EXPECT_EQ(place(ranges, 5), "?");
