@@ -42,7 +42,7 @@ class WindowBuffer {
                  (shape.kernel_h - 1) * shape.dilation_h + 1),
         data_(in_rows_ * row_stride_),
         tap_offset_(shape.kernel_w) {
-    std::fill_n(data_.data(), in_rows_ * row_stride_, padding);
+    fill(data_.data(), in_rows_ * row_stride_);
     for (int64_t j = 0; j < shape.kernel_w; ++j) {
       const int64_t column = j * shape.dilation_w;
       tap_offset_[j] = column % shape.stride_w * phase_width_ + column / shape.stride_w;
@@ -63,11 +63,10 @@ class WindowBuffer {
     for (int64_t i = 0; i < in_rows_; ++i) {
       float* to = data_.data() + i * row_stride_;
       const int64_t from = first + i;
-      if (from < 0 || from >= shape_.in_h) {
-        // If there is one strip only, these rows never change.
-        if (out_rows_ < shape_.out_h) std::fill_n(to, row_stride_, padding_);
-      } else {
+      if (from >= 0 && from < shape_.in_h) {
         load_row(plane + from * shape_.in_w, to);
+      } else if (out_rows_ < shape_.out_h) {  // if there is one strip only, these rows never change
+        fill(to, row_stride_);
       }
     }
   }
@@ -82,10 +81,18 @@ class WindowBuffer {
     return round_up(std::max(read, written), kWindowLanes);
   }
 
+  // As many rows as the cache holds, but the same number for each strip.
   static int64_t strip_rows(const Window2dShape& s, int64_t block_rows, int64_t row_stride) {
     const int64_t row_bytes = row_stride * static_cast<int64_t>(sizeof(float)) * s.stride_h;
-    const int64_t rows = std::max<int64_t>(1, kStripBytes / row_bytes);
-    return std::min(round_up(rows, block_rows), s.out_h);
+    const int64_t most = round_up(std::max<int64_t>(1, kStripBytes / row_bytes), block_rows);
+    const int64_t strips = std::max<int64_t>(1, (s.out_h + most - 1) / most);
+    return std::min(round_up((s.out_h + strips - 1) / strips, block_rows), s.out_h);
+  }
+
+  // `count` is a multiple of the vector length, as every row is.
+  void fill(float* to, int64_t count) const {
+    const hn::ScalableTag<float> d;
+    for (int64_t i = 0; i < count; i += kWindowLanes) hn::StoreU(hn::Set(d, padding_), d, to + i);
   }
 
   // Cells beside the plane keep the padding that the constructor wrote.
