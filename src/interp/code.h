@@ -37,7 +37,6 @@ enum class Opcode : uint8_t {
   kDictConstruct,
   kUnpack,  // of a list or a tuple
   kTupleIndex,
-  kModuleContainerIndex,
   kIsInstance,
   kToList,
   kEnumName,

@@ -24,7 +24,6 @@ Opcode plain_opcode(Symbol kind) {
       {prim::kListUnpack, Opcode::kUnpack},
       {prim::kTupleUnpack, Opcode::kUnpack},
       {prim::kTupleIndex, Opcode::kTupleIndex},
-      {prim::kModuleContainerIndex, Opcode::kModuleContainerIndex},
       {prim::kIsInstance, Opcode::kIsInstance},
       {prim::kUncheckedCast, Opcode::kMove},
       {prim::kToList, Opcode::kToList},

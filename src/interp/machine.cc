@@ -191,11 +191,6 @@ void Machine::plain(const Instruction& in) {
     case Opcode::kTupleIndex:
       result = tuple_item(values[0], values[1].to_int());
       break;
-    case Opcode::kModuleContainerIndex:
-      TORCHLET_CHECK(values[0].is_object(), "expected a module, got %s", values[0].kind_name());
-      result = values[0].object_ref().attribute(
-          values[1].is_string() ? values[1].to_string() : std::to_string(values[1].to_int()));
-      break;
     case Opcode::kIsInstance: {
       const auto& candidates = in.node->type_attribute("types")->elements();
       result = std::ranges::any_of(candidates,
