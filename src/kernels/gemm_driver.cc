@@ -25,20 +25,30 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 struct Cut {
   int64_t row_blocks, rows;      // rows per block, a multiple of the micro-kernel's
   int64_t panel_groups, panels;  // panels per group
+  int64_t panel_columns;         // columns of all panels; the rest are dot products
   int64_t depth;                 // of a slice of k
   int64_t block_panels;          // panels per block
 };
 
+// A last vector that is almost empty costs as much as a full one. Its few columns are cheaper as
+// dot products, if A is contiguous along k.
+template <typename T>
+int64_t columns_for_dots(const GemmBatch<T>& batch, const PanelShape& shape) {
+  const int64_t rest = batch.n % shape.lanes;
+  return batch.n > shape.lanes && rest <= shape.lanes / 4 && batch.a.col_stride == 1 ? rest : 0;
+}
+
 template <typename T>
 Cut cut_product(const GemmBatch<T>& batch, const PanelShape& shape) {
-  const int64_t panels = ceil_div(batch.n, shape.width);
+  Cut cut;
+  cut.panel_columns = batch.n - columns_for_dots(batch, shape);
+  const int64_t panels = ceil_div(cut.panel_columns, shape.width);
   const int64_t threads = num_threads();
   const int64_t ops = batch.count * batch.m * batch.n * batch.k;
   const int64_t tasks =
       threads == 1 ? 1
                    : std::clamp<int64_t>(ops / kOpsPerTask, 1, ceil_div(4 * threads, batch.count));
 
-  Cut cut;
   const int64_t k = std::max<int64_t>(1, batch.k);
   cut.depth = ceil_div(k, ceil_div(k, kMaxDepth));
   cut.block_panels = std::max<int64_t>(
@@ -53,46 +63,6 @@ Cut cut_product(const GemmBatch<T>& batch, const PanelShape& shape) {
   return cut;
 }
 
-template <typename T>
-void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const PanelShape& shape,
-              const Cut& cut, int64_t index, int64_t row_block, int64_t panel_group) {
-  const int64_t row = row_block * cut.rows;
-  const int64_t rows = std::min(cut.rows, batch.m - row);
-  const int64_t first = panel_group * cut.panels * shape.width;
-  const int64_t last = std::min(batch.n, first + cut.panels * shape.width);
-  const int64_t a_index = index % batch.a_count;
-  const T* a = batch.a.data + a_index * batch.a_batch_stride + row * batch.a.row_stride;
-  T* c = batch.c + index * batch.c_batch_stride + row * batch.c_stride;
-  const int64_t block_width = cut.block_panels * shape.width;
-  const Scratch<T> scratch(cut.depth * block_width);
-  const Scratch<Panel<T>> block(cut.block_panels);
-
-  for (int64_t k0 = 0; k0 == 0 || k0 < batch.k; k0 += cut.depth) {
-    const int64_t k = std::min(cut.depth, batch.k - k0);
-    GemmEpilogue<T> epilogue;
-    epilogue.accumulate = batch.epilogue.accumulate || k0 > 0;
-    const bool is_last = k0 + cut.depth >= batch.k;
-    if (is_last) {
-      epilogue.min = batch.epilogue.min;
-      epilogue.max = batch.epilogue.max;
-      if (batch.epilogue.row_bias) {
-        epilogue.row_bias = batch.epilogue.row_bias + a_index * batch.m + row;
-      }
-    }
-    const ConstMatrix<T> a_slice{a + k0 * batch.a.col_stride, batch.a.row_stride,
-                                 batch.a.col_stride};
-    for (int64_t n0 = first; n0 < last; n0 += block_width) {
-      const int64_t n = std::min(block_width, last - n0);
-      for (int64_t j = 0; j < n; j += shape.width) {
-        block[j / shape.width] = panels(index, k0, k, n0 + j, std::min<int64_t>(shape.width, n - j),
-                                        scratch.data() + j * cut.depth);
-      }
-      if (is_last && batch.epilogue.col_bias) epilogue.col_bias = batch.epilogue.col_bias + n0;
-      multiply_block({rows, n, k, a_slice, block.data(), c + n0, batch.c_stride, epilogue});
-    }
-  }
-}
-
 void transpose(int64_t rows, int64_t cols, const float* from, int64_t from_stride, float* to,
                int64_t to_stride) {
   transpose_f32(rows, cols, from, from_stride, to, to_stride);
@@ -102,6 +72,88 @@ void transpose(int64_t rows, int64_t cols, const double* from, int64_t from_stri
                int64_t to_stride) {
   for (int64_t j = 0; j < cols; ++j) {
     for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
+  }
+}
+
+// The work of one task on one slice of k: rows of A and C, all columns.
+template <typename T>
+struct Slice {
+  int64_t index;  // of the product in the batch
+  int64_t k0, k, rows;
+  ConstMatrix<T> a;
+  T* c;
+  int64_t c_stride;
+  GemmEpilogue<T> epilogue;
+};
+
+template <typename T>
+GemmEpilogue<T> epilogue_at_column(const GemmEpilogue<T>& epilogue, int64_t column) {
+  GemmEpilogue<T> moved = epilogue;
+  if (moved.col_bias) moved.col_bias += column;
+  return moved;
+}
+
+// Columns [first, last), which are panels.
+template <typename T>
+void multiply_panels(const Slice<T>& s, const PanelSource<T>& panels, const PanelShape& shape,
+                     const Cut& cut, int64_t first, int64_t last) {
+  const int64_t block_width = cut.block_panels * shape.width;
+  const Scratch<T> scratch(cut.depth * block_width);
+  const Scratch<Panel<T>> block(cut.block_panels);
+  for (int64_t n0 = first; n0 < last; n0 += block_width) {
+    const int64_t n = std::min(block_width, last - n0);
+    for (int64_t j = 0; j < n; j += shape.width) {
+      const int64_t columns = std::min<int64_t>(shape.width, n - j);
+      block[j / shape.width] =
+          panels(s.index, s.k0, s.k, n0 + j, columns, scratch.data() + j * cut.depth);
+    }
+    multiply_block({s.rows, n, s.k, s.a, block.data(), s.c + n0, s.c_stride,
+                    epilogue_at_column(s.epilogue, n0)});
+  }
+}
+
+// Columns [first, first + count), as the transposed product of `count` rows.
+template <typename T>
+void multiply_rest(const Slice<T>& s, const PanelSource<T>& panels, const PanelShape& shape,
+                   int64_t first, int64_t count) {
+  const Scratch<T> scratch(s.k * shape.width), columns(s.k * count);
+  const Panel<T> panel = panels(s.index, s.k0, s.k, first, count, scratch.data());
+  transpose(s.k, count, panel.data, panel.stride, columns.data(), s.k);
+  GemmEpilogue<T> epilogue = epilogue_at_column(s.epilogue, first);
+  std::swap(epilogue.row_bias, epilogue.col_bias);
+  const ConstMatrix<T> a_transposed{s.a.data, s.a.col_stride, s.a.row_stride};
+  multiply_thin({s.k, {columns.data(), s.k, 1}, a_transposed, s.c + first, 1, s.c_stride, epilogue},
+                count, 0, s.rows);
+}
+
+template <typename T>
+void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const PanelShape& shape,
+              const Cut& cut, int64_t index, int64_t row_block, int64_t panel_group) {
+  const int64_t row = row_block * cut.rows;
+  const int64_t first = panel_group * cut.panels * shape.width;
+  const int64_t last = std::min(cut.panel_columns, first + cut.panels * shape.width);
+  const int64_t a_index = index % batch.a_count;
+  const T* a = batch.a.data + a_index * batch.a_batch_stride + row * batch.a.row_stride;
+
+  for (int64_t k0 = 0; k0 == 0 || k0 < batch.k; k0 += cut.depth) {
+    GemmEpilogue<T> epilogue;
+    if (k0 + cut.depth >= batch.k) {  // after the last slice
+      epilogue = batch.epilogue;
+      if (epilogue.row_bias) epilogue.row_bias += a_index * batch.m + row;
+    }
+    epilogue.accumulate = batch.epilogue.accumulate || k0 > 0;
+    const Slice<T> slice{.index = index,
+                         .k0 = k0,
+                         .k = std::min(cut.depth, batch.k - k0),
+                         .rows = std::min(cut.rows, batch.m - row),
+                         .a = {a + k0 * batch.a.col_stride, batch.a.row_stride, batch.a.col_stride},
+                         .c = batch.c + index * batch.c_batch_stride + row * batch.c_stride,
+                         .c_stride = batch.c_stride,
+                         .epilogue = epilogue};
+    multiply_panels(slice, panels, shape, cut, first, last);
+    if (last == cut.panel_columns && last < batch.n) {
+      multiply_rest(slice, panels, shape, last, batch.n - last);
+    }
   }
 }
 

@@ -48,6 +48,7 @@ struct ThinProduct {
 struct PanelShape {
   int rows;   // of the micro-kernel
   int width;  // columns of a panel
+  int lanes;  // columns of a vector
 };
 
 PanelShape panel_shape(const float*);

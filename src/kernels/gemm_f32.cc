@@ -10,7 +10,9 @@ HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 
-PanelShape panel_shape_f32() { return {kRows, panel_width<float>()}; }
+PanelShape panel_shape_f32() {
+  return {kRows, panel_width<float>(), static_cast<int>(HWY_LANES(float))};
+}
 void multiply_block_f32(const BlockProduct<float>& product) { multiply_block_t(product); }
 void multiply_thin_f32(const ThinProduct<float>& product, int64_t rows, int64_t begin,
                        int64_t end) {

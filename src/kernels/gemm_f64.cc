@@ -10,7 +10,9 @@ HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 
-PanelShape panel_shape_f64() { return {kRows, panel_width<double>()}; }
+PanelShape panel_shape_f64() {
+  return {kRows, panel_width<double>(), static_cast<int>(HWY_LANES(double))};
+}
 void multiply_block_f64(const BlockProduct<double>& product) { multiply_block_t(product); }
 void multiply_thin_f64(const ThinProduct<double>& product, int64_t rows, int64_t begin,
                        int64_t end) {
