@@ -349,6 +349,15 @@ Tensor unsqueeze(const Tensor& tensor, int64_t dim) {
   return make_view(tensor, sizes, strides, tensor.storage_offset());
 }
 
+void become_view(const Tensor& tensor, const Tensor& view) {
+  TensorImpl& impl = *tensor.impl();
+  const TensorImpl& from = *view.impl();
+  impl.sizes = from.sizes;
+  impl.strides = from.strides;
+  impl.storage_offset = from.storage_offset;
+  impl.numel = from.numel;
+}
+
 void resize_output(const Tensor& out, IntSpan sizes) {
   TensorImpl& impl = *out.impl();
   if (std::ranges::equal(impl.sizes, sizes)) return;

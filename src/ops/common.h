@@ -63,6 +63,8 @@ Tensor slice(const Tensor& tensor, int64_t dim, std::optional<int64_t> start,
 Tensor narrow(const Tensor& tensor, int64_t dim, int64_t start, int64_t length);
 Tensor squeeze(const Tensor& tensor, int64_t dim);
 Tensor unsqueeze(const Tensor& tensor, int64_t dim);
+// Gives `tensor` the sizes, strides and offset of `view`, a view of it: what squeeze_ does to self.
+void become_view(const Tensor& tensor, const Tensor& view);
 
 // Gives an out= tensor its shape, growing its storage if need be; strides are kept if the shape is.
 void resize_output(const Tensor& out, IntSpan sizes);

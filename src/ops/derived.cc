@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/common.h"
+#include "tensor/containers.h"
 
 namespace torchlet::ops {
 namespace {
@@ -13,6 +14,32 @@ void run_inplace(const Operator& op, std::span<Value> args, std::span<Value> res
   Value result;
   op.base->call(args, {&result, 1});
   results[0] = Value(assign(self, result.to_tensor()));
+}
+
+void run_inplace_view(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  const Tensor self = args[0].to_tensor();
+  Value result;
+  op.base->call(args, {&result, 1});
+  become_view(self, result.to_tensor());
+  results[0] = Value(self);
+}
+
+void run_copied(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  op.base->call(args, results);
+  for (Value& result : results) {
+    if (result.is_tensor()) {
+      result = Value(result.to_tensor().clone());
+    } else {
+      std::vector<Tensor> views = result.to_tensor_list();
+      for (Tensor& view : views) view = view.clone();
+      result = make_tensor_list(std::move(views));
+    }
+  }
+}
+
+void run_functional(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  args[0] = Value(args[0].to_tensor().clone());
+  op.base->call(args, results);
 }
 
 void run_out(const Operator& op, std::span<Value> args, std::span<Value> results) {
@@ -38,6 +65,33 @@ Operator inplace_variant(const Operator& base) {
   op.schema.arguments[0].is_aliased = op.schema.arguments[0].is_written = true;
   op.schema.returns[0].is_aliased = op.schema.returns[0].is_written = true;
   op.fn = run_inplace;
+  op.base = &base;
+  return op;
+}
+
+Operator inplace_view_variant(const Operator& base) {
+  Operator op = inplace_variant(base);
+  op.fn = run_inplace_view;
+  return op;
+}
+
+Operator copied_variant(const Operator& base) {
+  Operator op = base;
+  op.name = Symbol(base.name.str() + "_copy");
+  op.schema.name += "_copy";
+  op.schema.arguments[0].is_aliased = op.schema.returns[0].is_aliased = false;
+  op.fn = run_copied;
+  op.base = &base;
+  return op;
+}
+
+Operator functional_variant(const Operator& base) {
+  Operator op = base;
+  op.schema.name.pop_back();  // the underscore
+  op.name = Symbol(op.schema.name);
+  op.schema.arguments[0].is_aliased = op.schema.arguments[0].is_written = false;
+  op.schema.returns[0].is_aliased = op.schema.returns[0].is_written = false;
+  op.fn = run_functional;
   op.base = &base;
   return op;
 }

@@ -31,10 +31,13 @@
 // mul.int_float.
 //
 // Derived variants: inplace() adds aten::add_.Tensor, which computes the same, checks that shape
-// and dtype fit and writes the result into self (inplace("Scalar") names its overload where that
-// differs); out("dim_max(max, max_values)") adds the overload
-// "dim_max" whose keyword arguments receive the results ("out(out)" may be written "out"). Declare
-// them only if PyTorch has them.
+// and dtype fit and writes the result into self (inplace("Scalar")
+// names its overload where that differs); inplace_view() adds aten::squeeze_, which turns
+// self itself into the view; copied() adds aten::permute_copy, which returns a copy instead of a
+// view; functional(), of an operator declared in its in-place form aten::index_copy_, adds
+// aten::index_copy, which works on a clone of self (out() then belongs to that one);
+// out("dim_max(max, max_values)") adds the overload "dim_max" whose keyword arguments receive the
+// results ("out(out)" may be written "out"). Declare them only if PyTorch has them.
 #pragma once
 
 #include <array>
@@ -54,17 +57,27 @@ namespace torchlet::ops {
 struct Variants {
   bool has_inplace = false;
   const char* inplace_overload = nullptr;  // the functional operator's own if null
+  bool has_inplace_view = false;
+  bool has_copied = false;
+  bool has_functional = false;
   const char* out_overloads = nullptr;
   const char* types = nullptr;
   constexpr Variants operator|(Variants other) const {
     return {has_inplace || other.has_inplace,
             inplace_overload ? inplace_overload : other.inplace_overload,
-            out_overloads ? out_overloads : other.out_overloads, types ? types : other.types};
+            has_inplace_view || other.has_inplace_view,
+            has_copied || other.has_copied,
+            has_functional || other.has_functional,
+            out_overloads ? out_overloads : other.out_overloads,
+            types ? types : other.types};
   }
 };
 constexpr Variants inplace(const char* overload = nullptr) {
   return {.has_inplace = true, .inplace_overload = overload};
 }
+constexpr Variants inplace_view() { return {.has_inplace_view = true}; }
+constexpr Variants copied() { return {.has_copied = true}; }
+constexpr Variants functional() { return {.has_functional = true}; }
 constexpr Variants out(const char* overload) { return {.out_overloads = overload}; }
 constexpr Variants per_type(const char* words) { return {.types = words}; }
 

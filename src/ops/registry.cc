@@ -87,7 +87,13 @@ class Registry {
       const std::string_view schema = def->schema;
       const std::string name(schema.substr(0, schema.find_first_of(".(")));
       groups_[name].defs.push_back(def);
-      if (def->variants.has_inplace) groups_[name + "_"].inplace_of.push_back(def);
+      if (def->variants.has_inplace || def->variants.has_inplace_view) {
+        groups_[name + "_"].inplace_of.push_back(def);
+      }
+      if (def->variants.has_copied) groups_[name + "_copy"].copied_of.push_back(def);
+      if (def->variants.has_functional) {
+        groups_[name.substr(0, name.size() - 1)].functional_of.push_back(def);
+      }
     }
     for (const auto& [name, target] : kAliases) {
       for (const char* suffix : {"", "_"}) {
@@ -119,6 +125,8 @@ class Registry {
     std::vector<const OpDef*> defs;
     std::vector<const OpDef*> inplace_of;
     std::vector<std::string> alias_of;
+    std::vector<const OpDef*> copied_of;
+    std::vector<const OpDef*> functional_of;
     std::deque<Operator> storage;
     std::vector<const Operator*> operators;
   };
@@ -137,7 +145,9 @@ class Registry {
            format("the C++ function of '%s' takes %d arguments", schema.c_str(), def.arity));
     }
     const Operator* base = add(group, std::move(op));
-    if (def.variants.out_overloads) add(group, out_variant(*base, def.variants.out_overloads));
+    if (def.variants.out_overloads && !def.variants.has_functional) {
+      add(group, out_variant(*base, def.variants.out_overloads));
+    }
   }
 
   void resolve(const std::string& name, Group& group) {
@@ -145,13 +155,18 @@ class Registry {
       for (const std::string& schema : schemas_of(*def)) resolve(name, *def, schema, group);
     }
     for (const OpDef* def : group.inplace_of) {
-      const std::string overload = parse_schema(def->schema).overload;
-      for (const Operator* base : find(name.substr(0, name.size() - 1))) {
-        if (base->schema.overload != overload) continue;
-        Operator op = inplace_variant(*base);
-        if (def->variants.inplace_overload) op.schema.overload = def->variants.inplace_overload;
-        add(group, std::move(op));
-      }
+      const Operator& base = base_of(*def, name.substr(0, name.size() - 1));
+      Operator op = def->variants.has_inplace ? inplace_variant(base) : inplace_view_variant(base);
+      if (def->variants.inplace_overload) op.schema.overload = def->variants.inplace_overload;
+      add(group, std::move(op));
+    }
+    for (const OpDef* def : group.functional_of) {
+      const Operator* made = add(group, functional_variant(base_of(*def, name + "_")));
+      if (def->variants.out_overloads) add(group, out_variant(*made, def->variants.out_overloads));
+    }
+    for (const OpDef* def : group.copied_of) {
+      const std::string base_name = name.substr(0, name.size() - std::string_view("_copy").size());
+      add(group, copied_variant(base_of(*def, base_name)));
     }
     for (const std::string& target : group.alias_of) {
       for (const Operator* op : find(target)) {
@@ -164,6 +179,15 @@ class Registry {
     // The out overloads come last, as PyTorch tries them.
     std::stable_partition(group.operators.begin(), group.operators.end(),
                           [](const Operator* op) { return !op->base; });
+  }
+
+  // The operator that a derived variant of `def` calls.
+  const Operator& base_of(const OpDef& def, const std::string& name) {
+    const std::string overload = parse_schema(def.schema).overload;
+    for (const Operator* base : find(name)) {
+      if (base->schema.overload == overload) return *base;
+    }
+    fail(ErrorCode::kInternal, format("'%s' is not in the list of operators", def.schema));
   }
 
   std::unordered_map<std::string, Group> groups_;

@@ -1,0 +1,98 @@
+// What a tensor says about itself: sizes, strides, dtype and storage.
+#include <algorithm>
+
+#include "ops/op.h"
+#include "ops/shape.h"
+
+namespace torchlet::ops {
+namespace {
+
+bool is_signed(const Tensor& self) {
+  const DType dtype = self.dtype();
+  return dtype != DType::kUInt8 && dtype != DType::kBool && dtype != DType::kQUInt8;
+}
+
+bool is_nonzero(const Tensor& self) {
+  TORCHLET_CHECK(self.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+  TORCHLET_CHECK(self.numel() == 1,
+                 "Boolean value of Tensor with more than one value is ambiguous");
+  return scalar_of(self).to_bool();
+}
+
+bool is_set_to(const Tensor& self, const Tensor& tensor) {
+  return self.impl()->storage == tensor.impl()->storage &&
+         self.storage_offset() == tensor.storage_offset() &&
+         std::ranges::equal(self.sizes(), tensor.sizes()) &&
+         std::ranges::equal(self.strides(), tensor.strides());
+}
+
+Tensor shape_as_tensor(const Tensor& self) {
+  const Tensor shape = empty(IntArray{self.dim()}, DType::kInt64);
+  std::ranges::copy(self.sizes(), shape.data_ptr<int64_t>());
+  return shape;
+}
+
+bool never(const Tensor&) { return false; }
+
+}  // namespace
+
+TORCHLET_OP(size, "aten::size(Tensor self) -> int[]",
+            [](const Tensor& self) { return IntArray(self.sizes()); });
+TORCHLET_OP(size_int, "aten::size.int(Tensor self, int dim) -> int",
+            [](const Tensor& self, int64_t dim) { return self.size(dim); });
+TORCHLET_OP(stride, "aten::stride(Tensor self) -> int[]",
+            [](const Tensor& self) { return IntArray(self.strides()); });
+TORCHLET_OP(stride_int, "aten::stride.int(Tensor self, int dim) -> int",
+            [](const Tensor& self, int64_t dim) { return self.stride(dim); });
+TORCHLET_OP(dim, "aten::dim(Tensor self) -> int", [](const Tensor& self) { return self.dim(); });
+TORCHLET_OP(numel, "aten::numel(Tensor self) -> int",
+            [](const Tensor& self) { return self.numel(); });
+TORCHLET_OP(storage_offset, "aten::storage_offset(Tensor self) -> int",
+            [](const Tensor& self) { return self.storage_offset(); });
+TORCHLET_OP(element_size, "aten::element_size(Tensor self) -> int",
+            [](const Tensor& self) { return static_cast<int64_t>(element_size(self.dtype())); });
+TORCHLET_OP(is_contiguous, "aten::is_contiguous(Tensor self) -> bool",
+            [](const Tensor& self) { return self.is_contiguous(); });
+TORCHLET_OP(is_contiguous_memory_format,
+            "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
+            [](const Tensor& self, MemoryFormat format) { return self.is_contiguous(format); });
+TORCHLET_OP(is_strides_like_format,
+            "aten::is_strides_like_format(Tensor self, MemoryFormat memory_format) -> bool",
+            [](const Tensor& self, MemoryFormat format) { return self.is_contiguous(format); });
+TORCHLET_OP(is_non_overlapping_and_dense, "aten::is_non_overlapping_and_dense(Tensor self) -> bool",
+            [](const Tensor& self) {
+              return is_non_overlapping_and_dense(self.sizes(), self.strides());
+            });
+TORCHLET_OP(is_floating_point, "aten::is_floating_point(Tensor self) -> bool",
+            [](const Tensor& self) { return is_floating_point(self.dtype()); });
+TORCHLET_OP(is_complex, "aten::is_complex(Tensor self) -> bool",
+            [](const Tensor& self) { return is_complex(self.dtype()); });
+TORCHLET_OP(is_signed, "aten::is_signed(Tensor self) -> bool", is_signed);
+TORCHLET_OP(is_nonzero, "aten::is_nonzero(Tensor self) -> bool", is_nonzero);
+TORCHLET_OP(is_same_size, "aten::is_same_size(Tensor self, Tensor other) -> bool",
+            [](const Tensor& self, const Tensor& other) {
+              return std::ranges::equal(self.sizes(), other.sizes());
+            });
+TORCHLET_OP(is_set_to, "aten::is_set_to(Tensor self, Tensor tensor) -> bool", is_set_to);
+TORCHLET_OP(_has_same_storage_numel,
+            "aten::_has_same_storage_numel(Tensor self, Tensor other) -> bool",
+            [](const Tensor& self, const Tensor& other) {
+              return self.impl()->storage->nbytes() / element_size(self.dtype()) ==
+                     other.impl()->storage->nbytes() / element_size(other.dtype());
+            });
+// Nothing here records gradients, so every tensor is a leaf.
+TORCHLET_OP(is_leaf, "aten::is_leaf(Tensor self) -> bool", [](const Tensor&) { return true; });
+// conj and neg are computed at once, so no tensor waits for either.
+TORCHLET_OP(is_conj, "aten::is_conj(Tensor self) -> bool", never);
+TORCHLET_OP(is_neg, "aten::is_neg(Tensor self) -> bool", never);
+TORCHLET_OP(is_inference, "aten::is_inference(Tensor self) -> bool", never);
+TORCHLET_OP(is_distributed, "aten::is_distributed(Tensor self) -> bool", never);
+TORCHLET_OP(_is_zerotensor, "aten::_is_zerotensor(Tensor self) -> bool", never);
+TORCHLET_OP(is_pinned, "aten::is_pinned(Tensor self, Device? device=None) -> bool",
+            [](const Tensor&, const Value&) { return false; });
+TORCHLET_OP(resolve_conj, "aten::resolve_conj(Tensor(a) self) -> Tensor(a)",
+            [](const Tensor& self) { return self; });
+TORCHLET_OP(resolve_neg, "aten::resolve_neg(Tensor(a) self) -> Tensor(a)",
+            [](const Tensor& self) { return self; });
+TORCHLET_OP(_shape_as_tensor, "aten::_shape_as_tensor(Tensor self) -> Tensor", shape_as_tensor);
+}  // namespace torchlet::ops

@@ -1,0 +1,15 @@
+// Real numbers <-> quantized tensors, per tensor and per channel.
+#pragma once
+
+#include "ops/common.h"
+
+namespace torchlet::ops {
+
+// float32 of the same shape and layout: (q - zero_point) * scale.
+Tensor dequantize(const Tensor& self);
+// round(value / scale) + zero_point, clamped to the range of `dtype` (kQUInt8, kQInt8, kQInt32), as
+// at::native::quantize_val: the scale is inverted first, halves round to even. `self` is converted
+// to float32.
+Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer> quantizer);
+
+}  // namespace torchlet::ops
