@@ -28,7 +28,7 @@ build: deps
 
 demo: build
 	$(BUILD_DIR)/torchlet run models/digits_mobilenet_v2.pt --image $(DIGIT) --labels models/digits_labels.txt
-	$(BUILD_DIR)/torchlet bench models/digits_mobilenet_v2.pt
+	$(BUILD_DIR)/torchlet bench models/digits_mobilenet_v2.pt --shape 1,3,224,224
 
 test: build
 	@ctest --preset $(PRESET) --parallel $(JOBS) --progress
