@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/quantize.h"
 #include "tensor/containers.h"
 
 namespace torchlet::ops {
@@ -56,7 +57,116 @@ void run_out(const Operator& op, std::span<Value> args, std::span<Value> results
   }
 }
 
+bool is_quantized_value(const Value& value) {
+  if (value.is_tensor()) return value.to_tensor().is_quantized();
+  if (!value.is_list()) return false;
+  return std::ranges::any_of(value.list_ref().items, is_quantized_value);
+}
+
+Value dequantized(const Value& value) {
+  if (value.is_tensor()) {
+    const Tensor tensor = value.to_tensor();
+    return tensor.is_quantized() ? Value(dequantize(tensor)) : value;
+  }
+  std::vector<Value> items;
+  for (const Value& item : value.list_ref().items) items.push_back(dequantized(item));
+  return make_list(types::tensor(), std::move(items));
+}
+
+Tensor first_quantized(const Value& value) {
+  if (value.is_tensor()) return value.to_tensor();
+  const auto& items = value.list_ref().items;
+  return std::ranges::find_if(items, is_quantized_value)->to_tensor();
+}
+
+template <QuantizedOutput kOutput>
+void run_quantized(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  Tensor like;
+  for (Value& arg : args) {
+    if (!is_quantized_value(arg)) continue;
+    if (!like.defined()) like = first_quantized(arg);
+    arg = dequantized(arg);
+  }
+  op.base->call(args, results);
+  if (!like.defined()) return;
+  // sigmoid and its like have one natural scale; zero is at the low end, or in the middle for
+  // signed results (at::native::qsigmoid, qtanh).
+  const bool is_signed = like.dtype() != DType::kQUInt8;
+  auto quantizer = kOutput == QuantizedOutput::kAsInput ? like.impl()->quantizer
+                   : kOutput == QuantizedOutput::kUnit
+                       ? per_tensor_quantizer(1.0 / 256, is_signed ? -128 : 0)
+                       : per_tensor_quantizer(2.0 / 256, is_signed ? 0 : 128);
+  for (Value& result : results) {
+    if (!result.is_tensor() || !is_floating_point(result.to_tensor().dtype())) continue;
+    result = Value(quantize(result.to_tensor(), like.dtype(), quantizer));
+  }
+}
+
 }  // namespace
+
+QuantizedOutput quantized_output(std::string_view name) {
+  // The operators that PyTorch has for quantized tensors on the CPU (native_functions.yaml,
+  // QuantizedCPU).
+  constexpr std::string_view kAsInputNames[] = {"relu",
+                                                "relu6",
+                                                "hardtanh",
+                                                "clamp",
+                                                "clamp_min",
+                                                "clamp_max",
+                                                "leaky_relu",
+                                                "elu",
+                                                "celu",
+                                                "threshold",
+                                                "gelu",
+                                                "prelu",
+                                                "max_pool1d",
+                                                "max_pool2d",
+                                                "max_pool3d",
+                                                "avg_pool1d",
+                                                "avg_pool2d",
+                                                "avg_pool3d",
+                                                "adaptive_avg_pool1d",
+                                                "adaptive_avg_pool2d",
+                                                "adaptive_avg_pool3d",
+                                                "mean",
+                                                "upsample_nearest1d",
+                                                "upsample_nearest2d",
+                                                "upsample_nearest3d",
+                                                "_upsample_nearest_exact1d",
+                                                "_upsample_nearest_exact2d",
+                                                "_upsample_nearest_exact3d",
+                                                "upsample_bilinear2d",
+                                                "cat",
+                                                "concat",
+                                                "stack",
+                                                "reflection_pad1d",
+                                                "reflection_pad2d",
+                                                "constant_pad_nd",
+                                                "pad",
+                                                "max",
+                                                "min",
+                                                "sort",
+                                                "topk",
+                                                "channel_shuffle",
+                                                "pixel_shuffle",
+                                                "masked_fill"};
+  constexpr std::string_view kUnitNames[] = {"sigmoid", "hardsigmoid"};
+  if (!name.starts_with("aten::")) return QuantizedOutput::kNone;
+  name.remove_prefix(std::string_view("aten::").size());
+  if (std::ranges::find(kAsInputNames, name) != std::end(kAsInputNames))
+    return QuantizedOutput::kAsInput;
+  if (std::ranges::find(kUnitNames, name) != std::end(kUnitNames)) return QuantizedOutput::kUnit;
+  return name == "tanh" ? QuantizedOutput::kSignedUnit : QuantizedOutput::kNone;
+}
+
+Operator quantized_variant(const Operator& base, QuantizedOutput output) {
+  Operator op = base;
+  op.base = &base;
+  op.fn = output == QuantizedOutput::kAsInput ? run_quantized<QuantizedOutput::kAsInput>
+          : output == QuantizedOutput::kUnit  ? run_quantized<QuantizedOutput::kUnit>
+                                              : run_quantized<QuantizedOutput::kSignedUnit>;
+  return op;
+}
 
 Operator inplace_variant(const Operator& base) {
   Operator op = base;

@@ -1,10 +1,10 @@
-// In-place, copying and out= variants, made from the functional operator so that nobody writes them
-// twice.
+// In-place, copying, out= and quantized variants, made from the functional operator so that nobody
+// writes them twice.
 #pragma once
 
 #include <string_view>
 
-#include "graph/operator.h"
+#include "ops/op.h"
 
 namespace torchlet::ops {
 
@@ -19,5 +19,17 @@ Operator functional_variant(const Operator& base);
 // aten::max.dim + "dim_max(max, max_values)" -> aten::max.dim_max(..., *, Tensor(a!) max,
 // Tensor(b!) max_values)
 Operator out_variant(const Operator& base, std::string_view overload);
+
+// What an operator that knows only real numbers gives for quantized tensors.
+enum class QuantizedOutput : uint8_t {
+  kNone,        // an error
+  kAsInput,     // quantized like its first tensor
+  kUnit,        // results in [0, 1): scale 1/256
+  kSignedUnit,  // results in (-1, 1): scale 2/256
+};
+QuantizedOutput quantized_output(std::string_view name);
+// The operator for real and quantized tensors, from the one for real tensors: quantized ones are
+// dequantized for it and its result is quantized again.
+Operator quantized_variant(const Operator& base, QuantizedOutput output);
 
 }  // namespace torchlet::ops

@@ -127,4 +127,37 @@ Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer
   return result;
 }
 
+QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range) {
+  float low = 0, high = 0;  // zero is always in the range
+  const Tensor values = self.to(DType::kFloat32).contiguous();
+  const float* data = values.data_ptr<float>();
+  for (int64_t i = 0; i < values.numel(); ++i) {
+    low = std::min(low, data[i]);
+    high = std::max(high, data[i]);
+  }
+  int64_t q_low = dtype == DType::kQInt8 ? -128 : 0, q_high = dtype == DType::kQInt8 ? 127 : 255;
+  if (reduce_range) {
+    q_low /= 2;
+    q_high /= 2;
+  }
+  double scale = (static_cast<double>(high) - low) / static_cast<double>(q_high - q_low);
+  // A scale of 0, or so small that its inverse overflows, is as good as any.
+  if (static_cast<float>(scale) == 0.0f || std::isinf(1.0f / static_cast<float>(scale))) {
+    scale = 0.1;
+  }
+  constexpr float kSmallest = 6.1e-5f;
+  if (scale < kSmallest) {
+    const float widen = kSmallest / static_cast<float>(scale);
+    scale = kSmallest;
+    low *= widen;
+    high *= widen;
+  }
+  // The zero point from the end that loses less.
+  const double q_min = static_cast<double>(q_low), q_max = static_cast<double>(q_high);
+  const double low_error = std::fabs(q_min) + std::fabs(low / scale);
+  const double high_error = std::fabs(q_max) + std::fabs(high / scale);
+  const double zero = low_error < high_error ? q_min - low / scale : q_max - high / scale;
+  return {scale, static_cast<int64_t>(std::nearbyint(std::clamp(zero, q_min, q_max)))};
+}
+
 }  // namespace torchlet::ops

@@ -12,4 +12,12 @@ Tensor dequantize(const Tensor& self);
 // to float32.
 Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer> quantizer);
 
+struct QParams {
+  double scale;
+  int64_t zero_point;
+};
+// Scale and zero point for the range of the values, as dynamic quantization picks them
+// (quant_utils.h ChooseQuantizationParams): zero is exact; reduce_range leaves out one bit.
+QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range);
+
 }  // namespace torchlet::ops

@@ -128,13 +128,18 @@ class Registry {
     std::vector<const OpDef*> copied_of;
     std::vector<const OpDef*> functional_of;
     std::deque<Operator> storage;
-    std::vector<const Operator*> operators;
+    std::vector<const Operator*> operators, outs;
   };
 
   static const Operator* add(Group& group, Operator op) {
     group.storage.push_back(std::move(op));
     group.operators.push_back(&group.storage.back());
     return group.operators.back();
+  }
+
+  static void add_out(Group& group, const Operator& base, const char* overload) {
+    group.storage.push_back(out_variant(base, overload));
+    group.outs.push_back(&group.storage.back());
   }
 
   static void resolve(const std::string& name, const OpDef& def, const std::string& schema,
@@ -144,9 +149,16 @@ class Registry {
       fail(ErrorCode::kInternal,
            format("the C++ function of '%s' takes %d arguments", schema.c_str(), def.arity));
     }
-    const Operator* base = add(group, std::move(op));
+    const QuantizedOutput quantized = quantized_output(name);
+    const Operator* base;
+    if (quantized == QuantizedOutput::kNone) {
+      base = add(group, std::move(op));
+    } else {
+      group.storage.push_back(std::move(op));
+      base = add(group, quantized_variant(group.storage.back(), quantized));
+    }
     if (def.variants.out_overloads && !def.variants.has_functional) {
-      add(group, out_variant(*base, def.variants.out_overloads));
+      add_out(group, *base, def.variants.out_overloads);
     }
   }
 
@@ -162,7 +174,7 @@ class Registry {
     }
     for (const OpDef* def : group.functional_of) {
       const Operator* made = add(group, functional_variant(base_of(*def, name + "_")));
-      if (def->variants.out_overloads) add(group, out_variant(*made, def->variants.out_overloads));
+      if (def->variants.out_overloads) add_out(group, *made, def->variants.out_overloads);
     }
     for (const OpDef* def : group.copied_of) {
       const std::string base_name = name.substr(0, name.size() - std::string_view("_copy").size());
@@ -177,8 +189,7 @@ class Registry {
       }
     }
     // The out overloads come last, as PyTorch tries them.
-    std::stable_partition(group.operators.begin(), group.operators.end(),
-                          [](const Operator* op) { return !op->base; });
+    group.operators.insert(group.operators.end(), group.outs.begin(), group.outs.end());
   }
 
   // The operator that a derived variant of `def` calls.
