@@ -88,7 +88,9 @@ void InputOptions::add_to(CLI::App& command) {
   command.add_option("--crop", image_options_.crop, "Side of the central square; 0 keeps all")
       ->capture_default_str();
   for (CLI::Option* option : {images_option_, shapes_option_, texts_option_, literals_option_}) {
-    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    option->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);  // else CLI11 takes "[1, 2]" apart
   }
 }
 

@@ -99,9 +99,9 @@ void print_tensors(const char* title, const std::vector<std::pair<std::string, T
                    bool each) {
   const TensorTotals totals = total(tensors);
   if (!totals.count) return;
-  std::printf("%-12s%llu values in %zu tensors, %s\n", title,
-              static_cast<unsigned long long>(totals.values), totals.count,
-              human_bytes(totals.bytes).c_str());
+  std::printf("%-12s%llu values, %s (tensors: %zu)\n", title,
+              static_cast<unsigned long long>(totals.values), human_bytes(totals.bytes).c_str(),
+              totals.count);
   if (!each) return;
   for (const auto& [name, tensor] : tensors) {
     std::printf("  %-50s %s\n", name.c_str(), tensor.describe().c_str());

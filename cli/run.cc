@@ -90,15 +90,29 @@ void save_output(const Value& output, const std::string& folder) {
   if (!file.flush()) fail(ErrorCode::kIo, "cannot write " + folder + "/output.json");
 }
 
+void refuse_unsupported(const Module& module) {
+  std::string names;
+  for (const UnsupportedOperator& op : module.unsupported_operators()) {
+    names += (names.empty() ? "" : ", ") + op.name;
+  }
+  fail(ErrorCode::kUnsupported,
+       "the model uses operators that Torchlet does not have (`torchlet inspect` shows where, "
+       "--allow-unsupported runs the model until it reaches one): " +
+           names);
+}
+
 void run_once(const RunOptions& options) {
   Options load_options;
-  load_options.allow_unsupported = options.allow_unsupported;
+  load_options.allow_unsupported = true;  // to say more than load() would
   if (options.json) {
     load_options.print = [](std::string_view line) {
       std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     };
   }
   const Module module = load(options.model, load_options);
+  if (!options.allow_unsupported && !module.unsupported_operators().empty()) {
+    refuse_unsupported(module);
+  }
   const Method method = module.get_method(options.method);
   std::vector<Value> inputs = options.inputs.values();
   const double start = now();

@@ -186,6 +186,87 @@ def script_class():
 
 
 # ---------------------------------------------------------------------------------------------------------
+# For the API and the command: signatures, state, errors, operators that Torchlet will never have
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+class Checker(nn.Module):
+    def forward(self, x: int) -> int:
+        if x < 0:
+            raise ValueError("x must not be negative")
+        return x * 2
+
+
+class Api(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.checker = Checker()
+        self.blocks = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+        self.name = "api"
+
+    def forward(self, x: Tensor, times: int = 2, scale: float = 1.0) -> Tensor:
+        return x * self.weight * times * scale
+
+    @torch.jit.export
+    def check(self, x: int) -> int:
+        return self.checker(x)
+
+    @torch.jit.export
+    def step(self) -> int:
+        self.steps += 1
+        return int(self.steps)
+
+    @torch.jit.export
+    def distance(self, p: Point, by: Dict[str, float], skip: Optional[List[int]] = None) -> Tuple[float, Point]:
+        shift = by["shift"] if skip is None else float(len(skip))
+        return p.x + p.y + shift, Point(p.y, p.x)
+
+    @torch.jit.export
+    def talk(self, name: str) -> str:
+        print("hello", name, 3)
+        return "bye " + name
+
+    @torch.jit.export
+    def fill_(self, x: Tensor) -> Tensor:
+        return x.fill_(7)
+
+    @torch.jit.export
+    def echo(self, x: Tensor) -> Tensor:
+        return x
+
+
+@fixture
+def api():
+    return torch.jit.script(Api()), [torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])]
+
+
+class CudnnSampler(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        grid = torch.cudnn_affine_grid_generator(x, 1, 1, 2, 2)
+        return torch.cudnn_grid_sampler(x, grid)
+
+
+class UsesUnsupported(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sampler = CudnnSampler()
+
+    def forward(self, x: Tensor, wild: bool = False) -> Tensor:
+        return self.sampler(x) if wild else x + 1
+
+
+@fixture
+def unsupported():
+    return torch.jit.script(UsesUnsupported()), [torch.zeros(2)]
+
+
+# ---------------------------------------------------------------------------------------------------------
 # Quantized modules
 
 

@@ -62,10 +62,10 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   for (size_t i = 0; i < missing.size() && i < 20; ++i) names += (i ? ", " : "") + missing[i].name;
   if (missing.size() > 20) names += ", ...";
   Error error(ErrorCode::kUnsupported,
-              format("the model uses %zu operators that Torchlet does not have: %s", missing.size(),
-                     names.c_str()));
+              format("the model uses %zu %s that Torchlet does not have: %s", missing.size(),
+                     missing.size() == 1 ? "operator" : "operators", names.c_str()));
   for (const UnsupportedOperator& op : missing) {
-    for (const std::string& place : op.places) error.add_context(op.name + " in " + place);
+    for (const std::string& place : op.places) error.add_context(op.name + " at " + place);
   }
   throw error;
 }
@@ -104,7 +104,10 @@ Module load_reader(ArchiveReader reader, const Options& options) {
   try {
     return load_archive(std::move(reader), options);
   } catch (Error& error) {
-    if (error.what() == error.message() || error.context().back() != name) error.add_context(name);
+    const auto& places = error.context();
+    if (places.empty() || places.back().find(name) == std::string::npos) {
+      error.add_context("in '" + name + "'");
+    }
     throw;
   }
 }

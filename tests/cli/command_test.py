@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""What `torchlet` prints, writes and returns."""
+
+import json
+import os
+import struct
+import subprocess
+import tempfile
+import unittest
+
+FIXTURES = "tests/fixtures"
+
+
+def torchlet(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([os.environ["TORCHLET"], *arguments], capture_output=True, text=True)
+
+
+def npy(descr: str, shape: tuple, data: bytes) -> bytes:
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
+
+
+def read_npy(file: str, offset: int) -> bytes:
+    """The bytes of an array's data and of all that follows it."""
+    with open(file, "rb") as f:
+        data = f.read()[offset:]
+    return data[10 + struct.unpack("<H", data[8:10])[0]:]
+
+
+def floats(*values: float) -> bytes:
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def tensor(dtype: str, shape: list, offset: int = 0, **more) -> dict:
+    return {"t": "tensor", "dtype": dtype, "shape": shape, "npy": "data.npy", "offset": offset, **more}
+
+
+class Usage(unittest.TestCase):
+    def test_help_and_version_succeed(self):
+        for arguments in (["--help"], ["run", "--help"], ["inspect", "--help"], ["bench", "--help"], ["--version"]):
+            done = torchlet(*arguments)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
+            self.assertTrue(done.stdout)
+
+    def test_wrong_use_is_status_2_and_one_line(self):
+        for arguments in ([], ["fly"], ["run"], ["run", "--no-such-option", "x"], ["bench", "m.pt", "--threads", "-1"],
+                          ["run", f"{FIXTURES}/linear.pt", "--shape", "2,x"],
+                          ["run", f"{FIXTURES}/linear.pt", "--calls", "request.json"]):
+            done = torchlet(*arguments)
+            self.assertEqual(done.returncode, 2, (arguments, done.stderr))
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("torchlet: error: "), done.stderr)
+
+    def test_model_errors_are_status_1_and_one_line(self):
+        for arguments in (["run", "no_such_file.pt"], ["inspect", f"{FIXTURES}/linear.in0.npy"],
+                          ["run", f"{FIXTURES}/unsupported.pt", "--shape", "2"],
+                          ["run", f"{FIXTURES}/api.pt", "--method", "check", "--value=-1"],
+                          ["run", f"{FIXTURES}/linear.pt"], ["bench", f"{FIXTURES}/linear.pt", "--shape", "7"],
+                          ["run", f"{FIXTURES}/linear.pt", f"{FIXTURES}/no_such_file.npy"]):
+            done = torchlet(*arguments)
+            self.assertEqual(done.returncode, 1, (arguments, done.stderr))
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertTrue(done.stderr.startswith("torchlet: error: "), done.stderr)
+
+
+class Run(unittest.TestCase):
+    def test_npy_in_json_out(self):
+        done = torchlet("run", f"{FIXTURES}/api.pt", f"{FIXTURES}/api.in0.npy", "--value", "3", "--json")
+        output = json.loads(done.stdout)["output"]
+        self.assertEqual(output, {"dtype": "float32", "shape": [2, 3], "data": [3, 12, 27, 12, 30, 54]})
+
+    def test_inputs_keep_the_order_of_the_command_line(self):
+        done = torchlet("run", f"{FIXTURES}/api.pt", "--method", "distance", "--value", "[1, 2.5]",
+                        "--value", '{"shift": 2}', "--value", "null", "--json")
+        self.assertEqual(json.loads(done.stdout)["output"], [5.5, [2.5, 1.0]])
+
+    def test_prints_of_the_program_stay_out_of_json(self):
+        done = torchlet("run", f"{FIXTURES}/api.pt", "--method", "talk", "--text", "Ann", "--json")
+        self.assertEqual(json.loads(done.stdout)["output"], "bye Ann")
+        self.assertEqual(done.stderr, "hello Ann 3\n")
+
+    def test_classifies_the_sample_picture(self):
+        for digit, name in ((0, "zero"), (7, "seven")):
+            done = torchlet("run", "models/digits_mobilenet_v2.pt", "--image", f"models/samples/digit_{digit}.png",
+                            "--labels", "models/digits_labels.txt", "--top", "2")
+            lines = done.stdout.splitlines()
+            self.assertEqual(len(lines), 3, done.stderr)
+            self.assertTrue(lines[0].endswith("  " + name), lines)
+
+    def test_missing_operators_can_be_allowed(self):
+        done = torchlet("run", f"{FIXTURES}/unsupported.pt", "--shape", "2", "--allow-unsupported")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        refused = torchlet("run", f"{FIXTURES}/unsupported.pt", "--shape", "2")
+        for name in "aten::cudnn_affine_grid_generator", "aten::cudnn_grid_sampler":
+            self.assertIn(name, refused.stderr)
+
+
+class Calls(unittest.TestCase):
+    def calls(self, model: str, calls: list, data: bytes = b"", stateful: bool = False) -> list:
+        with tempfile.TemporaryDirectory() as folder:
+            self.out = os.path.join(folder, "out")
+            with open(os.path.join(folder, "data.npy"), "wb") as f:
+                f.write(data)
+            with open(os.path.join(folder, "request.json"), "w") as f:
+                json.dump({"calls": calls, "stateful": stateful}, f)
+            done = torchlet("run", f"{FIXTURES}/{model}", "--calls", f"{folder}/request.json", "--save", self.out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(f"{self.out}/results.json") as f:
+                results = json.load(f)["results"]
+            for result in results:
+                if result.get("output", {}).get("npy"):
+                    node = result["output"]
+                    result["data"] = read_npy(f"{self.out}/{node['npy']}", node["offset"])
+                for node in result.get("inputs_after", []):
+                    if node.get("npy"):
+                        node["data"] = read_npy(f"{self.out}/{node['npy']}", node["offset"])
+            return results
+
+    def test_tensors_in_and_out(self):
+        x = tensor("float32", [2, 3])
+        result, = self.calls("api.pt", [{"method": "forward", "inputs": [x], "kwargs": {"times": {"t": "int", "v": 1}}}],
+                             npy("<f4", (2, 3), floats(1, 1, 1, 2, 2, 2)))
+        self.assertEqual(result["status"], "ok", result)
+        self.assertEqual(result["output"]["shape"], [2, 3])
+        self.assertEqual(result["output"]["strides"], [3, 1])
+        self.assertEqual(result["output"]["memory_format"], "contiguous")
+        self.assertEqual(result["data"][:24], floats(1, 2, 3, 2, 4, 6))
+
+    def test_strides_of_inputs_are_kept(self):
+        x = tensor("float32", [2, 3], strides=[1, 2], memory_format="strided")
+        result, = self.calls("api.pt", [{"method": "fill_", "inputs": [x]}], npy("<f4", (2, 3), floats(*range(6))))
+        self.assertEqual(result["output"]["strides"], [1, 2])
+        self.assertEqual(result["output"]["memory_format"], "strided")
+        after = result["inputs_after"][0]
+        self.assertEqual(after["data"][:24], floats(*[7] * 6))
+
+    def test_values_of_other_kinds(self):
+        call = {"method": "distance", "inputs": [
+            {"t": "tuple", "v": [{"t": "float", "v": "inf"}, {"t": "float", "v": 2}]},
+            {"t": "dict", "items": [[{"t": "str", "v": "shift"}, {"t": "float", "v": 1}]]}]}
+        result, = self.calls("api.pt", [call])
+        self.assertEqual(result["output"]["v"][0], {"t": "float", "v": "inf"})
+        point = result["output"]["v"][1]
+        self.assertEqual(point["names"], ["x", "y"])
+        self.assertEqual(point["type_name"], "__torch__.Point")
+
+    def test_each_call_begins_with_the_loaded_module_unless_stateful(self):
+        steps = [{"method": "step", "inputs": []}] * 3
+        self.assertEqual([r["output"]["v"] for r in self.calls("api.pt", steps)], [1, 1, 1])
+        self.assertEqual([r["output"]["v"] for r in self.calls("api.pt", steps, stateful=True)], [1, 2, 3])
+
+    def test_a_failing_call_does_not_stop_the_others(self):
+        results = self.calls("api.pt", [{"method": "check", "inputs": [{"t": "int", "v": -1}]},
+                                        {"method": "no_such_method", "inputs": []},
+                                        {"method": "check", "inputs": [{"t": "quaternion"}]},
+                                        {"method": "check", "inputs": [{"t": "int", "v": 5}]}])
+        self.assertEqual([r["status"] for r in results], ["error", "error", "error", "ok"])
+        self.assertIn("x must not be negative", results[0]["message"])
+        self.assertIn("in checker", results[0]["message"])
+        self.assertEqual(results[3]["output"], {"t": "int", "v": 10})
+
+    def test_missing_operators_fail_only_the_calls_that_reach_them(self):
+        x = tensor("float32", [1])
+        results = self.calls("unsupported.pt", [{"method": "forward", "inputs": [x]},
+                                                {"method": "forward", "inputs": [x, {"t": "bool", "v": True}]}],
+                             npy("<f4", (1,), floats(1)))
+        self.assertEqual([r["status"] for r in results], ["ok", "error"])
+        self.assertIn("aten::cudnn_affine_grid_generator", results[1]["message"])
+
+    def test_bits_of_bfloat16_and_quantized_tensors_survive(self):
+        bits = struct.pack("<3H", 0x3f80, 0x7fc1, 0x8000)
+        steps = bytes([0, 7, 255])
+        data = npy("<u2", (3,), bits)
+        quantized = tensor("quint8", [3], len(data), qscheme="per_tensor_affine", scale=0.1, zero_point=3)
+        quantized["t"] = "qtensor"
+        results = self.calls("api.pt", [{"method": "echo", "inputs": [tensor("bfloat16", [3])]},
+                                        {"method": "echo", "inputs": [quantized]}], data + npy("|u1", (3,), steps))
+        self.assertEqual(results[0]["output"]["dtype"], "bfloat16")
+        self.assertEqual(results[0]["data"][:6], bits)
+        for key in "t", "dtype", "shape", "qscheme", "scale", "zero_point":
+            self.assertEqual(results[1]["output"][key], quantized[key])
+        self.assertEqual(results[1]["data"][:3], steps)
+
+    def test_a_malformed_request_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for text in "", "[]", '{"calls": 3}', "{":
+                with open(f"{folder}/request.json", "w") as f:
+                    f.write(text)
+                done = torchlet("run", f"{FIXTURES}/api.pt", "--calls", f"{folder}/request.json", "--save", folder)
+                self.assertEqual(done.returncode, 1, done.stderr)
+
+
+class Inspect(unittest.TestCase):
+    def test_json_tells_everything(self):
+        done = torchlet("inspect", f"{FIXTURES}/api.pt", "--json", "--graph")
+        node = json.loads(done.stdout)
+        forward = next(m for m in node["methods"] if m["name"] == "forward")
+        self.assertEqual(forward["schema"], "forward(Tensor x, int times=2, float scale=1.0) -> Tensor")
+        self.assertEqual([a["has_default"] for a in forward["arguments"]], [False, True, True])
+        self.assertTrue(forward["graph"].startswith("graph("))
+        self.assertEqual(node["parameters"][0], {"name": "weight", "dtype": "float32", "shape": [3], "bytes": 12})
+        self.assertEqual(node["buffers"][0]["name"], "steps")
+        self.assertEqual(node["operators"]["aten::linear"], 2)
+        self.assertEqual(node["unsupported_operators"], [])
+
+    def test_missing_operators_are_listed_with_their_places(self):
+        node = json.loads(torchlet("inspect", f"{FIXTURES}/unsupported.pt", "--json").stdout)
+        self.assertEqual([u["name"] for u in node["unsupported_operators"]],
+                         ["aten::cudnn_affine_grid_generator", "aten::cudnn_grid_sampler"])
+        self.assertRegex(node["unsupported_operators"][0]["places"][0], r"^make_fixtures\.py:\d+, in ")
+        text = torchlet("inspect", f"{FIXTURES}/unsupported.pt").stdout
+        self.assertIn("NOT SUPPORTED", text)
+
+    def test_code_and_graph(self):
+        self.assertIn("def forward(self: __torch__.Api", torchlet("inspect", f"{FIXTURES}/api.pt", "--code").stdout)
+        self.assertIn("aten::mul", torchlet("inspect", f"{FIXTURES}/api.pt", "--graph", "--method", "forward").stdout)
+
+
+class Bench(unittest.TestCase):
+    def test_json_has_all_figures_in_order(self):
+        done = torchlet("bench", f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy", "--iterations", "20", "--json",
+                        "--threads", "1")
+        node = json.loads(done.stdout)
+        self.assertEqual(node["iterations"], 20)
+        self.assertEqual(node["threads"], 1)
+        self.assertLessEqual(node["min_ms"], node["median_ms"])
+        self.assertLessEqual(node["median_ms"], node["p90_ms"])
+        self.assertLessEqual(node["p90_ms"], node["p99_ms"])
+        for key in "load_ms", "first_ms", "mean_ms", "peak_memory_bytes":
+            self.assertGreater(node[key], 0)
+        self.assertEqual(done.stderr, "")
+
+    def test_asks_for_inputs_that_it_cannot_guess(self):
+        done = torchlet("bench", f"{FIXTURES}/api.pt", "--method", "distance")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--shape", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
