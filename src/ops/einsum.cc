@@ -3,6 +3,7 @@
 #include <cctype>
 #include <limits>
 
+#include "ops/math.h"
 #include "ops/matmul.h"
 
 namespace torchlet::ops {
@@ -202,9 +203,9 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands) 
     }
   }
   // Contract from left to right; a dimension is summed as soon as no later operand has it.
-  auto summed_at = [&](size_t i, bool keep) {
+  auto summed_at = [&](size_t i) {
     std::vector<bool> summed(order.size());
-    for (size_t d = outputs; d < order.size(); ++d) summed[d] = last_use[d] == i && !keep;
+    for (size_t d = outputs; d < order.size(); ++d) summed[d] = last_use[d] == i;
     return summed;
   };
   auto restore = [&](Tensor t, const std::vector<bool>& summed) {
@@ -214,13 +215,16 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands) 
     return t;
   };
   Tensor result = aligned[0];
-  const std::vector<bool> alone = summed_at(0, false);
-  if (std::ranges::find(alone, true) != alone.end()) {
-    const Tensor one = full(IntArray(order.size(), 1), Scalar(1), result.dtype());
-    result = restore(contract(result, one, alone), alone);
+  IntArray alone;
+  for (size_t d = outputs; d < order.size(); ++d) {
+    if (last_use[d] == 0) alone.push_back(static_cast<int64_t>(d));
+  }
+  if (!alone.empty()) {
+    const Tensor total = sum(result, alone, true);
+    result = aligned.size() == 1 ? total : total.to(result.dtype());
   }
   for (size_t i = 1; i < aligned.size(); ++i) {
-    const std::vector<bool> summed = summed_at(i, false);
+    const std::vector<bool> summed = summed_at(i);
     result = restore(contract(result, aligned[i], summed), summed);
   }
   return view(result, result.sizes().first(outputs));
