@@ -149,7 +149,13 @@ QuantizedOutput quantized_output(std::string_view name) {
                                                 "topk",
                                                 "channel_shuffle",
                                                 "pixel_shuffle",
-                                                "masked_fill"};
+                                                "masked_fill",
+                                                "eq",
+                                                "ne",
+                                                "lt",
+                                                "le",
+                                                "gt",
+                                                "ge"};
   constexpr std::string_view kUnitNames[] = {"sigmoid", "hardsigmoid"};
   if (!name.starts_with("aten::")) return QuantizedOutput::kNone;
   name.remove_prefix(std::string_view("aten::").size());

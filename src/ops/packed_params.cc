@@ -1,6 +1,7 @@
 #include "ops/packed_params.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
@@ -20,22 +21,60 @@ Tensor relu_of(const Tensor& x) {
   return map<kMapReal, 1>({x}, DType::kFloat32, [](auto v) { return std::max(v, decltype(v)(0)); });
 }
 
-Tensor scaled(const Tensor& sums, const Tensor& scales, int64_t axis, double input_scale,
-              const Tensor& bias) {
-  const Tensor factors = map<kMapReal, 1>({scales}, DType::kFloat32, [input_scale](auto s) {
-    return s * static_cast<decltype(s)>(input_scale);
+Tensor times(const Tensor& scales, float factor) {
+  return map<kMapReal, 1>({scales}, DType::kFloat32,
+                          [factor](auto s) { return s * static_cast<decltype(s)>(factor); });
+}
+
+// Adds the bias as an integer of the sums' scale. Both ways of computing the sums stay exact.
+Tensor with_bias(const Tensor& sums, const Tensor& bias, const Tensor& sum_scales, int64_t axis) {
+  if (!bias.defined()) return sums;
+  const Tensor rounded = map<kMapReal, 2>({bias, sum_scales}, DType::kFloat32, [](auto b, auto s) {
+    return std::nearbyint(b * (1 / s));
   });
-  const Tensor factor = along(factors, sums.dim(), axis);
+  return map<kMapReal, 2>({sums, along(rounded, sums.dim(), axis)}, sums.dtype(),
+                          [](auto a, auto b) { return a + b; });
+}
+
+// Sums -> integers of the output.
+Tensor requantize(const Tensor& sums, const Tensor& scales, int64_t axis, DType dtype, double scale,
+                  int64_t zero_point, bool relu) {
+  const float output_scale = static_cast<float>(scale);
+  const Tensor multipliers = map<kMapReal, 1>({scales}, DType::kFloat32, [=](auto s) {
+    return s / static_cast<decltype(s)>(output_scale);
+  });
+  const bool is_signed = dtype == DType::kQInt8;
+  const float low = relu ? static_cast<float>(zero_point) : is_signed ? -128.0f : 0.0f;
+  const float high = is_signed ? 127.0f : 255.0f;
+  const float zero = static_cast<float>(zero_point);
+  const Tensor integers =
+      map<kMapReal, 2>({sums.to(DType::kFloat32), along(multipliers, sums.dim(), axis)},
+                       DType::kFloat32, [=](auto sum, auto multiplier) {
+                         using T = decltype(sum);
+                         const T q = std::nearbyint(sum * multiplier) + static_cast<T>(zero);
+                         return std::min(std::max(q, static_cast<T>(low)), static_cast<T>(high));
+                       });
+  const Tensor result = empty_like(integers, dtype);
+  result.copy_(integers);
+  result.impl()->quantizer = per_tensor_quantizer(scale, zero_point);
+  return result;
+}
+
+// Sums -> real numbers, for dynamic quantization: the bias stays a float.
+Tensor real_from_sums(const Tensor& sums, const Tensor& scales, int64_t axis, const Tensor& bias) {
+  const Tensor factor = along(scales, sums.dim(), axis);
+  const Tensor in = sums.to(DType::kFloat32);
   if (!bias.defined()) {
-    return map<kMapReal, 2>({sums, factor}, DType::kFloat32, [](auto a, auto f) { return a * f; });
+    return map<kMapReal, 2>({in, factor}, DType::kFloat32, [](auto a, auto f) { return a * f; });
   }
-  return map<kMapReal, 3>({sums, factor, along(bias, sums.dim(), axis)}, DType::kFloat32,
+  return map<kMapReal, 3>({in, factor, along(bias, sums.dim(), axis)}, DType::kFloat32,
                           [](auto a, auto f, auto b) { return a * f + b; });
 }
 
-// x as dynamic quantization sees it: quantized by its own range.
-Tensor quantize_dynamically(const Tensor& x, bool reduce_range) {
-  const QParams qparams = choose_qparams(x, DType::kQUInt8, reduce_range);
+// x as dynamic quantization sees it: quantized by its own range. QNNPACK ignores reduce_range,
+// which is there for old x86 instructions.
+Tensor quantize_dynamically(const Tensor& x) {
+  const QParams qparams = choose_qparams(x, DType::kQUInt8, false);
   return quantize(x, DType::kQUInt8, per_tensor_quantizer(qparams.scale, qparams.zero_point));
 }
 
@@ -45,21 +84,39 @@ Tensor checked_bias(Tensor bias) {
   return bias.to(DType::kFloat32).contiguous();
 }
 
-}  // namespace
+float scale_of(const Tensor& x) { return static_cast<float>(x.q_scale()); }
 
-Tensor centred(const Tensor& quantized) {
-  const Quantizer& quantizer = *quantized.impl()->quantizer;
-  const Tensor result = empty_like(quantized, DType::kFloat32);
-  result.copy_(quantized);  // the integers
-  const Tensor zero =
-      quantizer.per_tensor()
-          ? full({}, Scalar(quantizer.zero_point), DType::kFloat32)
-          : along(quantizer.zero_points.to(DType::kFloat32), quantized.dim(), quantizer.axis);
-  return map<kMapReal, 2>({result, zero}, DType::kFloat32, [](auto q, auto z) { return q - z; });
+void check_quantized(const Tensor& x, const char* what) {
+  TORCHLET_CHECK(x.is_quantized(), "%s needs a quantized input, got %s", what,
+                 x.describe().c_str());
 }
 
-QuantizedWeight::QuantizedWeight(const Tensor& quantized, int64_t channel_axis)
-    : original(quantized), centred(ops::centred(quantized).contiguous()) {
+// Products of one output of a convolution.
+int64_t terms_of(const Tensor& weight, const ConvParams& params) {
+  const int64_t outputs = params.transposed ? weight.size(1) * params.groups : weight.size(0);
+  const int64_t inputs = params.transposed ? weight.numel() * params.groups : weight.numel();
+  return outputs == 0 ? 0 : inputs / outputs;
+}
+
+}  // namespace
+
+Tensor centred(const Tensor& quantized, DType dtype) {
+  const Quantizer& quantizer = *quantized.impl()->quantizer;
+  const Tensor integers = empty_like(quantized, dtype);
+  integers.copy_(quantized);
+  const Tensor zero = quantizer.per_tensor()
+                          ? full({}, Scalar(quantizer.zero_point), dtype)
+                          : along(quantizer.zero_points.to(dtype), quantized.dim(), quantizer.axis);
+  return map<kMapReal, 2>({integers, zero}, dtype, [](auto q, auto z) { return q - z; });
+}
+
+QuantizedWeight::QuantizedWeight(const Tensor& quantized, int64_t channel_axis, int64_t terms)
+    : original(quantized) {
+  TORCHLET_CHECK(quantized.is_quantized(), "a packed weight must be quantized, got %s",
+                 quantized.describe().c_str());
+  constexpr int64_t kExactTerms = (1 << 24) / (255 * 128);
+  centred = ops::centred(quantized, terms <= kExactTerms ? DType::kFloat32 : DType::kFloat64)
+                .contiguous();
   const Quantizer& quantizer = *quantized.impl()->quantizer;
   TORCHLET_CHECK(
       quantizer.per_tensor() || quantizer.axis == channel_axis,
@@ -75,7 +132,7 @@ LinearPackedParams::LinearPackedParams(const Tensor& weight, Tensor bias)
                  "the weight of a packed linear must have 2 dimensions, not %lld",
                  static_cast<long long>(weight.dim()));
   if (weight.is_quantized()) {
-    weight_.emplace(weight, 0);
+    weight_.emplace(weight, 0, weight.size(1));
   } else {
     float_weight_ = weight.to(DType::kFloat32).contiguous();
   }
@@ -86,23 +143,22 @@ LinearPackedParams::LinearPackedParams(const Tensor& weight, Tensor bias)
 
 Tensor LinearPackedParams::apply(const Tensor& x, double scale, int64_t zero_point,
                                  bool relu) const {
-  TORCHLET_CHECK(x.is_quantized() && weight_,
-                 "quantized::linear needs a quantized input and weight, got %s",
-                 x.describe().c_str());
-  const Tensor sums = linear(centred(x), weight_->centred, Tensor());
-  Tensor real = scaled(sums, weight_->scales, sums.dim() - 1, x.q_scale(), bias_);
-  if (relu) real = relu_of(real);
-  return quantize(real, x.dtype(), per_tensor_quantizer(scale, zero_point));
+  check_quantized(x, "quantized::linear");
+  TORCHLET_CHECK(weight_, "quantized::linear needs a weight that is quantized, not fp16");
+  const Tensor sums = linear(centred(x, weight_->centred.dtype()), weight_->centred, Tensor());
+  const Tensor scales = times(weight_->scales, scale_of(x));
+  return requantize(with_bias(sums, bias_, scales, sums.dim() - 1), scales, sums.dim() - 1,
+                    x.dtype(), scale, zero_point, relu);
 }
 
-Tensor LinearPackedParams::apply_dynamic(const Tensor& x, bool reduce_range, bool relu) const {
+Tensor LinearPackedParams::apply_dynamic(const Tensor& x, bool relu) const {
   Tensor real;
   if (is_float()) {
     real = linear(x.to(DType::kFloat32), float_weight_, bias_);
   } else {
-    const Tensor qx = quantize_dynamically(x, reduce_range);
-    const Tensor sums = linear(centred(qx), weight_->centred, Tensor());
-    real = scaled(sums, weight_->scales, sums.dim() - 1, qx.q_scale(), bias_);
+    const Tensor qx = quantize_dynamically(x);
+    const Tensor sums = linear(centred(qx, weight_->centred.dtype()), weight_->centred, Tensor());
+    real = real_from_sums(sums, times(weight_->scales, scale_of(qx)), sums.dim() - 1, bias_);
   }
   return relu ? relu_of(real) : real;
 }
@@ -114,7 +170,7 @@ std::pair<Tensor, Tensor> LinearPackedParams::unpack() const {
 ConvPackedParams::ConvPackedParams(int64_t spatial, const Tensor& weight, Tensor bias,
                                    ConvParams params)
     : spatial_(spatial),
-      weight_(weight, params.transposed ? 1 : 0),
+      weight_(weight, params.transposed ? 1 : 0, terms_of(weight, params)),
       bias_(checked_bias(std::move(bias))),
       params_(std::move(params)) {
   TORCHLET_CHECK(weight.dim() == spatial + 2,
@@ -123,22 +179,20 @@ ConvPackedParams::ConvPackedParams(int64_t spatial, const Tensor& weight, Tensor
                  static_cast<long long>(weight.dim()));
 }
 
-Tensor ConvPackedParams::real_output(const Tensor& input, double input_scale) const {
-  const Tensor sums = convolution(input, weight_.centred, Tensor(), params_);
-  return scaled(sums, weight_.scales, 1, input_scale, bias_);
+Tensor ConvPackedParams::sums(const Tensor& x) const {
+  return convolution(centred(x, weight_.centred.dtype()), weight_.centred, Tensor(), params_);
 }
 
 Tensor ConvPackedParams::apply(const Tensor& x, double scale, int64_t zero_point, bool relu) const {
-  TORCHLET_CHECK(x.is_quantized(), "quantized convolution needs a quantized input, got %s",
-                 x.describe().c_str());
-  Tensor real = real_output(centred(x), x.q_scale());
-  if (relu) real = relu_of(real);
-  return quantize(real, x.dtype(), per_tensor_quantizer(scale, zero_point));
+  check_quantized(x, "a quantized convolution");
+  const Tensor scales = times(weight_.scales, scale_of(x));
+  return requantize(with_bias(sums(x), bias_, scales, 1), scales, 1, x.dtype(), scale, zero_point,
+                    relu);
 }
 
-Tensor ConvPackedParams::apply_dynamic(const Tensor& x, bool reduce_range) const {
-  const Tensor qx = quantize_dynamically(x, reduce_range);
-  return real_output(centred(qx), qx.q_scale());
+Tensor ConvPackedParams::apply_dynamic(const Tensor& x) const {
+  const Tensor qx = quantize_dynamically(x);
+  return real_from_sums(sums(qx), times(weight_.scales, scale_of(qx)), 1, bias_);
 }
 
 }  // namespace torchlet::ops

@@ -1,8 +1,10 @@
 // The C++ objects behind torch.classes.quantized.*PackedParamsBase: quantized weights, made ready.
 //
-// The reference computes on integers held in floats (q - zero_point), which is exact while a sum
-// stays below 2^24, and then scales; so it uses the same convolution and matrix product as float
-// models.
+// The answers are QNNPACK's, PyTorch's engine on phones, bit for bit: the bias is rounded to the
+// scale of the sums, sums of integers are exact, and one float multiplication with rounding to even
+// brings them to the output's scale (qnnpack/src/requantization). The reference computes the sums
+// with the same convolution and matrix product as float models, on integers held in floats; they
+// are exact below 2^24, and longer sums are computed in double.
 #pragma once
 
 #include <utility>
@@ -14,10 +16,11 @@ namespace torchlet::ops {
 
 // A quantized weight as the compute needs it.
 struct QuantizedWeight {
-  explicit QuantizedWeight(const Tensor& quantized, int64_t channel_axis);
+  // `terms` is how many products one output sums.
+  QuantizedWeight(const Tensor& quantized, int64_t channel_axis, int64_t terms);
   Tensor original;  // qint8, as it was packed
-  Tensor centred;   // float32 of the same shape: q - zero_point
-  Tensor scales;    // float32 [output channels]
+  Tensor centred;   // q - zero_point, same shape; float64 if float32 could not hold the sums
+  Tensor scales;    // float32 [output channels], or [1]
 };
 
 class LinearPackedParams : public CustomObject {
@@ -32,7 +35,7 @@ class LinearPackedParams : public CustomObject {
   // x quint8 [..., in] -> [..., out] quantized.
   Tensor apply(const Tensor& x, double scale, int64_t zero_point, bool relu) const;
   // x float: quantized for the product by its own range, result float.
-  Tensor apply_dynamic(const Tensor& x, bool reduce_range, bool relu) const;
+  Tensor apply_dynamic(const Tensor& x, bool relu) const;
   std::pair<Tensor, Tensor> unpack() const;
   bool is_float() const { return float_weight_.defined(); }
 
@@ -54,16 +57,15 @@ class ConvPackedParams : public CustomObject {
   // x quint8 [N, C, spatial...] -> quantized.
   Tensor apply(const Tensor& x, double scale, int64_t zero_point, bool relu) const;
   // x float -> float.
-  Tensor apply_dynamic(const Tensor& x, bool reduce_range) const;
+  Tensor apply_dynamic(const Tensor& x) const;
 
   const Tensor& weight() const { return weight_.original; }
   const Tensor& bias() const { return bias_; }
   const ConvParams& params() const { return params_; }
 
  private:
-  // Sums of integers times the weights' scales and input_scale, plus the bias: float [N, O,
-  // spatial...].
-  Tensor real_output(const Tensor& centred_input, double input_scale) const;
+  // Exact sums of integers [N, O, spatial...].
+  Tensor sums(const Tensor& x) const;
 
   int64_t spatial_;
   QuantizedWeight weight_;
@@ -71,7 +73,7 @@ class ConvPackedParams : public CustomObject {
   ConvParams params_;
 };
 
-// Integers minus zero point as floats, and the scale.
-Tensor centred(const Tensor& quantized);
+// Integers minus zero point, as floats of `dtype`.
+Tensor centred(const Tensor& quantized, DType dtype);
 
 }  // namespace torchlet::ops

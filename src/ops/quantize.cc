@@ -27,7 +27,10 @@ void quantize_run(const float* in, Q* out, int64_t count, const Affine& affine) 
                          ? std::nearbyint(in[i] * inverse + affine.zero_point)
                          : static_cast<double>(std::nearbyint(in[i] * inverse)) +
                                static_cast<double>(affine.zero_point);
-    out[i] = q >= kLow ? static_cast<Q>(std::min(q, kHigh)) : std::numeric_limits<Q>::min();
+    // NaN and what does not fit an int64 (infinity) become the smallest value, as PyTorch's cast
+    // does.
+    const bool fits = q >= kLow && q < 0x1p63;
+    out[i] = fits ? static_cast<Q>(std::min(q, kHigh)) : std::numeric_limits<Q>::min();
   }
 }
 

@@ -31,8 +31,54 @@ Tensor map_quantized(const Tensor& qx, double scale, int64_t zero_point, F f) {
                        zero_point);
 }
 
+// QNNPACK's addition of bytes in fixed point (qnnpack/src/operator:
+// compute_add_quantization_params): both inputs are multiplied by their scale over the output's
+// with 21 bits, added, and shifted with rounding half away from zero.
+struct FixedPointAdd {
+  FixedPointAdd(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu)
+      : output_zero(static_cast<int32_t>(zero_point)), low(relu ? output_zero : 0) {
+    const float out_scale = static_cast<float>(scale);
+    const float a_scale = static_cast<float>(a.q_scale()) / out_scale;
+    const float b_scale = static_cast<float>(b.q_scale()) / out_scale;
+    int exponent;
+    std::frexp(std::max(a_scale, b_scale), &exponent);  // scale = m * 2^exponent, m in [0.5, 1)
+    shift = 22 - exponent;
+    a_multiplier = static_cast<int64_t>(std::lrint(std::ldexp(a_scale, shift)));
+    b_multiplier = static_cast<int64_t>(std::lrint(std::ldexp(b_scale, shift)));
+    zero_product = -(a_multiplier * a.q_zero_point() + b_multiplier * b.q_zero_point());
+  }
+  // The ranges for which QNNPACK's 32-bit arithmetic holds.
+  bool valid() const { return shift >= 13 && shift <= 31; }
+
+  int64_t operator()(int64_t a, int64_t b) const {
+    const int64_t sum = zero_product + a * a_multiplier + b * b_multiplier;
+    const int64_t mask = (int64_t{1} << shift) - 1;
+    const int64_t remainder = (sum & mask) - (sum < 0);
+    const int64_t rounded = (sum >> shift) + (remainder > (mask >> 1));
+    return std::clamp<int64_t>(rounded + output_zero, low, 255);
+  }
+
+  int64_t a_multiplier, b_multiplier, zero_product;
+  int shift;
+  int32_t output_zero, low;
+};
+
+Tensor as_bytes(const Tensor& q) {
+  return make_tensor(q.impl()->storage, DType::kUInt8, q.sizes(), q.strides(), q.storage_offset());
+}
+
 template <bool kRelu>
 Tensor add(const Tensor& qa, const Tensor& qb, double scale, int64_t zero_point) {
+  if (qa.dtype() == DType::kQUInt8 && qb.dtype() == DType::kQUInt8) {
+    const FixedPointAdd fixed(qa, qb, scale, zero_point, kRelu);
+    if (fixed.valid()) {
+      const Tensor bytes = map<kMapInt, 2>({as_bytes(qa), as_bytes(qb)}, DType::kUInt8, fixed);
+      const Tensor result = make_tensor(bytes.impl()->storage, DType::kQUInt8, bytes.sizes(),
+                                        bytes.strides(), bytes.storage_offset());
+      result.impl()->quantizer = per_tensor_quantizer(scale, zero_point);
+      return result;
+    }
+  }
   const Tensor sum = map<kMapReal, 2>(
       {dequantize(qa), dequantize(qb)}, DType::kFloat32,
       [](auto a, auto b) { return kRelu ? std::max(a + b, decltype(a)(0)) : a + b; });

@@ -135,11 +135,11 @@ Tensor run_old(const Tensor& x, const Value& params, const IntArray&, const IntA
                const IntArray&, int64_t, double scale, int64_t zero_point) {
   return packed(params).apply(x, scale, zero_point, kRelu);
 }
-Tensor run_dynamic(const Tensor& x, const Value& params, bool reduce_range) {
-  return packed(params).apply_dynamic(x, reduce_range);
+Tensor run_dynamic(const Tensor& x, const Value& params, bool /*reduce_range*/) {
+  return packed(params).apply_dynamic(x);
 }
-Tensor run_dynamic_1d(const Tensor& x, const Value& params, bool reduce_range) {
-  return squeeze(packed(params).apply_dynamic(unsqueeze(x, 2), reduce_range), 2);
+Tensor run_dynamic_1d(const Tensor& x, const Value& params, bool /*reduce_range*/) {
+  return squeeze(packed(params).apply_dynamic(unsqueeze(x, 2)), 2);
 }
 
 #define TORCHLET_CONV2D "__torch__.torch.classes.quantized.Conv2dPackedParamsBase"

@@ -35,12 +35,12 @@ Tensor linear_static(const Tensor& x, const Value& params, double scale, int64_t
   return packed(params).apply(x, scale, zero_point, kRelu);
 }
 template <bool kRelu>
-Tensor linear_dynamic(const Tensor& x, const Value& params, bool reduce_range) {
-  return packed(params).apply_dynamic(x, reduce_range, kRelu);
+Tensor linear_dynamic(const Tensor& x, const Value& params, bool /*reduce_range*/) {
+  return packed(params).apply_dynamic(x, kRelu);
 }
 template <bool kRelu>
 Tensor linear_dynamic_fp16(const Tensor& x, const Value& params) {
-  return packed(params).apply_dynamic(x, false, kRelu);
+  return packed(params).apply_dynamic(x, kRelu);
 }
 
 #define TORCHLET_LINEAR "__torch__.torch.classes.quantized.LinearPackedParamsBase"

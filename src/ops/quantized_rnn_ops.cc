@@ -16,15 +16,13 @@ class CellParams : public CustomObject {
   std::string_view class_name() const override { return kClassName; }
 
   Ref<CustomObject> ih, hh;  // LinearPackedParams, with their biases
-  bool reduce_range = false;
-  std::string kind;  // "quantized_dynamic", "quantized_fp16"
 
   Tensor linear_ih(const Tensor& x) const { return apply(ih, x); }
   Tensor linear_hh(const Tensor& h) const { return apply(hh, h); }
 
  private:
   Tensor apply(const Ref<CustomObject>& params, const Tensor& x) const {
-    return static_cast<const LinearPackedParams&>(*params).apply_dynamic(x, reduce_range, false);
+    return static_cast<const LinearPackedParams&>(*params).apply_dynamic(x, false);
   }
 };
 
@@ -32,12 +30,10 @@ Ref<CustomObject> packed_linear(const Value& value) {
   return Ref<CustomObject>(&custom_object<LinearPackedParams>(value));
 }
 
-Value make_cell(const Value& ih, const Value& hh, bool reduce_range, std::string kind) {
+Value make_cell(const Value& ih, const Value& hh) {
   auto cell = make_ref<CellParams>();
   cell->ih = packed_linear(ih);
   cell->hh = packed_linear(hh);
-  cell->reduce_range = reduce_range;
-  cell->kind = std::move(kind);
   return Value(Ref<CustomObject>(cell));
 }
 
@@ -47,13 +43,12 @@ Value set_state(const Value& state) {
   TORCHLET_CHECK(items.size() == 5, "the state of a CellParamsBase has %zu items, expected 5",
                  items.size());
   const std::string& kind = items[0].to_string();
-  const std::vector<Value> packed = items[4].to_list(), ints = items[3].to_list();
+  const std::vector<Value> packed = items[4].to_list();
   if (packed.size() != 2) {
     fail(ErrorCode::kUnsupported,
          "quantized recurrent cells of the kind '" + kind + "' are not supported");
   }
-  const bool reduce_range = !ints.empty() && ints[0].to_int() != 0;
-  return make_cell(packed[0], packed[1], reduce_range, kind);
+  return make_cell(packed[0], packed[1]);
 }
 
 // ---- cells ----
@@ -226,7 +221,7 @@ std::tuple<Tensor, Tensor> gru_data(const Tensor& data, const Tensor& batch_size
 }
 
 Tensor linear(const Value& params, const Tensor& x) {
-  return custom_object<LinearPackedParams>(params).apply_dynamic(x, true, false);
+  return custom_object<LinearPackedParams>(params).apply_dynamic(x, false);
 }
 
 template <bool kRelu>
@@ -250,15 +245,13 @@ TORCHLET_OP(make_quantized_cell_params_dynamic,
             "quantized::make_quantized_cell_params_dynamic(" TORCHLET_LINEAR
             " w_ih, " TORCHLET_LINEAR
             " w_hh, Tensor bias_ih, Tensor bias_hh, bool reduce_range=False) -> " TORCHLET_CELL,
-            [](const Value& ih, const Value& hh, const Tensor&, const Tensor&, bool reduce_range) {
-              return make_cell(ih, hh, reduce_range, "quantized_dynamic");
+            [](const Value& ih, const Value& hh, const Tensor&, const Tensor&, bool) {
+              return make_cell(ih, hh);
             });
 TORCHLET_OP(make_quantized_cell_params_fp16,
             "quantized::make_quantized_cell_params_fp16(" TORCHLET_LINEAR " w_ih, " TORCHLET_LINEAR
             " w_hh) -> " TORCHLET_CELL,
-            [](const Value& ih, const Value& hh) {
-              return make_cell(ih, hh, false, "quantized_fp16");
-            });
+            [](const Value& ih, const Value& hh) { return make_cell(ih, hh); });
 
 TORCHLET_OP(
     quantized_lstm_input,
