@@ -228,6 +228,13 @@ TORCHLET_OP(warn, "aten::warn(str message, int stacklevel=2) -> ()",
             [](const std::string& message, int64_t) {
               std::fprintf(stderr, "warning from the model: %s\n", message.c_str());
             });
+// fork has run its function already.
+TORCHLET_OP(wait, "aten::wait(Future(t) self) -> t", [](const Value& self) {
+  TORCHLET_CHECK(self.is_future(), "wait() expects a Future, got %s", self.kind_name());
+  const Future& future = self.future_ref();
+  if (future.error) throw Error(*future.error);
+  return future.result;
+});
 TORCHLET_OP(TimePoint, "prim::TimePoint() -> int", [] {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
