@@ -37,12 +37,24 @@ Tensor element_of(const Tensor& self, const Scalar& value);
 Tensor clone(const Tensor& self, std::optional<MemoryFormat> format);
 Tensor empty_like(const Tensor& self, DType dtype, std::optional<MemoryFormat> format);
 
+// ---- sequences (range_ops.cc) ----
+
+Tensor arange(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype);
+
 // ---- joins (join_ops.cc) ----
 
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim);
 Tensor stack(const std::vector<Tensor>& tensors, int64_t dim);
 // All tensors expanded to their common shape.
 std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors);
+
+// ---- orders (rearrange_ops.cc) ----
+
+Tensor repeat(const Tensor& self, const IntArray& repeats);
+Tensor tril(const Tensor& self, int64_t diagonal);
+Tensor triu(const Tensor& self, int64_t diagonal);
+// The last dimension becomes the diagonal of a matrix in dimensions dim1 and dim2 of the result.
+Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2);
 
 // ---- indexing (index_ops.cc, gather_ops.cc, mask_ops.cc) ----
 
