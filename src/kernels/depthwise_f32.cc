@@ -69,7 +69,7 @@ HWY_NOINLINE void convolve_block(const Window2dShape& s, const WindowBuffer& buf
     HWY_UNROLL(4)
     for (int r = 0; r < kBlockRows; ++r) {
       if (r >= rows) break;
-      const auto value = hn::Min(hi, hn::Max(lo, acc[r]));
+      const auto value = clamp(acc[r], lo, hi);
       store_first(value, d, out + r * s.out_w + x, left);
     }
   }

@@ -28,9 +28,6 @@ HWY_INLINE void map(const float* x, float* y, int64_t n, const Function& functio
   }
 }
 
-// In this order of operands x86 keeps a NaN.
-HWY_INLINE V clamp(V x, V lo, V hi) { return hn::Min(hi, hn::Max(lo, x)); }
-
 HWY_INLINE V times_half_of_one_plus(V x, V y) {
   const V half = hn::Mul(hn::Set(d, 0.5f), x);
   return hn::MulAdd(half, y, half);
@@ -120,10 +117,12 @@ void binary(BinaryOp op, const float* a, int64_t a_step, const float* b, int64_t
       return run([](V p, V q) HWY_ATTR { return hn::Mul(p, q); });
     case BinaryOp::kDiv:
       return run([](V p, V q) HWY_ATTR { return hn::Div(p, q); });
-    case BinaryOp::kMax:  // a NaN of q comes through Max on x86, one of p does not
-      return run([](V p, V q) HWY_ATTR { return hn::IfThenElse(hn::IsNaN(p), p, hn::Max(p, q)); });
+    case BinaryOp::kMax:
+      return run([](V p, V q)
+                     HWY_ATTR { return hn::IfThenElse(hn::IsNaN(p), p, max_keeping_nan(p, q)); });
     case BinaryOp::kMin:
-      return run([](V p, V q) HWY_ATTR { return hn::IfThenElse(hn::IsNaN(p), p, hn::Min(p, q)); });
+      return run([](V p, V q)
+                     HWY_ATTR { return hn::IfThenElse(hn::IsNaN(p), p, min_keeping_nan(p, q)); });
   }
 }
 

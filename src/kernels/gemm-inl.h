@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "kernels/gemm_driver.h"
+#include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -75,8 +76,7 @@ HWY_NOINLINE void multiply_tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_ro
       if (epilogue.accumulate) value = hn::Add(value, hn::LoadU(d, out));
       if (epilogue.row_bias) value = hn::Add(value, hn::Set(d, epilogue.row_bias[r]));
       if (epilogue.col_bias) value = hn::Add(value, hn::LoadU(d, epilogue.col_bias + v * kLanes));
-      // In this order of operands x86 keeps a NaN.
-      hn::StoreU(hn::Min(hi, hn::Max(lo, value)), d, out);
+      hn::StoreU(clamp(value, lo, hi), d, out);
     }
   }
 }

@@ -13,6 +13,8 @@
 
 #include <cstddef>
 
+#include "kernels/simd-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
@@ -43,8 +45,8 @@ HWY_INLINE V vector_exp(D d, V x) {
   static constexpr float kTail[] = {5.000000000e-01f, 1.666666716e-01f, 4.166626930e-02f,
                                     8.333263919e-03f, 1.394617604e-03f, 1.991854660e-04f};
   const hn::RebindToSigned<D> di;
-  // x = n ln 2 + r, |r| <= ln 2 / 2. In this order of operands x86 keeps a NaN.
-  x = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -104.0f), x));
+  // x = n ln 2 + r, |r| <= ln 2 / 2.
+  x = clamp(x, hn::Set(d, -104.0f), hn::Set(d, 89.0f));
   const V n = hn::Round(hn::Mul(x, hn::Set(d, kLog2E)));
   V r = hn::NegMulAdd(n, hn::Set(d, kLn2High), x);
   r = hn::NegMulAdd(n, hn::Set(d, kLn2Low), r);
@@ -86,7 +88,7 @@ HWY_INLINE V vector_erf(D d, V x) {
                                             1.038562655e-01f, -2.218972333e-02f, 3.033678047e-03f,
                                             -1.949452271e-04f};
   const V one = hn::Set(d, 1.0f);
-  const V magnitude = hn::Min(hn::Set(d, 4.0f), hn::Abs(x));  // erf 4 rounds to 1
+  const V magnitude = min_keeping_nan(hn::Set(d, 4.0f), hn::Abs(x));  // erf 4 rounds to 1
   const V square = hn::Mul(x, x);
   const V near_zero = hn::MulAdd(x, polynomial(d, square, kNearZero), x);
   const V erfc = vector_exp(d, hn::Neg(polynomial(d, magnitude, kMinusLogErfc)));

@@ -1,4 +1,5 @@
-// Loads and stores of the first lanes of a vector, which touch no other memory.
+// What Highway leaves open: loads and stores of the first lanes of a vector that touch no other
+// memory, and minima and maxima that keep a NaN.
 
 #if defined(TORCHLET_KERNELS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TORCHLET_KERNELS_SIMD_INL_H_
@@ -47,6 +48,37 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* HWY_RESTRICT to, int64_t count
   hn::Store(v, d, lanes);
   for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
 #endif
+}
+
+// The maximum (minimum) of a number and of x, which may be NaN and then is the result.
+#if HWY_TARGET == HWY_NEON
+HWY_INLINE hn::Vec128<float> max_keeping_nan(hn::Vec128<float> number, hn::Vec128<float> x) {
+  return hn::Vec128<float>(vmaxq_f32(number.raw, x.raw));
+}
+HWY_INLINE hn::Vec128<double> max_keeping_nan(hn::Vec128<double> number, hn::Vec128<double> x) {
+  return hn::Vec128<double>(vmaxq_f64(number.raw, x.raw));
+}
+HWY_INLINE hn::Vec128<float> min_keeping_nan(hn::Vec128<float> number, hn::Vec128<float> x) {
+  return hn::Vec128<float>(vminq_f32(number.raw, x.raw));
+}
+HWY_INLINE hn::Vec128<double> min_keeping_nan(hn::Vec128<double> number, hn::Vec128<double> x) {
+  return hn::Vec128<double>(vminq_f64(number.raw, x.raw));
+}
+#else
+// x86 returns the second operand if one of the two is NaN.
+template <class V>
+HWY_INLINE V max_keeping_nan(V number, V x) {
+  return hn::Max(number, x);
+}
+template <class V>
+HWY_INLINE V min_keeping_nan(V number, V x) {
+  return hn::Min(number, x);
+}
+#endif
+
+template <class V>
+HWY_INLINE V clamp(V x, V low, V high) {
+  return min_keeping_nan(high, max_keeping_nan(low, x));
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
