@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace torchlet {
@@ -44,6 +45,8 @@ class Tensor {
   int64_t numel() const;
   int64_t storage_offset() const;  // in elements
   bool is_contiguous(MemoryFormat format = MemoryFormat::kContiguous) const;
+  // The format that operators give their results: the one whose order the strides have, even if
+  // there are gaps, or both formats fit.
   MemoryFormat suggest_memory_format() const;
 
   // First element of this view. For T = void any dtype is taken; otherwise T must be the element
@@ -51,7 +54,11 @@ class Tensor {
   // The pointer lives as long as any tensor shares the storage.
   template <typename T>
   T* data_ptr() const {
-    return static_cast<T*>(checked_data(DTypeOf<T>::value));
+    if constexpr (std::is_void_v<T>) {
+      return raw_data();
+    } else {
+      return static_cast<T*>(checked_data(DTypeOf<T>::value));
+    }
   }
   void* raw_data() const;
 

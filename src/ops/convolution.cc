@@ -160,14 +160,6 @@ void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T
   plain_convolution(g, input, weight, bias, output);
 }
 
-std::string shape_text(IntSpan sizes) {
-  std::string text = "[";
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    text += (i ? ", " : "") + std::to_string(sizes[i]);
-  }
-  return text + "]";
-}
-
 void check_params(const ConvParams& p) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   TORCHLET_CHECK(p.groups > 0, "non-positive groups is not supported");

@@ -1,6 +1,6 @@
 // Element conversion between all dtypes, and the strided copy behind Tensor::copy_.
-#include <cmath>
 #include <complex>
+#include <limits>
 
 #include "tensor/tensor_impl.h"
 
@@ -19,12 +19,17 @@ Wide widen(T value) {
   }
 }
 
-// PyTorch converts out-of-range floats as the C++ cast on x86 does: through int64, then truncated.
+// As PyTorch's casts on x86: a float out of range (or NaN) becomes the lowest integer, of 32 bits
+// for the types up to int32, of which narrower ones keep the low bits.
 template <typename T>
-int64_t truncate(T value) {
-  const double wide = static_cast<double>(value);
-  if (!(wide >= -0x1p63 && wide < 0x1p63)) return std::numeric_limits<int64_t>::min();
-  return static_cast<int64_t>(wide);
+T truncate(double value) {
+  if constexpr (sizeof(T) == sizeof(int64_t)) {
+    const bool fits = value >= -0x1p63 && value < 0x1p63;
+    return fits ? static_cast<T>(value) : std::numeric_limits<T>::min();
+  } else {
+    const bool fits = value > -0x1p31 - 1 && value < 0x1p31;
+    return static_cast<T>(fits ? static_cast<int32_t>(value) : std::numeric_limits<int32_t>::min());
+  }
 }
 
 template <typename T, typename Wide>
@@ -34,7 +39,7 @@ T narrow(Wide value) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return value != Wide(0);
   } else if constexpr (std::is_integral_v<T> && std::is_floating_point_v<Wide>) {
-    return static_cast<T>(truncate(value));
+    return truncate<T>(static_cast<double>(value));
   } else {
     return static_cast<T>(value);
   }
@@ -151,9 +156,7 @@ void store_complex(const std::complex<double>* in, void* target, DType dtype, in
     }
   } else {
     double block[kBlock];
-    for (int64_t i = 0; i < count; ++i) {
-      block[i] = dtype == DType::kBool ? (in[i] != 0.0 ? 1.0 : 0.0) : in[i].real();
-    }
+    for (int64_t i = 0; i < count; ++i) block[i] = in[i].real();
     store_real(block, target, dtype, stride, count);
   }
 }
@@ -274,13 +277,16 @@ void Tensor::copy_(const Tensor& source) const {
   }
   const TensorImpl& in = *from.impl();
   const size_t rank = target.sizes.size();
-  TORCHLET_CHECK(in.sizes.size() <= rank,
-                 "output with shape %s doesn't match the broadcast shape %s", describe().c_str(),
-                 source.describe().c_str());
+  const auto refuse_shape = [&] {
+    fail(ErrorCode::kRuntime, "output with shape " + shape_text(target.sizes) +
+                                  " doesn't match the broadcast shape " + shape_text(in.sizes));
+  };
+  if (in.sizes.size() > rank) refuse_shape();
   CopyLoop loop;
   const size_t lead = rank - in.sizes.size();
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = i < lead ? 1 : in.sizes[i - lead];
+    if (target.sizes[i] == 1 && size != 1) refuse_shape();
     TORCHLET_CHECK(
         size == target.sizes[i] || size == 1,
         "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "

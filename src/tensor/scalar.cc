@@ -81,7 +81,70 @@ Scalar scalar_of(const Tensor& tensor) {
   return Scalar(value);
 }
 
+namespace {
+
+const char* cpp_type_name(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return "uint8_t";
+    case DType::kInt8:
+      return "int8_t";
+    case DType::kInt16:
+      return "int16_t";
+    case DType::kInt32:
+      return "int";
+    case DType::kInt64:
+      return "int64_t";
+    case DType::kFloat16:
+      return "at::Half";
+    case DType::kBFloat16:
+      return "at::BFloat16";
+    case DType::kFloat32:
+      return "float";
+    default:
+      return "double";
+  }
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 65504;
+    case DType::kBFloat16:
+      return 0x1.fep127;
+    case DType::kFloat32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+// c10/util/TypeCast.h, overflows(): negative integers may wrap into unsigned ones, infinities and
+// NaN go into every floating type, and everything is a bool.
+bool fits(const Scalar& scalar, DType dtype) {
+  if (dtype == DType::kBool || is_complex(dtype)) return true;
+  const std::complex<double> value = scalar.to_complex();
+  if (value.imag() != 0) return false;
+  const double real = value.real();
+  if (is_floating_point(dtype)) {
+    return scalar.is_integral() || !std::isfinite(real) || std::fabs(real) <= largest(dtype);
+  }
+  if (!scalar.is_integral() && !(real > -0x1p63 - 1 && real < 0x1p63)) return false;
+  if (dtype == DType::kInt64) return true;
+  const int bits = static_cast<int>(8 * element_size(dtype));
+  const bool is_signed = dtype != DType::kUInt8;
+  const double top = is_signed ? std::ldexp(1, bits - 1) - 1 : std::ldexp(1, bits) - 1;
+  const double bottom = is_signed ? -top - 1 : (scalar.is_integral() ? -top : 0);
+  return real >= bottom && real <= top;
+}
+
+}  // namespace
+
 void fill(const Tensor& tensor, const Scalar& scalar) {
+  if (!is_quantized(tensor.dtype()) && !fits(scalar, tensor.dtype())) {
+    fail(ErrorCode::kRuntime, format("value cannot be converted to type %s without overflow",
+                                     cpp_type_name(tensor.dtype())));
+  }
   tensor.copy_(scalar_tensor(scalar, tensor.dtype()));
 }
 

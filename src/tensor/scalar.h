@@ -48,8 +48,9 @@ class Scalar {
 // The only element of a tensor (int64, double, bool or complex by its dtype; a quantized element is
 // dequantized). The caller has checked numel() == 1.
 Scalar scalar_of(const Tensor& tensor);
-// A 0-d tensor with the scalar in `dtype`.
+// A 0-d tensor with the scalar in `dtype`, cast as Tensor::to does it.
 Tensor scalar_tensor(const Scalar& scalar, DType dtype);
+// Error if the scalar is out of the range of the tensor's type, as torch.full and fill_ check it.
 void fill(const Tensor& tensor, const Scalar& scalar);
 
 }  // namespace torchlet

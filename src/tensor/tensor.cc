@@ -47,12 +47,12 @@ int64_t Tensor::dim() const { return get(impl_).dim(); }
 IntSpan Tensor::sizes() const { return get(impl_).sizes; }
 IntSpan Tensor::strides() const { return get(impl_).strides; }
 int64_t Tensor::size(int64_t d) const {
-  TORCHLET_CHECK(dim() > 0, "dimension specified as %lld but tensor has no dimensions",
+  TORCHLET_CHECK(dim() > 0, "Dimension specified as %lld but tensor has no dimensions",
                  static_cast<long long>(d));
   return impl_->sizes[static_cast<size_t>(wrap_dim(d, dim()))];
 }
 int64_t Tensor::stride(int64_t d) const {
-  TORCHLET_CHECK(dim() > 0, "dimension specified as %lld but tensor has no dimensions",
+  TORCHLET_CHECK(dim() > 0, "Dimension specified as %lld but tensor has no dimensions",
                  static_cast<long long>(d));
   return impl_->strides[static_cast<size_t>(wrap_dim(d, dim()))];
 }
@@ -64,11 +64,11 @@ bool Tensor::is_contiguous(MemoryFormat format) const {
   return is_contiguous_as(impl.sizes, impl.strides, format);
 }
 
-// Channels last only if it is not plainly contiguous too, as at::Tensor::suggest_memory_format.
 MemoryFormat Tensor::suggest_memory_format() const {
-  if (is_contiguous()) return MemoryFormat::kContiguous;
-  if (is_contiguous(MemoryFormat::kChannelsLast)) return MemoryFormat::kChannelsLast;
-  if (is_contiguous(MemoryFormat::kChannelsLast3d)) return MemoryFormat::kChannelsLast3d;
+  const TensorImpl& impl = get(impl_);
+  for (const MemoryFormat format : {MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d}) {
+    if (has_channels_last_strides(impl.sizes, impl.strides, format)) return format;
+  }
   return MemoryFormat::kContiguous;
 }
 
@@ -155,22 +155,15 @@ int64_t Tensor::q_per_channel_axis() const {
 
 std::string Tensor::describe() const {
   if (!impl_) return "None";
-  std::string text = "[";
-  for (size_t i = 0; i < impl_->sizes.size(); ++i) {
-    if (i) text += ", ";
-    text += std::to_string(impl_->sizes[i]);
-  }
-  return text + "] " + std::string(dtype_name(impl_->dtype));
+  return shape_text(impl_->sizes) + " " + std::string(dtype_name(impl_->dtype));
 }
 
 Tensor from_blob(void* data, IntSpan sizes, DType dtype, IntSpan strides,
                  std::function<void(void*)> deleter) {
   const IntArray dense = contiguous_strides(sizes);
   if (strides.empty()) strides = dense;
-  int64_t extent = checked_numel(sizes) == 0 ? 0 : 1;
-  for (size_t i = 0; extent && i < sizes.size() && i < strides.size(); ++i) {
-    extent += (sizes[i] - 1) * strides[i];
-  }
+  checked_numel(sizes);
+  const int64_t extent = checked_extent(sizes, strides);
   std::shared_ptr<void> keep_alive;
   if (deleter) keep_alive = std::shared_ptr<void>(data, std::move(deleter));
   auto storage = make_ref<Storage>(data, static_cast<size_t>(extent) * element_size(dtype),

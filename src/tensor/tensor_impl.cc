@@ -3,28 +3,27 @@
 #include <numeric>
 
 namespace torchlet {
-namespace {
-
-// Elements that a view reaches past its offset, plus one; 0 if it is empty.
 int64_t checked_extent(IntSpan sizes, IntSpan strides) {
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    int64_t reach;
-    if (strides[i] < 0 || __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
-        __builtin_add_overflow(last, reach, &last)) {
-      fail(ErrorCode::kInvalidArgument, "tensor strides are negative or overflow");
-    }
-  }
-  return last + 1;
-}
-
-void check_bounds(const Storage& storage, DType dtype, IntSpan sizes, IntSpan strides,
-                  int64_t storage_offset) {
   if (sizes.size() != strides.size()) {
     fail(ErrorCode::kInvalidArgument,
          format("a tensor has %zu sizes but %zu strides", sizes.size(), strides.size()));
   }
+  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
+  int64_t extent = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach;
+    if (strides[i] < 0 || __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
+        __builtin_add_overflow(extent, reach, &extent)) {
+      fail(ErrorCode::kInvalidArgument, "tensor strides are negative or overflow");
+    }
+  }
+  return extent;
+}
+
+namespace {
+
+void check_bounds(const Storage& storage, DType dtype, IntSpan sizes, IntSpan strides,
+                  int64_t storage_offset) {
   const int64_t extent = checked_extent(sizes, strides);
   int64_t end;
   if (storage_offset < 0 || __builtin_add_overflow(storage_offset, extent, &end) ||
@@ -37,6 +36,15 @@ void check_bounds(const Storage& storage, DType dtype, IntSpan sizes, IntSpan st
 }
 
 }  // namespace
+
+std::string shape_text(IntSpan sizes) {
+  std::string text = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i) text += ", ";
+    text += std::to_string(sizes[i]);
+  }
+  return text + "]";
+}
 
 int64_t checked_numel(IntSpan sizes) {
   int64_t numel = 1;
@@ -57,46 +65,82 @@ int64_t checked_numel(IntSpan sizes) {
 
 void TensorImpl::update_numel() { numel = checked_numel(sizes); }
 
+namespace {
+
+// Wraps around: the strides of a tensor without elements may be meaningless, but not undefined.
+int64_t wrapping_product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+// Dimensions from the innermost outwards; for channels last C is the innermost, then W, H, (D,) N.
+IntArray dimension_order(size_t rank, bool channels_last) {
+  IntArray order;
+  if (channels_last) order.push_back(1);
+  for (size_t dim = rank; dim-- > 0;) {
+    if (!channels_last || dim != 1) order.push_back(static_cast<int64_t>(dim));
+  }
+  return order;
+}
+
+bool is_channels_last(MemoryFormat format) {
+  return format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d;
+}
+
+size_t channels_last_rank(MemoryFormat format) {
+  return format == MemoryFormat::kChannelsLast ? 4 : 5;
+}
+
+}  // namespace
+
 IntArray contiguous_strides(IntSpan sizes) {
   IntArray strides(sizes.size());
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride *= std::max<int64_t>(sizes[i], 1);
+    stride = wrapping_product(stride, std::max<int64_t>(sizes[i], 1));
   }
   return strides;
 }
 
 IntArray strides_for(IntSpan sizes, MemoryFormat format) {
-  const bool channels_last =
-      format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d;
-  if (!channels_last) return contiguous_strides(sizes);
-  const size_t rank = format == MemoryFormat::kChannelsLast ? 4 : 5;
+  if (!is_channels_last(format)) return contiguous_strides(sizes);
+  const size_t rank = channels_last_rank(format);
   TORCHLET_CHECK(sizes.size() == rank, "required rank %zu tensor to use channels_last format",
                  rank);
   IntArray strides(rank);
   int64_t stride = 1;
-  auto place = [&](size_t dim) {
-    strides[dim] = stride;
-    stride *= std::max<int64_t>(sizes[dim], 1);
-  };
-  place(1);
-  for (size_t dim = rank - 1; dim >= 2; --dim) place(dim);
-  place(0);
+  for (const int64_t dim : dimension_order(rank, true)) {
+    strides[static_cast<size_t>(dim)] = stride;
+    stride = wrapping_product(stride, sizes[static_cast<size_t>(dim)]);
+  }
   return strides;
 }
 
 bool is_contiguous_as(IntSpan sizes, IntSpan strides, MemoryFormat format) {
-  const bool channels_last =
-      format == MemoryFormat::kChannelsLast || format == MemoryFormat::kChannelsLast3d;
-  if (channels_last && sizes.size() != (format == MemoryFormat::kChannelsLast ? 4u : 5u))
-    return false;
-  for (int64_t size : sizes) {
-    if (size == 0) return true;
+  if (is_channels_last(format)) {
+    if (sizes.size() != channels_last_rank(format)) return false;
+  } else if (std::ranges::find(sizes, 0) != sizes.end()) {
+    return true;
   }
   const IntArray expected = strides_for(sizes, format);
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] != 1 && strides[i] != expected[i]) return false;
+  }
+  return true;
+}
+
+// c10/core/MemoryFormat.h, is_channels_last_strides_2d_s4.
+bool has_channels_last_strides(IntSpan sizes, IntSpan strides, MemoryFormat format) {
+  const size_t rank = channels_last_rank(format);
+  if (sizes.size() != rank || strides[1] == 0) return false;
+  int64_t least = 0;
+  for (const int64_t d : dimension_order(rank, true)) {
+    const size_t dim = static_cast<size_t>(d);
+    if (sizes[dim] == 0 || strides[dim] < least) return false;
+    // N111 with the strides of NCHW: both formats fit, and PyTorch calls it NCHW.
+    if (dim == 0 && least == strides[1]) return false;
+    least = strides[dim];
+    if (sizes[dim] > 1) least = wrapping_product(least, sizes[dim]);
   }
   return true;
 }
@@ -144,8 +188,6 @@ Tensor make_view(const Tensor& base, IntSpan sizes, IntSpan strides, int64_t sto
 
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
   checked_numel(sizes);
-  TORCHLET_CHECK(sizes.size() == strides.size(), "%zu sizes but %zu strides", sizes.size(),
-                 strides.size());
   size_t nbytes;
   if (__builtin_mul_overflow(static_cast<size_t>(checked_extent(sizes, strides)),
                              element_size(dtype), &nbytes)) {
@@ -171,6 +213,33 @@ Tensor zeros(IntSpan sizes, DType dtype) {
   return result;
 }
 
+namespace {
+
+// Dimensions from the smallest stride to the largest. A stride of 0 compares with nothing, which is
+// why the order depends on the algorithm: this is the insertion sort of at::infer_dense_strides.
+IntArray stride_order(IntSpan sizes, IntSpan strides) {
+  IntArray order = dimension_order(sizes.size(), false);
+  const auto compare = [&](int64_t a, int64_t b) {
+    const size_t i = static_cast<size_t>(a), j = static_cast<size_t>(b);
+    if (strides[i] == 0 || strides[j] == 0) return 0;
+    if (strides[i] != strides[j]) return strides[i] < strides[j] ? -1 : 1;
+    return sizes[i] > sizes[j] ? 1 : 0;
+  };
+  for (size_t i = 1; i < order.size(); ++i) {
+    size_t moving = i;
+    for (size_t before = i; before-- > 0;) {
+      const int comparison = compare(order[before], order[moving]);
+      if (comparison < 0) break;
+      if (comparison == 0) continue;
+      std::swap(order[before], order[moving]);
+      moving = before;
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
 Tensor empty_like(const Tensor& like, DType dtype) {
   const TensorImpl& from = *like.impl();
   // Dense layouts are kept; a broken one (expanded, sliced) keeps only the order of its dimensions,
@@ -179,15 +248,7 @@ Tensor empty_like(const Tensor& like, DType dtype) {
   if (is_non_overlapping_and_dense(from.sizes, from.strides)) {
     strides = from.strides;
   } else {
-    IntArray order(from.sizes.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::reverse(order.begin(), order.end());
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      const int64_t sa = from.strides[static_cast<size_t>(a)],
-                    sb = from.strides[static_cast<size_t>(b)];
-      if (sa == 0 || sb == 0) return false;
-      return sa < sb;
-    });
+    const IntArray order = stride_order(from.sizes, from.strides);
     strides.resize(from.sizes.size());
     int64_t stride = 1;
     for (int64_t dim : order) {

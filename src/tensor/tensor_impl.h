@@ -61,11 +61,19 @@ class TensorImpl : public RefCounted {
   void update_numel();
 };
 
+// "[2, 3]", as PyTorch's messages write a shape.
+std::string shape_text(IntSpan sizes);
 // Product of sizes; Error on a negative size or overflow.
 int64_t checked_numel(IntSpan sizes);
+// Elements from the first to the last that a view reaches, both included; 0 if it is empty. Error
+// on negative strides, overflow, or another number of strides than of sizes.
+int64_t checked_extent(IntSpan sizes, IntSpan strides);
 IntArray contiguous_strides(IntSpan sizes);
 IntArray strides_for(IntSpan sizes, MemoryFormat format);
 bool is_contiguous_as(IntSpan sizes, IntSpan strides, MemoryFormat format);
+// The dimensions lie in memory in the order of `format` (channels last, 2d or 3d), perhaps with
+// gaps.
+bool has_channels_last_strides(IntSpan sizes, IntSpan strides, MemoryFormat format);
 // No two index tuples share an element and there are no gaps (in some order of dimensions).
 bool is_non_overlapping_and_dense(IntSpan sizes, IntSpan strides);
 
@@ -86,7 +94,7 @@ std::shared_ptr<const Quantizer> per_tensor_quantizer(double scale, int64_t zero
 
 // Converts `count` elements between strided runs (strides in elements); dtypes may differ.
 // Quantized types are treated as their integers. float -> integer truncates, anything -> bool is !=
-// 0, complex -> real drops the imaginary part.
+// 0, complex -> real (bool too) drops the imaginary part.
 void convert_elements(const void* source, DType source_dtype, int64_t source_stride, void* target,
                       DType target_dtype, int64_t target_stride, int64_t count);
 

@@ -279,6 +279,7 @@ TypePtr optional(TypePtr element) {
   const TypeKind kind = element->kind();
   if (kind == TypeKind::kOptional || kind == TypeKind::kNone || kind == TypeKind::kAny)
     return element;
+  if (kind == TypeKind::kUnion) return union_of({std::move(element), none()});
   return with(TypeKind::kOptional, {std::move(element)});
 }
 TypePtr future(TypePtr element) { return with(TypeKind::kFuture, {std::move(element)}); }

@@ -115,7 +115,9 @@ TypePtr dict(TypePtr key, TypePtr value);
 TypePtr tuple(std::vector<TypePtr> elements);
 TypePtr named_tuple(std::string name, std::vector<std::string> field_names,
                     std::vector<TypePtr> elements);
-TypePtr optional(TypePtr element);  // Optional[Optional[T]] is Optional[T], Optional[None] is None
+// Optional[Optional[T]] is Optional[T], Optional[None] is None, Optional[Union[A, B]] is
+// Union[A, B, None].
+TypePtr optional(TypePtr element);
 TypePtr union_of(
     std::vector<TypePtr> members);  // flattened, without doubles; T|None is Optional[T]
 TypePtr future(TypePtr element);
