@@ -1,5 +1,6 @@
 #include <torchlet/torchlet.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -7,6 +8,7 @@
 #include "api/object_factory.h"
 #include "archive/reader.h"
 #include "base/error.h"
+#include "lite/bytecode.h"
 #include "script/debug_ranges.h"
 #include "tensor/containers.h"
 #include "tensor/storage.h"
@@ -70,6 +72,24 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   throw error;
 }
 
+// A Lite Interpreter archive runs from its source; its bytecode must make sense nevertheless.
+void check_bytecode(ArchiveReader& reader, LoadedModel& model) {
+  api::ModelObjectFactory factory(model.unit, model.interpreter, "bytecode.pkl");
+  const lite::Bytecode bytecode = lite::parse_bytecode(
+      reader.read_bytecode(factory),
+      [&](const std::string& text) { return model.unit.parse_type("bytecode.pkl", text); });
+  lite::Program program;
+  program.find_class = [&](const std::string& name) {
+    const TypePtr type = model.unit.find_type(name);
+    return type ? type->as_class() : nullptr;
+  };
+  program.is_known_missing = [&](const std::string& name) {
+    return std::ranges::any_of(model.survey.unsupported,
+                               [&](const UnsupportedOperator& op) { return op.name == name; });
+  };
+  lite::verify(bytecode, program);
+}
+
 Module load_archive(ArchiveReader opened, const Options& options) {
   require_code(opened);
   const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
@@ -93,6 +113,7 @@ Module load_archive(ArchiveReader opened, const Options& options) {
   Value root = reader.read_module(objects);
   model->info.root_class = root.object_ref().type->name();
   model->survey = api::survey(root);
+  if (reader.container() == Container::kLite) check_bytecode(reader, *model);
   if (!options.allow_unsupported && !model->survey.unsupported.empty()) {
     refuse_unsupported(model->survey.unsupported);
   }

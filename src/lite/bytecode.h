@@ -1,0 +1,108 @@
+// The bytecode of a Lite Interpreter archive (torch/csrc/jit/mobile), read and verified.
+#pragma once
+
+#include <torchlet/value.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/type.h"
+
+namespace torchlet::lite {
+
+// torch/csrc/jit/runtime/instruction.h; pickles spell the names.
+enum class Opcode : uint8_t {
+  kOp,
+  kOpN,
+  kLoad,
+  kMove,
+  kStoreN,
+  kStore,
+  kDrop,
+  kDropR,
+  kLoadC,
+  kJF,
+  kJmp,
+  kLoop,
+  kRet,
+  kWait,
+  kCall,
+  kInterfaceCall,
+  kGetAttr,
+  kSetAttr,
+  kListUnpack,
+  kTupleConstruct,
+  kNamedTupleConstruct,
+  kListConstruct,
+  kDictConstruct,
+  kCreateObject,
+  kIsInstance,
+  kTupleSlice,
+  kTupleIndex,
+  kRaiseException,
+  kDictIndex,
+  kUncheckedCast,
+  kIs,
+  kUnInitialized,
+  kIsNot,
+  kFormat,
+  kDevice,
+  kDType,
+  kDim,
+  kNot,
+  kToList,
+  kNumToTensor,
+  kIsCuda,
+  kFork,
+  kWarn,
+  kEnter,
+  kExit,
+};
+
+struct Instruction {
+  Opcode opcode;
+  int64_t x, n;
+};
+
+struct OperatorName {
+  std::string name, overload;
+  std::optional<int64_t> num_args;  // how many arguments the code pushes; all of them if not there
+};
+
+struct BytecodeFunction {
+  std::string name;  // "__torch__.Net.forward"
+  std::vector<Instruction> instructions;
+  std::vector<OperatorName> operators;
+  std::vector<Value> constants;
+  std::vector<TypePtr> types;
+  int64_t register_size = 0;
+  // Of the schema, from version 4 on.
+  std::optional<size_t> num_arguments;
+};
+
+struct Bytecode {
+  int64_t version = 3;
+  std::vector<BytecodeFunction> functions;
+};
+
+// The content of bytecode.pkl. Error kFileFormat if it is not of that form, kUnsupported if its
+// version is not 3 to 8.
+Bytecode parse_bytecode(const Value& pickled,
+                        const std::function<TypePtr(const std::string&)>& parse_type);
+
+struct Program {
+  // The class of a qualified name, or null.
+  std::function<const ClassType*(const std::string&)> find_class;
+  // Does the program's source call an operator of this name that Torchlet does not have?
+  std::function<bool(const std::string&)> is_known_missing;
+};
+
+// Error kFileFormat unless every instruction stays within its function: jumps, registers,
+// constants, types, operators with their number of arguments, attributes of objects whose class is
+// known, and what lies on the stack on every way that leads there.
+void verify(const Bytecode& bytecode, const Program& program);
+
+}  // namespace torchlet::lite
