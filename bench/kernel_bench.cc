@@ -25,7 +25,7 @@ int64_t multiply_add(int64_t rounds) {
   auto y = x;
   hn::Vec<decltype(d)> sum[kSums];
   HWY_UNROLL(12)
-  for (int i = 0; i < kSums; ++i) sum[i] = x;
+  for (int i = 0; i < kSums; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
   for (int64_t round = 0; round < rounds; ++round) {
     HWY_UNROLL(12)
     for (int i = 0; i < kSums; ++i) sum[i] = hn::MulAdd(sum[i], y, x);
