@@ -13,7 +13,7 @@
 namespace torchlet::kernels {
 
 // Some columns of B, at most panel_shape().width of them: element (i, j) is data[i * stride + j].
-// Columns beyond the last are readable up to the width; their values do not matter.
+// Columns beyond the last are readable up to a whole vector; their values do not matter.
 template <typename T>
 struct Panel {
   const T* data;
