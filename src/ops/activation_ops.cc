@@ -5,6 +5,7 @@
 #include "ops/kernel_map.h"
 #include "ops/math.h"
 #include "ops/op.h"
+#include "ops/quantize.h"
 
 namespace torchlet::ops {
 namespace {
@@ -43,6 +44,7 @@ Tensor hardswish(const Tensor& self) {
 }
 
 Tensor hardsigmoid(const Tensor& self) {
+  if (self.is_quantized()) return quantize_unit(hardsigmoid(dequantize(self)), self.dtype(), 0, 1);
   return activation(UnaryOp::kHardSigmoid, self, 0, [](auto x) {
     using T = decltype(x);
     return std::min(std::max(x + T(3), T(0)), T(6)) / T(6);
@@ -105,6 +107,9 @@ Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
 }
 
 Tensor threshold(const Tensor& self, const Scalar& limit, const Scalar& value) {
+  if (self.is_quantized()) {
+    return map_quantized(self, [&](const Tensor& x) { return threshold(x, limit, value); });
+  }
   const Tensor bounds = scalar_tensor(limit, self.dtype());
   return map<kMapReal | kMapInt, 3>({self, bounds, scalar_tensor(value, self.dtype())},
                                     self.dtype(),
@@ -112,6 +117,9 @@ Tensor threshold(const Tensor& self, const Scalar& limit, const Scalar& value) {
 }
 
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
+  if (self.is_quantized()) {
+    return map_quantized(self, [&](const Tensor& x) { return leaky_relu(x, negative_slope); });
+  }
   const double slope = negative_slope.to_double();
   return activation(UnaryOp::kLeakyRelu, self, static_cast<float>(slope),
                     [slope](auto x) { return x > 0 ? x : x * static_cast<decltype(x)>(slope); });
@@ -164,6 +172,9 @@ Tensor relu(const Tensor& self) {
 }
 
 Tensor gelu(const Tensor& self, bool tanh_approximation) {
+  if (self.is_quantized()) {
+    return map_quantized(self, [&](const Tensor& x) { return gelu(x, tanh_approximation); });
+  }
   if (tanh_approximation) {
     return activation(UnaryOp::kGeluTanh, self, 0, [](auto x) {
       using T = decltype(x);

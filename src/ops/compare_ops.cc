@@ -6,6 +6,7 @@
 #include "ops/kernel_map.h"
 #include "ops/math.h"
 #include "ops/op.h"
+#include "ops/quantize.h"
 
 namespace torchlet::ops {
 namespace {
@@ -189,6 +190,19 @@ Tensor where_scalar_self(const Tensor& condition, const Scalar& self, const Tens
   return where_as(condition, scalar_tensor(self, dtype), other, dtype);
 }
 
+// Quantized tensors are compared by their real numbers.
+Tensor real_numbers(const Tensor& tensor) {
+  return tensor.is_quantized() ? dequantize(tensor) : tensor;
+}
+template <BinaryFn Fn>
+Tensor compare(const Tensor& self, const Tensor& other) {
+  return tensors<Fn>(real_numbers(self), real_numbers(other));
+}
+template <BinaryFn Fn>
+Tensor compare_scalar(const Tensor& self, const Scalar& other) {
+  return with_scalar<Fn>(real_numbers(self), other);
+}
+
 }  // namespace
 
 Tensor eq(const Tensor& self, const Tensor& other) { return tensors<eq_as>(self, other); }
@@ -203,6 +217,9 @@ Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
 Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
              const std::optional<Scalar>& max) {
   TORCHLET_CHECK(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  if (self.is_quantized()) {
+    return map_quantized(self, [&](const Tensor& x) { return clamp(x, min, max); });
+  }
   ResultType type;
   type.add(self);
   if (min) type.add(*min);
@@ -231,16 +248,16 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
 }
 
 bool equal(const Tensor& self, const Tensor& other) {
-  return std::ranges::equal(self.sizes(), other.sizes()) && all(eq(self, other));
+  return std::ranges::equal(self.sizes(), other.sizes()) && all(compare<eq_as>(self, other));
 }
 
 #define TORCHLET_COMPARISON(name)                                                     \
   TORCHLET_OP_VARIANTS(name##_Tensor, inplace() | out("Tensor_out"),                  \
                        "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", \
-                       tensors<name##_as>);                                           \
+                       compare<name##_as>);                                           \
   TORCHLET_OP_VARIANTS(name##_Scalar, inplace() | out("Scalar_out"),                  \
                        "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor", \
-                       with_scalar<name##_as>)
+                       compare_scalar<name##_as>)
 
 TORCHLET_COMPARISON(eq);
 TORCHLET_COMPARISON(ne);

@@ -57,53 +57,47 @@ Tensor map_as(std::array<Tensor, N> inputs, DType result, F f) {
 }
 }  // namespace detail
 
-// out = f(inputs...) with the inputs converted to `dtype` and a result of `dtype`. f is a generic
-// lambda, called with int64_t, float, double or std::complex<double>; the flags say which it can be
-// compiled for (an Error names the dtype otherwise).
+// The compute types that a generic lambda can be compiled for.
 enum MapTypes { kMapReal = 1, kMapInt = 2, kMapComplex = 4, kMapAll = 7 };
-template <int Types, size_t N, typename F>
-Tensor map(std::array<Tensor, N> inputs, DType dtype, F f) {
+
+// Returns f(C()) for the compute type C of `dtype`: int64_t, float, double or std::complex<double>.
+// `Types` says for which f compiles; an Error names the dtype otherwise.
+template <int Types, typename F>
+auto visit_compute(DType dtype, F f) {
   switch (compute_kind(dtype)) {
     case Compute::kInt:
-      if constexpr (Types & kMapInt) return detail::map_as<int64_t, int64_t>(inputs, dtype, f);
+      if constexpr (Types & kMapInt) return f(int64_t());
       break;
     case Compute::kFloat:
-      if constexpr (Types & kMapReal) return detail::map_as<float, float>(inputs, dtype, f);
+      if constexpr (Types & kMapReal) return f(float());
       break;
     case Compute::kDouble:
-      if constexpr (Types & kMapReal) return detail::map_as<double, double>(inputs, dtype, f);
+      if constexpr (Types & kMapReal) return f(double());
       break;
     case Compute::kComplex:
-      if constexpr (Types & kMapComplex) {
-        return detail::map_as<std::complex<double>, std::complex<double>>(inputs, dtype, f);
-      }
+      if constexpr (Types & kMapComplex) return f(std::complex<double>());
       break;
   }
   fail(ErrorCode::kRuntime,
        format("not implemented for '%s'", std::string(dtype_name(dtype)).c_str()));
 }
 
+// out = f(inputs...) with the inputs converted to `dtype` and a result of `dtype`; f is a generic
+// lambda of compute types.
+template <int Types, size_t N, typename F>
+Tensor map(std::array<Tensor, N> inputs, DType dtype, F f) {
+  return visit_compute<Types>(dtype, [&](auto zero) {
+    using C = decltype(zero);
+    return detail::map_as<C, C>(inputs, dtype, f);
+  });
+}
+
 // The same with a bool result (comparisons, isnan).
 template <int Types, size_t N, typename F>
 Tensor map_bool(std::array<Tensor, N> inputs, DType dtype, F f) {
-  switch (compute_kind(dtype)) {
-    case Compute::kInt:
-      if constexpr (Types & kMapInt) return detail::map_as<bool, int64_t>(inputs, DType::kBool, f);
-      break;
-    case Compute::kFloat:
-      if constexpr (Types & kMapReal) return detail::map_as<bool, float>(inputs, DType::kBool, f);
-      break;
-    case Compute::kDouble:
-      if constexpr (Types & kMapReal) return detail::map_as<bool, double>(inputs, DType::kBool, f);
-      break;
-    case Compute::kComplex:
-      if constexpr (Types & kMapComplex) {
-        return detail::map_as<bool, std::complex<double>>(inputs, DType::kBool, f);
-      }
-      break;
-  }
-  fail(ErrorCode::kRuntime,
-       format("not implemented for '%s'", std::string(dtype_name(dtype)).c_str()));
+  return visit_compute<Types>(dtype, [&](auto zero) {
+    return detail::map_as<bool, decltype(zero)>(inputs, DType::kBool, f);
+  });
 }
 
 }  // namespace torchlet::ops

@@ -107,9 +107,15 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
   return combine(self.to(dtype), product.to(dtype), beta, alpha);
 }
 
+// Batched products cut the factors of integers to integers, where addmm refuses them.
+Scalar factor(const Scalar& scalar, const Tensor& self) {
+  return is_integral(self.dtype(), true) && scalar.is_floating_point() ? Scalar(scalar.to_int())
+                                                                       : scalar;
+}
+
 Tensor baddbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
                const Scalar& alpha) {
-  return combine(self, bmm(batch1, batch2), beta, alpha);
+  return combine(self, bmm(batch1, batch2), factor(beta, self), factor(alpha, self));
 }
 
 // The sum of all products of the batch: one product with the batch laid along the inner dimension.
@@ -125,7 +131,7 @@ Tensor addbmm(const Tensor& self, const Tensor& batch1, const Tensor& batch2, co
   const Tensor a =
       reshape(permute(batch1, {{1, 0, 2}}), {{batch1.size(1), batch1.size(0) * batch1.size(2)}});
   const Tensor b = reshape(batch2, {{batch2.size(0) * batch2.size(1), batch2.size(2)}});
-  return combine(self, mm(a, b), beta, alpha);
+  return combine(self, mm(a, b), factor(beta, self), factor(alpha, self));
 }
 
 Tensor chain_matmul(const std::vector<Tensor>& matrices) {

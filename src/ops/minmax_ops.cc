@@ -4,6 +4,7 @@
 
 #include "ops/math.h"
 #include "ops/op.h"
+#include "ops/quantize.h"
 #include "ops/reduce.h"
 
 namespace torchlet::ops {
@@ -42,6 +43,10 @@ void check_not_empty(const char* name, const Tensor& self, IntSpan dims) {
 template <bool Largest>
 Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool keepdim) {
   check_not_empty(name, self, dims);
+  if (self.is_quantized()) {
+    return map_quantized(
+        self, [&](const Tensor& x) { return extreme_value<Largest>(name, x, dims, keepdim); });
+  }
   return reduce_any<kMapReal | kMapInt>(
       self, dims, keepdim, self.dtype(), self.dtype(),
       [](auto* run, int64_t count) { return run[extreme<Largest>(run, count)]; });
@@ -55,32 +60,27 @@ std::tuple<Tensor, Tensor> extreme_at(const Tensor& self, IntSpan dims, bool kee
   const IntArray shape = reduced_shape(self.sizes(), reduced, keepdim);
   const Tensor indices = empty(shape, DType::kInt64);
   int64_t* at = indices.data_ptr<int64_t>();
-  auto run = [&](auto zero) {
+  const Tensor values = visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) -> Tensor {
     using C = decltype(zero);
-    const Tensor values = empty(with_values ? IntSpan(shape) : IntSpan(), DTypeOf<C>::value);
-    C* value = values.template data_ptr<C>();
+    const Tensor found = empty(with_values ? IntSpan(shape) : IntSpan(), DTypeOf<C>::value);
+    C* value = found.template data_ptr<C>();
     for_each_run<C>(self, reduced, [&](const C* in, int64_t count, int64_t i) {
       at[i] = extreme<Largest>(in, count);
       if (with_values) value[i] = in[at[i]];
     });
-    return with_values ? values.to(self.dtype()) : Tensor();
-  };
-  switch (compute_kind(self.dtype())) {
-    case Compute::kInt:
-      return {run(int64_t{}), indices};
-    case Compute::kFloat:
-      return {run(float{}), indices};
-    case Compute::kDouble:
-      return {run(double{}), indices};
-    default:
-      fail(ErrorCode::kRuntime, "min and max are not defined for complex numbers");
-  }
+    return with_values ? found.to(self.dtype()) : Tensor();
+  });
+  return {values, indices};
 }
 
 template <bool Largest>
 std::tuple<Tensor, Tensor> extreme_dim(const Tensor& self, int64_t dim, bool keepdim) {
   wrap_dim(dim, self.dim());
   check_not_empty(Largest ? "max" : "min", self, {&dim, 1});
+  if (self.is_quantized()) {
+    auto [values, indices] = extreme_at<Largest>(dequantize(self), {&dim, 1}, keepdim, true);
+    return {quantize(values, self.dtype(), self.impl()->quantizer), indices};
+  }
   return extreme_at<Largest>(self, {&dim, 1}, keepdim, true);
 }
 

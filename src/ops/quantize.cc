@@ -163,4 +163,12 @@ QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range) {
   return {scale, static_cast<int64_t>(std::nearbyint(std::clamp(zero, q_min, q_max)))};
 }
 
+Tensor quantize_unit(const Tensor& self, DType dtype, double low, double high) {
+  const int bits = dtype == DType::kQInt32 ? 32 : 8;
+  const double scale = std::ldexp(high - low, -bits);
+  const double lowest = dtype == DType::kQUInt8 ? 0 : -std::ldexp(1.0, bits - 1);
+  return quantize(self, dtype,
+                  per_tensor_quantizer(scale, static_cast<int64_t>(lowest - low / scale)));
+}
+
 }  // namespace torchlet::ops

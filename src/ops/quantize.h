@@ -20,4 +20,13 @@ struct QParams {
 // (quant_utils.h ChooseQuantizationParams): zero is exact; reduce_range leaves out one bit.
 QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range);
 
+// Spreads all steps of the dtype over [low, high), which holds 0: the fixed output quantization of
+// PyTorch's quantized sigmoid [0, 1) and tanh [-1, 1).
+Tensor quantize_unit(const Tensor& self, DType dtype, double low, double high);
+// f of the real numbers, quantized as `self` is.
+template <typename F>
+Tensor map_quantized(const Tensor& self, F f) {
+  return quantize(f(dequantize(self)), self.dtype(), self.impl()->quantizer);
+}
+
 }  // namespace torchlet::ops

@@ -29,29 +29,12 @@ Tensor reduce(const Tensor& self, IntSpan dims, bool keepdim, DType result, F f)
   return out.to(result);
 }
 
-// f is a generic lambda, called for int64_t, float, double or std::complex<double> by the dtype;
-// the flags (elementwise.h) say for which it compiles.
+// The same in the compute type of `compute`; f is a generic lambda.
 template <int Types, typename F>
 Tensor reduce_any(const Tensor& self, IntSpan dims, bool keepdim, DType compute, DType result,
                   F f) {
-  switch (compute_kind(compute)) {
-    case Compute::kInt:
-      if constexpr (Types & kMapInt) return reduce<int64_t>(self, dims, keepdim, result, f);
-      break;
-    case Compute::kFloat:
-      if constexpr (Types & kMapReal) return reduce<float>(self, dims, keepdim, result, f);
-      break;
-    case Compute::kDouble:
-      if constexpr (Types & kMapReal) return reduce<double>(self, dims, keepdim, result, f);
-      break;
-    case Compute::kComplex:
-      if constexpr (Types & kMapComplex) {
-        return reduce<std::complex<double>>(self, dims, keepdim, result, f);
-      }
-      break;
-  }
-  fail(ErrorCode::kRuntime,
-       format("not implemented for '%s'", std::string(dtype_name(compute)).c_str()));
+  return visit_compute<Types>(
+      compute, [&](auto zero) { return reduce<decltype(zero)>(self, dims, keepdim, result, f); });
 }
 
 }  // namespace torchlet::ops

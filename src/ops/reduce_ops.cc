@@ -4,6 +4,7 @@
 #include "kernels/rows.h"
 #include "ops/math.h"
 #include "ops/op.h"
+#include "ops/quantize.h"
 #include "ops/reduce.h"
 
 namespace torchlet::ops {
@@ -124,6 +125,7 @@ Tensor logsumexp(const Tensor& self, const IntArray& dim, bool keepdim) {
 
 // Adds up what broadcasting from `size` would have repeated.
 Tensor sum_to_size(const Tensor& self, const IntArray& size) {
+  if (size.empty()) return sum(self);
   const IntArray full = broadcast_shapes(size, self.sizes());
   TORCHLET_CHECK(std::ranges::equal(full, self.sizes()),
                  "size {%zu dimensions} is not expandable to size of %s", size.size(),
@@ -135,7 +137,7 @@ Tensor sum_to_size(const Tensor& self, const IntArray& size) {
       dims.push_back(static_cast<int64_t>(d));
     }
   }
-  return dims.empty() ? self : reshape(sum(self, dims, true, self.dtype()), size);
+  return dims.empty() ? self : reshape(sum(self, dims, true), size);
 }
 
 }  // namespace
@@ -147,6 +149,9 @@ Tensor sum(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> 
 }
 
 Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  if (self.is_quantized()) {
+    return map_quantized(self, [&](const Tensor& x) { return mean(x, dims, keepdim); });
+  }
   const DType result = dtype.value_or(self.dtype());
   TORCHLET_CHECK(
       is_floating_point(result) || is_complex(result),

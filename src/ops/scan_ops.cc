@@ -35,17 +35,8 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, F f) {
   const DType result =
       dtype.value_or(is_integral(self.dtype(), true) ? DType::kInt64 : self.dtype());
   const Tensor input = self.to(result);
-  switch (compute_kind(result)) {
-    case Compute::kInt:
-      return scan_as<int64_t>(input, dim, result, f);
-    case Compute::kFloat:
-      return scan_as<float>(input, dim, result, f);
-    case Compute::kDouble:
-      return scan_as<double>(input, dim, result, f);
-    case Compute::kComplex:
-      break;
-  }
-  return scan_as<std::complex<double>>(input, dim, result, f);
+  return visit_compute<kMapAll>(
+      result, [&](auto zero) { return scan_as<decltype(zero)>(input, dim, result, f); });
 }
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
@@ -86,7 +77,7 @@ template <bool Largest>
 std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
   const Tensor values = empty_like(self), indices = empty_like(self, DType::kInt64);
   const int64_t n = lane_length(self, dim);
-  auto run = [&](auto zero) {
+  visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
     for_each_lane<C>(self, dim, values, indices, [=](const C* x, C* y, int64_t* at) {
       int64_t best = 0;
@@ -97,20 +88,7 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
         at[i] = best;
       }
     });
-  };
-  switch (compute_kind(self.dtype())) {
-    case Compute::kInt:
-      run(int64_t{});
-      break;
-    case Compute::kFloat:
-      run(float{});
-      break;
-    case Compute::kDouble:
-      run(double{});
-      break;
-    default:
-      fail(ErrorCode::kRuntime, "cummax and cummin are not defined for complex numbers");
-  }
+  });
   return {values, indices};
 }
 

@@ -102,13 +102,9 @@ double zeta(double s, double q) {
   return total;
 }
 
-// 5.15.1, with the reflection formula 5.15.6 for the first derivative.
+// 5.15.1
 double polygamma(int64_t n, double x) {
   if (n == 0) return digamma(x);
-  if (n == 1 && x < 0.5) {
-    const double sine = std::sin(std::numbers::pi * x);
-    return std::numbers::pi * std::numbers::pi / (sine * sine) - zeta(2, 1 - x);
-  }
   const double m = static_cast<double>(n);
   const double magnitude = std::tgamma(m + 1) * zeta(m + 1, x);
   return n % 2 ? magnitude : -magnitude;

@@ -6,6 +6,7 @@
 #include "ops/kernel_map.h"
 #include "ops/math.h"
 #include "ops/op.h"
+#include "ops/quantize.h"
 #include "ops/special_math.h"
 
 namespace torchlet::ops {
@@ -196,8 +197,19 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   });
 }
 
+// For negative x by reflection (DLMF 5.15.6) in the precision of T, which decides what a pole
+// gives: a large number where sin(pi x) is rounded.
+template <typename T>
+T trigamma(T x) {
+  if (x >= T(0.5)) return static_cast<T>(special::polygamma(1, x));
+  const T sine = std::sin(std::numbers::pi_v<T> * x);
+  return std::numbers::pi_v<T> * std::numbers::pi_v<T> / (sine * sine) -
+         static_cast<T>(special::polygamma(1, T(1) - x));
+}
+
 Tensor polygamma(int64_t n, const Tensor& self) {
   TORCHLET_CHECK(n >= 0, "polygamma(n, x) does not support negative n.");
+  if (n == 1) return unary_float<kMapReal>(self, [](auto x) { return trigamma(x); });
   return unary_float<kMapReal>(self, [n](auto x) {
     return static_cast<decltype(x)>(special::polygamma(n, static_cast<double>(x)));
   });
@@ -232,6 +244,7 @@ Tensor neg(const Tensor& self) {
 }
 
 Tensor sigmoid(const Tensor& self) {
+  if (self.is_quantized()) return quantize_unit(sigmoid(dequantize(self)), self.dtype(), 0, 1);
   const DType dtype = to_float_type(self.dtype());
   if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kSigmoid, self, dtype);
   return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
@@ -241,6 +254,7 @@ Tensor sigmoid(const Tensor& self) {
 }
 
 Tensor tanh(const Tensor& self) {
+  if (self.is_quantized()) return quantize_unit(tanh(dequantize(self)), self.dtype(), -1, 1);
   const DType dtype = to_float_type(self.dtype());
   if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kTanh, self, dtype);
   return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::tanh(x); });

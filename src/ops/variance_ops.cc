@@ -3,6 +3,7 @@
 
 #include "ops/math.h"
 #include "ops/op.h"
+#include "ops/quantize.h"
 #include "ops/reduce.h"
 
 namespace torchlet::ops {
@@ -36,6 +37,10 @@ DType real_type(DType dtype) {
 }
 
 Tensor spread(const Tensor& self, IntSpan dims, int64_t correction, bool keepdim, bool root) {
+  if (self.is_quantized() && root) {
+    return map_quantized(
+        self, [&](const Tensor& x) { return spread(x, dims, correction, keepdim, root); });
+  }
   TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
                  "std and var only support floating point and complex dtypes");
   return reduce_any<kMapReal | kMapComplex>(
