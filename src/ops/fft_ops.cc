@@ -259,9 +259,10 @@ Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_le
   const int64_t frames = input.size(2), samples = n_fft + hop * (frames - 1);
   const FftScale scale = normalized ? FftScale::kRootN : FftScale::kN;
   const Tensor columns = transpose(input, 1, 2);
+  // A real result comes from the first half of the spectrum alone, also where all of it is given.
   Tensor pieces = return_complex ? fft_c2c(columns, IntArray{2}, scale, false)
-                  : half         ? fft_c2r(columns, IntArray{2}, scale, false, n_fft)
-                         : call("aten::real", "", {fft_c2c(columns, IntArray{2}, scale, false)});
+                                 : fft_c2r(narrow(columns, 2, 0, n_fft / 2 + 1), IntArray{2}, scale,
+                                           false, n_fft);
   pieces = product(pieces, shape).contiguous();
   // Overlapping frames are added, and divided by the sum of the squared windows.
   const Tensor total = zeros(IntArray{input.size(0), samples}, pieces.dtype());

@@ -103,10 +103,11 @@ void power(const Operator& op, std::span<Value> args, std::span<Value> results) 
     results[0] = Value(std::pow(args[0].to_complex(), args[1].to_complex()));
     return;
   }
-  const double value = std::pow(args[0].to_double(), args[1].to_double());
+  const double base = args[0].to_double(), exponent = args[1].to_double();
+  TORCHLET_CHECK(base != 0 || exponent >= 0, "0.0 cannot be raised to a negative power");
   results[0] = op.schema.overload == "int_to_int"
                    ? Value(int_power(args[0].to_int(), args[1].to_int()))
-                   : Value(value);
+                   : Value(std::pow(base, exponent));
 }
 
 template <typename F>

@@ -24,7 +24,13 @@ void format_text(const Operator&, std::span<Value> args, std::span<Value> result
 }
 
 // "%s %d" % ...: only the specifiers that TorchScript has.
-void percent_format(const Operator&, std::span<Value> args, std::span<Value> results) {
+void percent_format(const Operator&, std::span<Value> given, std::span<Value> results) {
+  std::vector<Value> args(given.begin(), given.end());
+  if (args.size() == 2 && args[1].is_tuple()) {
+    const std::vector<Value> items = args[1].to_tuple();
+    args.pop_back();
+    args.insert(args.end(), items.begin(), items.end());
+  }
   const std::string& pattern = args[0].to_string();
   std::string text;
   size_t used = 1;
@@ -168,9 +174,23 @@ TORCHLET_OP(prim_requires_grad, "prim::requires_grad(Tensor a) -> bool",
 TORCHLET_OP(prim_data, "prim::data(Tensor(a) a) -> Tensor(a)", [](const Tensor& a) { return a; });
 TORCHLET_OP(prim_grad, "prim::grad(Tensor a) -> Tensor(*)", [](const Tensor&) { return Tensor(); });
 TORCHLET_OP(prim_name, "prim::name(Tensor a) -> str?", [](const Tensor&) { return Value(); });
+TORCHLET_OP(len_Tensor, "aten::len.Tensor(Tensor t) -> int", [](const Tensor& t) {
+  TORCHLET_CHECK(t.dim() > 0, "len() of a 0-d tensor");
+  return t.size(0);
+});
 TORCHLET_OP(prim_is_cpu, "prim::is_cpu(Tensor a) -> bool", [](const Tensor&) { return true; });
-TORCHLET_OP_VARIANTS(prim_is_other, per_type("cuda ipu mps ort vulkan xpu mkldnn meta sparse_csr"),
-                     "prim::is_$(Tensor a) -> bool", never);
+#define TORCHLET_NEVER(property) \
+  TORCHLET_OP(prim_is_##property, "prim::is_" #property "(Tensor a) -> bool", never)
+TORCHLET_NEVER(cuda);
+TORCHLET_NEVER(ipu);
+TORCHLET_NEVER(mps);
+TORCHLET_NEVER(ort);
+TORCHLET_NEVER(vulkan);
+TORCHLET_NEVER(xpu);
+TORCHLET_NEVER(mkldnn);
+TORCHLET_NEVER(meta);
+TORCHLET_NEVER(sparse_csr);
+#undef TORCHLET_NEVER
 TORCHLET_OP(prim_is_sparse, "prim::is_sparse(Tensor a) -> bool",
             [](const Tensor& a) { return a.impl()->sparse != nullptr; });
 TORCHLET_OP(prim_is_nested, "prim::is_nested(Tensor a) -> bool",

@@ -35,12 +35,16 @@ Value strings(std::vector<std::string> parts) {
   return make_list(types::string(), std::move(items));
 }
 
-// Python's [start:end) on `size`, where end = -1 means the size itself.
+// [start, end) within `size`, where a negative start counts from the end, and end = -1 is the end
+// itself, -2 the character before it. A start past the end raises, as std::string::substr does in
+// TorchScript.
 std::pair<size_t, size_t> window(size_t size, int64_t start, int64_t end) {
   const int64_t n = static_cast<int64_t>(size);
-  if (end == -1) end = n;
-  auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
-  return {static_cast<size_t>(clamp(start)), static_cast<size_t>(clamp(end))};
+  if (start < 0) start = std::max<int64_t>(start + n, 0);
+  if (end < 0) end = std::max<int64_t>(end + n + 1, 0);
+  TORCHLET_CHECK(start <= n, "start %lld is past the end of a string of %lld characters",
+                 static_cast<long long>(start), static_cast<long long>(n));
+  return {static_cast<size_t>(start), static_cast<size_t>(std::clamp(end, start, n))};
 }
 
 int64_t find(Text self, Text part, int64_t start, int64_t end) {
@@ -161,19 +165,27 @@ char fill_char(Text fill) {
   return fill[0];
 }
 
-std::string padded(Text self, int64_t width, Text fill, double left_share) {
+enum class Side { kLeft, kRight, kBoth };
+
+// `side` is where the text stands; in the middle, Python gives an odd character to the left if
+// width is odd.
+std::string padded(Text self, int64_t width, Text fill, Side side) {
   constexpr int64_t kMaxWidth = int64_t{1} << 28;
   TORCHLET_CHECK(width < kMaxWidth, "a string of %lld characters is too long",
                  static_cast<long long>(width));
   const char c = fill_char(fill);
   const int64_t missing = std::max<int64_t>(width - static_cast<int64_t>(self.size()), 0);
-  const size_t left = static_cast<size_t>(static_cast<double>(missing) * left_share);
-  return std::string(left, c) + self + std::string(static_cast<size_t>(missing) - left, c);
+  const int64_t left = side == Side::kLeft    ? 0
+                       : side == Side::kRight ? missing
+                                              : missing / 2 + (missing & width & 1);
+  return std::string(static_cast<size_t>(left), c) + self +
+         std::string(static_cast<size_t>(missing - left), c);
 }
 
 std::string zero_filled(Text self, int64_t width) {
   const bool sign = !self.empty() && (self[0] == '-' || self[0] == '+');
-  const std::string digits = padded(sign ? self.substr(1) : self, sign ? width - 1 : width, "0", 1);
+  const std::string digits =
+      padded(sign ? self.substr(1) : self, sign ? width - 1 : width, "0", Side::kRight);
   return sign ? self[0] + digits : digits;
 }
 
@@ -404,11 +416,11 @@ TORCHLET_OP(str_rstrip, "aten::rstrip(str self, str chars=\" \\n\\t\\f\\v\") -> 
             [](Text s, Text chars) { return stripped(s, chars, false, true); });
 TORCHLET_OP(str_replace, "aten::replace(str self, str old, str new, int max=-1) -> str", replaced);
 TORCHLET_OP(str_center, "aten::center(str self, int width, str fillchar=\" \") -> str",
-            [](Text s, int64_t width, Text fill) { return padded(s, width, fill, 0.5); });
+            [](Text s, int64_t width, Text fill) { return padded(s, width, fill, Side::kBoth); });
 TORCHLET_OP(str_ljust, "aten::ljust(str self, int width, str fillchar=\" \") -> str",
-            [](Text s, int64_t width, Text fill) { return padded(s, width, fill, 0); });
+            [](Text s, int64_t width, Text fill) { return padded(s, width, fill, Side::kLeft); });
 TORCHLET_OP(str_rjust, "aten::rjust(str self, int width, str fillchar=\" \") -> str",
-            [](Text s, int64_t width, Text fill) { return padded(s, width, fill, 1); });
+            [](Text s, int64_t width, Text fill) { return padded(s, width, fill, Side::kRight); });
 TORCHLET_OP(str_zfill, "aten::zfill(str self, int width) -> str", zero_filled);
 TORCHLET_OP(str_expandtabs, "aten::expandtabs(str self, int tabsize=8) -> str", expanded_tabs);
 
