@@ -337,8 +337,8 @@ TEST(Compiler, UnknownOperatorsStayInTheGraph) {
   %2 : float = prim::Constant[value=2.0]()
   %3 : Unknown = my::unknown[reason='Torchlet does not have it'](%x.0, %1, %2)
   %a.4 : Unknown, %b.5 : Unknown = prim::TupleUnpack(%3)
-  %c.6 : Tensor = aten::add(%a.4, %b.5, %1)
-  %7 : Tuple[Tensor, Unknown] = prim::TupleConstruct(%c.6, %b.5)
+  %c.6 : Unknown = aten::add(%a.4, %b.5, %1)
+  %7 : Tuple[Unknown, Unknown] = prim::TupleConstruct(%c.6, %b.5)
   return (%7)
 )");
   EXPECT_NE(compiled("def f(x: Tensor) -> Tensor:\n  return torch.add(x, \"a\")\n")

@@ -76,6 +76,19 @@ Meaning Emitter::call(const Meaning& callee, CallArguments arguments, Span span)
 
 // Operators.
 
+namespace {
+
+bool has_unknown(const CallArguments& arguments) {
+  const auto is_unknown = [](const SsaValue* value) {
+    return value && value->type()->is(TypeKind::kUnknown);
+  };
+  return is_unknown(arguments.self) || std::ranges::any_of(arguments.positional, is_unknown) ||
+         std::ranges::any_of(arguments.keywords,
+                             [&](const auto& keyword) { return is_unknown(keyword.second); });
+}
+
+}  // namespace
+
 Meaning Emitter::call_operator(Symbol name, const CallArguments& arguments) {
   // len(x) of a script class is x.__len__().
   if (!arguments.self && !arguments.positional.empty()) {
@@ -94,11 +107,16 @@ Meaning Emitter::call_operator(Symbol name, const CallArguments& arguments) {
     return unsupported_operator(name, arguments, "Torchlet does not have it");
   }
   const int version = unit_.program().operator_version;
+  const bool unknown = has_unknown(arguments);
   for (const bool allow_conversions : {false, true}) {
     if (overloads.size() + builtins.size() == 1 && !allow_conversions) continue;
     const auto matched = [&](const Schema& schema) {
       return match_schema(builder_, schema, arguments, allow_conversions, nullptr);
     };
+    if (unknown) {
+      if (auto result = call_guessed(overloads, arguments, allow_conversions)) return *result;
+      continue;
+    }
     for (const Operator* op : overloads) {
       if (const Upgrader* upgrader = find_upgrader(op->schema, version)) {
         if (const auto match = matched(upgrader->old_schema())) {
@@ -113,6 +131,33 @@ Meaning Emitter::call_operator(Symbol name, const CallArguments& arguments) {
     }
   }
   return unsupported_operator(name, arguments, "no overload takes " + arguments.str());
+}
+
+std::optional<Meaning> Emitter::call_guessed(std::span<const Operator* const> overloads,
+                                             const CallArguments& arguments,
+                                             bool allow_conversions) {
+  const Operator* guess = nullptr;
+  const auto takes_tensor = [](const Operator& op) {
+    return !op.schema.arguments.empty() && op.schema.arguments[0].type->is(TypeKind::kTensor);
+  };
+  std::vector<TypePtr> results;
+  bool agreed = true;
+  for (const Operator* op : overloads) {
+    const size_t mark = builder_.mark();
+    const auto match = match_schema(builder_, op->schema, arguments, allow_conversions, nullptr);
+    builder_.roll_back(mark);
+    if (!match) continue;
+    agreed = agreed && (!guess || std::ranges::equal(results, match->return_types,
+                                                     [](const TypePtr& x, const TypePtr& y) {
+                                                       return equal(x, y);
+                                                     }));
+    results = match->return_types;
+    if (!guess || (takes_tensor(*op) && !takes_tensor(*guess))) guess = op;
+  }
+  if (!guess) return std::nullopt;
+  auto match = match_schema(builder_, guess->schema, arguments, allow_conversions, nullptr);
+  if (!agreed) std::ranges::fill(match->return_types, types::unknown());
+  return call_matched(*guess, *match);
 }
 
 Meaning Emitter::call_matched(const Operator& op, const Match& match) {

@@ -266,11 +266,9 @@ Emitter::Exit Emitter::emit_if(const Stmt& s, const Body& following, size_t from
   *took_following = a_leaves != b_leaves && from < following.size();
   const auto emit_side = [&](const Body& body, bool leaves) {
     Exit exit = emit_statements(body);
-    if (*took_following && !leaves) {
-      if (exit == Exit::kNever) exit = emit_statements(following, from);
-      if (exit == Exit::kMaybe) exit = emit_rest_if_staying(following, from);
-    }
-    return exit;
+    if (!*took_following || leaves || ends(exit)) return exit;
+    return exit == Exit::kNever ? emit_statements(following, from)
+                                : emit_rest_if_staying(following, from);
   };
   Node* node = builder_.node(prim::kIf, {condition.value});
   Branch a = emit_branch(node, condition.if_true, [&] { return emit_side(s.body, a_leaves); });
@@ -279,8 +277,7 @@ Emitter::Exit Emitter::emit_if(const Stmt& s, const Body& following, size_t from
   b.jumps = has_jump(s.orelse);
   builder_.set_span(s.span);
   merge(node, a, b);
-  if (a.exit == b.exit) return a.exit;
-  return Exit::kMaybe;
+  return either(a.exit, b.exit);
 }
 
 Emitter::Branch Emitter::emit_branch(Node* node, const std::vector<Refinement>& refinements,
@@ -318,8 +315,8 @@ void Emitter::merge_variable(Node* node, const std::string& name, Branch& a, Bra
                                ? problem->second
                                : "'" + name + "' is not defined in the " + which + " branch");
   };
-  if (!in_a && a.exit != Exit::kAlways) return undefined(a, "true");
-  if (!in_b && b.exit != Exit::kAlways) return undefined(b, "false");
+  if (!in_a && !ends(a.exit)) return undefined(a, "true");
+  if (!in_b && !ends(b.exit)) return undefined(b, "false");
 
   const auto value_in = [](const Meaning* meaning) {
     SsaValue* const* value = meaning ? std::get_if<SsaValue*>(meaning) : nullptr;
@@ -341,7 +338,7 @@ void Emitter::merge_variable(Node* node, const std::string& name, Branch& a, Bra
   };
   // Behind a return or a raise a variable has no value worth a type of its own.
   const auto is_void = [&](const Branch& branch, const SsaValue* own, const SsaValue* other) {
-    if (branch.exit != Exit::kAlways) return false;
+    if (!ends(branch.exit)) return false;
     return !own || (!branch.jumps && other && !equal(own->type(), other->type()));
   };
   if (is_void(a, value_a, value_b)) {
@@ -375,7 +372,7 @@ Emitter::Exit Emitter::emit_rest_if_staying(const Body& body, size_t from) {
   Branch rest = emit_branch(node, {}, [&] { return emit_statements(body, from); });
   left.jumps = loop_depth_ > 0;
   merge(node, left, rest);
-  return rest.exit == Exit::kAlways ? Exit::kAlways : Exit::kMaybe;
+  return either(left.exit, rest.exit);
 }
 
 // Loops.

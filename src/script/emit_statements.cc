@@ -14,12 +14,12 @@ Emitter::Exit Emitter::emit_statements(const Body& body, size_t from) {
     if (s.kind == StmtKind::kIf) {
       bool took_following = false;
       const Exit exit = emit_if(s, body, i + 1, &took_following);
-      if (took_following || exit == Exit::kAlways) return exit;
+      if (took_following || ends(exit)) return exit;
       if (exit == Exit::kMaybe) return emit_rest_if_staying(body, i + 1);
       continue;
     }
     const Exit exit = emit_statement(s);
-    if (exit == Exit::kAlways) return exit;
+    if (ends(exit)) return exit;
     if (exit == Exit::kMaybe) return emit_rest_if_staying(body, i + 1);
   }
   return Exit::kNever;
@@ -44,7 +44,7 @@ Emitter::Exit Emitter::emit_statement(const Stmt& s) {
       return emit_return(s);
     case StmtKind::kRaise:
       emit_raise(s);
-      return Exit::kAlways;
+      return Exit::kRaises;
     case StmtKind::kAssert:
       emit_assert(s);
       return Exit::kNever;
@@ -316,7 +316,7 @@ void Emitter::emit_assert(const Stmt& s) {
     if (!text->type()->is(TypeKind::kString)) text = call_operator_value("aten::str", {text});
     text = call_operator_value("aten::add", {builder_.constant(Value("AssertionError: ")), text});
     builder_.node(prim::kRaiseException, {text, builder_.none()});
-    return Exit::kAlways;
+    return Exit::kRaises;
   });
   refine(condition.if_true);
 }

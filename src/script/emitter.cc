@@ -49,7 +49,7 @@ Emitter::Exit Emitter::emit_body_of(const FunctionDef& def, TypePtr declared_ret
 }
 
 SsaValue* Emitter::result_of(const FunctionDef& def, Exit exit) {
-  if (exit == Exit::kAlways) {
+  if (ends(exit)) {
     if (const Meaning* result = env_.find(kResult)) return value_of(*result, def.span);
     // Every way raises.
     return builder_.value(prim::kUninitialized, {},

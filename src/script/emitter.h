@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,8 +29,14 @@ class Emitter {
   void emit_function(const FunctionDef& def, Schema& schema);
 
  private:
-  // How a piece of program ends: runs on, may have left, has left.
-  enum class Exit { kNever, kMaybe, kAlways };
+  // How a piece of program ends: runs on, may have left (the flags tell), has left, has raised.
+  enum class Exit { kNever, kMaybe, kAlways, kRaises };
+  static bool ends(Exit exit) { return exit == Exit::kAlways || exit == Exit::kRaises; }
+  // Of two ways, one of which is taken.
+  static Exit either(Exit a, Exit b) {
+    if (a == b || b == Exit::kRaises) return a;
+    return a == Exit::kRaises ? b : Exit::kMaybe;
+  }
 
   struct Refinement {
     std::string name;
@@ -135,6 +142,10 @@ class Emitter {
   CallArguments emit_arguments(const Expr& call, size_t from = 1);
   Meaning call(const Meaning& callee, CallArguments arguments, Span span);
   Meaning call_operator(Symbol name, const CallArguments& arguments);
+  // The overload that arguments of unknown type probably mean: what gives them is not supported, so
+  // this is not going to run. Its results are known only as far as all candidates agree.
+  std::optional<Meaning> call_guessed(std::span<const Operator* const> overloads,
+                                      const CallArguments& arguments, bool allow_conversions);
   Meaning call_matched(const Operator& op, const Match& match);
   SsaValue* call_matched(Function* function, const Match& match);
   SsaValue* call_operator_value(const char* name, std::vector<SsaValue*> arguments);
