@@ -62,6 +62,7 @@ Tensor map_parts(const Tensor& self, const Fn& fn) {
   const TensorImpl& from = *self.impl();
   auto impl = make_ref<TensorImpl>();
   impl->sizes = from.sizes;
+  impl->strides = from.strides;
   impl->numel = from.numel;
   impl->dtype = from.dtype;
   if (from.sparse) {

@@ -45,6 +45,10 @@ TORCHLET_OP(stride, "aten::stride(Tensor self) -> int[]",
 TORCHLET_OP(stride_int, "aten::stride.int(Tensor self, int dim) -> int",
             [](const Tensor& self, int64_t dim) { return self.stride(dim); });
 TORCHLET_OP(dim, "aten::dim(Tensor self) -> int", [](const Tensor& self) { return self.dim(); });
+TORCHLET_OP(len_Tensor, "aten::len.Tensor(Tensor t) -> int", [](const Tensor& t) {
+  TORCHLET_CHECK(t.dim() > 0, "len() of a 0-d tensor");
+  return t.size(0);
+});
 TORCHLET_OP(numel, "aten::numel(Tensor self) -> int",
             [](const Tensor& self) { return self.numel(); });
 TORCHLET_OP(storage_offset, "aten::storage_offset(Tensor self) -> int",
@@ -77,8 +81,12 @@ TORCHLET_OP(is_set_to, "aten::is_set_to(Tensor self, Tensor tensor) -> bool", is
 TORCHLET_OP(_has_same_storage_numel,
             "aten::_has_same_storage_numel(Tensor self, Tensor other) -> bool",
             [](const Tensor& self, const Tensor& other) {
-              return self.impl()->storage->nbytes() / element_size(self.dtype()) ==
-                     other.impl()->storage->nbytes() / element_size(other.dtype());
+              auto count = [](const Tensor& t) {
+                TORCHLET_CHECK(t.impl()->storage, "expected a strided tensor, got %s",
+                               t.describe().c_str());
+                return t.impl()->storage->nbytes() / element_size(t.dtype());
+              };
+              return count(self) == count(other);
             });
 // Nothing here records gradients, so every tensor is a leaf.
 TORCHLET_OP(is_leaf, "aten::is_leaf(Tensor self) -> bool", [](const Tensor&) { return true; });

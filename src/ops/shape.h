@@ -70,4 +70,8 @@ void masked_fill_(const Tensor& self, const Tensor& mask, const Scalar& value);
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value);
 Tensor masked_select(const Tensor& self, const Tensor& mask);
 
+// ---- differences (difference_ops.cc) ----
+
+Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim);
+
 }  // namespace torchlet::ops

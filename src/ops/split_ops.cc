@@ -55,6 +55,10 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
 }
 
 std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
+  if (self.impl()->nested) {
+    TORCHLET_CHECK(dim == 0, "a nested tensor is unbound along dimension 0 only");
+    return *self.impl()->nested;
+  }
   std::vector<Tensor> parts;
   const int64_t length = self.size(dim);
   for (int64_t i = 0; i < length; ++i) parts.push_back(select(self, dim, i));
