@@ -762,15 +762,6 @@ TORCHLET_OP_VARIANTS(linalg_matmul, out("out"),
 TORCHLET_OP_VARIANTS(linalg_cross, out("out"),
                      "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
                      cross);
-TORCHLET_OP_VARIANTS(cross, out("out"),
-                     "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-                     [](const Tensor& a, const Tensor& b, std::optional<int64_t> dim) {
-                       if (dim) return cross(a, b, *dim);
-                       for (int64_t d = 0; d < a.dim(); ++d) {
-                         if (a.size(d) == 3) return cross(a, b, d);
-                       }
-                       fail(ErrorCode::kRuntime, "no dimension of size 3 in input");
-                     });
 TORCHLET_OP(linalg_vander, "aten::linalg_vander(Tensor x, *, int? N=None) -> Tensor", vander);
 TORCHLET_OP_VARIANTS(linalg_vecdot, out("out"),
                      "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot);

@@ -174,10 +174,6 @@ TORCHLET_OP(prim_requires_grad, "prim::requires_grad(Tensor a) -> bool",
 TORCHLET_OP(prim_data, "prim::data(Tensor(a) a) -> Tensor(a)", [](const Tensor& a) { return a; });
 TORCHLET_OP(prim_grad, "prim::grad(Tensor a) -> Tensor(*)", [](const Tensor&) { return Tensor(); });
 TORCHLET_OP(prim_name, "prim::name(Tensor a) -> str?", [](const Tensor&) { return Value(); });
-TORCHLET_OP(len_Tensor, "aten::len.Tensor(Tensor t) -> int", [](const Tensor& t) {
-  TORCHLET_CHECK(t.dim() > 0, "len() of a 0-d tensor");
-  return t.size(0);
-});
 TORCHLET_OP(prim_is_cpu, "prim::is_cpu(Tensor a) -> bool", [](const Tensor&) { return true; });
 #define TORCHLET_NEVER(property) \
   TORCHLET_OP(prim_is_##property, "prim::is_" #property "(Tensor a) -> bool", never)
