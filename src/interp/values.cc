@@ -31,21 +31,8 @@ Value tuple_item(const Value& tuple, int64_t index) {
 
 Value contained_module(const Value& container, const Value& key) {
   TORCHLET_CHECK(container.is_object(), "expected a module, got %s", container.kind_name());
-  const Object& object = container.object_ref();
-  if (key.is_string()) {
-    TORCHLET_CHECK(object.type->find_attribute(key.to_string()), "KeyError: %s",
-                   quoted(key.to_string()).c_str());
-    return object.attribute(key.to_string());
-  }
-  std::vector<Value> modules;
-  for (const Value& slot : object.slots) {
-    if (slot.is_object() && slot.object_ref().type->is_module()) modules.push_back(slot);
-  }
-  const auto size = static_cast<int64_t>(modules.size());
-  const int64_t index = key.to_int();
-  TORCHLET_CHECK(index >= -size && index < size, "Index %lld out of range",
-                 static_cast<long long>(index));
-  return modules[static_cast<size_t>(index < 0 ? index + size : index)];
+  const std::string name = key.is_string() ? key.to_string() : std::to_string(key.to_int());
+  return container.object_ref().attribute(name);
 }
 
 Value make_tuple(const TypePtr& type, std::span<Value> items) {

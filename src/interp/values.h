@@ -12,7 +12,8 @@ namespace torchlet::interp {
 std::span<const Value> unpacked(const Value& sequence, size_t count);
 // tuple[index] with Python's negative indices.
 Value tuple_item(const Value& tuple, int64_t index);
-// The submodule of a ModuleDict or ModuleList.
+// The submodule of a ModuleDict or ModuleList; the latter's are called "0", "1", ..., so that
+// negative indices are errors, as they are in PyTorch.
 Value contained_module(const Value& container, const Value& key);
 Value make_tuple(const TypePtr& type, std::span<Value> items);
 Value make_dict(const TypePtr& type, std::span<Value> keys_and_values);
