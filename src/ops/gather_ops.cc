@@ -93,13 +93,13 @@ void for_each_pair(const IndexWalk& walk, T* self, T* other, bool parallel, cons
 }  // namespace
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
-  TORCHLET_CHECK(index.dtype() == DType::kInt64, "gather(): Expected dtype int64 for index");
   const Tensor result = empty(index.sizes(), self.dtype());
   if (index.numel() == 0) {
     wrap_dim(dim, self.dim());
     return result;
   }
   result.impl()->quantizer = self.impl()->quantizer;
+  TORCHLET_CHECK(index.dtype() == DType::kInt64, "gather(): Expected dtype int64 for index");
   const IndexWalk walk = make_walk(self, dim, index, result, "gather()");
   with_width(self.dtype(), [&](auto zero) {
     using T = decltype(zero);

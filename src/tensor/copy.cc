@@ -2,6 +2,7 @@
 #include <complex>
 #include <limits>
 
+#include "base/thread_pool.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet {
@@ -189,41 +190,176 @@ void copy_same(const void* source, int64_t source_stride, void* target, int64_t 
   }
 }
 
+// One plane of a copy without conversion: element (row, i) lies at row * stride1 + i * stride0.
+template <typename T>
+struct Plane {
+  const T* source;
+  int64_t source0, source1;
+  T* target;
+  int64_t target0, target1;
+};
+
+// Elements that follow each other along rows in the target and along columns in the source: tiles
+// keep the cache lines of both.
+template <typename T>
+void transpose_plane(const Plane<T>& p, int64_t count, int64_t rows) {
+  constexpr int64_t kTile = 16;
+  for (int64_t row = 0; row < rows; row += kTile) {
+    const int64_t row_end = std::min(rows, row + kTile);
+    for (int64_t at = 0; at < count; at += kTile) {
+      const int64_t end = std::min(count, at + kTile);
+      for (int64_t r = row; r < row_end; ++r) {
+        const T* from = p.source + r;
+        T* to = p.target + r * p.target1;
+        for (int64_t i = at; i < end; ++i) to[i] = from[i * p.source0];
+      }
+    }
+  }
+}
+
+template <typename T>
+void copy_plane(const Plane<T>& p, int64_t count, int64_t rows) {
+  if (p.source0 == 1 && p.target0 == 1) {
+    for (int64_t r = 0; r < rows; ++r) {
+      std::memcpy(p.target + r * p.target1, p.source + r * p.source1,
+                  static_cast<size_t>(count) * sizeof(T));
+    }
+  } else if (p.target0 == 1 && p.source1 == 1) {
+    transpose_plane(p, count, rows);
+  } else {
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* from = p.source + r * p.source1;
+      T* to = p.target + r * p.target1;
+      for (int64_t i = 0; i < count; ++i) to[i * p.target0] = from[i * p.source0];
+    }
+  }
+}
+
 // Both views are walked with the same index; dimensions that are mergeable in both become one.
-struct CopyLoop {
-  IntArray sizes, source_strides, target_strides;
+// Dimension 0 is the innermost. Elements that share memory are written in row-major order, so that
+// the last one stays.
+class CopyLoop {
+ public:
+  CopyLoop(const TensorImpl& source, const TensorImpl& target) : source_(source), target_(target) {}
 
   void add(int64_t size, int64_t source, int64_t target) {
     if (size == 1) return;
-    sizes.push_back(size);
-    source_strides.push_back(source);
-    target_strides.push_back(target);
+    sizes_.push_back(size);
+    source_strides_.push_back(source);
+    target_strides_.push_back(target);
   }
+
+  void run() {
+    coalesce();
+    while (sizes_.size() < 2) {
+      sizes_.push_back(1);
+      source_strides_.push_back(1);
+      target_strides_.push_back(1);
+    }
+    const int64_t count = sizes_[0], rows_per_plane = sizes_[1];
+    int64_t rows = rows_per_plane;
+    for (size_t d = 2; d < sizes_.size(); ++d) rows *= sizes_[d];
+    if (!may_split()) return copy_rows(0, rows, 0, count);
+    if (rows == 1) {
+      parallel_for(count, kParallelElements,
+                   [&](int64_t begin, int64_t end) { copy_rows(0, 1, begin, end); });
+      return;
+    }
+    parallel_for(rows, std::max<int64_t>(1, kParallelElements / count),
+                 [&](int64_t begin, int64_t end) { copy_rows(begin, end, 0, count); });
+  }
+
+ private:
+  static constexpr int64_t kParallelElements = 65536;
+
+  // Innermost first by target stride, so that writes run along memory.
   void coalesce() {
-    // Innermost first by target stride, so that writes run along memory.
-    IntArray order(sizes.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+    IntArray order;
+    for (size_t i = sizes_.size(); i-- > 0;) order.push_back(static_cast<int64_t>(i));
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return target_strides[static_cast<size_t>(a)] < target_strides[static_cast<size_t>(b)];
+      return target_strides_[static_cast<size_t>(a)] < target_strides_[static_cast<size_t>(b)];
     });
-    CopyLoop merged;
+    IntArray sizes, from, to;
     for (int64_t d : order) {
       const size_t i = static_cast<size_t>(d);
-      if (!merged.sizes.empty() &&
-          merged.source_strides.back() * merged.sizes.back() == source_strides[i] &&
-          merged.target_strides.back() * merged.sizes.back() == target_strides[i]) {
-        merged.sizes.back() *= sizes[i];
+      if (!sizes.empty() && from.back() * sizes.back() == source_strides_[i] &&
+          to.back() * sizes.back() == target_strides_[i]) {
+        sizes.back() *= sizes_[i];
       } else {
-        merged.add(sizes[i], source_strides[i], target_strides[i]);
+        sizes.push_back(sizes_[i]);
+        from.push_back(source_strides_[i]);
+        to.push_back(target_strides_[i]);
       }
     }
-    *this = std::move(merged);
-    if (sizes.empty()) {
-      sizes.push_back(1);
-      source_strides.push_back(1);
-      target_strides.push_back(1);
+    sizes_ = std::move(sizes);
+    source_strides_ = std::move(from);
+    target_strides_ = std::move(to);
+  }
+
+  // No two elements of the target share memory: then threads may write them in any order.
+  bool may_split() const {
+    int64_t reach = 1;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      if (sizes_[d] == 1) continue;
+      if (target_strides_[d] < reach) return false;
+      reach = target_strides_[d] * sizes_[d];
+    }
+    return true;
+  }
+
+  // Elements [first, last) of the rows [begin, end), counted over all planes.
+  void copy_rows(int64_t begin, int64_t end, int64_t first, int64_t last) const {
+    while (begin < end) {
+      const int64_t row = begin % sizes_[1];
+      const int64_t rows = std::min(end - begin, sizes_[1] - row);
+      int64_t from = row * source_strides_[1] + first * source_strides_[0];
+      int64_t to = row * target_strides_[1] + first * target_strides_[0];
+      int64_t plane = begin / sizes_[1];
+      for (size_t d = 2; d < sizes_.size(); ++d) {
+        from += plane % sizes_[d] * source_strides_[d];
+        to += plane % sizes_[d] * target_strides_[d];
+        plane /= sizes_[d];
+      }
+      copy_part(from, to, last - first, rows);
+      begin += rows;
     }
   }
+
+  void copy_part(int64_t from, int64_t to, int64_t count, int64_t rows) const {
+    if (source_.dtype == target_.dtype) {
+      switch (element_size(source_.dtype)) {
+        case 1:
+          return copy_plane(plane<uint8_t>(from, to), count, rows);
+        case 2:
+          return copy_plane(plane<uint16_t>(from, to), count, rows);
+        case 4:
+          return copy_plane(plane<uint32_t>(from, to), count, rows);
+        case 8:
+          return copy_plane(plane<uint64_t>(from, to), count, rows);
+        default:
+          return copy_plane(plane<std::complex<double>>(from, to), count, rows);
+      }
+    }
+    const auto source_width = static_cast<int64_t>(element_size(source_.dtype));
+    const auto target_width = static_cast<int64_t>(element_size(target_.dtype));
+    for (int64_t r = 0; r < rows; ++r) {
+      convert_elements(source_.data() + (from + r * source_strides_[1]) * source_width,
+                       source_.dtype, source_strides_[0],
+                       target_.data() + (to + r * target_strides_[1]) * target_width, target_.dtype,
+                       target_strides_[0], count);
+    }
+  }
+
+  template <typename T>
+  Plane<T> plane(int64_t from, int64_t to) const {
+    return {
+        reinterpret_cast<const T*>(source_.data()) + from, source_strides_[0], source_strides_[1],
+        reinterpret_cast<T*>(target_.data()) + to,         target_strides_[0], target_strides_[1]};
+  }
+
+  const TensorImpl& source_;
+  const TensorImpl& target_;
+  IntArray sizes_, source_strides_, target_strides_;
 };
 
 bool overlaps(const TensorImpl& a, const TensorImpl& b) {
@@ -282,7 +418,7 @@ void Tensor::copy_(const Tensor& source) const {
                                   " doesn't match the broadcast shape " + shape_text(in.sizes));
   };
   if (in.sizes.size() > rank) refuse_shape();
-  CopyLoop loop;
+  CopyLoop loop(in, target);
   const size_t lead = rank - in.sizes.size();
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = i < lead ? 1 : in.sizes[i - lead];
@@ -296,26 +432,7 @@ void Tensor::copy_(const Tensor& source) const {
     loop.add(target.sizes[i], stride, target.strides[i]);
   }
   if (target.numel == 0) return;
-  loop.coalesce();
-
-  const auto* source_data = static_cast<const std::byte*>(from.raw_data());
-  auto* target_data = static_cast<std::byte*>(raw_data());
-  const int64_t source_width = static_cast<int64_t>(element_size(in.dtype));
-  const int64_t target_width = static_cast<int64_t>(element_size(target.dtype));
-  IntArray index(loop.sizes.size());
-  for (;;) {
-    int64_t source_offset = 0, target_offset = 0;
-    for (size_t d = 1; d < index.size(); ++d) {
-      source_offset += index[d] * loop.source_strides[d];
-      target_offset += index[d] * loop.target_strides[d];
-    }
-    convert_elements(source_data + source_offset * source_width, in.dtype, loop.source_strides[0],
-                     target_data + target_offset * target_width, target.dtype,
-                     loop.target_strides[0], loop.sizes[0]);
-    size_t d = 1;
-    while (d < index.size() && ++index[d] == loop.sizes[d]) index[d++] = 0;
-    if (d >= index.size()) return;
-  }
+  loop.run();
 }
 
 }  // namespace torchlet
