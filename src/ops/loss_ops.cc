@@ -101,12 +101,18 @@ Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduct
                         [](auto x, auto y) { return std::log(std::exp(-x * y) + 1); });
 }
 
+// -1 as a target of this dtype holds it: 255 in uint8.
+double minus_one_of(DType dtype) {
+  return scalar_of(scalar_tensor(Scalar(-1), dtype)).to_double();
+}
+
 Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin,
                             int64_t reduction) {
-  return pointwise_loss(self, target, reduction, [margin](auto x, auto y) {
+  const double minus_one = minus_one_of(target.dtype());
+  return pointwise_loss(self, target, reduction, [margin, minus_one](auto x, auto y) {
     using T = decltype(x);
     const T rest = static_cast<T>(margin) - x;
-    return (y != 1 ? (rest < 0 ? T(0) : rest) : T(0)) + (y != -1 ? x : T(0));
+    return (y != 1 ? (rest < 0 ? T(0) : rest) : T(0)) + (y != minus_one ? x : T(0));
   });
 }
 
@@ -137,12 +143,13 @@ Tensor cosine_embedding_loss(const Tensor& input1, const Tensor& input2, const T
   const Tensor cosine =
       div(sum(mul(input1, input2), {{dim}}), sqrt(mul(magnitude(input1), magnitude(input2))));
   const DType dtype = cosine.dtype();
+  const double minus_one = minus_one_of(target.dtype());
   return reduce_loss(map<kMapReal, 2>({cosine, target}, dtype,
-                                      [margin](auto c, auto y) {
+                                      [margin, minus_one](auto c, auto y) {
                                         using T = decltype(c);
                                         if (y == 1) return 1 - c;
                                         const T rest = c - static_cast<T>(margin);
-                                        return y == -1 ? (rest < 0 ? T(0) : rest) : T(0);
+                                        return y == minus_one ? (rest < 0 ? T(0) : rest) : T(0);
                                       }),
                      to_reduction(reduction));
 }

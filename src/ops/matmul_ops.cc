@@ -16,14 +16,6 @@ Tensor combine(const Tensor& self, const Tensor& product, const Scalar& beta, co
   TORCHLET_CHECK(product.dtype() == dtype, "self and mat2 must have the same dtype, got %s and %s",
                  std::string(dtype_name(dtype)).c_str(),
                  std::string(dtype_name(product.dtype())).c_str());
-  if (is_integral(dtype, true)) {
-    TORCHLET_CHECK(
-        alpha.is_integral(),
-        "For integral input tensors, argument alpha must not be a floating point number.");
-    TORCHLET_CHECK(
-        beta.is_integral(),
-        "For integral input tensors, argument beta must not be a floating point number.");
-  }
   const Tensor base = expand(self, product.sizes());
   return compute_as<kMapAll>(dtype, "addmm", [&](auto zero) {
     using T = decltype(zero);
@@ -104,6 +96,14 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
                  static_cast<long long>(vec1.dim()), static_cast<long long>(vec2.dim()));
   const Tensor product = outer(vec1, vec2);
   const DType dtype = promote_types(self.dtype(), product.dtype());
+  if (is_integral(dtype, true)) {
+    TORCHLET_CHECK(
+        alpha.is_integral(),
+        "For integral input tensors, argument alpha must not be a floating point number.");
+    TORCHLET_CHECK(
+        beta.is_integral(),
+        "For integral input tensors, argument beta must not be a floating point number.");
+  }
   return combine(self.to(dtype), product.to(dtype), beta, alpha);
 }
 

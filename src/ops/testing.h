@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "graph/operator.h"
 #include "ops/common.h"
+#include "tensor/containers.h"
 
 namespace torchlet::ops {
 
@@ -46,6 +47,18 @@ inline Tensor make(std::vector<double> elements, DType dtype = DType::kFloat32,
 inline Tensor ints(std::vector<double> elements, IntArray sizes = {-1}) {
   return make(std::move(elements), DType::kInt64, sizes);
 }
+
+// Multiples of a quarter that repeat after eleven elements: sums and products of a few of them are
+// exact in any floating-point type.
+inline Tensor ramp(IntArray sizes, int64_t seed = 0, DType dtype = DType::kFloat32) {
+  const Tensor tensor = empty(sizes, DType::kFloat64);
+  double* data = tensor.data_ptr<double>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    data[i] = static_cast<double>((i * 7 + seed * 3) % 11 - 5) * 0.25;
+  }
+  return tensor.to(dtype);
+}
+inline Value int_list(IntArray items) { return make_int_list(items); }
 
 inline std::vector<double> elements_of(const Tensor& tensor) {
   const Tensor flat = tensor.to(DType::kFloat64).contiguous();

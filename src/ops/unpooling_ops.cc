@@ -113,7 +113,7 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& self, const IntArra
   const int64_t planes = product(shape);
   for (size_t d = 0; d < Spatial; ++d) {
     TORCHLET_CHECK(in_size[d] > 0 && kernel[d] > 0 && out_size[d] >= 0 &&
-                       out_size[d] + kernel[d] - 1 <= in_size[d],
+                       out_size[d] + kernel[d] - 1 <= in_size[d] - (Spatial == 3 ? 1 : 0),
                    "fractional_max_pool: pool size (%lld) is too large relative to input size "
                    "(%lld) for an output of %lld",
                    ll(kernel[d]), ll(in_size[d]), ll(out_size[d]));
