@@ -140,6 +140,20 @@ Tensor ValueReader::sparse(const Json& node) {
 
 // ---- writing ----
 
+namespace {
+
+// JSON holds no other text, and PyTorch gives no other str to Python.
+const std::string& checked_utf8(const std::string& text) {
+  try {
+    (void)Json(text).dump();
+  } catch (const Json::type_error&) {
+    fail(ErrorCode::kRuntime, "the result holds a str that is not UTF-8");
+  }
+  return text;
+}
+
+}  // namespace
+
 ValueWriter::ValueWriter(const std::string& folder)
     : path_(folder + "/data.npy"), file_(std::fopen(path_.c_str(), "wb"), std::fclose) {
   if (!file_) fail(ErrorCode::kIo, "cannot write " + path_);
@@ -166,7 +180,7 @@ Json ValueWriter::write(const Value& value, int depth) {
       return {{"t", "complex"}, {"v", {number(parts.real()), number(parts.imag())}}};
     }
     case ValueKind::kString:
-      return {{"t", "str"}, {"v", value.to_string()}};
+      return {{"t", "str"}, {"v", checked_utf8(value.to_string())}};
     case ValueKind::kDevice:
       return {{"t", "device"}, {"v", value.to_string()}};
     case ValueKind::kTensor:

@@ -240,6 +240,10 @@ class Api(nn.Module):
     def echo(self, x: Tensor) -> Tensor:
         return x
 
+    @torch.jit.export
+    def first(self, text: str) -> str:
+        return text[0]
+
 
 @fixture
 def api():

@@ -181,6 +181,12 @@ class Calls(unittest.TestCase):
             self.assertEqual(results[1]["output"][key], quantized[key])
         self.assertEqual(results[1]["data"][:3], steps)
 
+    def test_a_str_that_is_no_utf8_is_an_error(self):
+        calls = [{"method": "first", "inputs": [{"t": "str", "v": text}]} for text in ("abc", "\u00e9")]
+        results = self.calls("api.pt", calls)
+        self.assertEqual([r["status"] for r in results], ["ok", "error"])
+        self.assertEqual(results[1]["message"], "the result holds a str that is not UTF-8")
+
     def test_a_malformed_request_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
             for text in "", "[]", '{"calls": 3}', "{":
