@@ -141,7 +141,7 @@ void depthwise_conv2d_f32(const Conv2dShape& shape, const float* input, const fl
                           const float* bias, float* output, float min, float max) {
   const Window2dShape& s = shape.window;
   const int64_t ops = s.out_h * s.out_w * s.kernel_h * s.kernel_w;
-  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 17) / std::max<int64_t>(1, ops));
+  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, ops));
   parallel_for(shape.batch * shape.in_channels, grain, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(depthwise_planes)
     (shape, input, weight, bias, output, min, max, begin, end);

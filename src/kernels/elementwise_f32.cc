@@ -171,7 +171,7 @@ HWY_EXPORT(scale_shift_planes);
 HWY_EXPORT(scale_shift_pixels);
 
 namespace {
-constexpr int64_t kElementsPerTask = int64_t{1} << 14;
+constexpr int64_t kElementsPerTask = int64_t{1} << 16;
 }  // namespace
 
 void unary_f32(UnaryOp op, const float* x, float* y, int64_t n, float alpha, float beta) {

@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kMaxDepth = 256;
 constexpr int64_t kABlockBytes = int64_t{512} << 10;
 constexpr int64_t kBBlockBytes = int64_t{128} << 10;
-// Multiply-adds that are worth waking a thread for, about 10 microseconds.
-constexpr int64_t kOpsPerTask = int64_t{1} << 19;
+// Multiply-adds that are worth waking a thread for, about 20 microseconds.
+constexpr int64_t kOpsPerTask = int64_t{1} << 20;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

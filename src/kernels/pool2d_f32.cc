@@ -100,7 +100,7 @@ namespace {
 
 int64_t planes_per_task(const Window2dShape& s) {
   const int64_t ops = s.out_h * s.out_w * s.kernel_h * s.kernel_w;
-  return std::max<int64_t>(1, (int64_t{1} << 15) / std::max<int64_t>(1, ops));
+  return std::max<int64_t>(1, (int64_t{1} << 17) / std::max<int64_t>(1, ops));
 }
 
 // Window positions that begin at out * stride - pad and are cut as PyTorch cuts them: first to the

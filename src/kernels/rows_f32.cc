@@ -141,7 +141,7 @@ HWY_EXPORT(layer_norm);
 namespace {
 
 void parallel_rows(int64_t rows, int64_t cols, FunctionRef<void(int64_t, int64_t)> body) {
-  constexpr int64_t kElementsPerTask = int64_t{1} << 14;
+  constexpr int64_t kElementsPerTask = int64_t{1} << 16;
   parallel_for(rows, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, cols)), body);
 }
 

@@ -70,7 +70,7 @@ HWY_EXPORT(transpose);
 
 void transpose_f32(int64_t rows, int64_t cols, const float* from, int64_t from_stride, float* to,
                    int64_t to_stride) {
-  constexpr int64_t kElementsPerTask = int64_t{1} << 14;
+  constexpr int64_t kElementsPerTask = int64_t{1} << 16;
   const int64_t grain = kElementsPerTask / std::max<int64_t>(1, cols) / 16 * 16 + 16;
   parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(transpose)
