@@ -11,14 +11,15 @@ namespace torchlet::script {
 namespace {
 
 // A program of one record, code/__torch__.py.
-std::unique_ptr<CompilationUnit> unit_of(const std::string& text,
-                                         std::vector<Value> constants = {}) {
+std::unique_ptr<CompilationUnit> unit_of(const std::string& text, std::vector<Value> constants = {},
+                                         int version = kCurrentOperatorVersion) {
   Program program;
   program.find_source = [text](const std::string& package) -> std::shared_ptr<const Source> {
     if (package != "__torch__") return nullptr;
     return std::make_shared<Source>(Source{"code/__torch__.py", text, 1, nullptr});
   };
   program.constants = std::move(constants);
+  program.operator_version = version;
   return std::make_unique<CompilationUnit>(std::move(program));
 }
 
@@ -344,6 +345,39 @@ TEST(Compiler, UnknownOperatorsStayInTheGraph) {
   EXPECT_NE(compiled("def f(x: Tensor) -> Tensor:\n  return torch.add(x, \"a\")\n")
                 .find("[reason='no overload takes (Tensor, str)']"),
             std::string::npos);
+}
+
+TEST(Compiler, OldFilesCallWhatAnOperatorWas) {
+  const auto calls_in = [](const std::string& call, int version) {
+    const auto unit =
+        unit_of("def f(x: Tensor, y: Tensor) -> Tensor:\n  return " + call + "\n", {}, version);
+    const std::string text = graph_text(*unit->find_function("__torch__.f"));
+    const size_t at = text.find("@__torch__.upgraders.");
+    return at == std::string::npos ? "" : text.substr(at + 21, text.find(']', at) - at - 21);
+  };
+  EXPECT_EQ(calls_in("torch.div(x, y)", 3), "div_Tensor");
+  EXPECT_EQ(calls_in("torch.div(x, y)", 4), "");
+  EXPECT_EQ(calls_in("torch.div(x, 2)", 1), "div_Scalar");
+  EXPECT_EQ(calls_in("torch.div_(x, y)", 3), "div__Tensor");
+  EXPECT_EQ(calls_in("torch.div(x, y, out=x)", 3), "div_out");
+  EXPECT_EQ(calls_in("torch.full([2], 3)", 4), "full");
+  EXPECT_EQ(calls_in("torch.full([2], 3)", 5), "");
+  EXPECT_EQ(calls_in("torch.linspace(0, 1, None)", 7), "linspace");
+  EXPECT_EQ(calls_in("torch.linspace(0, 1, 10)", 8), "");
+  EXPECT_EQ(calls_in("torch.gelu(x)", 9), "gelu");
+  EXPECT_EQ(calls_in("torch.gelu(x)", 10), "");
+}
+
+TEST(Compiler, NumbersCombineWithTensorsByBuiltins) {
+  EXPECT_EQ(compiled("def f(x: Tensor) -> List[int]:\n"
+                     "  y = torch.mul(2, x)\n"
+                     "  return ops.prim.shape(y)\n"),
+            R"(graph(%x.0 : Tensor):
+  %1 : int = prim::Constant[value=2]()
+  %y.2 : Tensor = prim::CallFunction[function=@__torch__.builtins.mul](%1, %x.0)
+  %3 : List[int] = prim::CallFunction[function=@__torch__.builtins.shape](%y.2)
+  return (%3)
+)");
 }
 
 // Classes.

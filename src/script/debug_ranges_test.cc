@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <torchlet/error.h>
 
+#include <memory>
+
+#include "script/source.h"
+
 namespace torchlet::script {
 namespace {
 
@@ -47,6 +51,19 @@ TEST(DebugRanges, StringTable) {
   EXPECT_EQ(place(ranges, 9), "?");
   EXPECT_EQ(place(ranges, 10), "net.py:7");
   EXPECT_EQ(place(ranges, 25), "net.py:8");
+}
+
+TEST(DebugRanges, ErrorsOfTheCompilerTellThePlace) {
+  Source source{"code/__torch__.py", "a = 1\nb = ?\n", 1, nullptr};
+  const Value written = tuple({"x = 1\ny = nonsense\n", "/home/me/net.py", 10});
+  source.origin = std::make_shared<DebugRanges>([written] {
+    return tuple({tuple({6, range(written, 6, 7)})});
+  });
+  try {
+    fail_at(source, {10, 11}, "no");
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "code/__torch__.py:2: no\n  b = ?\n  written in net.py:11");
+  }
 }
 
 TEST(DebugRanges, NonsenseMakesPlacesUnknown) {

@@ -21,6 +21,14 @@ void fail_at(const Source& source, Span span, const std::string& message) {
     const bool cut = excerpt.size() > kLongestExcerpt;
     error.add_context(std::string(excerpt.substr(0, kLongestExcerpt)) + (cut ? "..." : ""));
   }
+  if (source.origin) {
+    const SourceRange written = source.origin->original(span.begin);
+    if (!written.empty()) {
+      const std::string& file = written.source->name;
+      error.add_context("written in " + file.substr(file.rfind('/') + 1) + ":" +
+                        std::to_string(written.line()));
+    }
+  }
   throw error;
 }
 

@@ -19,7 +19,8 @@ inline std::string_view text_of(const Source& source, Span span) {
   return std::string_view(source.text).substr(span.begin, span.end - span.begin);
 }
 
-// Throws kFileFormat: "code/__torch__.py:12: <message>", with the offending line as context.
+// Throws kFileFormat: "code/__torch__.py:12: <message>"; the context is the offending line and, if
+// it is known, the place in the original Python.
 [[noreturn]] void fail_at(const Source& source, Span span, const std::string& message);
 
 }  // namespace torchlet::script
