@@ -358,6 +358,7 @@ void Unpickler::reduce() {
   if (!global) refuse(format("%s is called but is no function", callee.kind_name()));
   charge(kObjectCost);
   if (global->kind == PickleGlobal::Kind::kClass) {  // EnumClass(value)
+    if (!global->type->is(TypeKind::kEnum)) refuse(global->name + " is called but is no enum");
     use(args, /*internal_allowed=*/false);
     const bool wrapped = args.is_tuple() && args.tuple_ref().items.size() == 1;
     push(factory_.build_enum(global->type, wrapped ? args.tuple_ref().items[0] : args));

@@ -39,7 +39,7 @@ class ObjectFactory {
   // them. The state is complete when this is called, so it never contains the object itself.
   virtual Value build_object(const TypePtr& type, Value state);
 
-  // The member of an enum class that has this value.
+  // The member of an enum class (a type of kind kEnum) that has this value.
   virtual Value build_enum(const TypePtr& type, const Value& value);
 };
 

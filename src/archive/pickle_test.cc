@@ -225,6 +225,7 @@ TEST_F(PickleTest, NamesOutsideTheClosedSetAreRefused) {
 TEST_F(PickleTest, OnlyFunctionsAreCalledAndOnlyClassesMade) {
   refused(byte(1) + ")R", "an int is called");
   refused(global("torch", "FloatStorage") + ")R", "'torch.FloatStorage' is called");
+  refused(global("__torch__", "Net") + ")R", "__torch__.Net is called but is no enum");
   refused(global("collections", "OrderedDict") + ")\x81", "an object is made of");
   refused(global("__torch__", "Net") + byte(1) + "\x85\x81", "is made with arguments");
   refused("]}b", "a state is given to a list");

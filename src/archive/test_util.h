@@ -77,6 +77,7 @@ class TestFactory : public ObjectFactory {
   }
   TypePtr resolve_class(const std::string& name) override {
     if (!name.starts_with("__torch__.")) return nullptr;
+    if (name == "__torch__.Color") return std::make_shared<EnumType>(name, types::integer());
     return std::make_shared<ClassType>(TypeKind::kClass, name, true);
   }
   Value build_object(const TypePtr& type, Value state) override {
