@@ -149,6 +149,15 @@ Tensor pinv(const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermit
   if (hermitian) linalg::check_square(a, "linalg.pinv");
   if (a.numel() == 0) return empty(transpose(a, -2, -1).sizes(), a.dtype());
   const Tolerances limits = tolerances(a, atol, rtol);
+  if (hermitian) {  // V diag(1 / lambda) V^H, reading the lower triangle only
+    const linalg::Eigh eigh = linalg::eigh(a, true, true);
+    const Tensor sizes = abs(eigh.values);
+    const Tensor keep =
+        call("aten::gt", "Tensor", {sizes, threshold(sizes, limits.atol, limits.rtol)});
+    const Tensor none = full({}, Scalar(0.0), sizes.dtype());
+    const Tensor inverse = where(keep, call("aten::reciprocal", "", {eigh.values}), none);
+    return matmul(mul(eigh.vectors, unsqueeze(inverse, -2)), adjoint(eigh.vectors));
+  }
   const linalg::Svd svd = linalg::svd(a, false, true);
   const Tensor keep =
       call("aten::gt", "Tensor", {svd.s, threshold(svd.s, limits.atol, limits.rtol)});
@@ -158,6 +167,13 @@ Tensor pinv(const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermit
 }
 
 // ---- norms ----
+
+// What needs no decomposition takes the 16-bit floats too.
+void check_inexact(const Tensor& a, const char* name) {
+  TORCHLET_CHECK(is_floating_point(a.dtype()) || is_complex(a.dtype()),
+                 "%s: Expected a floating point or complex tensor as input. Got %s", name,
+                 std::string(dtype_name(a.dtype())).c_str());
+}
 
 // Moves the two dims to the end, so that [..., m, n] are the matrices.
 Tensor matrices_of(const Tensor& self, IntSpan dim) {
@@ -191,7 +207,7 @@ Tensor converted(const Tensor& self, std::optional<DType> dtype) {
 Tensor matrix_norm(const Tensor& input, double ord, IntSpan dim, bool keepdim,
                    std::optional<DType> dtype) {
   const Tensor self = converted(input, dtype);
-  linalg::check_dtype(self, "linalg.matrix_norm");
+  check_inexact(self, "linalg.matrix_norm");
   const Tensor a = matrices_of(self, dim);
   const double size = std::fabs(ord);
   TORCHLET_CHECK(size == 1 || size == 2 || std::isinf(size),
@@ -209,7 +225,7 @@ Tensor matrix_norm(const Tensor& input, double ord, IntSpan dim, bool keepdim,
 Tensor matrix_norm_named(const Tensor& input, const std::string& ord, IntSpan dim, bool keepdim,
                          std::optional<DType> dtype) {
   const Tensor self = converted(input, dtype);
-  linalg::check_dtype(self, "linalg.matrix_norm");
+  check_inexact(self, "linalg.matrix_norm");
   TORCHLET_CHECK(ord == "fro" || ord == "nuc", "linalg.matrix_norm: Order %s not supported.",
                  ord.c_str());
   const Tensor a = matrices_of(self, dim);
@@ -277,7 +293,9 @@ Tensor matrix_power(const Tensor& a, int64_t n) {
 // Scaling and squaring of the Taylor series: with a norm below 1/2, 18 terms reach double
 // precision.
 Tensor matrix_exp(const Tensor& a) {
-  linalg::check_square(a, "linalg.matrix_exp");
+  check_inexact(a, "linalg.matrix_exp");
+  TORCHLET_CHECK(a.dim() >= 2 && a.size(-1) == a.size(-2),
+                 "linalg.matrix_exp: A must be batches of square matrices");
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> in(a), out(a.sizes());
@@ -475,7 +493,7 @@ Tensor vander(const Tensor& self, std::optional<int64_t> columns) {
 }
 
 Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
-  linalg::check_dtype(x, "linalg.vecdot");
+  check_inexact(x, "linalg.vecdot");
   const Tensor left = is_complex(x.dtype()) ? call("aten::conj_physical", "", {x}) : x;
   return sum(mul(left, y), IntArray{dim});
 }
@@ -512,6 +530,37 @@ Tensor tensorsolve(const Tensor& a, const Tensor& b, const std::optional<IntArra
   const Tensor x = call("aten::linalg_solve", "",
                         {reshape(moved, IntArray{n, n}), reshape(b, IntArray{n}), true});
   return reshape(x, shape);
+}
+
+// Every element of a times all of b, as blocks.
+Tensor kron(const Tensor& a, const Tensor& b) {
+  const int64_t rank = std::max(a.dim(), b.dim());
+  IntArray a_shape, b_shape, shape;
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t i = d - (rank - a.dim()), j = d - (rank - b.dim());
+    const int64_t x = i < 0 ? 1 : a.size(i), y = j < 0 ? 1 : b.size(j);
+    a_shape.push_back(x);
+    a_shape.push_back(1);
+    b_shape.push_back(1);
+    b_shape.push_back(y);
+    shape.push_back(x * y);
+  }
+  return reshape(mul(reshape(a, a_shape), reshape(b, b_shape)), shape);
+}
+
+// Q C, Q^H C, C Q or C Q^H with Q the product of the reflections of geqrf.
+Tensor ormqr(const Tensor& reflections, const Tensor& tau, const Tensor& c, bool left,
+             bool transposed) {
+  linalg::check_matrix(reflections, "torch.ormqr");
+  // Q is square: the reflections are completed with columns that do nothing.
+  const int64_t m = reflections.size(-2), k = tau.size(-1);
+  IntArray shape(reflections.sizes());
+  shape.back() = m;
+  const Tensor wide = zeros(shape, reflections.dtype());
+  narrow(wide, -1, 0, k).copy_(narrow(reflections, -1, 0, k));
+  const Tensor q = call("aten::linalg_householder_product", "", {wide, tau});
+  const Tensor factor = transposed ? adjoint(q) : q;
+  return left ? matmul(factor, c) : matmul(c, factor);
 }
 
 Tensor trace(const Tensor& a) {
@@ -776,6 +825,11 @@ TORCHLET_OP(
     [](const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
       return call("aten::diagonal", "", {a, offset, dim1, dim2});
     });
+TORCHLET_OP_VARIANTS(kron, out("out"), "aten::kron(Tensor self, Tensor other) -> Tensor", kron);
+TORCHLET_OP_VARIANTS(ormqr, out("out"),
+                     "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
+                     "transpose=False) -> Tensor",
+                     ormqr);
 TORCHLET_OP_VARIANTS(trace, out("out"), "aten::trace(Tensor self) -> Tensor", trace);
 
 }  // namespace torchlet::ops

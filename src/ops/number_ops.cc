@@ -288,8 +288,24 @@ TORCHLET_REAL_MATH2(log2, "log", [](double a, double b) { return std::log(a) / s
 TORCHLET_OP_BOXED_VARIANTS(
     log_two, per_type("int float"), "aten::log.$_$($ a, $ b) -> float",
     real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
-TORCHLET_OP(polar_number, "aten::polar.float(float a, float b) -> complex",
-            [](double r, double phi) { return std::polar(r, phi); });
+TORCHLET_OP_VARIANTS(polar_number, per_type("int float int_float float_int"),
+                     "aten::polar.$($1 a, $2 b) -> complex",
+                     [](double r, double phi) { return std::polar(r, phi); });
+TORCHLET_OP_VARIANTS(
+    log_complex_base,
+    per_type("complex_complex complex_float complex_int float_complex int_complex"),
+    "aten::log.$($1 a, $2 b) -> complex",
+    [](Complex a, Complex b) { return std::log(a) / std::log(b); });
+TORCHLET_OP(log_Scalar_Scalar, "aten::log.Scalar_Scalar(Scalar a, Scalar b) -> float",
+            [](double a, double b) { return std::log(a) / std::log(b); });
+TORCHLET_OP(atan2_Scalar_Scalar, "aten::atan2.Scalar_Scalar(Scalar a, Scalar b) -> float",
+            [](double a, double b) { return std::atan2(a, b); });
+TORCHLET_OP(copysign_Scalar_Scalar, "aten::copysign(Scalar a, Scalar b) -> float",
+            [](double a, double b) { return std::copysign(a, b); });
+TORCHLET_OP(fmod_Scalar_Scalar, "aten::fmod(Scalar a, Scalar b) -> float",
+            [](double a, double b) { return std::fmod(a, b); });
+TORCHLET_OP(mathremainder_Scalar_Scalar, "aten::mathremainder(Scalar a, Scalar b) -> float",
+            [](double a, double b) { return std::remainder(a, b); });
 
 TORCHLET_OP_BOXED_VARIANTS(neg_number, per_type("int float complex"), "aten::neg.$($ a) -> $",
                            [](const Operator&, std::span<Value> args, std::span<Value> results) {
@@ -376,8 +392,11 @@ TORCHLET_OP_VARIANTS(Float_number, per_type("int bool Scalar"), "aten::Float.$($
                      [](const Scalar& a) { return a.to_double(); });
 TORCHLET_OP(Complex_Scalar, "aten::Complex.Scalar(Scalar a) -> complex",
             [](const Scalar& a) { return a.to_complex(); });
-TORCHLET_OP(Complex_Tensor_Tensor, "aten::Complex.Tensor_Tensor(Tensor a, Tensor b) -> complex",
-            [](double a, double b) { return Complex(a, b); });
+TORCHLET_OP_VARIANTS(Complex_Tensor,
+                     per_type("Tensor_Tensor Tensor_int Tensor_float Tensor_bool int_Tensor "
+                              "float_Tensor bool_Tensor"),
+                     "aten::Complex.$($1 a, $2 b) -> complex",
+                     [](double a, double b) { return Complex(a, b); });
 TORCHLET_OP_VARIANTS(
     Complex_number,
     per_type("int_int int_float float_int float_float int_bool float_bool bool_int "
