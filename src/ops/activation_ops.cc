@@ -6,6 +6,7 @@
 #include "ops/math.h"
 #include "ops/op.h"
 #include "ops/quantize.h"
+#include "ops/random.h"
 
 namespace torchlet::ops {
 namespace {
@@ -145,6 +146,24 @@ Tensor prelu(const Tensor& self, const Tensor& weight) {
                           [](auto x, auto w) { return x > 0 ? x : x * w; });
 }
 
+// A leaky relu whose slope is the middle of [lower, upper], or random for each element in training:
+// the slopes (1 for positive elements) are then written to `noise`.
+Tensor rrelu_with_noise(const Tensor& self, const Tensor& noise, const Scalar& lower,
+                        const Scalar& upper, bool training, const Value&) {
+  TORCHLET_CHECK(lower.to_double() <= upper.to_double(),
+                 "Lower bound should be less than or equal to the upper bound");
+  if (!training) return leaky_relu(self, (lower.to_double() + upper.to_double()) / 2);
+  const Tensor slopes = empty_like(self);
+  fill_uniform(slopes, lower.to_double(), upper.to_double());
+  noise.copy_(map<kMapReal, 2>({self, slopes}, self.dtype(),
+                               [](auto x, auto slope) { return x <= 0 ? slope : decltype(x)(1); }));
+  return mul(self, noise);
+}
+Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool training,
+             const Value& generator) {
+  return rrelu_with_noise(self, empty_like(self), lower, upper, training, generator);
+}
+
 std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
   return {log_sigmoid(self), activation(self, [](auto x) { return std::exp(-std::abs(x)); })};
 }
@@ -241,6 +260,16 @@ TORCHLET_OP_VARIANTS(leaky_relu, inplace() | out("out"),
                      "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
                      leaky_relu);
 TORCHLET_OP_VARIANTS(prelu, out("out"), "aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu);
+TORCHLET_OP_VARIANTS(rrelu, inplace(),
+                     "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar "
+                     "upper=0.33333333333333331, bool training=False, Generator? generator=None) "
+                     "-> Tensor",
+                     rrelu);
+TORCHLET_OP_VARIANTS(rrelu_with_noise, inplace() | out("out"),
+                     "aten::rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+                     "upper=0.33333333333333331, bool training=False, Generator? generator=None) "
+                     "-> Tensor",
+                     rrelu_with_noise);
 TORCHLET_OP_VARIANTS(log_sigmoid, out("out"), "aten::log_sigmoid(Tensor self) -> Tensor",
                      [](const Tensor& self) { return log_sigmoid(self); });
 TORCHLET_OP_VARIANTS(log_sigmoid_forward, out("output(output, buffer)"),

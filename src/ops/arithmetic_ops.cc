@@ -155,12 +155,39 @@ Tensor add_relu_scalar(const Tensor& self, const Scalar& other, const Scalar& al
   return relu(add(self, other, alpha));
 }
 
+// A Python number as each compute type; integers cut its fraction.
+struct Factor {
+  explicit Factor(const Scalar& value) : z(value.to_complex()) {
+    if (value.is_integral() || std::abs(z.real()) < 0x1p63) {
+      i = value.is_integral() ? value.to_int() : static_cast<int64_t>(z.real());
+    }
+  }
+  template <typename T>
+  T as() const {
+    if constexpr (std::is_integral_v<T>) {
+      return i;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(z.real());
+    } else {
+      return z;
+    }
+  }
+  std::complex<double> z;
+  int64_t i = 0;
+};
+
+// self + value * tensor1 * tensor2
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   const DType dtype = ResultType().add(self).add(tensor1).add(tensor2).get();
-  return add_as(dtype, self, mul_as(tensor1, tensor2, dtype), value);
+  return map<kMapAll, 3>({self, tensor1, tensor2}, dtype,
+                         [factor = Factor(value)](auto a, auto b, auto c) {
+                           using T = decltype(a);
+                           return wrap_add(a, wrap_mul(factor.template as<T>(), wrap_mul(b, c)));
+                         });
 }
 
+// self + value * tensor1 / tensor2
 Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   TORCHLET_CHECK(
@@ -168,7 +195,10 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
       "Integer division with addcdiv is no longer supported, and in a future release addcdiv will "
       "perform a true division of tensor1 and tensor2.");
   const DType dtype = ResultType().add(self).add(tensor1).add(tensor2).get();
-  return add_as(dtype, self, true_div(tensor1, tensor2, dtype), value);
+  return map<kMapReal | kMapComplex, 3>({self, tensor1, tensor2}, dtype,
+                                        [factor = Factor(value)](auto a, auto b, auto c) {
+                                          return a + factor.template as<decltype(a)>() * b / c;
+                                        });
 }
 
 Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {

@@ -1,4 +1,5 @@
 // Functions of two tensors beyond arithmetic: angles, logarithms, gcd, bit operations.
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -25,10 +26,21 @@ Tensor copysign(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal, true>(self, other, dtype,
                                 [](auto a, auto b) { return std::copysign(a, b); });
 }
+// The next bfloat16 after a towards b: a float whose low 16 bits are zero.
+float next_bfloat16(float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  if (a == b) return b;
+  if (a == 0) return std::copysign(0x1p-133f, b);
+  const uint32_t bits = std::bit_cast<uint32_t>(a);
+  return std::bit_cast<float>((a < b) == (a > 0) ? bits + 0x10000u : bits - 0x10000u);
+}
 Tensor nextafter(const Tensor& self, const Tensor& other, DType dtype) {
-  TORCHLET_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64,
-                 "\"nextafter_cpu\" not implemented for '%s'",
-                 std::string(dtype_name(dtype)).c_str());
+  TORCHLET_CHECK(dtype != DType::kFloat16, "\"nextafter_cpu\" not implemented for 'Half'");
+  if (dtype == DType::kBFloat16) {
+    return map<kMapReal, 2>({self, other}, dtype, [](auto a, auto b) {
+      return static_cast<decltype(a)>(next_bfloat16(static_cast<float>(a), static_cast<float>(b)));
+    });
+  }
   return binary<kMapReal>(self, other, dtype, [](auto a, auto b) { return std::nextafter(a, b); });
 }
 Tensor xlogy(const Tensor& self, const Tensor& other, DType dtype) {

@@ -97,8 +97,10 @@ std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> di
       self.numel() > 0 || dim,
       "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
       "identity.");
-  return {extreme_value<false>("aminmax", self, dims, keepdim),
-          extreme_value<true>("aminmax", self, dims, keepdim)};
+  // PyTorch gives a kept dimension to a 0-d tensor too.
+  const Tensor input = self.dim() == 0 && dim && keepdim ? reshape(self, IntArray{1}) : self;
+  return {extreme_value<false>("aminmax", input, dims, keepdim),
+          extreme_value<true>("aminmax", input, dims, keepdim)};
 }
 
 }  // namespace
