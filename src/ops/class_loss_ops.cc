@@ -28,6 +28,7 @@ NllResult nll(const Tensor& self, const Tensor& target, const Tensor& weight, in
       "weight tensor should be defined either for all %lld classes or no classes but got "
       "weight tensor of shape: %s",
       ll(classes), weight.describe().c_str());
+  expect_dtype(weight, self.dtype());
   return compute_as<kMapReal>(self.dtype(), "nll_loss", [&](auto zero) -> NllResult {
     using T = decltype(zero);
     const Tensor x = dense_as<T>(self), y = dense_as<int64_t>(target);
@@ -197,9 +198,10 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
   TORCHLET_CHECK(target.dim() <= 1 && target.numel() == batch,
                  "inconsistent target size, expected %lld but got %s", ll(batch),
                  target.describe().c_str());
-  TORCHLET_CHECK(!weight.defined() || weight.numel() == self.size(-1),
-                 "inconsistent weight size, expected %lld but got %s", ll(self.size(-1)),
-                 weight.describe().c_str());
+  TORCHLET_CHECK(
+      !weight.defined() || (weight.numel() == self.size(-1) && weight.dtype() == self.dtype()),
+      "inconsistent weight size or dtype, expected %lld values of %s but got %s", ll(self.size(-1)),
+      std::string(dtype_name(self.dtype())).c_str(), weight.describe().c_str());
   return compute_as<kMapReal>(self.dtype(), "multi_margin_loss", [&](auto zero) {
     using T = decltype(zero);
     const Tensor labels = dense_as<int64_t>(target);

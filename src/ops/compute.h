@@ -29,6 +29,13 @@ auto compute_as(DType dtype, const char* op, F f) {
        format("\"%s\" not implemented for '%s'", op, std::string(dtype_name(dtype)).c_str()));
 }
 
+// Error unless an optional operand is undefined or has the dtype of the operator's input.
+inline void expect_dtype(const Tensor& operand, DType dtype) {
+  TORCHLET_CHECK(!operand.defined() || operand.dtype() == dtype,
+                 "expected scalar type %s but found %s", std::string(dtype_name(dtype)).c_str(),
+                 std::string(dtype_name(operand.dtype())).c_str());
+}
+
 // The tensor's elements as contiguous values of C; the tensor itself if it already is that.
 template <typename C>
 Tensor dense_as(const Tensor& tensor) {

@@ -127,6 +127,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
                  "embedding_bag: per_sample_weights was not None, but mode is not 'sum'");
   TORCHLET_CHECK(!per_sample_weights.defined() || per_sample_weights.numel() == indices.numel(),
                  "expected per_sample_weights to have the same size as indices");
+  expect_dtype(per_sample_weights, weight.dtype());
   const Bags bags = make_bags(indices, offsets, include_last_offset);
   const int64_t dim = weight.size(1);
   const DType index_dtype = promote_types(indices.dtype(), offsets.dtype());

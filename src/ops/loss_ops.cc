@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/elementwise.h"
+#include "ops/compute.h"
 #include "ops/math.h"
 #include "ops/op.h"
 
@@ -42,7 +42,7 @@ Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reductio
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   TORCHLET_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  return pointwise_loss(self, target, reduction, [delta](auto x, auto y) {
+  return pointwise_loss(self, target.to(self.dtype()), reduction, [delta](auto x, auto y) {
     using T = decltype(x);
     const T d = static_cast<T>(delta), z = std::abs(x - y);
     return z <= d ? T(0.5) * z * z : d * (z - T(0.5) * d);
@@ -59,6 +59,8 @@ Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool 
 
 Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tensor& weight,
                             int64_t reduction) {
+  expect_dtype(target, self.dtype());
+  expect_dtype(weight, self.dtype());
   const Tensor loss =
       map<kMapReal, 2>({self, target}, result_type(self, target), [](auto x, auto y) {
         using T = decltype(x);
@@ -97,23 +99,23 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_inpu
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return pointwise_loss(self, target, reduction,
+  return pointwise_loss(self, target.to(self.dtype()), reduction,
                         [](auto x, auto y) { return std::log(std::exp(-x * y) + 1); });
 }
 
 // -1 as a target of this dtype holds it: 255 in uint8.
-double minus_one_of(DType dtype) {
-  return scalar_of(scalar_tensor(Scalar(-1), dtype)).to_double();
-}
+double minus_one_of(DType dtype) { return scalar_of(scalar_tensor(Scalar(-1), dtype)).to_double(); }
 
 Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin,
                             int64_t reduction) {
   const double minus_one = minus_one_of(target.dtype());
-  return pointwise_loss(self, target, reduction, [margin, minus_one](auto x, auto y) {
-    using T = decltype(x);
-    const T rest = static_cast<T>(margin) - x;
-    return (y != 1 ? (rest < 0 ? T(0) : rest) : T(0)) + (y != minus_one ? x : T(0));
-  });
+  const Tensor loss = map<kMapReal, 2>(
+      {self, target}, to_float_type(self.dtype()), [margin, minus_one](auto x, auto y) {
+        using T = decltype(x);
+        const T rest = static_cast<T>(margin) - x;
+        return (y != 1 ? (rest < 0 ? T(0) : rest) : T(0)) + (y != minus_one ? x : T(0));
+      });
+  return reduce_loss(loss, to_reduction(reduction));
 }
 
 Tensor margin_ranking_loss(const Tensor& input1, const Tensor& input2, const Tensor& target,

@@ -175,6 +175,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
                  static_cast<long long>(weight.dim()));
   TORCHLET_CHECK(input.dim() > 0, "linear: the input must have at least one dimension");
   check_same_dtype(input, weight);
+  if (bias.defined()) check_same_dtype(input, bias);
   const Tensor matrix2 = weight.dim() == 1 ? unsqueeze(weight, 0) : weight;
   const int64_t k = input.size(-1), n = matrix2.size(0);
   int64_t m = 1;

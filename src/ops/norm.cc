@@ -67,6 +67,13 @@ void check_length(const Tensor& tensor, int64_t length, const char* what) {
                  "%s should contain %lld elements not %lld", what, ll(length), ll(tensor.numel()));
 }
 
+// Parameters have the input's dtype; those of a 16-bit input may also be float32.
+void check_parameter_dtype(const Tensor& input, const Tensor& parameter) {
+  const bool mixed = input.dtype() == DType::kBFloat16 || input.dtype() == DType::kFloat16;
+  if (parameter.defined() && mixed && parameter.dtype() == DType::kFloat32) return;
+  expect_dtype(parameter, input.dtype());
+}
+
 // running = (1 - momentum) * running + momentum * now
 void update_running(const Tensor& running, const std::vector<double>& now, double momentum) {
   if (!running.defined()) return;
@@ -140,6 +147,12 @@ BatchNormResult batch_norm(const Tensor& input, const Tensor& weight, const Tens
   check_length(running_var, channels, "running_var");
   check_length(weight, channels, "weight");
   check_length(bias, channels, "bias");
+  for (const Tensor* parameter : {&weight, &bias, &running_mean, &running_var}) {
+    check_parameter_dtype(input, *parameter);
+  }
+  for (const Tensor* parameter : {&weight, &bias, &running_mean, &running_var}) {
+    check_parameter_dtype(input, *parameter);
+  }
   int64_t plane = 1;
   for (int64_t size : input.sizes().subspan(2)) plane *= size;
 
@@ -193,6 +206,7 @@ std::pair<int64_t, int64_t> layer_norm_shape(const Tensor& input, IntSpan normal
         !parameter->defined() || std::ranges::equal(parameter->sizes(), normalized_shape),
         "Expected weight and bias to be of same shape as normalized_shape, but got %s",
         parameter->describe().c_str());
+    check_parameter_dtype(input, *parameter);
   }
   int64_t rows = 1, length = 1;
   for (int64_t size : input.sizes().first(input.sizes().size() - count)) rows *= size;
