@@ -12,6 +12,7 @@ namespace {
 Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
             const Tensor& append) {
   TORCHLET_CHECK(self.dim() >= 1, "diff expects input to be at least one-dimensional");
+  if (n == 0) return clone(self, std::nullopt);
   std::vector<Tensor> parts;
   for (const Tensor& part : {prepend, self, append}) {
     if (!part.defined()) continue;
