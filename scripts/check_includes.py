@@ -18,7 +18,7 @@ ALLOWED = {
     "base": [],
     "kernels": ["base"],  # pure functions over pointers
     "tensor": ["base"],
-    "archive": LOW,
+    "archive": [*LOW, "kernels"],
     "graph": LOW,  # a graph does not know which file it came from
     "image": LOW,
     "script": SOURCES,

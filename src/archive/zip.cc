@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "kernels/crc32.h"
 
 namespace torchlet::archive {
 namespace {
@@ -28,11 +29,6 @@ void check_expansion(const ZipEntry& entry) {
                          static_cast<unsigned long long>(entry.stored_size),
                          static_cast<unsigned long long>(entry.size)));
   }
-}
-
-uint32_t crc_of(std::span<const std::byte> data) {
-  return static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size()));
 }
 
 // Raw inflate of `in` into exactly `out`. False if the stream is damaged, shorter or longer.
@@ -101,7 +97,7 @@ std::span<std::byte> ZipReader::stored_bytes(const ZipEntry& entry) const {
 }
 
 void ZipReader::check_crc(const ZipEntry& entry, std::span<const std::byte> data) {
-  if (crc_of(data) == entry.crc32) return;
+  if (kernels::crc32(data) == entry.crc32) return;
   refuse(entry, "its CRC-32 is wrong; the file was damaged or changed: copy or download it again");
 }
 
