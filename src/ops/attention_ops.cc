@@ -9,6 +9,7 @@
 #include "ops/nested.h"
 #include "ops/norm.h"
 #include "ops/op.h"
+#include "ops/random.h"
 
 namespace torchlet::ops {
 namespace {
@@ -33,7 +34,7 @@ Tensor lower_triangle(int64_t rows, int64_t columns) {
 // softmax(q k^T / sqrt(E) + mask) v, and the softmax.
 std::tuple<Tensor, Tensor> scaled_dot_product_attention(const Tensor& query, const Tensor& key,
                                                         const Tensor& value, const Tensor& mask,
-                                                        double, bool, bool is_causal) {
+                                                        double dropout_p, bool, bool is_causal) {
   TORCHLET_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
                  "scaled_dot_product_attention: expected at least 2 dimensions, got %s, %s and %s",
                  query.describe().c_str(), key.describe().c_str(), value.describe().c_str());
@@ -48,7 +49,7 @@ std::tuple<Tensor, Tensor> scaled_dot_product_attention(const Tensor& query, con
   const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
   Tensor scores = matmul(mul(query, Scalar(scale)), transpose(key, -2, -1));
   if (bias.defined()) scores = add(scores, bias);
-  const Tensor weights = softmax(scores, -1);
+  const Tensor weights = dropout(softmax(scores, -1), dropout_p, true);
   return {matmul(weights, value), weights};
 }
 

@@ -172,6 +172,16 @@ TORCHLET_OP_VARIANTS(
     "stride=1, int[2] padding=0) -> Tensor",
     slow_conv<2>);
 TORCHLET_OP_VARIANTS(
+    _slow_conv2d_forward, out("output(output)"),
+    "aten::_slow_conv2d_forward(Tensor self, Tensor weight, int[2] kernel_size, Tensor? bias, "
+    "int[2] stride, int[2] padding) -> Tensor",
+    slow_conv<2>);
+TORCHLET_OP_VARIANTS(
+    slow_conv3d_forward, out("output(output)"),
+    "aten::slow_conv3d_forward(Tensor self, Tensor weight, int[3] kernel_size, Tensor? bias, "
+    "int[3] stride, int[3] padding) -> Tensor",
+    slow_conv<3>);
+TORCHLET_OP_VARIANTS(
     slow_conv3d, out("out"),
     "aten::slow_conv3d(Tensor self, Tensor weight, int[3] kernel_size, Tensor? bias=None, int[3] "
     "stride=1, int[3] padding=0) -> Tensor",

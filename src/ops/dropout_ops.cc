@@ -13,7 +13,7 @@ namespace {
 enum DropoutKind { kPlain = 0, kFeature = 1, kAlpha = 2 };
 
 template <int kKind>
-Tensor dropout(const Tensor& input, double p, bool train) {
+Tensor dropout_as(const Tensor& input, double p, bool train) {
   TORCHLET_CHECK(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got %g", p);
   if (p == 0 || !train || input.numel() == 0) return input;
   TORCHLET_CHECK(is_floating_point(input.dtype()) || is_complex(input.dtype()),
@@ -48,17 +48,22 @@ std::tuple<Tensor, Tensor> native_dropout(const Tensor& input, double p,
 
 }  // namespace
 
+Tensor dropout(const Tensor& input, double p, bool train) {
+  return dropout_as<kPlain>(input, p, train);
+}
+
 TORCHLET_OP_VARIANTS(dropout, inplace(),
-                     "aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout<kPlain>);
+                     "aten::dropout(Tensor input, float p, bool train) -> Tensor",
+                     dropout_as<kPlain>);
 TORCHLET_OP_VARIANTS(feature_dropout, inplace(),
                      "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout<kFeature>);
+                     dropout_as<kFeature>);
 TORCHLET_OP_VARIANTS(alpha_dropout, inplace(),
                      "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout<kAlpha>);
+                     dropout_as<kAlpha>);
 TORCHLET_OP_VARIANTS(feature_alpha_dropout, inplace(),
                      "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout<kFeature | kAlpha>);
+                     dropout_as<kFeature | kAlpha>);
 TORCHLET_OP(native_dropout,
             "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
             native_dropout);

@@ -232,6 +232,7 @@ TORCHLET_OP(grid_sampler,
             grid_sampler<0>);
 TORCHLET_GRID_SAMPLER(grid_sampler_2d, 2);
 TORCHLET_GRID_SAMPLER(grid_sampler_3d, 3);
+TORCHLET_GRID_SAMPLER(_grid_sampler_2d_cpu_fallback, 2);
 #undef TORCHLET_GRID_SAMPLER
 TORCHLET_OP_VARIANTS(
     affine_grid_generator, out("out"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/compute.h"
+#include "ops/math.h"
 #include "ops/op.h"
 
 namespace torchlet::ops {
@@ -173,8 +174,60 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   return map<kMapAll, 2>({result, bias}, result.dtype(), [](auto x, auto y) { return x + y; });
 }
 
+// sum(i1 * i2 * i3) over `sumdim`, each operand with dimensions of size 1 inserted at its `expand`.
+Tensor trilinear(const Tensor& i1, const Tensor& i2, const Tensor& i3, const IntArray& expand1,
+                 const IntArray& expand2, const IntArray& expand3, const IntArray& sumdim,
+                 int64_t) {
+  auto insert = [](Tensor t, const IntArray& dims) {
+    for (int64_t dim : dims) t = unsqueeze(t, dim);
+    return t;
+  };
+  return sum(mul(mul(insert(i1, expand1), insert(i2, expand2)), insert(i3, expand3)), sumdim);
+}
+
+// torch.einsum(a, [0, 1], b, [1, 2], [0, 2]): labels as numbers below 52, which stands for "...".
+Tensor einsum_sublists(std::span<const Value> args) {
+  auto letters = [](const Value& sublist) {
+    std::string text;
+    for (const Value& item : sublist.to_list()) {
+      const int64_t label = item.to_int();
+      TORCHLET_CHECK(label >= 0 && label <= 52, "einsum(): subscripts must be in [0, 52), got %lld",
+                     static_cast<long long>(label));
+      text += label == 52
+                  ? "..."
+                  : std::string(1, static_cast<char>(label < 26 ? 'A' + label : 'a' + label - 26));
+    }
+    return text;
+  };
+  std::vector<Tensor> operands;
+  std::string equation;
+  size_t i = 0;
+  for (; i + 1 < args.size(); i += 2) {
+    operands.push_back(args[i].to_tensor());
+    equation += (operands.size() > 1 ? "," : "") + letters(args[i + 1]);
+  }
+  if (i < args.size()) equation += "->" + letters(args[i]);
+  return einsum(equation, operands);
+}
+
 }  // namespace
 
+TORCHLET_OP_BOXED(einsum_sublist, "aten::einsum.sublist(Tensor a, ...) -> Tensor",
+                  [](const Operator&, std::span<Value> args, std::span<Value> results) {
+                    results[0] = einsum_sublists(args);
+                  });
+TORCHLET_OP_VARIANTS(_trilinear, out("out"),
+                     "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] "
+                     "expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
+                     trilinear);
+TORCHLET_OP_VARIANTS(_addmm_activation, out("out"),
+                     "aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar "
+                     "beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+                     [](const Tensor& self, const Tensor& mat1, const Tensor& mat2,
+                        const Scalar& beta, const Scalar& alpha, bool use_gelu) {
+                       const Tensor sum = addmm(self, mat1, mat2, beta, alpha);
+                       return use_gelu ? gelu(sum) : relu(sum);
+                     });
 TORCHLET_OP_VARIANTS(mm, out("out"), "aten::mm(Tensor self, Tensor mat2) -> Tensor", mm);
 TORCHLET_OP_VARIANTS(bmm, out("out"), "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
 TORCHLET_OP_VARIANTS(mv, out("out"), "aten::mv(Tensor self, Tensor vec) -> Tensor", mv);

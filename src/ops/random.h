@@ -42,4 +42,7 @@ void fill_normal(const Tensor& self, double mean, double std);
 // 1 with probability p, else 0; any dtype.
 void fill_bernoulli(const Tensor& self, double p);
 
+// Zeroes elements with probability p and scales the others by 1 / (1 - p); only when training.
+Tensor dropout(const Tensor& input, double p, bool train);
+
 }  // namespace torchlet::ops

@@ -6,6 +6,7 @@
 #include "kernels/elementwise.h"
 #include "ops/compute.h"
 #include "ops/matmul.h"
+#include "ops/random.h"
 
 namespace torchlet::ops {
 namespace {
@@ -134,8 +135,9 @@ void run_direction(CellKind kind, const RnnDirection& direction, const Tensor& d
 }  // namespace
 
 Tensor run_rnn(CellKind kind, const Tensor& data, const std::vector<RnnStep>& steps,
-               const std::vector<RnnDirection>& directions, bool bidirectional, RnnState* state) {
-  const size_t per_layer = bidirectional ? 2 : 1;
+               const RnnStack& stack, RnnState* state) {
+  const std::vector<RnnDirection>& directions = stack.directions;
+  const size_t per_layer = stack.bidirectional ? 2 : 1;
   TORCHLET_CHECK(data.dim() == 2,
                  "rnn: expected the data of a sequence as [rows, features], got %s",
                  data.describe().c_str());
@@ -168,6 +170,8 @@ Tensor run_rnn(CellKind kind, const Tensor& data, const std::vector<RnnStep>& st
                          static_cast<int64_t>(d) * width);
       }
       input = output.to(data.dtype());
+      const bool last = layer + per_layer == directions.size();
+      if (!last) input = dropout(input, stack.dropout, true);
     }
     state->hidden = hidden.to(data.dtype());
     if (cell.defined()) state->cell = cell.to(data.dtype());

@@ -29,10 +29,16 @@ struct RnnState {
   Tensor cell;    // LSTM only: [layers * directions, batch, hidden]
 };
 
+struct RnnStack {
+  std::vector<RnnDirection> directions;  // of layer 0, of layer 1, ...; forward before backward
+  bool bidirectional = false;
+  double dropout = 0;  // between the layers; 0 unless training
+};
+
 // data [rows, features] -> output [rows, directions * hidden]; `state` is replaced by the last
-// state of every sequence. `directions` holds layers * (1 or 2) entries, forward before backward.
+// state of every sequence.
 Tensor run_rnn(CellKind kind, const Tensor& data, const std::vector<RnnStep>& steps,
-               const std::vector<RnnDirection>& directions, bool bidirectional, RnnState* state);
+               const RnnStack& stack, RnnState* state);
 
 // One step of a cell on rows [batch, ...]: the new hidden and cell (LSTM) state.
 RnnState rnn_cell(CellKind kind, const Tensor& input, const RnnState& state,

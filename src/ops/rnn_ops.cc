@@ -14,27 +14,26 @@ RnnDirection float_direction(const Tensor& w_ih, const Tensor& w_hh, const Tenso
 }
 
 // The flat list of weights: per direction w_ih, w_hh, then b_ih, b_hh and w_hr if there are any.
-std::vector<RnnDirection> float_directions(const std::vector<Tensor>& params, bool has_biases,
-                                           bool has_projections, int64_t num_layers,
-                                           bool bidirectional) {
+RnnStack float_stack(const std::vector<Tensor>& params, bool has_biases, bool has_projections,
+                     int64_t num_layers, bool bidirectional, double dropout) {
   const size_t per = 2u + (has_biases ? 2u : 0u) + (has_projections ? 1u : 0u);
   const size_t count = static_cast<size_t>(num_layers) * (bidirectional ? 2u : 1u);
   TORCHLET_CHECK(num_layers > 0 && params.size() == per * count,
                  "rnn: expected %zu weights for %lld layers, got %zu", per * count,
                  static_cast<long long>(num_layers), params.size());
-  std::vector<RnnDirection> directions;
+  RnnStack stack{{}, bidirectional, dropout};
   for (size_t i = 0; i < params.size(); i += per) {
     const Tensor* p = &params[i];
-    directions.push_back(float_direction(p[0], p[1], has_biases ? p[2] : Tensor(),
-                                         has_biases ? p[3] : Tensor(),
-                                         has_projections ? p[per - 1] : Tensor()));
+    stack.directions.push_back(float_direction(p[0], p[1], has_biases ? p[2] : Tensor(),
+                                               has_biases ? p[3] : Tensor(),
+                                               has_projections ? p[per - 1] : Tensor()));
   }
-  return directions;
+  return stack;
 }
 
 // A padded sequence [time, batch, features] (batch before time if batch_first).
-Tensor run_padded(CellKind kind, const Tensor& input, const std::vector<RnnDirection>& directions,
-                  bool bidirectional, bool batch_first, RnnState* state) {
+Tensor run_padded(CellKind kind, const Tensor& input, const RnnStack& stack, bool batch_first,
+                  RnnState* state) {
   TORCHLET_CHECK(input.dim() == 3, "rnn: expected an input of 3 dimensions, got %s",
                  input.describe().c_str());
   const Tensor sequence = batch_first ? transpose(input, 0, 1) : input;
@@ -43,7 +42,7 @@ Tensor run_padded(CellKind kind, const Tensor& input, const std::vector<RnnDirec
                  "rnn: expected a hidden state for %lld sequences, got %s",
                  static_cast<long long>(batch), state->hidden.describe().c_str());
   const Tensor flat = run_rnn(kind, reshape(sequence, {{time * batch, sequence.size(2)}}),
-                              padded_steps(time, batch), directions, bidirectional, state);
+                              padded_steps(time, batch), stack, state);
   const Tensor output = view(flat, {{time, batch, flat.size(1)}});
   return batch_first ? transpose(output, 0, 1) : output;
 }
@@ -55,52 +54,54 @@ RnnState lstm_state(const std::vector<Tensor>& hx) {
   return {hx[0], hx[1]};
 }
 
-std::vector<RnnDirection> lstm_directions(const std::vector<Tensor>& params, bool has_biases,
-                                          int64_t num_layers, bool bidirectional,
-                                          const RnnState& state) {
+RnnStack lstm_stack(const std::vector<Tensor>& params, bool has_biases, int64_t num_layers,
+                    bool bidirectional, double dropout, const RnnState& state) {
   const bool projects = state.hidden.size(-1) != state.cell.size(-1);
-  return float_directions(params, has_biases, projects, num_layers, bidirectional);
+  return float_stack(params, has_biases, projects, num_layers, bidirectional, dropout);
 }
 
 LstmResult lstm_input(const Tensor& input, const std::vector<Tensor>& hx,
                       const std::vector<Tensor>& params, bool has_biases, int64_t num_layers,
-                      double, bool, bool bidirectional, bool batch_first) {
+                      double dropout, bool train, bool bidirectional, bool batch_first) {
   RnnState state = lstm_state(hx);
-  const auto directions = lstm_directions(params, has_biases, num_layers, bidirectional, state);
-  const Tensor output =
-      run_padded(CellKind::kLstm, input, directions, bidirectional, batch_first, &state);
+  const RnnStack stack =
+      lstm_stack(params, has_biases, num_layers, bidirectional, train ? dropout : 0, state);
+  const Tensor output = run_padded(CellKind::kLstm, input, stack, batch_first, &state);
   return {output, state.hidden, state.cell};
 }
 
 LstmResult lstm_data(const Tensor& data, const Tensor& batch_sizes, const std::vector<Tensor>& hx,
-                     const std::vector<Tensor>& params, bool has_biases, int64_t num_layers, double,
-                     bool, bool bidirectional) {
+                     const std::vector<Tensor>& params, bool has_biases, int64_t num_layers,
+                     double dropout, bool train, bool bidirectional) {
   RnnState state = lstm_state(hx);
-  const auto directions = lstm_directions(params, has_biases, num_layers, bidirectional, state);
-  const Tensor output = run_rnn(CellKind::kLstm, data, packed_steps(batch_sizes, data.size(0)),
-                                directions, bidirectional, &state);
+  const RnnStack stack =
+      lstm_stack(params, has_biases, num_layers, bidirectional, train ? dropout : 0, state);
+  const Tensor output =
+      run_rnn(CellKind::kLstm, data, packed_steps(batch_sizes, data.size(0)), stack, &state);
   return {output, state.hidden, state.cell};
 }
 
 template <CellKind Kind>
 std::tuple<Tensor, Tensor> rnn_input(const Tensor& input, const Tensor& hx,
                                      const std::vector<Tensor>& params, bool has_biases,
-                                     int64_t num_layers, double, bool, bool bidirectional,
-                                     bool batch_first) {
+                                     int64_t num_layers, double dropout, bool train,
+                                     bool bidirectional, bool batch_first) {
   RnnState state{hx, Tensor()};
-  const auto directions = float_directions(params, has_biases, false, num_layers, bidirectional);
-  const Tensor output = run_padded(Kind, input, directions, bidirectional, batch_first, &state);
+  const RnnStack stack =
+      float_stack(params, has_biases, false, num_layers, bidirectional, train ? dropout : 0);
+  const Tensor output = run_padded(Kind, input, stack, batch_first, &state);
   return {output, state.hidden};
 }
 
 template <CellKind Kind>
 std::tuple<Tensor, Tensor> rnn_data(const Tensor& data, const Tensor& batch_sizes, const Tensor& hx,
                                     const std::vector<Tensor>& params, bool has_biases,
-                                    int64_t num_layers, double, bool, bool bidirectional) {
+                                    int64_t num_layers, double dropout, bool train,
+                                    bool bidirectional) {
   RnnState state{hx, Tensor()};
-  const auto directions = float_directions(params, has_biases, false, num_layers, bidirectional);
-  const Tensor output = run_rnn(Kind, data, packed_steps(batch_sizes, data.size(0)), directions,
-                                bidirectional, &state);
+  const RnnStack stack =
+      float_stack(params, has_biases, false, num_layers, bidirectional, train ? dropout : 0);
+  const Tensor output = run_rnn(Kind, data, packed_steps(batch_sizes, data.size(0)), stack, &state);
   return {output, state.hidden};
 }
 
