@@ -128,6 +128,9 @@ Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
 
 // One slope for all, or one per channel (dimension 1).
 Tensor prelu(const Tensor& self, const Tensor& weight) {
+  TORCHLET_CHECK(weight.dim() <= 1,
+                 "prelu: Expected `weight` to be a scalar or 1D tensor, but got ndim = %lld",
+                 static_cast<long long>(weight.dim()));
   Tensor slopes = weight;
   if (weight.numel() == 1) {
     slopes = reshape(weight, {});

@@ -223,26 +223,29 @@ TORCHLET_SHIFT(bitwise_left_shift, left_shift);
 TORCHLET_SHIFT(bitwise_right_shift, right_shift);
 
 // Python's operators; __iand__ and its like are the in-place forms.
-#define TORCHLET_PYTHON_OPERATOR(name, fn)                                                         \
-  TORCHLET_OP(__##name##___Tensor,                                                                 \
-              "aten::__" #name "__.Tensor(Tensor self, Tensor other) -> Tensor", tensors<fn>);     \
-  TORCHLET_OP(__##name##___Scalar,                                                                 \
-              "aten::__" #name "__.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<fn>); \
-  TORCHLET_OP(__i##name##___Tensor,                                                                \
-              "aten::__i" #name "__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",          \
-              [](const Tensor& self, const Tensor& other) {                                        \
-                return assign(self, tensors<fn>(self, other));                                     \
-              });                                                                                  \
-  TORCHLET_OP(__i##name##___Scalar,                                                                \
-              "aten::__i" #name "__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)",          \
-              [](const Tensor& self, const Scalar& other) {                                        \
-                return assign(self, with_scalar<fn>(self, other));                                 \
+#define TORCHLET_PYTHON_OPERATOR(name, fn, variants)                                      \
+  TORCHLET_OP_VARIANTS(__##name##___Tensor, variants("Tensor_out"),                       \
+                       "aten::__" #name "__.Tensor(Tensor self, Tensor other) -> Tensor", \
+                       tensors<fn>);                                                      \
+  TORCHLET_OP_VARIANTS(__##name##___Scalar, variants("Scalar_out"),                       \
+                       "aten::__" #name "__.Scalar(Tensor self, Scalar other) -> Tensor", \
+                       with_scalar<fn>);                                                  \
+  TORCHLET_OP(__i##name##___Tensor,                                                       \
+              "aten::__i" #name "__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", \
+              [](const Tensor& self, const Tensor& other) {                               \
+                return assign(self, tensors<fn>(self, other));                            \
+              });                                                                         \
+  TORCHLET_OP(__i##name##___Scalar,                                                       \
+              "aten::__i" #name "__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", \
+              [](const Tensor& self, const Scalar& other) {                               \
+                return assign(self, with_scalar<fn>(self, other));                        \
               })
+#define TORCHLET_NO_OUT(overload) Variants()
 
-TORCHLET_PYTHON_OPERATOR(and, bitwise_and);
-TORCHLET_PYTHON_OPERATOR(or, bitwise_or);
-TORCHLET_PYTHON_OPERATOR(xor, bitwise_xor);
-TORCHLET_PYTHON_OPERATOR(lshift, left_shift);
-TORCHLET_PYTHON_OPERATOR(rshift, right_shift);
+TORCHLET_PYTHON_OPERATOR(and, bitwise_and, TORCHLET_NO_OUT);
+TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT);
+TORCHLET_PYTHON_OPERATOR(xor, bitwise_xor, TORCHLET_NO_OUT);
+TORCHLET_PYTHON_OPERATOR(lshift, left_shift, out);
+TORCHLET_PYTHON_OPERATOR(rshift, right_shift, out);
 
 }  // namespace torchlet::ops

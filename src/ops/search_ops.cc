@@ -128,8 +128,9 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
                 [&](void* to, const void* const* in, int64_t count) {
                   const C* x = static_cast<const C*>(in[0]);
                   for (int64_t i = 0; i < count; ++i) {
-                    static_cast<bool*>(to)[i] =
-                        std::binary_search(set.begin(), set.end(), x[i]) != invert;
+                    const bool found =
+                        x[i] == x[i] && std::binary_search(set.begin(), set.end(), x[i]);
+                    static_cast<bool*>(to)[i] = found != invert;
                   }
                 });
   });
