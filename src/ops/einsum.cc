@@ -214,18 +214,29 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands) 
     }
     return t;
   };
+  if (aligned.size() == 1 && outputs < order.size()) {
+    IntArray dims;
+    for (size_t d = outputs; d < order.size(); ++d) dims.push_back(static_cast<int64_t>(d));
+    return sum(aligned[0], dims);
+  }
   Tensor result = aligned[0];
-  IntArray alone;
-  for (size_t d = outputs; d < order.size(); ++d) {
-    if (last_use[d] == 0) alone.push_back(static_cast<int64_t>(d));
-  }
-  if (!alone.empty()) {
-    const Tensor total = sum(result, alone, true);
-    result = aligned.size() == 1 ? total : total.to(result.dtype());
-  }
+  // Dimensions that only one factor has are summed before the product, which makes int64 of the
+  // smaller integers.
+  const auto sum_alone = [](Tensor t, const Tensor& other, const std::vector<bool>& summed) {
+    for (size_t d = 0; d < summed.size(); ++d) {
+      const bool alone = summed[d] && t.sizes()[d] != 1 && other.sizes()[d] == 1;
+      if (alone) t = sum(t, {{static_cast<int64_t>(d)}}, true);
+    }
+    return t;
+  };
+  result =
+      sum_alone(result, full(IntArray(order.size(), 1), Scalar(0), result.dtype()), summed_at(0));
   for (size_t i = 1; i < aligned.size(); ++i) {
     const std::vector<bool> summed = summed_at(i);
-    result = restore(contract(result, aligned[i], summed), summed);
+    const Tensor left = sum_alone(result, aligned[i], summed);
+    const Tensor right = sum_alone(aligned[i], result, summed);
+    const DType dtype = promote_types(left.dtype(), right.dtype());
+    result = restore(contract(left.to(dtype), right.to(dtype), summed), summed);
   }
   return view(result, result.sizes().first(outputs));
 }

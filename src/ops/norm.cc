@@ -252,7 +252,7 @@ NormResult layer_norm_statistics(const Tensor& input, IntSpan normalized_shape,
             const T* from = x_data + r * length;
             T* to = out_data + r * length;
             const Moments m = moments(from, 1, length, 0);
-            const T rstd = static_cast<T>(1 / std::sqrt(m.variance + eps));
+            const T rstd = 1 / std::sqrt(static_cast<T>(m.variance) + static_cast<T>(eps));
             const T mean = static_cast<T>(m.mean);
             const T shift = -rstd * mean;
             mean_data[r] = mean;
@@ -300,7 +300,7 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
       for (int64_t g = begin; g < end; ++g) {
         const Moments m = moments(x_data + g * length, 1, length, 0);
         mean_data[g] = static_cast<T>(m.mean);
-        rstd_data[g] = static_cast<T>(1 / std::sqrt(m.variance + eps));
+        rstd_data[g] = 1 / std::sqrt(static_cast<T>(m.variance) + static_cast<T>(eps));
       }
     });
     const Tensor out = empty(input.sizes(), kType);

@@ -210,6 +210,13 @@ Tensor scatter_view(const Tensor& self, const Tensor& source, const MakeView& ma
   return result;
 }
 
+// The product of all sizes before [C, H, W].
+int64_t image_count(const Tensor& self) {
+  int64_t count = 1;
+  for (int64_t size : self.sizes().first(self.sizes().size() - 3)) count *= size;
+  return count;
+}
+
 Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   TORCHLET_CHECK(self.dim() >= 3,
                  "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
@@ -226,7 +233,8 @@ Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   IntArray batch(self.sizes().first(self.sizes().size() - 3));
   IntArray shape(batch);
   for (int64_t size : {c / (factor * factor), h * factor, w * factor}) shape.push_back(size);
-  const Tensor cells = reshape(self, IntArray{-1, c / (factor * factor), factor, factor, h, w});
+  const Tensor cells =
+      reshape(self, IntArray{image_count(self), c / (factor * factor), factor, factor, h, w});
   return reshape(permute(cells, IntArray{0, 1, 4, 2, 5, 3}), shape);
 }
 
@@ -246,7 +254,8 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
       static_cast<long long>(h), static_cast<long long>(w), static_cast<long long>(factor));
   IntArray shape(self.sizes().first(self.sizes().size() - 3));
   for (int64_t size : {c * factor * factor, h / factor, w / factor}) shape.push_back(size);
-  const Tensor cells = reshape(self, IntArray{-1, c, h / factor, factor, w / factor, factor});
+  const Tensor cells =
+      reshape(self, IntArray{image_count(self), c, h / factor, factor, w / factor, factor});
   return reshape(permute(cells, IntArray{0, 1, 3, 5, 2, 4}), shape);
 }
 
