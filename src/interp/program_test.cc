@@ -187,6 +187,33 @@ def f(x: Tuple[int, str, float]) -> Tuple[str, Tuple[str, float], int]:
   EXPECT_EQ(result(p, {Value::tuple({1, "q", 2.5})}), "('1;q;2.5;', ('q', 2.5), 2)");
 }
 
+TEST(Program, SlicesOfStringsListsAndTuples) {
+  Program p(R"(
+def f(s: str, a: Optional[int], b: Optional[int], step: int) -> Tuple[str, List[int], Tuple[int, int]]:
+  t = (1, 2, 3)
+  return (s[a:b:step], [0, 1, 2, 3, 4][a:b:step], t[::-2])
+)");
+  EXPECT_EQ(result(p, {"abcde", Value(), Value(), -1}), "('edcba', [4, 3, 2, 1, 0], (3, 1))");
+  EXPECT_EQ(result(p, {"abcde", 3, Value(), -2}), "('db', [3, 1], (3, 1))");
+  EXPECT_EQ(result(p, {"abcde", -2, 100, 1}), "('de', [3, 4], (3, 1))");
+  EXPECT_EQ(result(p, {"abcde", 3, 1, 1}), "('', [], (3, 1))");
+}
+
+TEST(Program, RecordFunctionDoesNothing) {
+  Program p(R"(
+def f(future: Future[int]) -> int:
+  handle = ops.profiler._record_function_enter("mark", None)
+  ops.profiler._record_function_exit(handle)
+  return torch.wait(future)
+def g() -> int:
+  return 3
+def main() -> int:
+  _0 = fork(__torch__.g)
+  return __torch__.f(_0)
+)");
+  EXPECT_EQ(to_text(p.run("main", {})), "3");
+}
+
 TEST(Program, ShortCircuits) {
   Program p(R"(
 def f(l: List[int]) -> Tuple[bool, bool]:

@@ -240,13 +240,19 @@ std::string item(Text self, int64_t index) {
 
 std::string sliced(Text self, std::optional<int64_t> start, std::optional<int64_t> end,
                    int64_t step) {
-  TORCHLET_CHECK(step > 0, "slice step must be positive for strings");
-  const int64_t n = static_cast<int64_t>(self.size());
-  auto clamp = [n](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + n : i, 0, n); };
+  TORCHLET_CHECK(step != 0, "slice step cannot be zero");
+  const auto size = static_cast<int64_t>(self.size());
+  const auto clamp = [&](std::optional<int64_t> i, int64_t absent) {
+    if (!i) return absent;
+    return std::clamp<int64_t>(*i < 0 ? *i + size : *i, step > 0 ? 0 : -1,
+                               step > 0 ? size : size - 1);
+  };
+  const int64_t last = clamp(end, step > 0 ? size : -1);
   std::string result;
-  const int64_t last = clamp(end.value_or(n));
-  for (int64_t i = clamp(start.value_or(0)); i < last; i += std::min(step, n)) {
+  for (int64_t i = clamp(start, step > 0 ? 0 : size - 1); step > 0 ? i < last : i > last;
+       i += step) {
     result += self[static_cast<size_t>(i)];
+    if (step > size || step < -size) break;  // and i + step might overflow
   }
   return result;
 }

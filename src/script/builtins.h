@@ -1,6 +1,6 @@
-// Overloads of operators that PyTorch itself defines in TorchScript
-// (torch/csrc/jit/frontend/builtin_functions.cpp): a number combined with a tensor, and the
-// properties of tensors. Old files call them by name.
+// Operators and overloads that are written in TorchScript: those that PyTorch itself defines so
+// (torch/csrc/jit/frontend/builtin_functions.cpp: a number combined with a tensor, properties of
+// tensors, which old files call by name), and those that have nothing to do here.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace torchlet::script {
 
-// The functions that are overloads of `op`, behind its operators. Thread-safe; they live for the
-// whole process.
+// The functions that are overloads of `op`; they come behind its operators. Thread-safe; they live
+// for the whole process.
 std::span<Function* const> find_builtin_functions(Symbol op);
 
 // A function of TorchScript that is part of Torchlet: `source` is compiled once for the whole

@@ -230,7 +230,7 @@ SsaValue* Emitter::call_function(Function* function, const CallArguments& argume
 
 SsaValue* Emitter::call_method(SsaValue* self, const std::string& name,
                                const CallArguments& arguments, Span span) {
-  const TypePtr type = self->type();
+  const TypePtr& type = self->type();
   CallArguments with_self = arguments;
   with_self.positional.insert(with_self.positional.begin(), self);
   const auto make_call = [&](std::vector<SsaValue*> inputs, TypePtr result) {

@@ -192,7 +192,7 @@ Refinements common(const Refinements& a, const Refinements& b) {
 
 Emitter::Condition Emitter::emit_logical(const Expr& e) {
   const bool is_or = e.kind == ExprKind::kOr;
-  const Condition left = emit_condition(*e.children[0]);
+  Condition left = emit_condition(*e.children[0]);
   if (left.known) {
     if (*left.known == is_or) return left;
     return emit_condition(*e.children[1]);
