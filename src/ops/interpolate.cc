@@ -57,12 +57,25 @@ std::pair<int64_t, T> split_position(T position, int64_t in) {
   return {index, std::min(std::max(position - static_cast<T>(index), T(0)), T(1))};
 }
 
+// The same for output i of a linear resize. Aligned corners have the position scale * i, and
+// PyTorch's compiler fuses that product with the subtraction of the index; what detectors find
+// depends on the last bits.
+template <typename T>
+std::pair<int64_t, T> linear_position(T scale, int64_t i, int64_t in, bool align_corners) {
+  auto [index, rest] = split_position(source_position(scale, i, align_corners, false), in);
+  if (align_corners) {
+    rest = std::fma(scale, static_cast<T>(i), -static_cast<T>(index));
+    rest = std::min(std::max(rest, T(0)), T(1));
+  }
+  return {index, rest};
+}
+
 template <typename T>
 Taps<T> linear_taps(int64_t in, int64_t out, bool align_corners, std::optional<double> factor) {
   Taps<T> taps{.count = 2, .index = {}, .weight = {}};
   const T scale = pixel_scale<T>(in, out, align_corners, factor);
   for (int64_t i = 0; i < out; ++i) {
-    auto [index, rest] = split_position(source_position(scale, i, align_corners, false), in);
+    auto [index, rest] = linear_position(scale, i, in, align_corners);
     if (in == out) index = i, rest = 0;
     taps.index.insert(taps.index.end(), {index, std::min(index + 1, in - 1)});
     taps.weight.insert(taps.weight.end(), {1 - rest, rest});
@@ -164,6 +177,13 @@ Tensor resize_dim(const Tensor& in, size_t dim, const Taps<T>& taps) {
       const T* weight = &taps.weight[static_cast<size_t>(i * taps.count)];
       const T* base = from + o * in_size * inner;
       T* target = to + row * inner;
+      if (taps.count == 2) {  // fused as PyTorch's compiler fuses it
+        const T *first = base + index[0] * inner, *second = base + index[1] * inner;
+        for (int64_t x = 0; x < inner; ++x) {
+          target[x] = std::fma(first[x], weight[0], second[x] * weight[1]);
+        }
+        continue;
+      }
       for (int64_t x = 0; x < inner; ++x) target[x] = weight[0] * base[index[0] * inner + x];
       for (int64_t k = 1; k < taps.count; ++k) {
         const T* source = base + index[k] * inner;

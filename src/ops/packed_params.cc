@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
@@ -32,17 +33,29 @@ Tensor with_bias(const Tensor& sums, const Tensor& bias, const Tensor& sum_scale
   const Tensor rounded = map<kMapReal, 2>({bias, sum_scales}, DType::kFloat32, [](auto b, auto s) {
     return std::nearbyint(b * (1 / s));
   });
-  return map<kMapReal, 2>({sums, along(rounded, sums.dim(), axis)}, sums.dtype(),
-                          [](auto a, auto b) { return a + b; });
+  const std::span<const float> values(rounded.data_ptr<float>(),
+                                      static_cast<size_t>(rounded.numel()));
+  const bool fits = std::ranges::all_of(values, [](float b) { return std::fabs(b) < 0x1p30f; });
+  if (fits) {
+    return map<kMapReal, 2>({sums, along(rounded, sums.dim(), axis)}, sums.dtype(),
+                            [](auto a, auto b) { return a + b; });
+  }
+  // A channel whose weights are nearly zero has a tiny scale: its bias saturates the int32, and the
+  // sum wraps around.
+  static constexpr double kLow = -0x1p31, kHigh = 0x1p31 - 1;
+  return map<kMapReal, 2>(
+      {sums, along(rounded, sums.dim(), axis)}, DType::kFloat64, [](auto a, auto b) {
+        const double total =
+            static_cast<double>(a) + std::clamp(static_cast<double>(b), kLow, kHigh);
+        return total > kHigh ? total - 0x1p32 : total < kLow ? total + 0x1p32 : total;
+      });
 }
 
 // Sums -> integers of the output.
 Tensor requantize(const Tensor& sums, const Tensor& scales, int64_t axis, DType dtype, double scale,
                   int64_t zero_point, bool relu) {
-  const float output_scale = static_cast<float>(scale);
-  const Tensor multipliers = map<kMapReal, 1>({scales}, DType::kFloat32, [=](auto s) {
-    return s / static_cast<decltype(s)>(output_scale);
-  });
+  // Multiplying by the inverse, as QNNPACK does, rounds otherwise than dividing.
+  const Tensor multipliers = times(scales, 1.0f / static_cast<float>(scale));
   const bool is_signed = dtype == DType::kQInt8;
   const float low = relu ? static_cast<float>(zero_point) : is_signed ? -128.0f : 0.0f;
   const float high = is_signed ? 127.0f : 255.0f;

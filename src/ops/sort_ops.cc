@@ -64,7 +64,14 @@ TwoTensors sort_stable(const Tensor& self, std::optional<bool> stable, int64_t d
     using C = decltype(zero);
     for_each_lane<C>(self, dim, values, indices, [=](const C* in, C* value, int64_t* index) {
       auto items = items_of(in, n);
-      std::stable_sort(items.begin(), items.end(), down ? descending<C> : ascending<C>);
+      const auto before = down ? descending<C> : ascending<C>;
+      // Unless asked for a stable order PyTorch calls std::sort, and where models sort quantized
+      // scores, which are full of equal ones, what they pick then depends on its order.
+      if (stable.value_or(false)) {
+        std::stable_sort(items.begin(), items.end(), before);
+      } else {
+        std::sort(items.begin(), items.end(), before);
+      }
       for (const Item<C>& item : items) {
         *value++ = item.value;
         *index++ = item.index;
@@ -74,13 +81,13 @@ TwoTensors sort_stable(const Tensor& self, std::optional<bool> stable, int64_t d
   return {values, indices};
 }
 TwoTensors sort_dim(const Tensor& self, int64_t dim, bool down) {
-  return sort_stable(self, true, dim, down);
+  return sort_stable(self, false, dim, down);
 }
 Tensor argsort(const Tensor& self, int64_t dim, bool down) {
   return std::get<1>(sort_dim(self, dim, down));
 }
-Tensor argsort_stable(const Tensor& self, bool, int64_t dim, bool down) {
-  return argsort(self, dim, down);
+Tensor argsort_stable(const Tensor& self, bool stable, int64_t dim, bool down) {
+  return std::get<1>(sort_stable(self, stable, dim, down));
 }
 Tensor msort(const Tensor& self) { return std::get<0>(sort_dim(self, 0, false)); }
 
