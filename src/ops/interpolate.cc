@@ -50,24 +50,16 @@ std::vector<int64_t> nearest_table(int64_t in, int64_t out, bool exact,
   return table;
 }
 
-// The position as an index and the remainder in [0, 1].
+// Where output `i` lies between the inputs: an index and the remainder in [0, 1]. PyTorch's build
+// rounds the scale and the remainder to T, but not the position between them.
 template <typename T>
-std::pair<int64_t, T> split_position(T position, int64_t in) {
+std::pair<int64_t, T> split_position(T scale, int64_t i, int64_t in, bool align_corners,
+                                     bool cubic) {
+  const double position =
+      source_position<double>(static_cast<double>(scale), i, align_corners, cubic);
   const int64_t index = std::min(static_cast<int64_t>(std::floor(position)), in - 1);
-  return {index, std::min(std::max(position - static_cast<T>(index), T(0)), T(1))};
-}
-
-// The same for output i of a linear resize. Aligned corners have the position scale * i, and
-// PyTorch's compiler fuses that product with the subtraction of the index; what detectors find
-// depends on the last bits.
-template <typename T>
-std::pair<int64_t, T> linear_position(T scale, int64_t i, int64_t in, bool align_corners) {
-  auto [index, rest] = split_position(source_position(scale, i, align_corners, false), in);
-  if (align_corners) {
-    rest = std::fma(scale, static_cast<T>(i), -static_cast<T>(index));
-    rest = std::min(std::max(rest, T(0)), T(1));
-  }
-  return {index, rest};
+  const double rest = position - static_cast<double>(index);
+  return {index, static_cast<T>(std::min(std::max(rest, 0.0), 1.0))};
 }
 
 template <typename T>
@@ -75,7 +67,7 @@ Taps<T> linear_taps(int64_t in, int64_t out, bool align_corners, std::optional<d
   Taps<T> taps{.count = 2, .index = {}, .weight = {}};
   const T scale = pixel_scale<T>(in, out, align_corners, factor);
   for (int64_t i = 0; i < out; ++i) {
-    auto [index, rest] = linear_position(scale, i, in, align_corners);
+    auto [index, rest] = split_position(scale, i, in, align_corners, false);
     if (in == out) index = i, rest = 0;
     taps.index.insert(taps.index.end(), {index, std::min(index + 1, in - 1)});
     taps.weight.insert(taps.weight.end(), {1 - rest, rest});
@@ -100,7 +92,7 @@ Taps<T> cubic_taps(int64_t in, int64_t out, bool align_corners, std::optional<do
   Taps<T> taps{.count = 4, .index = {}, .weight = {}};
   const T scale = pixel_scale<T>(in, out, align_corners, factor);
   for (int64_t i = 0; i < out; ++i) {
-    const auto [index, t] = split_position(source_position(scale, i, align_corners, true), in);
+    const auto [index, t] = split_position(scale, i, in, align_corners, true);
     for (int64_t k = -1; k <= 2; ++k) {
       taps.index.push_back(std::clamp<int64_t>(index + k, 0, in - 1));
     }
@@ -157,6 +149,17 @@ Taps<T> make_taps(ResizeMode mode, int64_t in, int64_t out, bool align_corners,
   }
 }
 
+// target = a * wa + b * wb, where PyTorch's build fuses the first product with the sum. A double
+// holds the product of two floats.
+template <typename T>
+void blend(const T* a, T wa, const T* b, T wb, T* target, int64_t count) {
+  for (int64_t x = 0; x < count; ++x) {
+    const T second = b[x] * wb;
+    target[x] = static_cast<T>(static_cast<double>(a[x]) * static_cast<double>(wa) +
+                               static_cast<double>(second));
+  }
+}
+
 // Resizes dimension `dim` of contiguous data: out[o, i, :] = sum of weight * in[o, index, :].
 template <typename T>
 Tensor resize_dim(const Tensor& in, size_t dim, const Taps<T>& taps) {
@@ -177,11 +180,9 @@ Tensor resize_dim(const Tensor& in, size_t dim, const Taps<T>& taps) {
       const T* weight = &taps.weight[static_cast<size_t>(i * taps.count)];
       const T* base = from + o * in_size * inner;
       T* target = to + row * inner;
-      if (taps.count == 2) {  // fused as PyTorch's compiler fuses it
-        const T *first = base + index[0] * inner, *second = base + index[1] * inner;
-        for (int64_t x = 0; x < inner; ++x) {
-          target[x] = std::fma(first[x], weight[0], second[x] * weight[1]);
-        }
+      if (taps.count == 2) {
+        blend(base + index[0] * inner, weight[0], base + index[1] * inner, weight[1], target,
+              inner);
         continue;
       }
       for (int64_t x = 0; x < inner; ++x) target[x] = weight[0] * base[index[0] * inner + x];

@@ -38,6 +38,20 @@ TEST(Padding, Modes) {
   EXPECT_THROW(call_op("aten::constant_pad_nd", "", {ramp({2, 3}), int_list({-2, -2}), 0}), Error);
 }
 
+TEST(Resize, LinearWeightsHaveEveryBitOfPytorchs) {
+  const Tensor pixel = make({0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, DType::kFloat32, {1, 1, 10});
+  const Tensor resized = result_of("aten::upsample_linear1d", "", {pixel, int_list({7}), false});
+  const float* weights = resized.data_ptr<float>();
+  EXPECT_EQ(weights[2], 0.07142865657806396f);
+  EXPECT_EQ(weights[3], 0.49999988079071045f);
+  const Tensor ramp =
+      make({0, 1000 / 7.0, 2000 / 7.0, 3000 / 7.0, 4000 / 7.0, 5000 / 7.0, 6000 / 7.0, 1000},
+           DType::kFloat32, {1, 1, 8});
+  const Tensor aligned = result_of("aten::upsample_linear1d", "", {ramp, int_list({7}), true});
+  EXPECT_EQ(aligned.data_ptr<float>()[4], 666.6666259765625f);
+  EXPECT_EQ(aligned.data_ptr<float>()[6], 999.9999389648438f);
+}
+
 TEST(Resize, Nearest) {
   expect_tensor(
       result_of("aten::upsample_nearest1d", "vec", {ramp({1, 1, 5}), int_list({7}), Value()}),
