@@ -283,8 +283,10 @@ TORCHLET_REAL_MATH2(copysign, "copysign", [](double a, double b) { return std::c
 TORCHLET_REAL_MATH2(fmod, "fmod", [](double a, double b) { return std::fmod(a, b); });
 TORCHLET_REAL_MATH2(mathremainder, "mathremainder",
                     [](double a, double b) { return std::remainder(a, b); });
-TORCHLET_REAL_MATH2(log2, "log", [](double a, double b) { return std::log(a) / std::log(b); });
 #undef TORCHLET_REAL_MATH2
+TORCHLET_OP_BOXED_VARIANTS(
+    log_mixed, per_type("int_float float_int"), "aten::log.$($1 a, $2 b) -> float",
+    real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
 TORCHLET_OP_BOXED_VARIANTS(
     log_two, per_type("int float"), "aten::log.$_$($ a, $ b) -> float",
     real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
