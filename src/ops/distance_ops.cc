@@ -13,26 +13,40 @@ namespace {
 
 long long ll(int64_t value) { return value; }
 
+// The sum of f(|a[i] - b[i]|), in several independent chains.
+template <typename T, typename F>
+T sum_of_differences(const T* a, const T* b, int64_t count, F f) {
+  constexpr int64_t kLanes = 8;
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] += f(std::abs(a[i + lane] - b[i + lane]));
+    }
+  }
+  T total = 0;
+  for (; i < count; ++i) total += f(std::abs(a[i] - b[i]));
+  for (T lane : lanes) total += lane;
+  return total;
+}
+
 // The p-norm of a - b.
 template <typename T>
 T distance(const T* a, const T* b, int64_t count, double p) {
-  T total = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const T d = std::abs(a[i] - b[i]);
-    if (p == 0) {
-      total += d != 0 ? T(1) : T(0);
-    } else if (p == 1) {
-      total += d;
-    } else if (p == 2) {
-      total += d * d;
-    } else if (std::isinf(p)) {
-      total = d > total || std::isnan(d) ? d : total;
-    } else {
-      total += std::pow(d, static_cast<T>(p));
+  if (p == 2) return std::sqrt(sum_of_differences(a, b, count, [](T d) { return d * d; }));
+  if (p == 1) return sum_of_differences(a, b, count, [](T d) { return d; });
+  if (p == 0) return sum_of_differences(a, b, count, [](T d) { return d != 0 ? T(1) : T(0); });
+  if (std::isinf(p)) {
+    T most = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const T d = std::abs(a[i] - b[i]);
+      if (d > most || std::isnan(d)) most = d;
     }
+    return most;
   }
-  if (p == 2) return std::sqrt(total);
-  return p == 0 || p == 1 || std::isinf(p) ? total : std::pow(total, static_cast<T>(1 / p));
+  const T power = static_cast<T>(p);
+  const T total = sum_of_differences(a, b, count, [power](T d) { return std::pow(d, power); });
+  return std::pow(total, 1 / power);
 }
 
 // x1 [..., P, M], x2 [..., R, M] -> [..., P, R] with broadcast batches.

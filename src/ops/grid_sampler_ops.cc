@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "ops/compute.h"
@@ -82,10 +83,32 @@ AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border, bool 
   return {2, {inside(first, size), inside(first + 1, size)}, {base + 1 - at, at - base}};
 }
 
+// The pixels of a plane that one position is made of, those outside left out.
+template <typename T>
+struct PixelTaps {
+  int count = 0;
+  int64_t index[16];
+  T weight[16];
+
+  PixelTaps(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x, int64_t height,
+            int64_t width) {
+    for (int k = 0; k < z.count; ++k) {
+      for (int j = 0; j < y.count; ++j) {
+        for (int l = 0; l < x.count; ++l) {
+          if (z.index[k] < 0 || y.index[j] < 0 || x.index[l] < 0) continue;
+          index[count] = (z.index[k] * height + y.index[j]) * width + x.index[l];
+          weight[count++] = z.weight[k] * y.weight[j] * x.weight[l];
+        }
+      }
+    }
+  }
+};
+
 // input [N, C, (D,) H, W], grid [N, (OD,) OH, OW, 2 or 3] with x first.
 template <typename T>
 Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border border,
               bool align_corners) {
+  constexpr int64_t kBlock = 256;  // positions whose taps are kept at a time
   const size_t spatial = input.sizes().size() - 2;
   std::array<int64_t, 3> size{1, 1, 1};
   IntArray shape(input.sizes().first(2));
@@ -98,32 +121,33 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
   const int64_t batch = shape[0], channels = shape[1], plane = size[0] * size[1] * size[2];
   const Tensor in = dense_as<T>(input), at = dense_as<T>(grid);
   const Tensor out = empty(shape, DTypeOf<T>::value);
-  const T* in_data = const_data<T>(in);
-  const T* grid_data = const_data<T>(at);
-  T* out_data = out.data_ptr<T>();
-  parallel_for(batch * positions, 256, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t n = i / positions;
-      const T* where = grid_data + i * static_cast<int64_t>(spatial);
-      const AxisTaps<T> x = axis_taps(where[0], size[2], sampling, border, align_corners);
-      const AxisTaps<T> y = axis_taps(where[1], size[1], sampling, border, align_corners);
-      const AxisTaps<T> z = spatial == 3
-                                ? axis_taps(where[2], size[0], sampling, border, align_corners)
-                                : AxisTaps<T>{1, {0}, {T(1)}};
-      for (int64_t c = 0; c < channels; ++c) {
-        const T* from = in_data + (n * channels + c) * plane;
-        T sum = 0;
-        for (int k = 0; k < z.count; ++k) {
-          for (int j = 0; j < y.count; ++j) {
-            T row = 0;
-            for (int l = 0; l < x.count; ++l) {
-              if (z.index[k] < 0 || y.index[j] < 0 || x.index[l] < 0) continue;
-              row += from[(z.index[k] * size[1] + y.index[j]) * size[2] + x.index[l]] * x.weight[l];
-            }
-            sum += row * y.weight[j] * z.weight[k];
-          }
+  if (out.numel() == 0) return out;
+  const auto taps_at = [&](const T* where) {
+    const auto along = [&](size_t i) {
+      return axis_taps(where[i], size[2 - i], sampling, border, align_corners);
+    };
+    return PixelTaps<T>(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0),
+                        size[1], size[2]);
+  };
+  const int64_t blocks = (positions + kBlock - 1) / kBlock;
+  parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
+    std::vector<PixelTaps<T>> taps;
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t n = b / blocks, first = b % blocks * kBlock;
+      const int64_t count = std::min(kBlock, positions - first);
+      const T* where = const_data<T>(at) + (n * positions + first) * static_cast<int64_t>(spatial);
+      taps.clear();
+      for (int64_t p = 0; p < count; ++p) {
+        taps.push_back(taps_at(where + p * static_cast<int64_t>(spatial)));
+      }
+      for (int64_t c = n * channels; c < (n + 1) * channels; ++c) {
+        const T* from = const_data<T>(in) + c * plane;
+        T* to = out.data_ptr<T>() + c * positions + first;
+        for (const PixelTaps<T>& pixel : taps) {
+          T sum = 0;
+          for (int k = 0; k < pixel.count; ++k) sum += from[pixel.index[k]] * pixel.weight[k];
+          *to++ = sum;
         }
-        out_data[(n * channels + c) * positions + i % positions] = sum;
       }
     }
   });

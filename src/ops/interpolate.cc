@@ -149,14 +149,47 @@ Taps<T> make_taps(ResizeMode mode, int64_t in, int64_t out, bool align_corners,
   }
 }
 
-// target = a * wa + b * wb, where PyTorch's build fuses the first product with the sum. A double
-// holds the product of two floats.
+// a * wa + b * wb, where PyTorch's build fuses the first product with the sum. A double holds the
+// product of two floats.
 template <typename T>
-void blend(const T* a, T wa, const T* b, T wb, T* target, int64_t count) {
-  for (int64_t x = 0; x < count; ++x) {
-    const T second = b[x] * wb;
-    target[x] = static_cast<T>(static_cast<double>(a[x]) * static_cast<double>(wa) +
-                               static_cast<double>(second));
+T blend(T a, T wa, T b, T wb) {
+  const T second = b * wb;
+  return static_cast<T>(static_cast<double>(a) * static_cast<double>(wa) +
+                        static_cast<double>(second));
+}
+
+// One row of the last dimension: out[i] = sum of weight * in[index].
+template <typename T>
+void resize_row(const T* in, const Taps<T>& taps, int64_t out_size, T* out) {
+  const int64_t* index = taps.index.data();
+  const T* weight = taps.weight.data();
+  if (taps.count == 2) {
+    for (int64_t i = 0; i < out_size; ++i, index += 2, weight += 2) {
+      out[i] = blend(in[index[0]], weight[0], in[index[1]], weight[1]);
+    }
+    return;
+  }
+  for (int64_t i = 0; i < out_size; ++i) {
+    T sum = 0;
+    for (int64_t k = 0; k < taps.count; ++k) sum += *weight++ * in[*index++];
+    out[i] = sum;
+  }
+}
+
+// The same for elements of `inner` values that lie side by side.
+template <typename T>
+void blend_rows(const T* in, const int64_t* index, const T* weight, int64_t count, int64_t inner,
+                T* out) {
+  const T* first = in + index[0] * inner;
+  if (count == 2) {
+    const T* second = in + index[1] * inner;
+    for (int64_t x = 0; x < inner; ++x) out[x] = blend(first[x], weight[0], second[x], weight[1]);
+    return;
+  }
+  for (int64_t x = 0; x < inner; ++x) out[x] = weight[0] * first[x];
+  for (int64_t k = 1; k < count; ++k) {
+    const T* next = in + index[k] * inner;
+    for (int64_t x = 0; x < inner; ++x) out[x] += weight[k] * next[x];
   }
 }
 
@@ -172,23 +205,19 @@ Tensor resize_dim(const Tensor& in, size_t dim, const Taps<T>& taps) {
   for (size_t d = 0; d < shape.size(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : shape[d];
   const T* from = in.data_ptr<T>();
   T* to = out.data_ptr<T>();
-  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, inner * taps.count));
-  parallel_for(outer * out_size, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t o = row / out_size, i = row % out_size;
-      const int64_t* index = &taps.index[static_cast<size_t>(i * taps.count)];
-      const T* weight = &taps.weight[static_cast<size_t>(i * taps.count)];
+  const int64_t grain =
+      std::max<int64_t>(1, 16384 / std::max<int64_t>(1, out_size * inner * taps.count));
+  parallel_for(outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
       const T* base = from + o * in_size * inner;
-      T* target = to + row * inner;
-      if (taps.count == 2) {
-        blend(base + index[0] * inner, weight[0], base + index[1] * inner, weight[1], target,
-              inner);
+      T* target = to + o * out_size * inner;
+      if (inner == 1) {
+        resize_row(base, taps, out_size, target);
         continue;
       }
-      for (int64_t x = 0; x < inner; ++x) target[x] = weight[0] * base[index[0] * inner + x];
-      for (int64_t k = 1; k < taps.count; ++k) {
-        const T* source = base + index[k] * inner;
-        for (int64_t x = 0; x < inner; ++x) target[x] += weight[k] * source[x];
+      for (int64_t i = 0; i < out_size; ++i) {
+        const size_t at = static_cast<size_t>(i * taps.count);
+        blend_rows(base, &taps.index[at], &taps.weight[at], taps.count, inner, target + i * inner);
       }
     }
   });
