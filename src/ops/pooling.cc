@@ -172,7 +172,7 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
     const Tensor values = empty(shape, DTypeOf<T>::value), indices = empty(shape, DType::kInt64);
     T* value_data = values.data_ptr<T>();
     int64_t* index_data = indices.data_ptr<int64_t>();
-    const auto& [depth, height, width] = axes;
+    const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
     for_each_window<T>(in, plane_count(spatial, self), axes,
                        [&](const T* plane, int64_t at, size_t d, size_t h, size_t w) {
                          T best = lowest<T>();
@@ -208,7 +208,7 @@ Tensor average_over(int64_t spatial, const Tensor& self, const Axes& axes, Divis
     const Tensor in = dense_as<T>(self);
     const Tensor out = empty(shape, DTypeOf<T>::value);
     T* out_data = out.data_ptr<T>();
-    const auto& [depth, height, width] = axes;
+    const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
     for_each_window<T>(in, plane_count(spatial, self), axes,
                        [&](const T* plane, int64_t at, size_t d, size_t h, size_t w) {
                          Sum sum = 0;
@@ -230,7 +230,7 @@ Axes max_axes(int64_t spatial, const Tensor& self, const PoolWindow& window) {
 }
 
 kernels::Window2dShape kernel_window(const Axes& axes, const PoolWindow& window, int64_t spatial) {
-  const auto& [depth, height, width] = axes;
+  const Axis &height = axes[1], &width = axes[2];
   auto last = [](const IntArray& values, int64_t none) {
     return values.empty() ? none : values.back();
   };
