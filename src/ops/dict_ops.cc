@@ -94,9 +94,10 @@ TORCHLET_OP_VARIANTS(
 TORCHLET_OP_VARIANTS(dict_popitem, TORCHLET_KEYS,
                      "aten::popitem.$(Dict($, t)(a!) self) -> (($, t))", [](DictRef self) {
                        TORCHLET_CHECK(self->size() > 0, "popitem(): dictionary is empty");
-                       const auto last = self->items().back();
-                       self->erase(last.first);
-                       return pair_of(last.first, last.second);
+                       // Unlike Python's, the first pair.
+                       const auto first = self->items().front();
+                       self->erase(first.first);
+                       return pair_of(first.first, first.second);
                      });
 TORCHLET_OP_VARIANTS(dict_delete, TORCHLET_KEYS,
                      "aten::Delete.Dict_$(Dict($, t)(a!) self, $ key) -> ()",

@@ -23,6 +23,8 @@ FftScale scale_for(const Norm& norm, bool forward) {
 
 Tensor promoted(const Tensor& self, bool to_complex) {
   const DType dtype = to_float_type(self.dtype());
+  TORCHLET_CHECK(dtype != DType::kFloat16 && dtype != DType::kBFloat16,
+                 "Unsupported dtype %s for an FFT", std::string(dtype_name(dtype)).c_str());
   if (!to_complex || is_complex(dtype)) return self.to(dtype);
   return self.to(dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64);
 }

@@ -231,22 +231,20 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
   });
 }
 
-Tensor inverse(const Tensor& a, const char* name) {
+Inverse inverse(const Tensor& a) {
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> in(a), out(a.sizes());
+    const Tensor info = zeros(in.batch_sizes(), DType::kInt32);
     for (int64_t i = 0; i < in.count() && in.rows() > 0; ++i) {
       const Eigen::PartialPivLU<Matrix<T>> lu(in[i]);
-      for (int64_t j = 0; j < in.rows(); ++j) {
-        TORCHLET_CHECK(
-            lu.matrixLU()(j, j) != T(0),
-            "%s: The diagonal element %lld is zero, the inversion could not be completed because "
-            "the input matrix is singular.",
-            name, static_cast<long long>(j + 1));
+      int32_t& place = info.data_ptr<int32_t>()[i];
+      for (int64_t j = in.rows() - 1; j >= 0; --j) {
+        if (lu.matrixLU()(j, j) == T(0)) place = static_cast<int32_t>(j + 1);
       }
       out[i] = lu.inverse();
     }
-    return out.to(a.dtype());
+    return Inverse{out.to(a.dtype()), info};
   });
 }
 

@@ -76,6 +76,10 @@ struct Eigh {
   Tensor values, vectors;  // ascending
 };
 Eigh eigh(const Tensor& a, bool lower, bool compute_vectors);
-Tensor inverse(const Tensor& a, const char* name);  // Error if a matrix is singular
+struct Inverse {
+  Tensor inverse;  // inf and NaN where a matrix is singular
+  Tensor info;     // int32: 0, or the one-based place of a zero on the diagonal of U
+};
+Inverse inverse(const Tensor& a);
 
 }  // namespace torchlet::ops::linalg

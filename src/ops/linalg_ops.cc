@@ -83,13 +83,26 @@ Tensor logdet(const Tensor& a) {
 
 // ---- inverses ----
 
-Tensor inv(const Tensor& a) {
+std::tuple<Tensor, Tensor> inv_ex(const Tensor& a, bool check_errors) {
   linalg::check_square(a, "linalg.inv");
-  return linalg::inverse(a, "linalg.inv");
+  const linalg::Inverse result = linalg::inverse(a);
+  const int32_t* info = result.info.data_ptr<int32_t>();
+  for (int64_t i = 0; check_errors && i < result.info.numel(); ++i) {
+    TORCHLET_CHECK(info[i] == 0,
+                   "linalg.inv: The diagonal element %d is zero, the inversion could not be "
+                   "completed because the input matrix is singular.",
+                   info[i]);
+  }
+  return {result.inverse, result.info};
 }
 
-std::tuple<Tensor, Tensor> inv_ex(const Tensor& a, bool) {
-  return {inv(a), zeros(a.sizes().first(a.sizes().size() - 2), DType::kInt32)};
+Tensor inv(const Tensor& a) { return std::get<0>(inv_ex(a, true)); }
+
+bool is_lower(const std::string& uplo) {
+  const char c = uplo.empty() ? '\0' : uplo[0];
+  TORCHLET_CHECK(c == 'L' || c == 'l' || c == 'U' || c == 'u',
+                 "Expected UPLO argument to be 'L' or 'U', but got %s", uplo.c_str());
+  return c == 'L' || c == 'l';
 }
 
 Tensor largest(const Tensor& s) { return amax(s, IntArray{-1}, true); }  // [..., k] -> [..., 1]
@@ -252,6 +265,17 @@ Tensor nuclear_norm(const Tensor& self, IntSpan dim, bool keepdim) {
   return matrix_norm_named(self, "nuc", dim, keepdim, std::nullopt);
 }
 
+// The norm of a matrix times that of its inverse; infinite for a singular one.
+template <typename Norm>
+Tensor cond_of(const Tensor& a, Norm norm) {
+  const auto [inverse, info] = inv_ex(a, false);
+  const Tensor singular = call("aten::gt", "Scalar", {info, 0});
+  const Tensor none = scalar_tensor(Scalar(0.0), a.dtype());
+  const Tensor usable = where(unsqueeze(unsqueeze(singular, -1), -1), none, inverse);
+  const Tensor infinite = scalar_tensor(Scalar(INFINITY), linalg::real_dtype(a.dtype()));
+  return where(singular, infinite, mul(norm(a), norm(usable)));
+}
+
 Tensor cond(const Tensor& a, std::optional<Scalar> p) {
   linalg::check_matrix(a, "linalg.cond");
   const double ord = p ? p->to_double() : 2;
@@ -265,14 +289,16 @@ Tensor cond(const Tensor& a, std::optional<Scalar> p) {
   linalg::check_square(a, "linalg.cond");
   if (a.numel() == 0)
     return zeros(a.sizes().first(a.sizes().size() - 2), linalg::real_dtype(a.dtype()));
-  return mul(matrix_norm(a, ord, IntArray{-2, -1}, false, std::nullopt),
-             matrix_norm(inv(a), ord, IntArray{-2, -1}, false, std::nullopt));
+  return cond_of(a, [ord](const Tensor& x) {
+    return matrix_norm(x, ord, IntArray{-2, -1}, false, std::nullopt);
+  });
 }
 
 Tensor cond_named(const Tensor& a, const std::string& p) {
   linalg::check_square(a, "linalg.cond");
-  return mul(matrix_norm_named(a, p, IntArray{-2, -1}, false, std::nullopt),
-             matrix_norm_named(inv(a), p, IntArray{-2, -1}, false, std::nullopt));
+  return cond_of(a, [&p](const Tensor& x) {
+    return matrix_norm_named(x, p, IntArray{-2, -1}, false, std::nullopt);
+  });
 }
 
 // ---- powers ----
@@ -759,7 +785,7 @@ TORCHLET_OP(
     "aten::linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
     [](const Tensor& a, const std::string& uplo) {
       linalg::check_square(a, "linalg.eigh");
-      linalg::Eigh result = linalg::eigh(a, uplo == "L" || uplo == "l", true);
+      linalg::Eigh result = linalg::eigh(a, is_lower(uplo), true);
       return std::tuple(result.values, result.vectors);
     });
 TORCHLET_OP(linalg_eigh_all,
@@ -768,7 +794,7 @@ TORCHLET_OP(linalg_eigh_all,
             "eigenvectors)",
             [](const Tensor& a, const std::string& uplo, bool compute_v) {
               linalg::check_square(a, "linalg.eigh");
-              linalg::Eigh result = linalg::eigh(a, uplo == "L" || uplo == "l", compute_v);
+              linalg::Eigh result = linalg::eigh(a, is_lower(uplo), compute_v);
               return std::tuple(result.values,
                                 compute_v ? result.vectors : empty(IntArray{0}, a.dtype()));
             });
@@ -776,7 +802,7 @@ TORCHLET_OP_VARIANTS(linalg_eigvalsh, out("out"),
                      "aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor",
                      [](const Tensor& a, const std::string& uplo) {
                        linalg::check_square(a, "linalg.eigvalsh");
-                       return linalg::eigh(a, uplo == "L" || uplo == "l", false).values;
+                       return linalg::eigh(a, is_lower(uplo), false).values;
                      });
 TORCHLET_OP(symeig,
             "aten::symeig(Tensor self, bool eigenvectors=False, bool upper=True) -> (Tensor "

@@ -72,10 +72,10 @@ Value repeated(ListRef list, int64_t count) {
   std::vector<Value> items;
   const size_t size = list->items.size();
   size_t total;
-  TORCHLET_CHECK(
-      !__builtin_mul_overflow(size, static_cast<size_t>(std::max<int64_t>(count, 0)), &total) &&
-          total < (size_t{1} << 28),
-      "a list repeated %lld times is too long", static_cast<long long>(count));
+  // Fewer than zero times is an error, as in PyTorch, unless nothing is repeated.
+  TORCHLET_CHECK(!__builtin_mul_overflow(size, static_cast<size_t>(count), &total) &&
+                     total < (size_t{1} << 28),
+                 "a list cannot be repeated %lld times", static_cast<long long>(count));
   items.reserve(total);
   for (int64_t i = 0; i < count; ++i) {
     items.insert(items.end(), list->items.begin(), list->items.end());
@@ -273,7 +273,7 @@ TORCHLET_OP(any_str_list, "aten::any.str(str[] self) -> bool", [](ListRef list) 
 });
 TORCHLET_OP(Size, "aten::Size(int[] sizes) -> int[]", [](const Value& sizes) { return sizes; });
 TORCHLET_OP(rangelist, "prim::rangelist(int n) -> int[]", [](int64_t n) {
-  TORCHLET_CHECK(n < (int64_t{1} << 28), "range(%lld) is too long for a list",
+  TORCHLET_CHECK(n >= 0 && n < (int64_t{1} << 28), "range(%lld) is no list",
                  static_cast<long long>(n));
   std::vector<Value> items;
   for (int64_t i = 0; i < n; ++i) items.emplace_back(i);

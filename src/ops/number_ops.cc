@@ -75,13 +75,14 @@ struct Remainder {
   }
   double operator()(double a, double b) const { return std::fmod(b + std::fmod(a, b), b); }
 };
+// With a NaN the second number wins, which is not Python's rule.
 struct Max {
-  int64_t operator()(int64_t a, int64_t b) const { return std::max(a, b); }
-  double operator()(double a, double b) const { return std::max(a, b); }
+  int64_t operator()(int64_t a, int64_t b) const { return a > b ? a : b; }
+  double operator()(double a, double b) const { return a > b ? a : b; }
 };
 struct Min {
-  int64_t operator()(int64_t a, int64_t b) const { return std::min(a, b); }
-  double operator()(double a, double b) const { return std::min(a, b); }
+  int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
+  double operator()(double a, double b) const { return a < b ? a : b; }
 };
 
 template <typename F>
@@ -328,9 +329,8 @@ TORCHLET_OP(abs_of_Scalar, "prim::abs.Scalar(Scalar a) -> Scalar", [](const Valu
 TORCHLET_OP(angle_complex, "aten::angle.complex(complex a) -> float",
             [](Complex a) { return std::arg(a); });
 TORCHLET_OP_VARIANTS(angle_number, per_type("int float"), "aten::angle.$($ a) -> float",
-                     [](double a) { return std::isnan(a) ? a
-                                           : a < 0       ? kPi
-                                                         : 0.0; });
+                     // std::arg: the sign bit decides, also that of zero and NaN.
+                     [](double a) { return std::signbit(a) ? kPi : 0.0; });
 
 TORCHLET_OP(gcd_int, "aten::gcd.int(int a, int b) -> int",
             [](int64_t a, int64_t b) { return std::gcd(a, b); });

@@ -84,10 +84,9 @@ Tensor real_from_sums(const Tensor& sums, const Tensor& scales, int64_t axis, co
                           [](auto a, auto f, auto b) { return a * f + b; });
 }
 
-// x as dynamic quantization sees it: quantized by its own range. QNNPACK ignores reduce_range,
-// which is there for old x86 instructions.
+// x as dynamic quantization sees it: quantized by its own range.
 Tensor quantize_dynamically(const Tensor& x) {
-  const QParams qparams = choose_qparams(x, DType::kQUInt8, false);
+  const QParams qparams = choose_qparams(x, DType::kQUInt8);
   return quantize(x, DType::kQUInt8, per_tensor_quantizer(qparams.scale, qparams.zero_point));
 }
 

@@ -9,16 +9,6 @@ constexpr double kNan = NAN;
 constexpr DType kF64 = DType::kFloat64, kI64 = DType::kInt64, kU8 = DType::kUInt8,
                 kBool = DType::kBool;
 
-TEST(Registry, EverySchemaParsesAndMatchesItsFunction) {
-  for (const Operator* op : all_operators()) EXPECT_FALSE(op->schema.name.empty());
-}
-
-TEST(Registry, AnAliasHasTheOverloadsOfItsOperator) {
-  EXPECT_NE(find_operator("aten::multiply", "Scalar"), nullptr);
-  EXPECT_NE(find_operator("aten::multiply_", "Tensor"), nullptr);
-  expect_tensor(result_of("aten::absolute", "", {make({-2, 3})}), {2, 3});
-}
-
 TEST(Arithmetic, PromotesAndBroadcasts) {
   expect_tensor(result_of("aten::add", "Tensor", {make({1, 2}), ints({1, 2}, {2, 1})}),
                 {2, 3, 3, 4}, DType::kFloat32, {2, 2});

@@ -130,7 +130,7 @@ Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer
   return result;
 }
 
-QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range) {
+QParams choose_qparams(const Tensor& self, DType dtype) {
   float low = 0, high = 0;  // zero is always in the range
   const Tensor values = self.to(DType::kFloat32).contiguous();
   const float* data = values.data_ptr<float>();
@@ -138,11 +138,7 @@ QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range) {
     low = std::min(low, data[i]);
     high = std::max(high, data[i]);
   }
-  int64_t q_low = dtype == DType::kQInt8 ? -128 : 0, q_high = dtype == DType::kQInt8 ? 127 : 255;
-  if (reduce_range) {
-    q_low /= 2;
-    q_high /= 2;
-  }
+  const int64_t q_low = dtype == DType::kQInt8 ? -128 : 0, q_high = q_low + 255;
   double scale = (static_cast<double>(high) - low) / static_cast<double>(q_high - q_low);
   // A scale of 0, or so small that its inverse overflows, is as good as any.
   if (static_cast<float>(scale) == 0.0f || std::isinf(1.0f / static_cast<float>(scale))) {

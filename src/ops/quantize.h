@@ -17,8 +17,9 @@ struct QParams {
   int64_t zero_point;
 };
 // Scale and zero point for the range of the values, as dynamic quantization picks them
-// (quant_utils.h ChooseQuantizationParams): zero is exact; reduce_range leaves out one bit.
-QParams choose_qparams(const Tensor& self, DType dtype, bool reduce_range);
+// (quant_utils.h ChooseQuantizationParams): zero is exact. There is no reduce_range, which leaves
+// out a bit for old x86 instructions: QNNPACK ignores it.
+QParams choose_qparams(const Tensor& self, DType dtype);
 
 // Spreads all steps of the dtype over [low, high), which holds 0: the fixed output quantization of
 // PyTorch's quantized sigmoid [0, 1) and tanh [-1, 1).

@@ -67,27 +67,44 @@ Value dequantize_any(const Value& value) {
                           : make_list(types::tensor(), std::move(items));
 }
 
-// (q - zero_point) * scale with q = clamp(round(x / scale + zero_point)).
+// The integers are round(x / scale) + zero_point; zero points that are floats are added before
+// rounding.
+template <typename T>
+T fake_integer(T x, T scale, T zero_point, bool float_zero_point) {
+  const T real = x * (T(1) / scale);
+  return float_zero_point ? std::nearbyint(real + zero_point) : std::nearbyint(real) + zero_point;
+}
+
+// (q - zero_point) * scale with q clamped.
 Tensor fake_quantize(const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t low,
-                     int64_t high) {
+                     int64_t high, bool float_zero_point = false) {
   TORCHLET_CHECK(low <= high, "`quant_min` should be less than or equal to `quant_max`");
-  return map<kMapReal, 3>(
-      {self, scale, zero_point}, self.dtype(), [low, high](auto x, auto s, auto z) {
-        using T = decltype(x);
-        const T inverse = T(1) / s;
-        const T q = std::nearbyint(x * inverse + z);
-        return (std::min(std::max(q, static_cast<T>(low)), static_cast<T>(high)) - z) * s;
-      });
+  return map<kMapReal, 3>({self, scale, zero_point}, self.dtype(), [=](auto x, auto s, auto z) {
+    using T = decltype(x);
+    const T q = fake_integer(x, s, z, float_zero_point);
+    return (std::min(std::max(q, static_cast<T>(low)), static_cast<T>(high)) - z) * s;
+  });
 }
 
 Tensor in_range_mask(const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t low,
-                     int64_t high) {
+                     int64_t high, bool float_zero_point = false) {
   return map_bool<kMapReal, 3>({self, scale, zero_point}, self.dtype(),
-                               [low, high](auto x, auto s, auto z) {
+                               [=](auto x, auto s, auto z) {
                                  using T = decltype(x);
-                                 const T q = std::nearbyint(x * (T(1) / s) + z);
+                                 const T q = fake_integer(x, s, z, float_zero_point);
                                  return q >= static_cast<T>(low) && q <= static_cast<T>(high);
                                });
+}
+
+void check_zero_point(double value, int64_t low, int64_t high) {
+  TORCHLET_CHECK(static_cast<double>(low) <= value && value <= static_cast<double>(high),
+                 "`zero_point` must be between `quant_min` and `quant_max`");
+}
+
+void check_zero_points(const Tensor& zero_points, int64_t low, int64_t high) {
+  const Tensor values = zero_points.to(DType::kFloat64).contiguous();
+  const double* data = values.data_ptr<double>();
+  for (int64_t i = 0; i < values.numel(); ++i) check_zero_point(data[i], low, high);
 }
 
 // [C] as a shape that broadcasts along `axis`.
@@ -135,15 +152,15 @@ TORCHLET_OP(quantize_per_channel,
 TORCHLET_OP(
     quantize_per_tensor_dynamic,
     "aten::quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor",
-    [](const Tensor& self, DType dtype, bool reduce_range) {
-      const QParams qparams = choose_qparams(self, dtype, reduce_range);
+    [](const Tensor& self, DType dtype, bool /*reduce_range*/) {
+      const QParams qparams = choose_qparams(self, dtype);
       return quantize_per_tensor(self, qparams.scale, qparams.zero_point, dtype);
     });
 TORCHLET_OP(
     choose_qparams_per_tensor,
     "aten::_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)",
-    [](const Tensor& self, bool reduce_range) {
-      const QParams qparams = choose_qparams(self, DType::kQUInt8, reduce_range);
+    [](const Tensor& self, bool /*reduce_range*/) {
+      const QParams qparams = choose_qparams(self, DType::kQUInt8);
       return std::tuple(qparams.scale, qparams.zero_point);
     });
 
@@ -215,6 +232,7 @@ TORCHLET_OP(fake_quantize_per_tensor_affine,
             "quant_min, int "
             "quant_max) -> Tensor",
             [](const Tensor& self, double scale, int64_t zero_point, int64_t low, int64_t high) {
+              check_zero_point(static_cast<double>(zero_point), low, high);
               return fake_quantize(self, double_scalar(scale),
                                    double_scalar(static_cast<double>(zero_point)), low, high);
             });
@@ -231,6 +249,7 @@ TORCHLET_OP(
     "aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int "
     "quant_min, int quant_max) -> (Tensor output, Tensor mask)",
     [](const Tensor& self, double scale, int64_t zero_point, int64_t low, int64_t high) {
+      check_zero_point(static_cast<double>(zero_point), low, high);
       const Tensor s = double_scalar(scale), z = double_scalar(static_cast<double>(zero_point));
       return std::tuple(fake_quantize(self, s, z, low, high), in_range_mask(self, s, z, low, high));
     });
@@ -240,8 +259,10 @@ TORCHLET_OP(fake_quantize_per_channel_affine,
             "quant_min, int quant_max) -> Tensor",
             [](const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t axis,
                int64_t low, int64_t high) {
+              check_zero_points(zero_point, low, high);
               return fake_quantize(self, along_axis(scale, self.dim(), axis),
-                                   along_axis(zero_point, self.dim(), axis), low, high);
+                                   along_axis(zero_point, self.dim(), axis), low, high,
+                                   is_floating_point(zero_point.dtype()));
             });
 TORCHLET_OP(fake_quantize_per_channel_affine_cachemask,
             "aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor "
@@ -249,10 +270,12 @@ TORCHLET_OP(fake_quantize_per_channel_affine_cachemask,
             "axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
             [](const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t axis,
                int64_t low, int64_t high) {
+              check_zero_points(zero_point, low, high);
               const Tensor s = along_axis(scale, self.dim(), axis),
                            z = along_axis(zero_point, self.dim(), axis);
-              return std::tuple(fake_quantize(self, s, z, low, high),
-                                in_range_mask(self, s, z, low, high));
+              const bool is_float = is_floating_point(zero_point.dtype());
+              return std::tuple(fake_quantize(self, s, z, low, high, is_float),
+                                in_range_mask(self, s, z, low, high, is_float));
             });
 TORCHLET_OP(fake_quantize_learnable_per_tensor,
             "aten::_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor "

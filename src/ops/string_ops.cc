@@ -66,18 +66,15 @@ int64_t required(int64_t position) {
   return position;
 }
 
-Value split_spaces(Text self, int64_t max) {
+// TorchScript splits at all spaces here, whatever `max` says.
+Value split_spaces(Text self) {
   std::vector<std::string> parts;
   size_t at = 0;
   for (;;) {
     while (at < self.size() && space(self[at])) ++at;
     if (at == self.size()) break;
     size_t end = at;
-    if (max >= 0 && static_cast<int64_t>(parts.size()) >= max) {
-      end = self.size();
-    } else {
-      while (end < self.size() && !space(self[end])) ++end;
-    }
+    while (end < self.size() && !space(self[end])) ++end;
     parts.push_back(self.substr(at, end - at));
     at = end;
   }
@@ -85,7 +82,7 @@ Value split_spaces(Text self, int64_t max) {
 }
 
 Value split(Text self, const std::optional<std::string>& separator, int64_t max) {
-  if (!separator) return split_spaces(self, max);
+  if (!separator) return split_spaces(self);
   TORCHLET_CHECK(!separator->empty(), "ValueError: empty separator");
   std::vector<std::string> parts;
   size_t at = 0;
@@ -113,21 +110,17 @@ Value rsplit(Text self, Text separator, int64_t max) {
   return strings(std::move(parts));
 }
 
+// TorchScript knows bytes only: "\r\n" ends two lines, each byte of a line separator outside ASCII
+// (U+0085, U+2028, U+2029) ends one, and kept ends are items of their own.
 Value splitlines(Text self, bool keep_ends) {
-  constexpr char kEnds[] = "\n\r\r\n\v\x0b\f\x0c\x1c\x1d\x1e";
+  constexpr char kEnds[] = "\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9";
   std::vector<std::string> parts;
   size_t at = 0;
-  while (at < self.size()) {
-    size_t end = self.find_first_of(kEnds, at);
-    if (end == std::string::npos) {
-      parts.push_back(self.substr(at));
-      break;
-    }
-    size_t next = end + 1;
-    if (self[end] == '\r' && next < self.size() && self[next] == '\n') ++next;
-    parts.push_back(self.substr(at, (keep_ends ? next : end) - at));
-    at = next;
+  for (size_t end; (end = self.find_first_of(kEnds, at)) != std::string::npos; at = end + 1) {
+    parts.push_back(self.substr(at, end - at));
+    if (keep_ends) parts.push_back(self.substr(end, 1));
   }
+  if (at < self.size()) parts.push_back(self.substr(at));
   return strings(std::move(parts));
 }
 
@@ -180,13 +173,6 @@ std::string padded(Text self, int64_t width, Text fill, Side side) {
                                               : missing / 2 + (missing & width & 1);
   return std::string(static_cast<size_t>(left), c) + self +
          std::string(static_cast<size_t>(missing - left), c);
-}
-
-std::string zero_filled(Text self, int64_t width) {
-  const bool sign = !self.empty() && (self[0] == '-' || self[0] == '+');
-  const std::string digits =
-      padded(sign ? self.substr(1) : self, sign ? width - 1 : width, "0", Side::kRight);
-  return sign ? self[0] + digits : digits;
 }
 
 std::string titled(std::string text) {
@@ -272,16 +258,16 @@ int64_t parse_int(Text text) {
   char* end;
   errno = 0;
   const long long value = std::strtoll(text.c_str(), &end, 10);
-  TORCHLET_CHECK(
-      !text.empty() && end == text.c_str() + text.size() && errno == 0 && !space(text[0]),
-      "ValueError: invalid literal for int() with base 10: '%s'", text.c_str());
+  TORCHLET_CHECK(!text.empty() && end == text.c_str() + text.size() && errno == 0,
+                 "ValueError: invalid literal for int() with base 10: '%s'", text.c_str());
   return value;
 }
 
 double parse_float(Text text) {
   char* end;
+  errno = 0;
   const double value = std::strtod(text.c_str(), &end);
-  TORCHLET_CHECK(!text.empty() && end == text.c_str() + text.size(),
+  TORCHLET_CHECK(!text.empty() && end == text.c_str() + text.size() && errno == 0,
                  "ValueError: could not convert string to float: '%s'", text.c_str());
   return value;
 }
@@ -350,8 +336,9 @@ TORCHLET_OP(str_isspace, "aten::isspace(str self) -> bool",
 TORCHLET_OP(str_isprintable, "aten::isprintable(str self) -> bool", [](Text s) {
   return std::all_of(s.begin(), s.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 });
+// Unlike Python's, without underscores.
 TORCHLET_OP(str_isidentifier, "aten::isidentifier(str self) -> bool", [](Text s) {
-  return all_and_any(s, [](char c) { return alpha(c) || digit(c) || c == '_'; }) && !digit(s[0]);
+  return all_and_any(s, [](char c) { return alpha(c) || digit(c); }) && !digit(s[0]);
 });
 TORCHLET_OP(str_isupper, "aten::isupper(str self) -> bool", [](Text s) {
   return std::any_of(s.begin(), s.end(), upper) && std::none_of(s.begin(), s.end(), lower);
@@ -427,14 +414,17 @@ TORCHLET_OP(str_ljust, "aten::ljust(str self, int width, str fillchar=\" \") -> 
             [](Text s, int64_t width, Text fill) { return padded(s, width, fill, Side::kLeft); });
 TORCHLET_OP(str_rjust, "aten::rjust(str self, int width, str fillchar=\" \") -> str",
             [](Text s, int64_t width, Text fill) { return padded(s, width, fill, Side::kRight); });
-TORCHLET_OP(str_zfill, "aten::zfill(str self, int width) -> str", zero_filled);
+// Unlike Python's, a sign stays behind the zeros.
+TORCHLET_OP(str_zfill, "aten::zfill(str self, int width) -> str",
+            [](Text s, int64_t width) { return padded(s, width, "0", Side::kRight); });
 TORCHLET_OP(str_expandtabs, "aten::expandtabs(str self, int tabsize=8) -> str", expanded_tabs);
 
 TORCHLET_OP(int_bin, "aten::bin(int i) -> str", [](int64_t i) { return in_base(i, 2, "0b"); });
 TORCHLET_OP(int_hex, "aten::hex(int i) -> str", [](int64_t i) { return in_base(i, 16, "0x"); });
 TORCHLET_OP(int_oct, "aten::oct(int i) -> str", [](int64_t i) { return in_base(i, 8, "0o"); });
+// One byte, whatever the code point.
 TORCHLET_OP(int_chr, "aten::chr(int i) -> str", [](int64_t i) {
-  TORCHLET_CHECK(i >= 0 && i < 256, "chr() arg not in range(256)");
+  TORCHLET_CHECK(i >= 0 && i < 0x10ffff, "chr() arg not in range(0x110000)");
   return std::string(1, static_cast<char>(i));
 });
 TORCHLET_OP(str_ord, "aten::ord(str string) -> int", [](Text s) {

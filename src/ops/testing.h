@@ -87,4 +87,29 @@ inline void expect_tensor(const Tensor& actual, std::vector<double> expected,
   }
 }
 
+// The same kind of value, and equal by content; floats within a relative 1e-14, with the same sign
+// of zero.
+inline void expect_value(const Value& actual, const Value& expected) {
+  if (actual.is_float() && expected.is_float()) {
+    const double a = actual.to_double(), e = expected.to_double();
+    if (std::isnan(e) || std::isnan(a)) {
+      EXPECT_EQ(std::isnan(a), std::isnan(e));
+    } else if (std::isinf(e) || e == 0) {
+      EXPECT_EQ(a, e);
+      EXPECT_EQ(std::signbit(a), std::signbit(e));
+    } else {
+      EXPECT_NEAR(a, e, 1e-14 * std::abs(e));
+    }
+    return;
+  }
+  EXPECT_TRUE(actual.kind() == expected.kind() && values_equal(actual, expected))
+      << to_text(actual) << " instead of " << to_text(expected);
+}
+// What an operator on values other than tensors gives.
+inline void expect_op(const std::string& name, const std::string& overload, std::vector<Value> args,
+                      const Value& expected) {
+  SCOPED_TRACE(name + "." + overload + to_text(Value::tuple(args)));
+  expect_value(call_op(name, overload, std::move(args)), expected);
+}
+
 }  // namespace torchlet::ops
