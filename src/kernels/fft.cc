@@ -15,7 +15,7 @@ std::complex<double> root(int64_t k, int64_t n, bool forward) {
 
 }  // namespace
 
-Fft::Fft(int64_t n, bool forward) : n_(n), forward_(forward) {
+Fft::Fft(int64_t n, bool forward) : n_(n) {
   int64_t rest = n;
   for (int64_t radix = 2; radix <= kMaxRadix && rest > 1; ++radix) {
     for (; rest % radix == 0; rest /= radix) factors_.push_back(radix);

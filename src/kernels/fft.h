@@ -23,7 +23,6 @@ class Fft {
   void bluestein(Complex* data) const;
 
   int64_t n_;
-  bool forward_;
   std::vector<int64_t> factors_;
   std::vector<Complex> roots_;   // exp(-+2 pi i k / n)
   std::vector<Fft> inner_;       // Bluestein: forward and backward transforms of a power of two

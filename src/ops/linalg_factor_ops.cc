@@ -332,7 +332,8 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, const std::string& mode) {
                  "qr received unrecognized mode '%s' but expected one of 'reduced' (default), 'r', "
                  "or 'complete'",
                  mode.c_str());
-  const auto [packed, tau] = geqrf(a);
+  Tensor packed, tau;
+  std::tie(packed, tau) = geqrf(a);  // clang 14 captures no structured bindings
   const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   const int64_t columns = mode == "complete" ? m : k;
   return with_type(a.dtype(), [&](auto zero) {
