@@ -13,6 +13,7 @@
 #include "cli/inputs.h"
 #include "cli/json_values.h"
 #include "cli/text.h"
+#include "tensor/containers.h"
 
 namespace torchlet::cli {
 namespace {
@@ -44,6 +45,7 @@ void show_classes(const Value& output, const RunOptions& options) {
 
 // Plain JSON: tensors as {"dtype", "shape", "data": [..]} with their values in row-major order.
 Json plain_json(const Value& value) {
+  const DepthGuard guard;
   if (value.is_tensor()) {
     const Tensor tensor = value.to_tensor();
     const Tensor numbers =

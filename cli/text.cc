@@ -61,6 +61,7 @@ std::string describe(const Value& value, const std::string& name) {
     const Tensor tensor = value.to_tensor();
     return name + ": " + tensor.describe() + statistics(tensor) + "\n";
   }
+  const DepthGuard guard;
   std::string text;
   if (value.is_list() || value.is_tuple()) {
     const std::vector<Value> items = value.to_list();

@@ -1,7 +1,7 @@
 // A Value is anything a TorchScript program can hold: PyTorch's IValue. 16 bytes; containers and
 // objects are shared by reference as in Python, so a copied Value sees later changes to its list.
 //
-// Thread safety: as Tensor. Destroying deep structures recurses; loaders bound the depth.
+// Thread safety: as Tensor.
 #pragma once
 
 #include <torchlet/ref.h>

@@ -9,7 +9,6 @@
 namespace torchlet::api {
 namespace {
 
-// Recursion is as deep as the value, which loaders bound.
 class Copier {
  public:
   Value copy(const Value& value) {
@@ -30,6 +29,7 @@ class Copier {
  private:
   // Registered before the items are copied, so that a cycle finds it.
   Value copy_new(const Value& value) {
+    const DepthGuard guard;
     Value& result = copies_[value.raw_int()];
     switch (value.kind()) {
       case ValueKind::kTensor:

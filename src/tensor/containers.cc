@@ -1,6 +1,8 @@
 #include "tensor/containers.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/error.h"
 
@@ -12,7 +14,52 @@ void append_bytes(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
+bool holds_values(const Value& value) {
+  return value.is_list() || value.is_tuple() || value.is_dict() || value.is_object() ||
+         value.is_future();
+}
+
+// The containers that wait for their end while another one is being destroyed on this thread.
+thread_local std::vector<Value>* doomed = nullptr;
+
+// Destroys the containers among the values one after the other: what they hold comes back here.
+void destroy(std::span<Value> values) {
+  if (std::ranges::none_of(values, holds_values)) return;
+  std::vector<Value> own;
+  const bool first = !doomed;
+  if (first) doomed = &own;
+  for (Value& value : values) {
+    if (holds_values(value)) doomed->push_back(std::move(value));
+  }
+  if (!first) return;
+  while (!own.empty()) {
+    const Value last = std::move(own.back());
+    own.pop_back();
+  }
+  doomed = nullptr;
+}
+
 }  // namespace
+
+thread_local int DepthGuard::depth_ = 0;
+
+DepthGuard::DepthGuard() {
+  if (depth_ >= kMaxValueDepth) {
+    fail(ErrorCode::kRuntime, format("a value is nested more than %d levels deep", kMaxValueDepth));
+  }
+  ++depth_;
+}
+
+List::~List() { destroy(items); }
+Tuple::~Tuple() { destroy(items); }
+Object::~Object() { destroy(slots); }
+Future::~Future() { destroy({&result, 1}); }
+Dict::~Dict() {
+  for (Entry& entry : entries_) {
+    destroy({&entry.key, 1});
+    destroy({&entry.value, 1});
+  }
+}
 
 std::string Dict::hash_key(const Value& key) {
   std::string bytes(1, static_cast<char>(key.kind()));
@@ -35,13 +82,15 @@ std::string Dict::hash_key(const Value& key) {
       return bytes;
     case ValueKind::kEnum:
       return bytes + key.enum_ref().name;
-    case ValueKind::kTuple:
+    case ValueKind::kTuple: {
+      const DepthGuard guard;
       for (const Value& item : key.tuple_ref().items) {
         const std::string part = hash_key(item);
         append_bytes(bytes, part.size());
         bytes += part;
       }
       return bytes;
+    }
     default:
       fail(ErrorCode::kRuntime, format("unhashable dict key: %s", key.kind_name()));
   }
@@ -144,6 +193,7 @@ TypePtr type_of(const Value& value) {
     case ValueKind::kTuple: {
       const Tuple& tuple = value.tuple_ref();
       if (tuple.type) return tuple.type;
+      const DepthGuard guard;
       std::vector<TypePtr> elements;
       for (const Value& item : tuple.items) elements.push_back(type_of(item));
       return types::tuple(std::move(elements));
@@ -204,6 +254,7 @@ bool values_equal(const Value& a, const Value& b) {
     return a.raw_int() == b.raw_int();
   }
   if (a.kind() != b.kind()) return false;
+  const DepthGuard guard;
   switch (a.kind()) {
     case ValueKind::kNone:
       return true;

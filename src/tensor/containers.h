@@ -21,9 +21,26 @@ struct ComplexBox : RefCounted {
   std::complex<double> value;
 };
 
+// A program may build a structure of any depth (a linked list of objects), so containers are
+// destroyed without recursion. What walks a value otherwise gives up at a depth of kMaxValueDepth.
+inline constexpr int kMaxValueDepth = 1000;
+
+// One level of a walk over nested values on this thread; Error kRuntime below kMaxValueDepth.
+class DepthGuard {
+ public:
+  DepthGuard();
+  ~DepthGuard() { --depth_; }
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
+
+ private:
+  static thread_local int depth_;
+};
+
 struct List : RefCounted {
   List(TypePtr type, std::vector<Value> values)
       : element_type(std::move(type)), items(std::move(values)) {}
+  ~List() override;
   TypePtr element_type;
   std::vector<Value> items;
 };
@@ -31,6 +48,7 @@ struct List : RefCounted {
 struct Tuple : RefCounted {
   explicit Tuple(std::vector<Value> values, TypePtr named = nullptr)
       : items(std::move(values)), type(std::move(named)) {}
+  ~Tuple() override;
   std::vector<Value> items;
   TypePtr type;  // set for a NamedTuple
 };
@@ -40,6 +58,7 @@ struct Tuple : RefCounted {
 // key type.
 struct Dict : RefCounted {
   Dict(TypePtr key, TypePtr value) : key_type(std::move(key)), value_type(std::move(value)) {}
+  ~Dict() override;
 
   const Value* find(const Value& key) const;  // null if absent; valid until the next change
   void set(const Value& key, Value value);
@@ -64,6 +83,7 @@ struct Dict : RefCounted {
 struct Object : RefCounted {
   explicit Object(std::shared_ptr<const ClassType> class_type)
       : type(std::move(class_type)), slots(type->attributes().size()) {}
+  ~Object() override;
   std::shared_ptr<const ClassType> type;
   std::vector<Value> slots;
 
@@ -82,6 +102,7 @@ struct EnumValue : RefCounted {
 
 // fork() runs its function at once on the caller's thread, so a Future is always complete.
 struct Future : RefCounted {
+  ~Future() override;
   Value result;
   TypePtr type;
   std::shared_ptr<const Error> error;  // what the function raised, if it did: wait() throws it

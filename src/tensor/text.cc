@@ -71,6 +71,7 @@ std::string joined(const std::vector<Value>& items, const char* open, const char
 
 // Lists, tuples and dicts, whose items are written by text_of.
 std::string container_text(const Value& value, TextFn text_of) {
+  const DepthGuard guard;
   if (value.is_list()) return joined(value.list_ref().items, "[", "]", text_of);
   if (value.is_tuple()) {
     const std::vector<Value>& items = value.tuple_ref().items;

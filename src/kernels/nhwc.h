@@ -1,0 +1,41 @@
+// How activations lie while a plan runs, and what a kernel does to each result before it stores it.
+//
+// An image is [batch, height, width, channels]: the channels of a pixel follow each other, and
+// pixels are `pixel_stride` >= channels elements apart, rows and pictures without further gaps. So
+// an image can be a range of the channels of a wider one: concatenation and splitting along the
+// channels need no copies. A matrix [rows, columns] is an image whose pixels are the rows.
+#pragma once
+
+#include <cstdint>
+
+namespace torchlet::kernels {
+
+enum class ActivationKind : uint8_t {
+  kNone,
+  kClamp,      // [low, high]: relu, relu6, hardtanh, clamp; NaN stays NaN
+  kLeakyRelu,  // x < 0 ? low * x : x
+  kHardswish,
+  kHardsigmoid,
+  kSigmoid,
+  kSilu,
+  kTanh,
+  kGelu,      // with erf
+  kGeluTanh,  // the approximation with tanh
+};
+
+struct Activation {
+  ActivationKind kind = ActivationKind::kNone;
+  float low = 0, high = 0;
+};
+
+// result = activation(sum + bias + residual), or activation(sum + bias) + residual if
+// `residual_last`.
+struct EpilogueF32 {
+  const float* bias = nullptr;      // [channels] or null
+  const float* residual = nullptr;  // an image of the result's size, or null; may be the result
+  int64_t residual_stride = 0;      // its pixel stride
+  bool residual_last = false;
+  Activation activation;
+};
+
+}  // namespace torchlet::kernels
