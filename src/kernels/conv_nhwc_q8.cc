@@ -1,0 +1,492 @@
+// A quantized convolution as a matrix product: a row for each output pixel, a column for each
+// output channel. A tile of rows times a panel of columns stays in registers until it is stored as
+// bytes. Rows are read where the input lies, through a table of pointers, one for each tap of the
+// window; only where the dot product asks for another type, or for more channels than there are,
+// they are copied first.
+
+#define HWY_WANT_AVX3_DL  // for its integer dot product
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv_nhwc_q8.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_nhwc_q8.h"
+#include "kernels/dot-inl.h"
+#include "kernels/requantize_q8-inl.h"
+#include "kernels/scratch.h"
+
+#ifndef TORCHLET_KERNELS_CONV_NHWC_Q8_ONCE
+#define TORCHLET_KERNELS_CONV_NHWC_Q8_ONCE
+namespace torchlet::kernels {
+
+// In front of the packed weights.
+struct PackedConvQ8 {
+  int32_t repeats;  // how often a row of the input is read, see below
+  bool wide;        // see RequantizeQ8
+  uint8_t input_zero_point;
+};
+constexpr int64_t kHeaderBytes = 64;
+
+// One call.
+struct ConvRunQ8 {
+  const Conv2dShape& shape;
+  const uint8_t* input;
+  int64_t input_stride;
+  const uint8_t* packed;
+  OutputQ8 result;
+  uint8_t* output;
+  int64_t output_stride;
+};
+
+}  // namespace torchlet::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// ---- The shape of a tile ----
+
+constexpr int kMaxVectors = 4;  // of columns in a panel
+constexpr int64_t kPanelColumns = kMaxVectors * kDotLanes;
+
+// Rows of a tile, so that the sums fit the registers.
+template <int kVectors>
+constexpr int tile_rows() {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  constexpr int kRows[] = {12, 12, 8, 6};
+#elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
+  constexpr int kRows[] = {8, 8, 6, 4};
+#else
+  constexpr int kRows[] = {8, 4, 3, 2};
+#endif
+  return kRows[kVectors - 1];
+}
+constexpr int64_t kRowStep = 24;  // a multiple of the rows of any tile
+
+// The dot product takes a depth of four bytes, or of two integers of 16 bits. Weights of 16 bits
+// hold w - zero. In 8 bits that may not fit: such a layer has the sum of three smaller weights
+// instead, and reads its input three times.
+constexpr bool kBytes = kDotDepth == 4;
+template <bool>
+struct DotTypes {
+  using Input = uint8_t;
+  using Weight = int8_t;
+};
+template <>
+struct DotTypes<false> {
+  using Input = int16_t;
+  using Weight = int16_t;
+};
+using Input = DotTypes<kBytes>::Input;
+using Weight = DotTypes<kBytes>::Weight;
+
+int repeats_of(const LayerQ8& layer, int64_t channels) {
+  if (!kBytes) return 1;
+  for (int64_t c = 0; c < channels; ++c) {
+    if (weight_zero_point(layer, c) != 0) return 3;
+  }
+  return 1;
+}
+
+int weight_part(int weight, int repeats, int part) {
+  const int third = repeats == 1 ? 0 : weight / 3;
+  return part == 0 ? weight - (repeats - 1) * third : third;
+}
+
+// ---- The columns ----
+
+// The columns of one group: panels of up to kMaxVectors vectors, as equal as can be.
+struct Columns {
+  explicit Columns(int64_t n)
+      : channels(n),
+        vectors((n + kDotLanes - 1) / kDotLanes),
+        panels((vectors + kMaxVectors - 1) / kMaxVectors) {}
+
+  int64_t first_vector(int64_t panel) const {
+    return panel * (vectors / panels) + std::min(panel, vectors % panels);
+  }
+  int64_t panel_vectors(int64_t panel) const {
+    return vectors / panels + (panel < vectors % panels);
+  }
+
+  int64_t channels, vectors, panels;
+};
+
+struct Sizes {
+  Sizes(const Conv2dShape& s, int repeats)
+      : taps(s.window.kernel_h * s.window.kernel_w * repeats),
+        in_channels(s.in_channels / s.groups),
+        steps((taps * in_channels + kDotDepth - 1) / kDotDepth),
+        columns(s.out_channels / s.groups) {}
+
+  int64_t rows_of(const Conv2dShape& s) const { return s.batch * s.window.out_h * s.window.out_w; }
+  // A vector of columns: biases, multipliers, weights.
+  int64_t vector_bytes() const {
+    return kDotLanes * (8 + steps * kDotDepth * static_cast<int64_t>(sizeof(Weight)));
+  }
+  int64_t group_bytes() const { return columns.vectors * vector_bytes(); }
+  bool copies() const { return !kBytes || in_channels % kDotDepth != 0; }
+
+  int64_t taps, in_channels, steps;
+  Columns columns;
+};
+
+// Which channel of a panel has a column in memory: packing bytes in blocks of 128 bits then puts
+// them in order.
+int64_t channel_of_column(int64_t column, int64_t vectors) {
+  const int64_t vector = column / kDotLanes, lane = column % kDotLanes;
+  return lane / 4 * 4 * vectors + vector * 4 + lane % 4;
+}
+
+size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
+  const Sizes sizes(s, repeats_of(layer, s.out_channels));
+  return static_cast<size_t>(kHeaderBytes + s.groups * sizes.group_bytes());
+}
+
+// Writes one column of a panel of `vectors`; `to` is the panel. Returns whether the column is wide.
+bool pack_column(const Conv2dShape& s, const LayerQ8& layer, const Sizes& sizes, int repeats,
+                 int64_t channel, int64_t column, int64_t vectors, uint8_t* to) {
+  const int64_t width = vectors * kDotLanes;
+  const int64_t taps = s.window.kernel_h * s.window.kernel_w;
+  const int8_t* weight = layer.weight + channel * sizes.in_channels * taps;
+  const int zero = weight_zero_point(layer, channel);
+  Weight* packed = reinterpret_cast<Weight*>(to + width * 8);
+  int64_t sum = 0, magnitude = 0, at = 0;
+  for (int part = 0; part < repeats; ++part) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t c = 0; c < sizes.in_channels; ++c, ++at) {
+        const int w = weight_part(weight[c * taps + tap] - zero, repeats, part);
+        packed[(at / kDotDepth * width + column) * kDotDepth + at % kDotDepth] =
+            static_cast<Weight>(w);
+        sum += w;
+        magnitude += std::abs(w);
+      }
+    }
+  }
+  const RequantizationQ8 requantization = requantization_q8(layer, channel);
+  const int64_t bias = requantization.bias - layer.input_zero_point * sum;
+  reinterpret_cast<int32_t*>(to)[column] = static_cast<int32_t>(static_cast<uint32_t>(bias));
+  reinterpret_cast<float*>(to)[width + column] = requantization.multiplier;
+  const double most = static_cast<double>(std::abs(int64_t{requantization.bias}) + 255 * magnitude);
+  return !(most * static_cast<double>(requantization.multiplier) < 0x1p30);
+}
+
+void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
+  const int repeats = repeats_of(layer, s.out_channels);
+  const Sizes sizes(s, repeats);
+  uint8_t* to = static_cast<uint8_t*>(packed);
+  std::memset(to, 0, packed_bytes(s, layer));
+  PackedConvQ8* header = reinterpret_cast<PackedConvQ8*>(to);
+  *header = {repeats, false, layer.input_zero_point};
+  to += kHeaderBytes;
+  for (int64_t group = 0; group < s.groups; ++group) {
+    for (int64_t panel = 0; panel < sizes.columns.panels; ++panel) {
+      const int64_t vectors = sizes.columns.panel_vectors(panel);
+      const int64_t first = sizes.columns.first_vector(panel) * kDotLanes;
+      for (int64_t column = 0; column < vectors * kDotLanes; ++column) {
+        const int64_t channel = first + channel_of_column(column, vectors);
+        if (channel >= sizes.columns.channels) continue;
+        header->wide |= pack_column(s, layer, sizes, repeats,
+                                    group * sizes.columns.channels + channel, column, vectors, to);
+      }
+      to += vectors * sizes.vector_bytes();
+    }
+  }
+}
+
+// ---- One tile ----
+
+struct Tile {
+  const Input* const* rows;  // [taps, row_count] of pointers to steps * kDotDepth numbers
+  int64_t row_count;
+  int64_t taps, steps;
+  const uint8_t* panel;
+  uint8_t* output;  // of the first row
+  int64_t output_stride;
+  int64_t row_limit, channel_limit;  // how many exist
+};
+
+HWY_INLINE DotVec load_weights(const Weight* weights) {
+  return hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(weights));
+}
+
+HWY_INLINE DotVec broadcast_input(const Input* from) {
+  int32_t operand;
+  std::memcpy(&operand, from, sizeof operand);
+  return hn::Set(DotTag(), operand);
+}
+
+// As many rows of `t` as tile_rows() from row `first` on.
+template <int kVectors>
+HWY_INLINE void multiply_tile(const Tile& t, int64_t first, const RequantizeQ8& requantize) {
+  constexpr int kRows = tile_rows<kVectors>();
+  constexpr int64_t kWidth = kVectors * kDotLanes;
+  const DotTag d;
+  DotVec sum[kRows][kVectors];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    sum[0][v] = hn::LoadU(d, reinterpret_cast<const int32_t*>(t.panel) + v * kDotLanes);
+  }
+  HWY_UNROLL(12)
+  for (int r = 1; r < kRows; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = sum[0][v];
+  }
+  const Weight* HWY_RESTRICT weights = reinterpret_cast<const Weight*>(t.panel + kWidth * 8);
+  for (int64_t tap = 0; tap < t.taps; ++tap) {
+    const Input* row[kRows];
+    HWY_UNROLL(12)
+    for (int r = 0; r < kRows; ++r) row[r] = t.rows[tap * t.row_count + first + r];
+    for (int64_t step = 0; step < t.steps; ++step) {
+      DotVec w[kVectors];
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) w[v] = load_weights(weights + v * kDotLanes * kDotDepth);
+      HWY_UNROLL(12)
+      for (int r = 0; r < kRows; ++r) {
+        const DotVec x = broadcast_input(row[r] + step * kDotDepth);
+        HWY_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) sum[r][v] = dot(sum[r][v], x, w[v]);
+      }
+      weights += kWidth * kDotDepth;
+    }
+  }
+  VecF32 multiplier[kVectors];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    multiplier[v] =
+        hn::LoadU(TagF32(), reinterpret_cast<const float*>(t.panel) + kWidth + v * kDotLanes);
+  }
+  uint8_t* to = t.output + first * t.output_stride;
+  HWY_UNROLL(12)
+  for (int r = 0; r < kRows; ++r) {
+    if (first + r >= t.row_limit) break;
+    VecI32 q[4];
+    HWY_UNROLL(4)
+    for (int v = 0; v < 4; ++v) {
+      q[v] = v < kVectors ? requantize.scale(sum[r][v % kVectors], multiplier[v % kVectors]) : q[0];
+    }
+    const VecU8 bytes = join_blocks<kVectors>(requantize.pack(q[0], q[1], q[2], q[3]));
+    store_bytes(bytes, to, std::min(kWidth, t.channel_limit));
+    to += t.output_stride;
+  }
+}
+
+template <int kVectors>
+HWY_NOINLINE void multiply_panel(const Tile& t, const RequantizeQ8& requantize) {
+  for (int64_t first = 0; first < t.row_limit; first += tile_rows<kVectors>()) {
+    multiply_tile<kVectors>(t, first, requantize);
+  }
+}
+
+void multiply(const Tile& t, int64_t vectors, const RequantizeQ8& requantize) {
+  switch (vectors) {
+    case 1:
+      return multiply_panel<1>(t, requantize);
+    case 2:
+      return multiply_panel<2>(t, requantize);
+    case 3:
+      return multiply_panel<3>(t, requantize);
+    default:
+      return multiply_panel<4>(t, requantize);
+  }
+}
+
+// ---- Blocks of rows ----
+
+// Rows that share a table of pointers, and copies if there are any.
+int64_t block_rows(const Conv2dShape& s, const Sizes& sizes) {
+  constexpr int64_t kCopyBytes = int64_t{192} << 10, kMostRows = 96;
+  const int64_t row_bytes = sizes.steps * kDotDepth * static_cast<int64_t>(sizeof(Input));
+  const int64_t most =
+      sizes.copies() ? std::clamp(kCopyBytes / row_bytes, int64_t{1}, kMostRows) : kMostRows;
+  const int64_t rows = sizes.rows_of(s), blocks = (rows + most - 1) / most;
+  return ((rows + blocks - 1) / blocks + kRowStep - 1) / kRowStep * kRowStep;
+}
+
+// Calls visit(row, tap, pixel or null if it is outside) for rows [begin, end) and the taps of the
+// window.
+template <typename Visit>
+void for_each_pixel(const ConvRunQ8& run, int64_t begin, int64_t end, const Visit& visit) {
+  const Window2dShape& w = run.shape.window;
+  int64_t x = begin % w.out_w, y = begin / w.out_w % w.out_h, image = begin / w.out_w / w.out_h;
+  for (int64_t row = 0; row < end - begin; ++row) {
+    const int64_t in_x = x * w.stride_w - w.pad_w, in_y = y * w.stride_h - w.pad_h;
+    const uint8_t* picture = run.input + image * w.in_h * w.in_w * run.input_stride;
+    int64_t tap = 0;
+    for (int64_t i = 0; i < w.kernel_h; ++i) {
+      const int64_t at_y = in_y + i * w.dilation_h;
+      const bool has_row = at_y >= 0 && at_y < w.in_h;
+      const uint8_t* line = picture + at_y * w.in_w * run.input_stride;
+      for (int64_t j = 0; j < w.kernel_w; ++j, ++tap) {
+        const int64_t at_x = in_x + j * w.dilation_w;
+        visit(row, tap,
+              has_row && at_x >= 0 && at_x < w.in_w ? line + at_x * run.input_stride : nullptr);
+      }
+    }
+    if (++x == w.out_w) {
+      x = 0;
+      if (++y == w.out_h) {
+        y = 0;
+        ++image;
+      }
+    }
+  }
+}
+
+// The table [taps, row_count] of pointers to the input itself.
+void point_at_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t begin,
+                   int64_t end, const uint8_t* padding, int64_t row_count, const Input** rows) {
+  const int64_t offset = group * sizes.in_channels;
+  const int64_t taps = run.shape.window.kernel_h * run.shape.window.kernel_w;
+  for_each_pixel(run, begin, end, [&](int64_t row, int64_t tap, const uint8_t* pixel) {
+    rows[tap * row_count + row] = reinterpret_cast<const Input*>(pixel ? pixel + offset : padding);
+  });
+  for (int64_t tap = 0; tap < sizes.taps; ++tap) {
+    const Input** to = rows + tap * row_count;
+    if (tap >= taps) std::copy_n(to - taps * row_count, end - begin, to);
+    std::fill(to + (end - begin), to + row_count, to[end - begin - 1]);
+  }
+}
+
+HWY_INLINE void copy_channels(const uint8_t* from, int64_t count, Input* to) {
+  for (int64_t c = 0; c < count; ++c) to[c] = from[c];
+}
+
+// Rows of their own in `copy` [row_count, steps * kDotDepth], and the table [1, row_count].
+void copy_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t begin, int64_t end,
+               const uint8_t* padding, int64_t row_count, Input* copy, const Input** rows) {
+  const int64_t length = sizes.steps * kDotDepth, used = sizes.taps * sizes.in_channels;
+  const int64_t offset = group * sizes.in_channels;
+  const int64_t taps = run.shape.window.kernel_h * run.shape.window.kernel_w;
+  for_each_pixel(run, begin, end, [&](int64_t row, int64_t tap, const uint8_t* pixel) {
+    copy_channels(pixel ? pixel + offset : padding, sizes.in_channels,
+                  copy + row * length + tap * sizes.in_channels);
+  });
+  for (int64_t row = 0; row < end - begin; ++row) {
+    Input* to = copy + row * length;
+    for (int64_t at = taps * sizes.in_channels; at < used; ++at) {
+      to[at] = to[at - taps * sizes.in_channels];
+    }
+    std::fill(to + used, to + length, Input{0});
+  }
+  for (int64_t row = 0; row < row_count; ++row) {
+    rows[row] = copy + std::min(row, end - begin - 1) * length;
+  }
+}
+
+// How the work is cut: groups x blocks of rows x chunks of panels.
+struct Cut {
+  Cut(const Conv2dShape& s, const Sizes& sizes)
+      : rows(block_rows(s, sizes)),
+        blocks((sizes.rows_of(s) + rows - 1) / rows),
+        // Few rows: the threads share the panels, unless that copied the rows for each.
+        chunks(blocks < 4 && !sizes.copies() ? sizes.columns.panels : 1) {}
+  int64_t rows, blocks, chunks;
+};
+
+Cut cut(const Conv2dShape& s, const void* packed) {
+  return Cut(s, Sizes(s, static_cast<const PackedConvQ8*>(packed)->repeats));
+}
+
+void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
+  const Conv2dShape& s = run.shape;
+  const PackedConvQ8& header = *reinterpret_cast<const PackedConvQ8*>(run.packed);
+  const Sizes sizes(s, header.repeats);
+  const Cut c(s, sizes);
+  const bool copies = sizes.copies();
+  const int64_t taps = copies ? 1 : sizes.taps;
+  const Scratch<const Input*> rows(taps * c.rows);
+  const Scratch<Input> copy(copies ? c.rows * sizes.steps * kDotDepth : 0);
+  const Scratch<uint8_t> padding(sizes.in_channels);
+  std::memset(padding.data(), header.input_zero_point, static_cast<size_t>(sizes.in_channels));
+  const RequantizeQ8 requantize(run.result, header.wide);
+  int64_t last = -1;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t chunk = i % c.chunks, group = i / c.chunks / c.blocks;
+    const int64_t first_row = i / c.chunks % c.blocks * c.rows;
+    const int64_t end_row = std::min(first_row + c.rows, sizes.rows_of(s));
+    if (i / c.chunks != last) {
+      last = i / c.chunks;
+      if (copies) {
+        copy_rows(run, sizes, group, first_row, end_row, padding.data(), c.rows, copy.data(),
+                  rows.data());
+      } else {
+        point_at_rows(run, sizes, group, first_row, end_row, padding.data(), c.rows, rows.data());
+      }
+    }
+    const int64_t panels = sizes.columns.panels / c.chunks;
+    for (int64_t panel = chunk * panels; panel < (chunk + 1) * panels; ++panel) {
+      const int64_t vector = sizes.columns.first_vector(panel);
+      const int64_t channel = vector * kDotLanes;
+      Tile tile{
+          rows.data(),
+          c.rows,
+          taps,
+          sizes.steps / taps,
+          run.packed + kHeaderBytes + group * sizes.group_bytes() + vector * sizes.vector_bytes(),
+          run.output + first_row * run.output_stride + group * sizes.columns.channels + channel,
+          run.output_stride,
+          end_row - first_row,
+          sizes.columns.channels - channel};
+      multiply(tile, sizes.columns.panel_vectors(panel), requantize);
+    }
+  }
+}
+
+int64_t chunk_count(const Conv2dShape& s, const void* packed) {
+  const Cut c = cut(s, packed);
+  return s.groups * c.blocks * c.chunks;
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(packed_bytes);
+HWY_EXPORT(pack);
+HWY_EXPORT(multiply_chunks);
+HWY_EXPORT(chunk_count);
+
+size_t conv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
+  return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
+}
+
+void conv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed) {
+  HWY_DYNAMIC_DISPATCH(pack)(shape, layer, packed);
+}
+
+void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_stride,
+                  const void* packed, const OutputQ8& result, uint8_t* output,
+                  int64_t output_stride) {
+  constexpr int64_t kProductsPerTask = int64_t{1} << 20;
+  const int64_t chunks = HWY_DYNAMIC_DISPATCH(chunk_count)(shape, packed);
+  if (chunks == 0) return;
+  const Window2dShape& w = shape.window;
+  const int64_t products = shape.batch * w.out_h * w.out_w * shape.out_channels * w.kernel_h *
+                           w.kernel_w * (shape.in_channels / shape.groups);
+  const int64_t grain = std::max<int64_t>(1, kProductsPerTask / (products / chunks + 1));
+  const auto run = [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(multiply_chunks)
+    ({shape, input, input_stride, static_cast<const uint8_t*>(packed), result, output,
+      output_stride},
+     begin, end);
+  };
+  parallel_for(chunks, grain, run);
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

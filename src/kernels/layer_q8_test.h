@@ -1,0 +1,85 @@
+// For tests: random quantized layers, and their results computed one by one.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kernels/conv2d.h"
+#include "kernels/layer_q8.h"
+
+namespace torchlet::kernels {
+
+struct RandomLayerQ8 {
+  // Scales spread over a range of 1000 and biases of up to twice the sums. The output's scale is
+  // such that the results fill the range of a byte, and a little more.
+  RandomLayerQ8(const Conv2dShape& s, bool has_zero_points, uint8_t input_zero, unsigned seed)
+      : engine(seed) {
+    const int64_t terms = s.in_channels / s.groups * s.window.kernel_h * s.window.kernel_w;
+    weight.resize(static_cast<size_t>(s.out_channels * terms));
+    for (int8_t& w : weight) w = static_cast<int8_t>(engine());
+    std::uniform_real_distribution<float> unit(0, 1);
+    const float sum = 5000 * std::sqrt(static_cast<float>(terms));
+    layer.input_scale = 0.037f;
+    layer.output_scale = 0.25f;
+    for (int64_t c = 0; c < s.out_channels; ++c) {
+      const float multiplier = 128 / sum * std::pow(10.0f, 1.5f * unit(engine) - 0.5f);
+      scales.push_back(multiplier * layer.output_scale / layer.input_scale);
+      zero_points.push_back(has_zero_points ? static_cast<int8_t>(engine()) : 0);
+      bias.push_back(scales.back() * layer.input_scale * sum * 2 * (unit(engine) - 0.5f));
+    }
+    layer.weight = weight.data();
+    layer.weight_scales = scales.data();
+    layer.weight_zero_points = has_zero_points ? zero_points.data() : nullptr;
+    layer.bias = bias.data();
+    layer.input_zero_point = input_zero;
+  }
+  RandomLayerQ8(const RandomLayerQ8&) = delete;
+
+  std::mt19937 engine;
+  std::vector<int8_t> weight;
+  std::vector<float> scales, bias;
+  std::vector<int32_t> zero_points;
+  LayerQ8 layer;
+};
+
+inline uint8_t requantized(int64_t sum, float multiplier, const OutputQ8& result) {
+  const int32_t wrapped = static_cast<int32_t>(static_cast<uint32_t>(sum));
+  const float q = std::nearbyint(static_cast<float>(wrapped) * multiplier) + result.zero_point;
+  return static_cast<uint8_t>(
+      std::clamp(q, static_cast<float>(result.low), static_cast<float>(result.high)));
+}
+
+// The convolution as layer_q8.h defines it; pixels that it does not write are kept.
+inline void convolve_naively(const Conv2dShape& s, const LayerQ8& layer, const uint8_t* input,
+                             int64_t input_stride, const OutputQ8& result, uint8_t* output,
+                             int64_t output_stride) {
+  const Window2dShape& w = s.window;
+  const int64_t in_channels = s.in_channels / s.groups, out_channels = s.out_channels / s.groups;
+  for (int64_t pixel = 0; pixel < s.batch * w.out_h * w.out_w; ++pixel) {
+    const int64_t x = pixel % w.out_w, y = pixel / w.out_w % w.out_h, n = pixel / w.out_w / w.out_h;
+    for (int64_t o = 0; o < s.out_channels; ++o) {
+      const RequantizationQ8 requantization = requantization_q8(layer, o);
+      int64_t sum = requantization.bias;
+      for (int64_t i = 0; i < w.kernel_h; ++i) {
+        for (int64_t j = 0; j < w.kernel_w; ++j) {
+          const int64_t in_y = y * w.stride_h - w.pad_h + i * w.dilation_h;
+          const int64_t in_x = x * w.stride_w - w.pad_w + j * w.dilation_w;
+          if (in_y < 0 || in_y >= w.in_h || in_x < 0 || in_x >= w.in_w) continue;
+          const uint8_t* from = input + ((n * w.in_h + in_y) * w.in_w + in_x) * input_stride +
+                                o / out_channels * in_channels;
+          for (int64_t c = 0; c < in_channels; ++c) {
+            const int8_t weight =
+                layer.weight[((o * in_channels + c) * w.kernel_h + i) * w.kernel_w + j];
+            sum += (from[c] - layer.input_zero_point) * (weight - weight_zero_point(layer, o));
+          }
+        }
+      }
+      output[pixel * output_stride + o] = requantized(sum, requantization.multiplier, result);
+    }
+  }
+}
+
+}  // namespace torchlet::kernels

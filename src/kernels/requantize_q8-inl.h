@@ -1,0 +1,126 @@
+// Sums of integers to bytes, in registers. See layer_q8.h for the arithmetic.
+
+#if defined(TORCHLET_KERNELS_REQUANTIZE_Q8_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TORCHLET_KERNELS_REQUANTIZE_Q8_INL_H_
+#undef TORCHLET_KERNELS_REQUANTIZE_Q8_INL_H_
+#else
+#define TORCHLET_KERNELS_REQUANTIZE_Q8_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/layer_q8.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using TagI32 = hn::ScalableTag<int32_t>;
+using TagF32 = hn::ScalableTag<float>;
+using TagI16 = hn::ScalableTag<int16_t>;
+using TagU8 = hn::ScalableTag<uint8_t>;
+using VecI32 = hn::Vec<TagI32>;
+using VecF32 = hn::Vec<TagF32>;
+using VecI16 = hn::Vec<TagI16>;
+using VecU8 = hn::Vec<TagU8>;
+constexpr int kLanesI32 = static_cast<int>(HWY_LANES(int32_t));
+
+// To the nearest integer, halves to even, of numbers that an int32 can hold.
+HWY_INLINE VecI32 round_to_i32(VecF32 v) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return VecI32{_mm512_cvtps_epi32(v.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return VecI32{_mm256_cvtps_epi32(v.raw)};
+#elif HWY_TARGET == HWY_SSE4
+  return VecI32{_mm_cvtps_epi32(v.raw)};
+#else
+  return hn::NearestInt(v);
+#endif
+}
+
+// The two vectors, saturated, in blocks of 128 bits: block b of the result holds block b of `a`
+// and then that of `b`.
+HWY_INLINE VecI16 pack_i16(VecI32 a, VecI32 b) { return hn::ReorderDemote2To(TagI16(), a, b); }
+HWY_INLINE VecU8 pack_u8(VecI16 a, VecI16 b) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return VecU8{_mm512_packus_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return VecU8{_mm256_packus_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_SSE4
+  return VecU8{_mm_packus_epi16(a.raw, b.raw)};
+#else
+  const hn::Half<TagU8> half;
+  return hn::Combine(TagU8(), hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+#endif
+}
+
+// Brings four vectors of sums to bytes, packed in blocks as above: block b of the result holds
+// block b of each of the four.
+class RequantizeQ8 {
+ public:
+  // `wide`: float(sum) * multiplier may leave the range of int32.
+  RequantizeQ8(const OutputQ8& output, bool wide)
+      : zero_(hn::Set(TagI16(), output.zero_point)),
+        low_(hn::Set(TagU8(), output.low)),
+        high_(hn::Set(TagU8(), output.high)),
+        wide_(wide) {}
+
+  HWY_INLINE VecI32 scale(VecI32 sum, VecF32 multiplier) const {
+    VecF32 x = hn::Mul(hn::ConvertTo(TagF32(), sum), multiplier);
+    if (HWY_UNLIKELY(wide_)) {
+      x = hn::Min(hn::Max(x, hn::Set(TagF32(), -65536.0f)), hn::Set(TagF32(), 65536.0f));
+    }
+    return round_to_i32(x);
+  }
+  HWY_INLINE VecU8 pack(VecI32 a, VecI32 b, VecI32 c, VecI32 d) const {
+    const VecI16 ab = hn::SaturatedAdd(pack_i16(a, b), zero_);
+    const VecI16 cd = hn::SaturatedAdd(pack_i16(c, d), zero_);
+    return hn::Min(hn::Max(pack_u8(ab, cd), low_), high_);
+  }
+
+ private:
+  VecI16 zero_;
+  VecU8 low_, high_;
+  bool wide_;
+};
+
+// The first 4 * kVectors bytes of every block, joined.
+template <int kVectors>
+HWY_INLINE VecU8 join_blocks(VecU8 bytes) {
+  if constexpr (kVectors < 4 && kLanesI32 > 4) {
+    alignas(64) static constexpr int32_t kFrom[3][16] = {
+        {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12},
+        {0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13},
+        {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 1, 2, 4}};
+    alignas(64) int32_t from[kLanesI32];
+    for (int i = 0; i < kLanesI32; ++i) from[i] = kFrom[kVectors - 1][i] % kLanesI32;
+    return hn::BitCast(TagU8(), hn::TableLookupLanes(hn::BitCast(TagI32(), bytes),
+                                                     hn::SetTableIndices(TagI32(), from)));
+  } else {
+    return bytes;
+  }
+}
+
+// The first `count` bytes, and nothing beside them.
+HWY_INLINE void store_bytes(VecU8 bytes, uint8_t* HWY_RESTRICT to, int64_t count) {
+  constexpr int64_t kBytes = static_cast<int64_t>(HWY_LANES(uint8_t));
+  if (count >= kBytes) return hn::StoreU(bytes, TagU8(), to);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  _mm512_mask_storeu_epi8(to, (uint64_t{1} << count) - 1, bytes.raw);
+#else
+  alignas(64) uint8_t buffer[kBytes];
+  hn::Store(bytes, TagU8(), buffer);
+  std::memcpy(to, buffer, static_cast<size_t>(count));
+#endif
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // TORCHLET_KERNELS_REQUANTIZE_Q8_INL_H_
