@@ -1,0 +1,33 @@
+// Convolutions and matrix products over NHWC images (kernels/nhwc.h) with weights packed ahead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/nhwc.h"
+#include "kernels/window.h"
+
+namespace torchlet::kernels {
+
+// A linear layer is a pointwise convolution of an image of 1 x rows pixels.
+struct ConvNhwcShape {
+  int64_t batch = 1;
+  int64_t in_channels, out_channels;
+  int64_t groups = 1;
+  Window2dShape window;
+};
+
+// Packed weights belong to the instruction set that packed them.
+size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
+
+// weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned
+// target.
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+
+// Runs on the threads of base/thread_pool. The strides are those between pixels; the output
+// overlaps no input but a residual that is the output itself.
+void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                   const void* packed, const EpilogueF32& epilogue, float* output,
+                   int64_t output_stride);
+
+}  // namespace torchlet::kernels

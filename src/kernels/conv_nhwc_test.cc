@@ -1,0 +1,293 @@
+#include "kernels/conv_nhwc.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/target_test.h"
+
+namespace torchlet::kernels {
+namespace {
+
+// Small integers: every sum is exact, so the answers can be compared for equality.
+std::vector<float> random_data(int64_t size, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::uniform_int_distribution<int> values(-4, 4);
+  std::vector<float> data(static_cast<size_t>(size));
+  for (float& x : data) x = static_cast<float>(values(engine));
+  return data;
+}
+
+Window2dShape window(int64_t h, int64_t w, int64_t kernel_h, int64_t kernel_w, int64_t stride = 1,
+                     int64_t pad = 0, int64_t dilation = 1) {
+  return {.in_h = h,
+          .in_w = w,
+          .out_h = window_output_size(h, kernel_h, stride, pad, dilation),
+          .out_w = window_output_size(w, kernel_w, stride, pad, dilation),
+          .kernel_h = kernel_h,
+          .kernel_w = kernel_w,
+          .stride_h = stride,
+          .stride_w = stride,
+          .pad_h = pad,
+          .pad_w = pad,
+          .dilation_h = dilation,
+          .dilation_w = dilation};
+}
+
+double activate(const Activation& a, double x) {
+  const double gate = std::fmin(std::fmax(x + 3, 0), 6) / 6;
+  switch (a.kind) {
+    case ActivationKind::kNone:
+      return x;
+    case ActivationKind::kClamp:
+      return x < a.low ? a.low : x > a.high ? a.high : x;
+    case ActivationKind::kLeakyRelu:
+      return x < 0 ? x * a.low : x;
+    case ActivationKind::kHardswish:
+      return x * gate;
+    case ActivationKind::kHardsigmoid:
+      return gate;
+    case ActivationKind::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case ActivationKind::kSilu:
+      return x / (1 + std::exp(-x));
+    case ActivationKind::kTanh:
+      return std::tanh(x);
+    case ActivationKind::kGelu:
+      return x * (1 + std::erf(x / std::sqrt(2.0))) / 2;
+    case ActivationKind::kGeluTanh:
+      return x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))) / 2;
+  }
+  return x;
+}
+
+// The definition: the sum for output channel `oc` of output pixel (n, oy, ox).
+double conv_sum(const ConvNhwcShape& s, const std::vector<float>& input, int64_t stride,
+                const std::vector<float>& weight, int64_t n, int64_t oy, int64_t ox, int64_t oc) {
+  const Window2dShape& w = s.window;
+  const int64_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
+  double sum = 0;
+  for (int64_t ic = 0; ic < in_group; ++ic)
+    for (int64_t i = 0; i < w.kernel_h; ++i)
+      for (int64_t j = 0; j < w.kernel_w; ++j) {
+        const int64_t y = oy * w.stride_h - w.pad_h + i * w.dilation_h;
+        const int64_t x = ox * w.stride_w - w.pad_w + j * w.dilation_w;
+        if (y < 0 || y >= w.in_h || x < 0 || x >= w.in_w) continue;
+        const int64_t pixel = (n * w.in_h + y) * w.in_w + x;
+        const int64_t tap = ((oc * in_group + ic) * w.kernel_h + i) * w.kernel_w + j;
+        sum += static_cast<double>(
+                   input[static_cast<size_t>(pixel * stride + oc / out_group * in_group + ic)]) *
+               static_cast<double>(weight[static_cast<size_t>(tap)]);
+      }
+  return sum;
+}
+
+struct Options {
+  int64_t input_gap = 0, output_gap = 0;  // channels of the wider image
+  bool bias = true, residual = false, residual_last = false;
+  Activation activation{};
+  double tolerance = 0;
+};
+
+void check(const ConvNhwcShape& s, const Options& options = {}) {
+  const Window2dShape& w = s.window;
+  const int64_t in_stride = s.in_channels + options.input_gap;
+  const int64_t out_stride = s.out_channels + options.output_gap;
+  const int64_t out_pixels = s.batch * w.out_h * w.out_w;
+  SCOPED_TRACE(testing::Message() << "in " << s.in_channels << " out " << s.out_channels
+                                  << " groups " << s.groups << " image " << w.in_h << "x" << w.in_w
+                                  << " kernel " << w.kernel_h << "x" << w.kernel_w);
+  // No padding after the last pixel, so that a read beyond the end is a sanitizer's find.
+  const auto input = random_data((s.batch * w.in_h * w.in_w - 1) * in_stride + s.in_channels, 1);
+  const auto weight =
+      random_data(s.out_channels * (s.in_channels / s.groups) * w.kernel_h * w.kernel_w, 2);
+  const auto bias = random_data(s.out_channels, 3);
+  const auto residual = random_data(out_pixels * s.out_channels, 4);
+
+  const size_t packed_floats = conv_nhwc_f32_packed_bytes(s) / sizeof(float);
+  std::vector<float> buffer(packed_floats + 16);
+  void* packed = buffer.data();
+  size_t space = buffer.size() * sizeof(float);
+  std::align(64, packed_floats * sizeof(float), packed, space);
+  conv_nhwc_f32_pack(s, weight.data(), packed);
+
+  std::vector<float> output(static_cast<size_t>((out_pixels - 1) * out_stride + s.out_channels),
+                            1e9f);
+  conv_nhwc_f32(s, input.data(), in_stride, packed,
+                {.bias = options.bias ? bias.data() : nullptr,
+                 .residual = options.residual ? residual.data() : nullptr,
+                 .residual_stride = s.out_channels,
+                 .residual_last = options.residual_last,
+                 .activation = options.activation},
+                output.data(), out_stride);
+
+  int64_t pixel = 0;
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t oy = 0; oy < w.out_h; ++oy)
+      for (int64_t ox = 0; ox < w.out_w; ++ox, ++pixel)
+        for (int64_t oc = 0; oc < out_stride; ++oc) {
+          const auto index = static_cast<size_t>(pixel * out_stride + oc);
+          if (index >= output.size()) break;
+          if (oc >= s.out_channels) {
+            ASSERT_EQ(output[index], 1e9f) << "written between the pixels";
+            continue;
+          }
+          double expected = conv_sum(s, input, in_stride, weight, n, oy, ox, oc);
+          if (options.bias) expected += static_cast<double>(bias[static_cast<size_t>(oc)]);
+          const double more =
+              options.residual
+                  ? static_cast<double>(residual[static_cast<size_t>(pixel * s.out_channels + oc)])
+                  : 0;
+          expected = options.residual_last ? activate(options.activation, expected) + more
+                                           : activate(options.activation, expected + more);
+          ASSERT_NEAR(static_cast<double>(output[index]), expected,
+                      options.tolerance * std::fmax(1, std::fabs(expected)))
+              << "pixel " << pixel << " channel " << oc;
+        }
+}
+
+TEST(ConvNhwc, PointwiseOfAllTails) {
+  for_each_target([] {
+    for (const int64_t out : {1, 3, 15, 16, 17, 24, 32, 33, 40, 96}) {
+      check({.in_channels = 19, .out_channels = out, .window = window(5, 6, 1, 1)});
+    }
+    for (const int64_t pixels : {1, 2, 3, 5, 7, 13, 14, 15, 29}) {
+      check({.in_channels = 8, .out_channels = 20, .window = window(1, pixels, 1, 1)});
+    }
+    for (const int64_t in : {1, 3, 16, 40}) {
+      check({.batch = 2, .in_channels = in, .out_channels = 18, .window = window(3, 3, 1, 1)});
+    }
+  });
+}
+
+TEST(ConvNhwc, PixelStridesAboveTheChannels) {
+  for_each_target([] {
+    const Options gaps{.input_gap = 5, .output_gap = 3};
+    check({.in_channels = 17, .out_channels = 21, .window = window(4, 9, 1, 1)}, gaps);
+    check({.in_channels = 6, .out_channels = 21, .window = window(4, 9, 3, 3, 1, 1)}, gaps);
+    check({.in_channels = 40, .out_channels = 5, .window = window(4, 9, 3, 3, 1, 1)}, gaps);
+  });
+}
+
+TEST(ConvNhwc, PixelsThatShareCacheSets) {
+  for_each_target(
+      [] { check({.in_channels = 1024, .out_channels = 70, .window = window(5, 5, 1, 1)}); });
+}
+
+TEST(ConvNhwc, AnyWindow) {
+  for_each_target([] {
+    for (const int64_t channels : {1, 3, 16, 40}) {
+      const auto conv = [&](const Window2dShape& w, int64_t batch = 1) {
+        check({.batch = batch, .in_channels = channels, .out_channels = 17, .window = w});
+      };
+      conv(window(9, 7, 3, 3, 1, 1), 2);
+      conv(window(9, 7, 3, 3, 2, 1));
+      conv(window(8, 31, 3, 3, 1, 1));
+      conv(window(11, 13, 7, 7, 2, 3));
+      conv(window(12, 12, 3, 3, 1, 2, 2));
+      conv(window(5, 5, 3, 3, 1, 6, 6));  // only the middle tap meets the picture
+      conv(window(3, 4, 3, 3, 1, 4));     // outputs that see padding alone
+      conv(window(9, 9, 1, 1, 2));
+      conv(window(6, 10, 1, 5));
+      conv(window(6, 10, 2, 1, 1, 1));
+      // More padding below and to the right than window_output_size grants.
+      Window2dShape more = window(6, 6, 3, 3, 2, 0);
+      more.out_h = more.out_w = 3;
+      conv(more);
+    }
+  });
+}
+
+TEST(ConvNhwc, Groups) {
+  for_each_target([] {
+    const auto conv = [](int64_t in, int64_t out, int64_t groups) {
+      check({.in_channels = in,
+             .out_channels = out,
+             .groups = groups,
+             .window = window(6, 7, 3, 3, 1, 1)});
+    };
+    conv(8, 8, 2);
+    conv(8, 8, 8);
+    conv(6, 24, 6);
+    conv(128, 72, 2);
+    check({.in_channels = 32, .out_channels = 32, .groups = 8, .window = window(3, 20, 1, 1)});
+  });
+}
+
+TEST(ConvNhwc, DeepSumsAreCutInBlocks) {
+  for_each_target([] {
+    check({.in_channels = 2100, .out_channels = 35, .window = window(6, 5, 3, 3, 1, 1)},
+          {.residual = true, .activation = {ActivationKind::kClamp, -100, 100}});
+  });
+}
+
+TEST(ConvNhwc, SeveralThreads) {
+  set_num_threads(2);
+  check({.in_channels = 64, .out_channels = 130, .window = window(40, 40, 1, 1)});
+  check({.in_channels = 320, .out_channels = 500, .window = window(7, 7, 1, 1)});
+  check({.in_channels = 64, .out_channels = 24, .groups = 2, .window = window(30, 30, 3, 3, 1, 1)});
+  check({.in_channels = 2048, .out_channels = 1000, .window = window(1, 1, 1, 1)});
+  set_num_threads(1);
+}
+
+TEST(ConvNhwc, Epilogues) {
+  for_each_target([] {
+    for (const auto kind :
+         {ActivationKind::kNone, ActivationKind::kClamp, ActivationKind::kLeakyRelu,
+          ActivationKind::kHardswish, ActivationKind::kHardsigmoid, ActivationKind::kSigmoid,
+          ActivationKind::kSilu, ActivationKind::kTanh, ActivationKind::kGelu,
+          ActivationKind::kGeluTanh}) {
+      SCOPED_TRACE(static_cast<int>(kind));
+      const Activation activation{kind, kind == ActivationKind::kClamp ? 0.0f : 0.125f, 6};
+      const double tolerance = kind <= ActivationKind::kLeakyRelu ? 0 : 3e-7;
+      for (const bool residual : {false, true})
+        for (const bool last : {false, true}) {
+          check({.in_channels = 2, .out_channels = 21, .window = window(3, 6, 1, 1)},
+                {.output_gap = 2,
+                 .bias = residual,
+                 .residual = residual,
+                 .residual_last = last,
+                 .activation = activation,
+                 .tolerance = tolerance});
+        }
+    }
+  });
+}
+
+TEST(ConvNhwc, ResidualMayBeTheResultAndNanStays) {
+  for_each_target([] {
+    const ConvNhwcShape s{.in_channels = 1, .out_channels = 3, .window = window(1, 20, 1, 1)};
+    std::vector<float> input(20, 1.0f);
+    input[7] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> weight{1, 2, 3};
+    alignas(64) float packed[64];
+    ASSERT_LE(conv_nhwc_f32_packed_bytes(s), sizeof(packed));
+    conv_nhwc_f32_pack(s, weight.data(), packed);
+    for (const bool last : {false, true}) {
+      std::vector<float> image(60, 10.0f);
+      conv_nhwc_f32(s, input.data(), 1, packed,
+                    {.residual = image.data(),
+                     .residual_stride = 3,
+                     .residual_last = last,
+                     .activation = {ActivationKind::kClamp, 0, last ? 2.0f : 12.0f}},
+                    image.data(), 3);
+      for (size_t i = 0; i < 20; ++i) {
+        for (size_t c = 0; c < 3; ++c) {
+          const float value = image[i * 3 + c];
+          if (i == 7)
+            EXPECT_TRUE(std::isnan(value));
+          else
+            EXPECT_EQ(value, c == 0 ? 11.0f : 12.0f);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace torchlet::kernels

@@ -1,0 +1,71 @@
+#pragma once
+
+// How the k of an NHWC convolution's matrix product is laid out, [kernel_h, kernel_w, channels],
+// and cut into runs: floats that follow each other in the image as well as in the packed weights.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/conv_nhwc.h"
+
+namespace torchlet::kernels {
+
+// For the output pixel whose window begins at (y0, x0), the floats [first, first + length) counted
+// from pixel (y0 + y, x0 + x); they are part of `width` pixels.
+struct ConvRun {
+  int64_t y, x;
+  int64_t width;
+  int64_t first, length;
+  int64_t b_row;
+};
+
+// One group of a convolution.
+struct ConvRuns {
+  static constexpr int64_t kMaxLength = 2048;
+
+  Window2dShape window;
+  int64_t batch;
+  int64_t channels, columns;  // in and out, of the group
+  int64_t input_stride;
+  bool pointwise;  // the pixels of the image are the rows of A
+  bool dense;      // the pixels of a kernel row follow each other without gaps
+  int64_t pieces;  // per kernel row, or per pixel if not dense
+  int64_t count;   // of runs
+
+  ConvRuns(const ConvNhwcShape& shape, int64_t stride)
+      : window(shape.window),
+        batch(shape.batch),
+        channels(shape.in_channels / shape.groups),
+        columns(shape.out_channels / shape.groups),
+        input_stride(stride) {
+    Window2dShape& w = window;
+    pointwise = w.kernel_h * w.kernel_w * w.stride_h * w.stride_w == 1 && w.pad_h == 0 &&
+                w.pad_w == 0 && w.in_h == w.out_h && w.in_w == w.out_w;
+    if (pointwise) {  // one line of all pixels
+      w.in_w = w.out_w = batch * w.in_h * w.in_w;
+      w.in_h = w.out_h = 1;
+      batch = 1;
+    }
+    dense = w.dilation_w == 1 && channels == stride;
+    pieces = (unit_length() + kMaxLength - 1) / kMaxLength;
+    count = w.kernel_h * (dense ? 1 : w.kernel_w) * pieces;
+  }
+
+  int64_t pixels() const { return batch * window.out_h * window.out_w; }
+  int64_t depth() const { return window.kernel_h * window.kernel_w * channels; }
+  int64_t unit_length() const { return dense ? window.kernel_w * channels : channels; }
+  int64_t longest_run() const { return std::min(unit_length(), kMaxLength); }
+
+  ConvRun run(int64_t i) const {
+    const int64_t unit = i / pieces, first = i % pieces * kMaxLength;
+    const int64_t per_row = dense ? 1 : window.kernel_w;
+    return {.y = unit / per_row * window.dilation_h,
+            .x = unit % per_row * window.dilation_w,
+            .width = dense ? window.kernel_w : 1,
+            .first = first,
+            .length = std::min(kMaxLength, unit_length() - first),
+            .b_row = unit * unit_length() + first};
+  }
+};
+
+}  // namespace torchlet::kernels

@@ -1,0 +1,134 @@
+// The rows of A in the matrix product that a convolution is: which floats of the image meet which
+// rows of the packed weights.
+
+#if defined(TORCHLET_KERNELS_CONV_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TORCHLET_KERNELS_CONV_STRIP_INL_H_
+#undef TORCHLET_KERNELS_CONV_STRIP_INL_H_
+#else
+#define TORCHLET_KERNELS_CONV_STRIP_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/conv_runs.h"
+#include "kernels/gemm_nhwc-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// to[0, count) = from[0, count); floats up to a whole vector after it are overwritten.
+HWY_INLINE void copy_floats(const float* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kTileLanes) {
+    hn::StoreU(load_first(d, from + i, count - i), d, to + i);
+  }
+}
+
+HWY_INLINE void zero_floats(int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kTileLanes) hn::StoreU(hn::Zero(d), d, to + i);
+}
+
+// Some pixels of the output that follow each other, at most kTileRows.
+class PixelStrip {
+ public:
+  PixelStrip(const ConvRuns& conv, int64_t first_pixel, int64_t rows) : conv_(conv), rows_(rows) {
+    const Window2dShape& w = conv.window;
+    int64_t x = first_pixel % w.out_w;
+    int64_t y = first_pixel / w.out_w % w.out_h;
+    int64_t image = first_pixel / w.out_w / w.out_h;
+    one_line_ = x + rows <= w.out_w;
+    for (int64_t r = 0; r < rows; ++r) {
+      image_[r] = image * w.in_h;
+      y_[r] = y * w.stride_h - w.pad_h;
+      x_[r] = x * w.stride_w - w.pad_w;
+      if (++x == w.out_w) {
+        x = 0;
+        if (++y == w.out_h) y = 0, ++image;
+      }
+    }
+  }
+
+  // The segments of runs [begin, end), in order; runs that are all padding are left out. What
+  // cannot be read in place is copied to `copies`, whose rows are copy_stride >= the length of all
+  // runs + kTileLanes apart. Returns how many segments there are.
+  int64_t segments(const float* input, int64_t begin, int64_t end, bool copy_all, float* copies,
+                   int64_t copy_stride, TileSegment* out) const {
+    int64_t count = 0, copied = 0;
+    bool last_is_copy = false;
+    for (int64_t i = begin; i < end; ++i) {
+      const ConvRun run = conv_.run(i);
+      if (is_padding(run)) continue;
+      const bool in_place =
+          !copy_all && one_line_ && is_inside(run, 0) && is_inside(run, rows_ - 1);
+      if (in_place) {
+        out[count++] = {input + offset(run, 0) + run.first,
+                        conv_.window.stride_w * conv_.input_stride, run.length, run.b_row};
+      } else {
+        float* to = copies + copied;
+        for (int64_t r = 0; r < rows_; ++r) copy_run(input, run, r, to + r * copy_stride);
+        copied += run.length;
+        const bool follows = last_is_copy && out[count - 1].b_row + out[count - 1].k == run.b_row;
+        if (follows)
+          out[count - 1].k += run.length;
+        else
+          out[count++] = {to, copy_stride, run.length, run.b_row};
+      }
+      last_is_copy = !in_place;
+    }
+    return count;
+  }
+
+ private:
+  bool row_exists(const ConvRun& run, int64_t r) const {
+    const int64_t y = y_[r] + run.y;
+    return y >= 0 && y < conv_.window.in_h;
+  }
+
+  bool is_inside(const ConvRun& run, int64_t r) const {
+    const int64_t x = x_[r] + run.x;
+    return row_exists(run, r) && x >= 0 && x + run.width <= conv_.window.in_w;
+  }
+
+  bool is_padding(const ConvRun& run) const {
+    for (int64_t r = 0; r < rows_; ++r) {
+      const int64_t x = x_[r] + run.x;
+      if (row_exists(run, r) && x + run.width > 0 && x < conv_.window.in_w) return false;
+    }
+    return true;
+  }
+
+  int64_t offset(const ConvRun& run, int64_t r) const {
+    return ((image_[r] + y_[r] + run.y) * conv_.window.in_w + x_[r] + run.x) * conv_.input_stride;
+  }
+
+  void copy_run(const float* input, const ConvRun& run, int64_t r, float* to) const {
+    const int64_t x = x_[r] + run.x;
+    const int64_t channels = conv_.channels;
+    int64_t begin = run.length, end = run.length;  // of what exists
+    if (row_exists(run, r)) {
+      const int64_t in_w = conv_.window.in_w;
+      begin = std::clamp<int64_t>(-x * channels - run.first, 0, run.length);
+      end = std::clamp<int64_t>((in_w - x) * channels - run.first, begin, run.length);
+    }
+    zero_floats(begin, to);
+    if (begin < end) {
+      copy_floats(input + offset(run, r) + run.first + begin, end - begin, to + begin);
+    }
+    zero_floats(run.length - end, to + end);
+  }
+
+  const ConvRuns& conv_;
+  int64_t rows_;
+  bool one_line_;  // all in one line of the output
+  int64_t image_[kTileRows], y_[kTileRows], x_[kTileRows];
+};
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // TORCHLET_KERNELS_CONV_STRIP_INL_H_
