@@ -10,6 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc_q8.h"
+#include "kernels/dwconv_nhwc_q8.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -44,11 +45,15 @@ void convolution(benchmark::State& state, const Layer& l) {
   const std::vector<uint8_t> input(static_cast<size_t>(l.in_channels * l.size * l.size), 5);
   const int64_t pixels = s.window.out_h * s.window.out_w;
   std::vector<uint8_t> output(static_cast<size_t>(l.out_channels * pixels));
-  std::vector<char> memory(conv_nhwc_q8_packed_bytes(s, layer) + 64);
+  const bool depthwise = l.groups > 1;
+  const auto packed_bytes = depthwise ? dwconv_nhwc_q8_packed_bytes : conv_nhwc_q8_packed_bytes;
+  const auto pack = depthwise ? dwconv_nhwc_q8_pack : conv_nhwc_q8_pack;
+  const auto run = depthwise ? dwconv_nhwc_q8 : conv_nhwc_q8;
+  std::vector<char> memory(packed_bytes(s, layer) + 64);
   void* packed = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~63ul);
-  conv_nhwc_q8_pack(s, layer, packed);
+  pack(s, layer, packed);
   for (auto _ : state) {
-    conv_nhwc_q8(s, input.data(), l.in_channels, packed, {4}, output.data(), l.out_channels);
+    run(s, input.data(), l.in_channels, packed, {4}, output.data(), l.out_channels);
   }
   const double operations = 2.0 * static_cast<double>(pixels * l.out_channels * terms);
   state.counters["OP/s"] = benchmark::Counter(operations * static_cast<double>(state.iterations()),

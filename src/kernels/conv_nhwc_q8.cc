@@ -17,7 +17,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc_q8.h"
-#include "kernels/dot-inl.h"
+#include "kernels/dot_q8-inl.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
 
@@ -27,7 +27,7 @@ namespace torchlet::kernels {
 
 // In front of the packed weights.
 struct PackedConvQ8 {
-  int32_t repeats;  // how often a row of the input is read, see below
+  int32_t repeats;  // of the weights and the rows, see dot_q8-inl.h
   bool wide;        // see RequantizeQ8
   uint8_t input_zero_point;
 };
@@ -51,6 +51,7 @@ HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 // ---- The shape of a tile ----
 
@@ -70,36 +71,6 @@ constexpr int tile_rows() {
   return kRows[kVectors - 1];
 }
 constexpr int64_t kRowStep = 24;  // a multiple of the rows of any tile
-
-// The dot product takes a depth of four bytes, or of two integers of 16 bits. Weights of 16 bits
-// hold w - zero. In 8 bits that may not fit: such a layer has the sum of three smaller weights
-// instead, and reads its input three times.
-constexpr bool kBytes = kDotDepth == 4;
-template <bool>
-struct DotTypes {
-  using Input = uint8_t;
-  using Weight = int8_t;
-};
-template <>
-struct DotTypes<false> {
-  using Input = int16_t;
-  using Weight = int16_t;
-};
-using Input = DotTypes<kBytes>::Input;
-using Weight = DotTypes<kBytes>::Weight;
-
-int repeats_of(const LayerQ8& layer, int64_t channels) {
-  if (!kBytes) return 1;
-  for (int64_t c = 0; c < channels; ++c) {
-    if (weight_zero_point(layer, c) != 0) return 3;
-  }
-  return 1;
-}
-
-int weight_part(int weight, int repeats, int part) {
-  const int third = repeats == 1 ? 0 : weight / 3;
-  return part == 0 ? weight - (repeats - 1) * third : third;
-}
 
 // ---- The columns ----
 
@@ -130,24 +101,17 @@ struct Sizes {
   int64_t rows_of(const Conv2dShape& s) const { return s.batch * s.window.out_h * s.window.out_w; }
   // A vector of columns: biases, multipliers, weights.
   int64_t vector_bytes() const {
-    return kDotLanes * (8 + steps * kDotDepth * static_cast<int64_t>(sizeof(Weight)));
+    return kDotLanes * (8 + steps * kDotDepth * static_cast<int64_t>(sizeof(DotWeight)));
   }
   int64_t group_bytes() const { return columns.vectors * vector_bytes(); }
-  bool copies() const { return !kBytes || in_channels % kDotDepth != 0; }
+  bool copies() const { return !kDotBytes || in_channels % kDotDepth != 0; }
 
   int64_t taps, in_channels, steps;
   Columns columns;
 };
 
-// Which channel of a panel has a column in memory: packing bytes in blocks of 128 bits then puts
-// them in order.
-int64_t channel_of_column(int64_t column, int64_t vectors) {
-  const int64_t vector = column / kDotLanes, lane = column % kDotLanes;
-  return lane / 4 * 4 * vectors + vector * 4 + lane % 4;
-}
-
 size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
-  const Sizes sizes(s, repeats_of(layer, s.out_channels));
+  const Sizes sizes(s, weight_repeats(layer, s.out_channels));
   return static_cast<size_t>(kHeaderBytes + s.groups * sizes.group_bytes());
 }
 
@@ -158,29 +122,26 @@ bool pack_column(const Conv2dShape& s, const LayerQ8& layer, const Sizes& sizes,
   const int64_t taps = s.window.kernel_h * s.window.kernel_w;
   const int8_t* weight = layer.weight + channel * sizes.in_channels * taps;
   const int zero = weight_zero_point(layer, channel);
-  Weight* packed = reinterpret_cast<Weight*>(to + width * 8);
+  DotWeight* packed = reinterpret_cast<DotWeight*>(to + width * 8);
   int64_t sum = 0, magnitude = 0, at = 0;
   for (int part = 0; part < repeats; ++part) {
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t c = 0; c < sizes.in_channels; ++c, ++at) {
-        const int w = weight_part(weight[c * taps + tap] - zero, repeats, part);
-        packed[(at / kDotDepth * width + column) * kDotDepth + at % kDotDepth] =
-            static_cast<Weight>(w);
+        const DotWeight w = weight_part(weight[c * taps + tap] - zero, repeats, part);
+        packed[(at / kDotDepth * width + column) * kDotDepth + at % kDotDepth] = w;
         sum += w;
         magnitude += std::abs(w);
       }
     }
   }
-  const RequantizationQ8 requantization = requantization_q8(layer, channel);
-  const int64_t bias = requantization.bias - layer.input_zero_point * sum;
-  reinterpret_cast<int32_t*>(to)[column] = static_cast<int32_t>(static_cast<uint32_t>(bias));
-  reinterpret_cast<float*>(to)[width + column] = requantization.multiplier;
-  const double most = static_cast<double>(std::abs(int64_t{requantization.bias}) + 255 * magnitude);
-  return !(most * static_cast<double>(requantization.multiplier) < 0x1p30);
+  const ColumnConstants constants = column_constants(layer, channel, sum, magnitude);
+  reinterpret_cast<int32_t*>(to)[column] = constants.start;
+  reinterpret_cast<float*>(to)[width + column] = constants.multiplier;
+  return constants.wide;
 }
 
 void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
-  const int repeats = repeats_of(layer, s.out_channels);
+  const int repeats = weight_repeats(layer, s.out_channels);
   const Sizes sizes(s, repeats);
   uint8_t* to = static_cast<uint8_t*>(packed);
   std::memset(to, 0, packed_bytes(s, layer));
@@ -205,7 +166,7 @@ void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
 // ---- One tile ----
 
 struct Tile {
-  const Input* const* rows;  // [taps, row_count] of pointers to steps * kDotDepth numbers
+  const DotInput* const* rows;  // [taps, row_count] of pointers to steps * kDotDepth numbers
   int64_t row_count;
   int64_t taps, steps;
   const uint8_t* panel;
@@ -214,11 +175,11 @@ struct Tile {
   int64_t row_limit, channel_limit;  // how many exist
 };
 
-HWY_INLINE DotVec load_weights(const Weight* weights) {
+HWY_INLINE DotVec load_weights(const DotWeight* weights) {
   return hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(weights));
 }
 
-HWY_INLINE DotVec broadcast_input(const Input* from) {
+HWY_INLINE DotVec broadcast_input(const DotInput* from) {
   int32_t operand;
   std::memcpy(&operand, from, sizeof operand);
   return hn::Set(DotTag(), operand);
@@ -240,9 +201,9 @@ HWY_INLINE void multiply_tile(const Tile& t, int64_t first, const RequantizeQ8& 
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) sum[r][v] = sum[0][v];
   }
-  const Weight* HWY_RESTRICT weights = reinterpret_cast<const Weight*>(t.panel + kWidth * 8);
+  const DotWeight* HWY_RESTRICT weights = reinterpret_cast<const DotWeight*>(t.panel + kWidth * 8);
   for (int64_t tap = 0; tap < t.taps; ++tap) {
-    const Input* row[kRows];
+    const DotInput* row[kRows];
     HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) row[r] = t.rows[tap * t.row_count + first + r];
     for (int64_t step = 0; step < t.steps; ++step) {
@@ -304,7 +265,7 @@ void multiply(const Tile& t, int64_t vectors, const RequantizeQ8& requantize) {
 // Rows that share a table of pointers, and copies if there are any.
 int64_t block_rows(const Conv2dShape& s, const Sizes& sizes) {
   constexpr int64_t kCopyBytes = int64_t{192} << 10, kMostRows = 96;
-  const int64_t row_bytes = sizes.steps * kDotDepth * static_cast<int64_t>(sizeof(Input));
+  const int64_t row_bytes = sizes.steps * kDotDepth * static_cast<int64_t>(sizeof(DotInput));
   const int64_t most =
       sizes.copies() ? std::clamp(kCopyBytes / row_bytes, int64_t{1}, kMostRows) : kMostRows;
   const int64_t rows = sizes.rows_of(s), blocks = (rows + most - 1) / most;
@@ -343,26 +304,27 @@ void for_each_pixel(const ConvRunQ8& run, int64_t begin, int64_t end, const Visi
 
 // The table [taps, row_count] of pointers to the input itself.
 void point_at_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t begin,
-                   int64_t end, const uint8_t* padding, int64_t row_count, const Input** rows) {
+                   int64_t end, const uint8_t* padding, int64_t row_count, const DotInput** rows) {
   const int64_t offset = group * sizes.in_channels;
   const int64_t taps = run.shape.window.kernel_h * run.shape.window.kernel_w;
   for_each_pixel(run, begin, end, [&](int64_t row, int64_t tap, const uint8_t* pixel) {
-    rows[tap * row_count + row] = reinterpret_cast<const Input*>(pixel ? pixel + offset : padding);
+    rows[tap * row_count + row] =
+        reinterpret_cast<const DotInput*>(pixel ? pixel + offset : padding);
   });
   for (int64_t tap = 0; tap < sizes.taps; ++tap) {
-    const Input** to = rows + tap * row_count;
+    const DotInput** to = rows + tap * row_count;
     if (tap >= taps) std::copy_n(to - taps * row_count, end - begin, to);
     std::fill(to + (end - begin), to + row_count, to[end - begin - 1]);
   }
 }
 
-HWY_INLINE void copy_channels(const uint8_t* from, int64_t count, Input* to) {
+HWY_INLINE void copy_channels(const uint8_t* from, int64_t count, DotInput* to) {
   for (int64_t c = 0; c < count; ++c) to[c] = from[c];
 }
 
 // Rows of their own in `copy` [row_count, steps * kDotDepth], and the table [1, row_count].
 void copy_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t begin, int64_t end,
-               const uint8_t* padding, int64_t row_count, Input* copy, const Input** rows) {
+               const uint8_t* padding, int64_t row_count, DotInput* copy, const DotInput** rows) {
   const int64_t length = sizes.steps * kDotDepth, used = sizes.taps * sizes.in_channels;
   const int64_t offset = group * sizes.in_channels;
   const int64_t taps = run.shape.window.kernel_h * run.shape.window.kernel_w;
@@ -371,11 +333,11 @@ void copy_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t 
                   copy + row * length + tap * sizes.in_channels);
   });
   for (int64_t row = 0; row < end - begin; ++row) {
-    Input* to = copy + row * length;
+    DotInput* to = copy + row * length;
     for (int64_t at = taps * sizes.in_channels; at < used; ++at) {
       to[at] = to[at - taps * sizes.in_channels];
     }
-    std::fill(to + used, to + length, Input{0});
+    std::fill(to + used, to + length, DotInput{0});
   }
   for (int64_t row = 0; row < row_count; ++row) {
     rows[row] = copy + std::min(row, end - begin - 1) * length;
@@ -403,8 +365,8 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   const Cut c(s, sizes);
   const bool copies = sizes.copies();
   const int64_t taps = copies ? 1 : sizes.taps;
-  const Scratch<const Input*> rows(taps * c.rows);
-  const Scratch<Input> copy(copies ? c.rows * sizes.steps * kDotDepth : 0);
+  const Scratch<const DotInput*> rows(taps * c.rows);
+  const Scratch<DotInput> copy(copies ? c.rows * sizes.steps * kDotDepth : 0);
   const Scratch<uint8_t> padding(sizes.in_channels);
   std::memset(padding.data(), header.input_zero_point, static_cast<size_t>(sizes.in_channels));
   const RequantizeQ8 requantize(run.result, header.wide);
@@ -446,6 +408,7 @@ int64_t chunk_count(const Conv2dShape& s, const void* packed) {
   return s.groups * c.blocks * c.chunks;
 }
 
+}  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels

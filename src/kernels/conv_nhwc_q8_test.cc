@@ -10,42 +10,9 @@
 namespace torchlet::kernels {
 namespace {
 
-Conv2dShape make_shape(int64_t in_channels, int64_t out_channels, int64_t size, int64_t kernel,
-                       int64_t stride, int64_t pad, int64_t groups = 1, int64_t dilation = 1) {
-  Window2dShape w{size,   size + 2, 0,   0,   kernel,   kernel,
-                  stride, stride,   pad, pad, dilation, dilation};
-  w.out_h = window_output_size(w.in_h, kernel, stride, pad, dilation);
-  w.out_w = window_output_size(w.in_w, kernel, stride, pad, dilation);
-  return {1, in_channels, out_channels, groups, w};
-}
-
-struct AlignedBytes {
-  explicit AlignedBytes(size_t size) : bytes(size + 64) {}
-  void* data() {
-    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(bytes.data()) + 63) / 64 * 64);
-  }
-  std::vector<char> bytes;
-};
-
-// Pixels are `gap` bytes further apart than they have channels.
 void check_layer(const Conv2dShape& s, const LayerQ8& layer, const OutputQ8& result, int64_t gap) {
-  const Window2dShape& w = s.window;
-  SCOPED_TRACE(testing::Message() << s.in_channels << " -> " << s.out_channels << ", groups "
-                                  << s.groups << ", " << w.in_h << " x " << w.in_w << ", kernel "
-                                  << w.kernel_h << ", stride " << w.stride_h << ", pad " << w.pad_h
-                                  << ", zero point " << int{layer.input_zero_point});
-  const int64_t input_stride = s.in_channels + gap, output_stride = s.out_channels + gap;
-  // No byte more than there are pixels, so that a sanitizer sees reads beyond.
-  std::vector<uint8_t> input(static_cast<size_t>(s.batch * w.in_h * w.in_w * input_stride - gap));
-  std::mt19937 engine(3);
-  for (uint8_t& x : input) x = static_cast<uint8_t>(engine());
-  std::vector<uint8_t> output(static_cast<size_t>(s.batch * w.out_h * w.out_w * output_stride), 9);
-  std::vector<uint8_t> expected = output;
-  convolve_naively(s, layer, input.data(), input_stride, result, expected.data(), output_stride);
-  AlignedBytes packed(conv_nhwc_q8_packed_bytes(s, layer));
-  conv_nhwc_q8_pack(s, layer, packed.data());
-  conv_nhwc_q8(s, input.data(), input_stride, packed.data(), result, output.data(), output_stride);
-  ASSERT_EQ(output, expected);
+  check_layer_q8(s, layer, result, gap,
+                 {conv_nhwc_q8_packed_bytes, conv_nhwc_q8_pack, conv_nhwc_q8});
 }
 
 void check(const Conv2dShape& s, uint8_t zero = 113, bool has_weight_zeros = false,

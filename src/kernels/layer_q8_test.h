@@ -1,6 +1,8 @@
 // For tests: random quantized layers, and their results computed one by one.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -80,6 +82,54 @@ inline void convolve_naively(const Conv2dShape& s, const LayerQ8& layer, const u
       output[pixel * output_stride + o] = requantized(sum, requantization.multiplier, result);
     }
   }
+}
+
+inline Conv2dShape make_shape(int64_t in_channels, int64_t out_channels, int64_t size,
+                              int64_t kernel, int64_t stride, int64_t pad, int64_t groups = 1,
+                              int64_t dilation = 1) {
+  Window2dShape w{size,   size + 2, 0,   0,   kernel,   kernel,
+                  stride, stride,   pad, pad, dilation, dilation};
+  w.out_h = window_output_size(w.in_h, kernel, stride, pad, dilation);
+  w.out_w = window_output_size(w.in_w, kernel, stride, pad, dilation);
+  return {1, in_channels, out_channels, groups, w};
+}
+
+struct AlignedBytes {
+  explicit AlignedBytes(size_t size) : bytes(size + 64) {}
+  void* data() {
+    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(bytes.data()) + 63) / 64 * 64);
+  }
+  std::vector<char> bytes;
+};
+
+// A kernel for layers with weights.
+struct KernelQ8 {
+  size_t (*packed_bytes)(const Conv2dShape&, const LayerQ8&);
+  void (*pack)(const Conv2dShape&, const LayerQ8&, void*);
+  void (*run)(const Conv2dShape&, const uint8_t*, int64_t, const void*, const OutputQ8&, uint8_t*,
+              int64_t);
+};
+
+// Pixels are `gap` bytes further apart than they have channels.
+inline void check_layer_q8(const Conv2dShape& s, const LayerQ8& layer, const OutputQ8& result,
+                           int64_t gap, const KernelQ8& kernel) {
+  const Window2dShape& w = s.window;
+  SCOPED_TRACE(testing::Message() << s.in_channels << " -> " << s.out_channels << ", groups "
+                                  << s.groups << ", " << w.in_h << " x " << w.in_w << ", kernel "
+                                  << w.kernel_h << ", stride " << w.stride_h << ", pad " << w.pad_h
+                                  << ", zero point " << int{layer.input_zero_point});
+  const int64_t input_stride = s.in_channels + gap, output_stride = s.out_channels + gap;
+  // No byte more than there are pixels, so that a sanitizer sees reads beyond.
+  std::vector<uint8_t> input(static_cast<size_t>(s.batch * w.in_h * w.in_w * input_stride - gap));
+  std::mt19937 engine(3);
+  for (uint8_t& x : input) x = static_cast<uint8_t>(engine());
+  std::vector<uint8_t> output(static_cast<size_t>(s.batch * w.out_h * w.out_w * output_stride), 9);
+  std::vector<uint8_t> expected = output;
+  convolve_naively(s, layer, input.data(), input_stride, result, expected.data(), output_stride);
+  AlignedBytes packed(kernel.packed_bytes(s, layer));
+  kernel.pack(s, layer, packed.data());
+  kernel.run(s, input.data(), input_stride, packed.data(), result, output.data(), output_stride);
+  ASSERT_EQ(output, expected);
 }
 
 }  // namespace torchlet::kernels
