@@ -1,8 +1,6 @@
 // A quantized convolution as a matrix product: a row for each output pixel, a column for each
 // output channel. A tile of rows times a panel of columns stays in registers until it is stored as
-// bytes. Rows are read where the input lies, through a table of pointers, one for each tap of the
-// window; only where the dot product asks for another type, or for more channels than there are,
-// they are copied first.
+// bytes. Rows are found through a table of pointers, one for each tap of the window.
 
 #define HWY_WANT_AVX3_DL  // for its integer dot product
 #include "kernels/simd_targets.h"
@@ -17,6 +15,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc_q8.h"
+#include "kernels/conv_q8_rows-inl.h"
 #include "kernels/dot_q8-inl.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
@@ -93,21 +92,20 @@ struct Columns {
 
 struct Sizes {
   Sizes(const Conv2dShape& s, int repeats)
-      : taps(s.window.kernel_h * s.window.kernel_w * repeats),
-        in_channels(s.in_channels / s.groups),
-        steps((taps * in_channels + kDotDepth - 1) / kDotDepth),
-        columns(s.out_channels / s.groups) {}
+      : taps(s, repeats),
+        columns(s.out_channels / s.groups),
+        rows(s.batch * s.window.out_h * s.window.out_w) {}
 
-  int64_t rows_of(const Conv2dShape& s) const { return s.batch * s.window.out_h * s.window.out_w; }
-  // A vector of columns: biases, multipliers, weights.
+  // A vector of columns: start values, multipliers, weights [taps, steps].
   int64_t vector_bytes() const {
-    return kDotLanes * (8 + steps * kDotDepth * static_cast<int64_t>(sizeof(DotWeight)));
+    return kDotLanes *
+           (8 + taps.count * taps.steps * kDotDepth * static_cast<int64_t>(sizeof(DotWeight)));
   }
   int64_t group_bytes() const { return columns.vectors * vector_bytes(); }
-  bool copies() const { return !kDotBytes || in_channels % kDotDepth != 0; }
 
-  int64_t taps, in_channels, steps;
+  ConvTaps taps;
   Columns columns;
+  int64_t rows;
 };
 
 size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
@@ -117,26 +115,31 @@ size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
 
 // Writes one column of a panel of `vectors`; `to` is the panel. Returns whether the column is wide.
 bool pack_column(const Conv2dShape& s, const LayerQ8& layer, const Sizes& sizes, int repeats,
-                 int64_t channel, int64_t column, int64_t vectors, uint8_t* to) {
+                 int64_t channel, int64_t to_column, int64_t vectors, uint8_t* to) {
   const int64_t width = vectors * kDotLanes;
-  const int64_t taps = s.window.kernel_h * s.window.kernel_w;
-  const int8_t* weight = layer.weight + channel * sizes.in_channels * taps;
+  const ConvTaps& taps = sizes.taps;
+  const Window2dShape& w = s.window;
+  const int64_t pixels = w.kernel_h * w.kernel_w;
+  const int8_t* weights = layer.weight + channel * taps.channels * pixels;
   const int zero = weight_zero_point(layer, channel);
   DotWeight* packed = reinterpret_cast<DotWeight*>(to + width * 8);
-  int64_t sum = 0, magnitude = 0, at = 0;
-  for (int part = 0; part < repeats; ++part) {
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      for (int64_t c = 0; c < sizes.in_channels; ++c, ++at) {
-        const DotWeight w = weight_part(weight[c * taps + tap] - zero, repeats, part);
-        packed[(at / kDotDepth * width + column) * kDotDepth + at % kDotDepth] = w;
-        sum += w;
-        magnitude += std::abs(w);
-      }
+  int64_t sum = 0, magnitude = 0;
+  for (int64_t i = 0; i < pixels * repeats; ++i) {
+    const int64_t pixel = i % pixels, line = i / w.kernel_w, column = i % w.kernel_w;
+    const int64_t tap = taps.joined ? line : i;
+    for (int64_t c = 0; c < taps.channels; ++c) {
+      const int64_t at = taps.joined ? column * taps.channels + c : c;
+      const DotWeight part =
+          weight_part(weights[c * pixels + pixel] - zero, repeats, static_cast<int>(i / pixels));
+      packed[((tap * taps.steps + at / kDotDepth) * width + to_column) * kDotDepth +
+             at % kDotDepth] = part;
+      sum += part;
+      magnitude += std::abs(part);
     }
   }
   const ColumnConstants constants = column_constants(layer, channel, sum, magnitude);
-  reinterpret_cast<int32_t*>(to)[column] = constants.start;
-  reinterpret_cast<float*>(to)[width + column] = constants.multiplier;
+  reinterpret_cast<int32_t*>(to)[to_column] = constants.start;
+  reinterpret_cast<float*>(to)[width + to_column] = constants.multiplier;
   return constants.wide;
 }
 
@@ -166,7 +169,7 @@ void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
 // ---- One tile ----
 
 struct Tile {
-  const DotInput* const* rows;  // [taps, row_count] of pointers to steps * kDotDepth numbers
+  const DotInput* const* rows;  // [taps, row_count], see conv_q8_rows-inl.h
   int64_t row_count;
   int64_t taps, steps;
   const uint8_t* panel;
@@ -263,94 +266,25 @@ void multiply(const Tile& t, int64_t vectors, const RequantizeQ8& requantize) {
 // ---- Blocks of rows ----
 
 // Rows that share a table of pointers, and copies if there are any.
-int64_t block_rows(const Conv2dShape& s, const Sizes& sizes) {
-  constexpr int64_t kCopyBytes = int64_t{192} << 10, kMostRows = 96;
-  const int64_t row_bytes = sizes.steps * kDotDepth * static_cast<int64_t>(sizeof(DotInput));
-  const int64_t most =
-      sizes.copies() ? std::clamp(kCopyBytes / row_bytes, int64_t{1}, kMostRows) : kMostRows;
-  const int64_t rows = sizes.rows_of(s), blocks = (rows + most - 1) / most;
-  return ((rows + blocks - 1) / blocks + kRowStep - 1) / kRowStep * kRowStep;
-}
-
-// Calls visit(row, tap, pixel or null if it is outside) for rows [begin, end) and the taps of the
-// window.
-template <typename Visit>
-void for_each_pixel(const ConvRunQ8& run, int64_t begin, int64_t end, const Visit& visit) {
-  const Window2dShape& w = run.shape.window;
-  int64_t x = begin % w.out_w, y = begin / w.out_w % w.out_h, image = begin / w.out_w / w.out_h;
-  for (int64_t row = 0; row < end - begin; ++row) {
-    const int64_t in_x = x * w.stride_w - w.pad_w, in_y = y * w.stride_h - w.pad_h;
-    const uint8_t* picture = run.input + image * w.in_h * w.in_w * run.input_stride;
-    int64_t tap = 0;
-    for (int64_t i = 0; i < w.kernel_h; ++i) {
-      const int64_t at_y = in_y + i * w.dilation_h;
-      const bool has_row = at_y >= 0 && at_y < w.in_h;
-      const uint8_t* line = picture + at_y * w.in_w * run.input_stride;
-      for (int64_t j = 0; j < w.kernel_w; ++j, ++tap) {
-        const int64_t at_x = in_x + j * w.dilation_w;
-        visit(row, tap,
-              has_row && at_x >= 0 && at_x < w.in_w ? line + at_x * run.input_stride : nullptr);
-      }
-    }
-    if (++x == w.out_w) {
-      x = 0;
-      if (++y == w.out_h) {
-        y = 0;
-        ++image;
-      }
-    }
+int64_t block_rows(const Window2dShape& w, const Sizes& sizes) {
+  constexpr int64_t kCopyBytes = int64_t{384} << 10;
+  int64_t most = 96;
+  while (sizes.taps.copies && most > kRowStep &&
+         copied_numbers(w, sizes.taps, most) * static_cast<int64_t>(sizeof(DotInput)) >
+             kCopyBytes) {
+    most -= kRowStep;
   }
-}
-
-// The table [taps, row_count] of pointers to the input itself.
-void point_at_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t begin,
-                   int64_t end, const uint8_t* padding, int64_t row_count, const DotInput** rows) {
-  const int64_t offset = group * sizes.in_channels;
-  const int64_t taps = run.shape.window.kernel_h * run.shape.window.kernel_w;
-  for_each_pixel(run, begin, end, [&](int64_t row, int64_t tap, const uint8_t* pixel) {
-    rows[tap * row_count + row] =
-        reinterpret_cast<const DotInput*>(pixel ? pixel + offset : padding);
-  });
-  for (int64_t tap = 0; tap < sizes.taps; ++tap) {
-    const DotInput** to = rows + tap * row_count;
-    if (tap >= taps) std::copy_n(to - taps * row_count, end - begin, to);
-    std::fill(to + (end - begin), to + row_count, to[end - begin - 1]);
-  }
-}
-
-HWY_INLINE void copy_channels(const uint8_t* from, int64_t count, DotInput* to) {
-  for (int64_t c = 0; c < count; ++c) to[c] = from[c];
-}
-
-// Rows of their own in `copy` [row_count, steps * kDotDepth], and the table [1, row_count].
-void copy_rows(const ConvRunQ8& run, const Sizes& sizes, int64_t group, int64_t begin, int64_t end,
-               const uint8_t* padding, int64_t row_count, DotInput* copy, const DotInput** rows) {
-  const int64_t length = sizes.steps * kDotDepth, used = sizes.taps * sizes.in_channels;
-  const int64_t offset = group * sizes.in_channels;
-  const int64_t taps = run.shape.window.kernel_h * run.shape.window.kernel_w;
-  for_each_pixel(run, begin, end, [&](int64_t row, int64_t tap, const uint8_t* pixel) {
-    copy_channels(pixel ? pixel + offset : padding, sizes.in_channels,
-                  copy + row * length + tap * sizes.in_channels);
-  });
-  for (int64_t row = 0; row < end - begin; ++row) {
-    DotInput* to = copy + row * length;
-    for (int64_t at = taps * sizes.in_channels; at < used; ++at) {
-      to[at] = to[at - taps * sizes.in_channels];
-    }
-    std::fill(to + used, to + length, DotInput{0});
-  }
-  for (int64_t row = 0; row < row_count; ++row) {
-    rows[row] = copy + std::min(row, end - begin - 1) * length;
-  }
+  const int64_t blocks = (sizes.rows + most - 1) / most;
+  return ((sizes.rows + blocks - 1) / blocks + kRowStep - 1) / kRowStep * kRowStep;
 }
 
 // How the work is cut: groups x blocks of rows x chunks of panels.
 struct Cut {
   Cut(const Conv2dShape& s, const Sizes& sizes)
-      : rows(block_rows(s, sizes)),
-        blocks((sizes.rows_of(s) + rows - 1) / rows),
+      : rows(block_rows(s.window, sizes)),
+        blocks((sizes.rows + rows - 1) / rows),
         // Few rows: the threads share the panels, unless that copied the rows for each.
-        chunks(blocks < 4 && !sizes.copies() ? sizes.columns.panels : 1) {}
+        chunks(blocks < 4 && !sizes.taps.copies ? sizes.columns.panels : 1) {}
   int64_t rows, blocks, chunks;
 };
 
@@ -363,25 +297,25 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   const PackedConvQ8& header = *reinterpret_cast<const PackedConvQ8*>(run.packed);
   const Sizes sizes(s, header.repeats);
   const Cut c(s, sizes);
-  const bool copies = sizes.copies();
-  const int64_t taps = copies ? 1 : sizes.taps;
-  const Scratch<const DotInput*> rows(taps * c.rows);
-  const Scratch<DotInput> copy(copies ? c.rows * sizes.steps * kDotDepth : 0);
-  const Scratch<uint8_t> padding(sizes.in_channels);
-  std::memset(padding.data(), header.input_zero_point, static_cast<size_t>(sizes.in_channels));
+  const ConvTaps& taps = sizes.taps;
+  const Scratch<const DotInput*> rows(taps.count * c.rows);
+  const Scratch<DotInput> copy(taps.copies ? copied_numbers(s.window, taps, c.rows) : 0);
+  const Scratch<uint8_t> padding(taps.channels);
+  std::memset(padding.data(), header.input_zero_point, static_cast<size_t>(taps.channels));
   const RequantizeQ8 requantize(run.result, header.wide);
   int64_t last = -1;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t chunk = i % c.chunks, group = i / c.chunks / c.blocks;
     const int64_t first_row = i / c.chunks % c.blocks * c.rows;
-    const int64_t end_row = std::min(first_row + c.rows, sizes.rows_of(s));
+    const int64_t end_row = std::min(first_row + c.rows, sizes.rows);
     if (i / c.chunks != last) {
       last = i / c.chunks;
-      if (copies) {
-        copy_rows(run, sizes, group, first_row, end_row, padding.data(), c.rows, copy.data(),
-                  rows.data());
+      const ConvInput input{s.window, run.input + group * taps.channels, run.input_stride,
+                            header.input_zero_point};
+      if (taps.copies) {
+        copy_lines(input, taps, first_row, end_row, c.rows, copy.data(), rows.data());
       } else {
-        point_at_rows(run, sizes, group, first_row, end_row, padding.data(), c.rows, rows.data());
+        point_at_rows(input, taps, first_row, end_row, padding.data(), c.rows, rows.data());
       }
     }
     const int64_t panels = sizes.columns.panels / c.chunks;
@@ -391,8 +325,8 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
       Tile tile{
           rows.data(),
           c.rows,
-          taps,
-          sizes.steps / taps,
+          taps.count,
+          taps.steps,
           run.packed + kHeaderBytes + group * sizes.group_bytes() + vector * sizes.vector_bytes(),
           run.output + first_row * run.output_stride + group * sizes.columns.channels + channel,
           run.output_stride,
@@ -423,6 +357,21 @@ HWY_EXPORT(pack);
 HWY_EXPORT(multiply_chunks);
 HWY_EXPORT(chunk_count);
 
+namespace {
+
+// If every pixel stands alone, they are one line.
+Conv2dShape with_flat_pixels(Conv2dShape s) {
+  Window2dShape& w = s.window;
+  if (w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 &&
+      w.pad_w == 0 && w.in_h == w.out_h && w.in_w == w.out_w) {
+    w.in_w = w.out_w = s.batch * w.out_h * w.out_w;
+    w.in_h = w.out_h = s.batch = 1;
+  }
+  return s;
+}
+
+}  // namespace
+
 size_t conv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
   return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
 }
@@ -435,15 +384,16 @@ void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_
                   const void* packed, const OutputQ8& result, uint8_t* output,
                   int64_t output_stride) {
   constexpr int64_t kProductsPerTask = int64_t{1} << 20;
-  const int64_t chunks = HWY_DYNAMIC_DISPATCH(chunk_count)(shape, packed);
+  const Conv2dShape flat = with_flat_pixels(shape);
+  const int64_t chunks = HWY_DYNAMIC_DISPATCH(chunk_count)(flat, packed);
   if (chunks == 0) return;
-  const Window2dShape& w = shape.window;
-  const int64_t products = shape.batch * w.out_h * w.out_w * shape.out_channels * w.kernel_h *
+  const Window2dShape& w = flat.window;
+  const int64_t products = flat.batch * w.out_h * w.out_w * shape.out_channels * w.kernel_h *
                            w.kernel_w * (shape.in_channels / shape.groups);
   const int64_t grain = std::max<int64_t>(1, kProductsPerTask / (products / chunks + 1));
   const auto run = [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(multiply_chunks)
-    ({shape, input, input_stride, static_cast<const uint8_t*>(packed), result, output,
+    ({flat, input, input_stride, static_cast<const uint8_t*>(packed), result, output,
       output_stride},
      begin, end);
   };
