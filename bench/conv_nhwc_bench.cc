@@ -1,0 +1,251 @@
+// The layers of MobileNetV2, ResNet-18, ResNet-50 and DeepLabV3 at 224 x 224 as NHWC convolutions.
+// GFLOP/s are those of the fastest run, next to the multiply-add limit measured just before it.
+//
+//   ninja -C build/release conv_nhwc_bench && build/release/conv_nhwc_bench
+//   --benchmark_min_time=0.1
+
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "../bench/conv_nhwc_bench.cc"
+#include <benchmark/benchmark.h>
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// `rounds` multiply-adds on each of kSums independent vectors; returns the floating-point
+// operations.
+int64_t multiply_add_rounds(int64_t rounds) {
+  constexpr int kSums = 12;
+  const hn::ScalableTag<float> d;
+  const auto x = hn::Set(d, 0.5f);
+  auto y = x;
+  hn::Vec<decltype(d)> sum[kSums];
+  HWY_UNROLL(12)
+  for (int i = 0; i < kSums; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
+  for (int64_t round = 0; round < rounds; ++round) {
+    HWY_UNROLL(12)
+    for (int i = 0; i < kSums; ++i) sum[i] = hn::MulAdd(sum[i], y, x);
+  }
+  HWY_UNROLL(12)
+  for (int i = 0; i < kSums; ++i) y = hn::Add(y, sum[i]);
+  benchmark::DoNotOptimize(hn::GetLane(y));
+  return rounds * kSums * 2 * static_cast<int64_t>(hn::Lanes(d));
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_nhwc.h"
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(multiply_add_rounds);
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// FLOP/s of one thread, the best of a few short runs.
+double fma_limit() {
+  double best = 0;
+  for (int i = 0; i < 10; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto operations = static_cast<double>(HWY_DYNAMIC_DISPATCH(multiply_add_rounds)(10000));
+    best = std::max(best, operations / seconds_since(start));
+  }
+  return best;
+}
+
+class Floats {
+ public:
+  explicit Floats(int64_t count)
+      : data_(new (std::align_val_t{64}) float[static_cast<size_t>(count)]) {
+    std::fill_n(data_, count, 0.5f);
+  }
+  ~Floats() { ::operator delete[](data_, std::align_val_t{64}); }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+  float* data() const { return data_; }
+
+ private:
+  float* data_;
+};
+
+struct Layer {
+  const char* model;
+  int64_t in_channels, out_channels, size, kernel = 1, stride = 1, dilation = 1, groups = 1;
+};
+
+constexpr Layer kLayers[] = {
+    {"mobilenet_v2", 3, 32, 224, 3, 2},
+    {"mobilenet_v2", 32, 16, 112},
+    {"mobilenet_v2", 16, 96, 112},
+    {"mobilenet_v2", 96, 24, 56},
+    {"mobilenet_v2", 24, 144, 56},
+    {"mobilenet_v2", 144, 24, 56},
+    {"mobilenet_v2", 144, 32, 28},
+    {"mobilenet_v2", 32, 192, 28},
+    {"mobilenet_v2", 192, 32, 28},
+    {"mobilenet_v2", 192, 64, 14},
+    {"mobilenet_v2", 64, 384, 14},
+    {"mobilenet_v2", 384, 64, 14},
+    {"mobilenet_v2", 384, 96, 14},
+    {"mobilenet_v2", 96, 576, 14},
+    {"mobilenet_v2", 576, 96, 14},
+    {"mobilenet_v2", 576, 160, 7},
+    {"mobilenet_v2", 160, 960, 7},
+    {"mobilenet_v2", 960, 160, 7},
+    {"mobilenet_v2", 960, 320, 7},
+    {"mobilenet_v2", 320, 1280, 7},
+    {"resnet", 3, 64, 224, 7, 2},
+    {"resnet18", 64, 64, 56, 3},
+    {"resnet18", 64, 128, 56, 3, 2},
+    {"resnet18", 64, 128, 56, 1, 2},
+    {"resnet18", 128, 128, 28, 3},
+    {"resnet18", 128, 256, 28, 3, 2},
+    {"resnet18", 256, 256, 14, 3},
+    {"resnet18", 256, 512, 14, 3, 2},
+    {"resnet18", 512, 512, 7, 3},
+    {"resnet50", 64, 64, 56},
+    {"resnet50", 64, 256, 56},
+    {"resnet50", 256, 64, 56},
+    {"resnet50", 256, 128, 56},
+    {"resnet50", 128, 128, 56, 3, 2},
+    {"resnet50", 128, 512, 28},
+    {"resnet50", 256, 512, 56, 1, 2},
+    {"resnet50", 512, 128, 28},
+    {"resnet50", 512, 256, 28},
+    {"resnet50", 256, 256, 28, 3, 2},
+    {"resnet50", 256, 1024, 14},
+    {"resnet50", 512, 1024, 28, 1, 2},
+    {"resnet50", 1024, 256, 14},
+    {"resnet50", 1024, 512, 14},
+    {"resnet50", 512, 512, 14, 3, 2},
+    {"resnet50", 512, 2048, 7},
+    {"resnet50", 2048, 512, 7},
+    {"deeplab", 1024, 256, 28},
+    {"deeplab", 1024, 512, 28},
+    {"deeplab", 2048, 512, 28},
+    {"deeplab", 512, 2048, 28},
+    {"deeplab", 256, 256, 28, 3, 1, 2},
+    {"deeplab", 512, 512, 28, 3, 1, 2},
+    {"deeplab", 512, 512, 28, 3, 1, 4},
+    {"deeplab aspp", 2048, 256, 28},
+    {"deeplab aspp", 2048, 256, 28, 3, 1, 12},
+    {"deeplab aspp", 2048, 256, 28, 3, 1, 24},
+    {"deeplab aspp", 2048, 256, 28, 3, 1, 36},
+    {"deeplab aspp", 1280, 256, 28},
+    {"deeplab", 256, 256, 28, 3},
+    {"resnext", 128, 128, 56, 3, 1, 1, 32},
+    {"linear", 1280, 1000, 1},
+    {"linear", 2048, 1000, 1},
+    {"linear", 4096, 4096, 1},
+};
+
+ConvNhwcShape shape_of(const Layer& layer) {
+  const int64_t pad = layer.kernel / 2 * layer.dilation;
+  const int64_t out =
+      window_output_size(layer.size, layer.kernel, layer.stride, pad, layer.dilation);
+  return {.in_channels = layer.in_channels,
+          .out_channels = layer.out_channels,
+          .groups = layer.groups,
+          .window = {.in_h = layer.size,
+                     .in_w = layer.size,
+                     .out_h = out,
+                     .out_w = out,
+                     .kernel_h = layer.kernel,
+                     .kernel_w = layer.kernel,
+                     .stride_h = layer.stride,
+                     .stride_w = layer.stride,
+                     .pad_h = pad,
+                     .pad_w = pad,
+                     .dilation_h = layer.dilation,
+                     .dilation_w = layer.dilation}};
+}
+
+// Multiply-adds whose input exists: taps on the padding need no arithmetic.
+double real_multiply_adds(const ConvNhwcShape& s) {
+  const auto taps_inside = [](int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
+                              int64_t dilation) {
+    int64_t count = 0;
+    for (int64_t o = 0; o < out; ++o) {
+      for (int64_t k = 0; k < kernel; ++k) {
+        const int64_t i = o * stride - pad + k * dilation;
+        count += i >= 0 && i < in;
+      }
+    }
+    return static_cast<double>(count);
+  };
+  const Window2dShape& w = s.window;
+  return taps_inside(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h) *
+         taps_inside(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w) *
+         static_cast<double>(s.in_channels / s.groups * s.out_channels * s.batch);
+}
+
+void conv(benchmark::State& state, const Layer& layer, int threads) {
+  set_num_threads(threads);
+  const ConvNhwcShape s = shape_of(layer);
+  const Window2dShape& w = s.window;
+  const int64_t taps = s.in_channels / s.groups * w.kernel_h * w.kernel_w;
+  const Floats input(w.in_h * w.in_w * s.in_channels), weight(s.out_channels * taps);
+  const Floats bias(s.out_channels), output(w.out_h * w.out_w * s.out_channels);
+  const Floats packed(static_cast<int64_t>(conv_nhwc_f32_packed_bytes(s) / sizeof(float)));
+  conv_nhwc_f32_pack(s, weight.data(), packed.data());
+  const EpilogueF32 epilogue{.bias = bias.data(), .activation = {ActivationKind::kClamp, 0, 6}};
+
+  double limit = fma_limit(), best = 1e9;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    conv_nhwc_f32(s, input.data(), s.in_channels, packed.data(), epilogue, output.data(),
+                  s.out_channels);
+    best = std::min(best, seconds_since(start));
+  }
+  limit = std::max(limit, fma_limit()) * threads;
+  const double rate = 2 * real_multiply_adds(s) / best;
+  state.counters["us"] = best * 1e6;
+  state.counters["GFLOP/s"] = rate / 1e9;
+  state.counters["share"] = rate / limit;
+}
+
+std::string name_of(const Layer& layer, int threads) {
+  return std::string(layer.model) + "/" + std::to_string(layer.in_channels) + "->" +
+         std::to_string(layer.out_channels) + " " + std::to_string(layer.size) + "x" +
+         std::to_string(layer.size) + " k" + std::to_string(layer.kernel) + " s" +
+         std::to_string(layer.stride) + " d" + std::to_string(layer.dilation) + " g" +
+         std::to_string(layer.groups) + "/threads:" + std::to_string(threads);
+}
+
+const bool kRegistered = [] {
+  for (const int threads : {1, 2}) {
+    for (const Layer& layer : kLayers) {
+      benchmark::RegisterBenchmark(
+          name_of(layer, threads).c_str(),
+          [&layer, threads](benchmark::State& state) { conv(state, layer, threads); });
+    }
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE
