@@ -13,6 +13,7 @@
 #include "kernels/conv_strip-inl.h"
 #include "kernels/gemm_nhwc-inl.h"
 #include "kernels/scratch.h"
+#include "kernels/winograd_f32.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -217,6 +218,7 @@ int64_t packed_columns(int64_t columns, const TileShape& tile) {
 }  // namespace
 
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
+  if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
   const ConvRuns runs(shape, shape.in_channels);
   const TileShape tile = HWY_DYNAMIC_DISPATCH(tile_shape)();
   return static_cast<size_t>(shape.groups * packed_columns(runs.columns, tile) * runs.depth()) *
@@ -224,6 +226,9 @@ size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
 }
 
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  if (winograd_tile(shape) > 0) {
+    return winograd_f32_pack(shape, weight, static_cast<float*>(packed));
+  }
   const ConvRuns runs(shape, shape.in_channels);
   const TileShape tile = HWY_DYNAMIC_DISPATCH(tile_shape)();
   const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
@@ -251,6 +256,10 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
 void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride) {
+  if (winograd_tile(shape) > 0) {
+    return winograd_f32(shape, input, input_stride, static_cast<const float*>(packed), epilogue,
+                        output, output_stride);
+  }
   const ConvRuns runs(shape, input_stride);
   const TileShape tile = HWY_DYNAMIC_DISPATCH(tile_shape)();
   if (runs.pixels() <= 0 || runs.columns <= 0) return;

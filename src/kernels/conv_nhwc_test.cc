@@ -183,7 +183,11 @@ TEST(ConvNhwc, AnyWindow) {
   for_each_target([] {
     for (const int64_t channels : {1, 3, 16, 40}) {
       const auto conv = [&](const Window2dShape& w, int64_t batch = 1) {
-        check({.batch = batch, .in_channels = channels, .out_channels = 17, .window = w});
+        check({.batch = batch,
+               .in_channels = channels,
+               .out_channels = 17,
+               .window = w,
+               .winograd = false});
       };
       conv(window(9, 7, 3, 3, 1, 1), 2);
       conv(window(9, 7, 3, 3, 2, 1));
@@ -233,6 +237,23 @@ TEST(ConvNhwc, SeveralThreads) {
   check({.in_channels = 64, .out_channels = 24, .groups = 2, .window = window(30, 30, 3, 3, 1, 1)});
   check({.in_channels = 2048, .out_channels = 1000, .window = window(1, 1, 1, 1)});
   set_num_threads(1);
+}
+
+// Winograd's algorithm where it is taken, next to the plain sum. The largest results are
+// about 400.
+TEST(ConvNhwc, Winograd) {
+  const Options options{.input_gap = 3, .output_gap = 5, .tolerance = 8e-4};
+  for_each_target([&] {
+    const auto conv = [&](const Window2dShape& w, int64_t batch = 1) {
+      check({.batch = batch, .in_channels = 40, .out_channels = 49, .window = w}, options);
+    };
+    conv(window(16, 16, 3, 3, 1, 1));     // tiles of 4 x 4
+    conv(window(13, 15, 3, 3, 1, 1), 2);  // tiles over the border
+    conv(window(18, 17, 3, 3));           // no padding
+    conv(window(6, 6, 3, 3, 1, 1), 4);    // tiles of 2 x 2
+    conv(window(28, 27, 3, 3, 1, 2, 2));  // dilation, uneven phases
+    conv(window(12, 12, 3, 3, 1, 3, 3));
+  });
 }
 
 TEST(ConvNhwc, Epilogues) {

@@ -7,9 +7,10 @@ namespace torchlet::kernels {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
-constexpr size_t kStackBytes = size_t{1} << 20;
+constexpr size_t kStackBytes = size_t{4} << 20;
 
-// One megabyte per thread that ever ran a kernel: the packed panels and line buffers fit.
+// Four megabytes of address space per thread that ever ran a kernel, of which only what is used
+// becomes memory: whatever a kernel keeps in the second-level cache fits.
 struct ThreadStack {
   char* base = nullptr;
   size_t used = 0;

@@ -1,0 +1,305 @@
+#include "kernels/winograd_f32.h"
+
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/winograd_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_nhwc_internal.h"
+#include "kernels/gemm_nhwc-inl.h"
+#include "kernels/scratch.h"
+#include "kernels/winograd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+TileShape winograd_tile_shape() { return {kTileRows, kPanelWidth, kTileLanes}; }
+
+template <int kOut>
+void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t end) {
+  constexpr int kIn = kOut + 2;
+  const WinogradGrid& grid = *block.grid;
+  const Window2dShape& w = grid.window;
+  const Scratch<float> zeros(grid.in_channels);
+  std::fill_n(zeros.data(), grid.in_channels, 0.0f);
+  for (int64_t i = begin; i < end; ++i) {
+    const WinogradGrid::Origin origin = grid.origin(block.first_tile + i);
+    const float* pixels[kIn * kIn];
+    for (int64_t y = 0; y < kIn; ++y) {
+      const int64_t in_y = origin.y - w.pad_h + y * w.dilation_h;
+      for (int64_t x = 0; x < kIn; ++x) {
+        const int64_t in_x = origin.x - w.pad_w + x * w.dilation_w;
+        const bool inside = in_y >= 0 && in_y < w.in_h && in_x >= 0 && in_x < w.in_w;
+        const int64_t pixel = (origin.image * w.in_h + in_y) * w.in_w + in_x;
+        pixels[y * kIn + x] = inside ? block.input + pixel * block.input_stride : zeros.data();
+      }
+    }
+    float* to = block.points + i * block.row_stride;
+    for (int64_t c = 0; c < grid.in_channels; c += kTileLanes) {
+      transform_input<kOut>(pixels, c, grid.in_channels - c, to + c, block.point_stride);
+    }
+  }
+}
+
+void transform_input_tiles(const WinogradBlock& block, int64_t begin, int64_t end) {
+  if (block.grid->tile == 4)
+    transform_input_tiles_of<4>(block, begin, end);
+  else
+    transform_input_tiles_of<2>(block, begin, end);
+}
+
+// Stores [m x m, kPanelWidth] results of one tile, of which `columns` from `channel` on exist.
+void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, int64_t channel,
+                int64_t columns, float* results) {
+  const WinogradGrid& grid = *block.grid;
+  const Window2dShape& w = grid.window;
+  const EpilogueF32& epilogue = *block.epilogue;
+  const int64_t m = grid.tile;
+  const auto for_each_pixel = [&](const auto& body) HWY_ATTR {
+    for (int64_t y = 0; y < m && origin.y + y * w.dilation_h < w.out_h; ++y) {
+      const int64_t line = (origin.image * w.out_h + origin.y + y * w.dilation_h) * w.out_w;
+      for (int64_t x = 0; x < m && origin.x + x * w.dilation_w < w.out_w; ++x) {
+        body(line + origin.x + x * w.dilation_w, results + (y * m + x) * kPanelWidth);
+      }
+    }
+  };
+  const bool is_simple = is_clamp(epilogue.activation);
+  const bool add_early = epilogue.residual && !epilogue.residual_last;
+  const bool add_late = epilogue.residual && epilogue.residual_last;
+  if (!is_simple) {
+    if (add_early) {
+      for_each_pixel([&](int64_t pixel, float* result) HWY_ATTR {
+        add_rows(epilogue.residual + pixel * epilogue.residual_stride + channel, 0, result, 0, 1,
+                 columns);
+      });
+    }
+    activate_rows(epilogue.activation, results, kPanelWidth, m * m, kPanelWidth);
+  }
+  const Bounds bounds = bounds_of(is_simple ? epilogue.activation : Activation{});
+  const TileV low = hn::Set(d, bounds.low), high = hn::Set(d, bounds.high);
+  for_each_pixel([&](int64_t pixel, const float* result) HWY_ATTR {
+    const float* residual = epilogue.residual
+                                ? epilogue.residual + pixel * epilogue.residual_stride + channel
+                                : nullptr;
+    float* out = block.output + pixel * block.output_stride + channel;
+    for (int64_t i = 0; i < columns; i += kTileLanes) {
+      TileV value = hn::LoadU(d, result + i);
+      const int64_t left = columns - i;
+      if (is_simple && add_early) value = hn::Add(value, load_first(d, residual + i, left));
+      value = clamp(value, low, high);
+      if (add_late) value = hn::Add(value, load_first(d, residual + i, left));
+      store_first(value, d, out + i, left);
+    }
+  });
+}
+
+template <int kOut>
+void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t columns,
+                            const float* products) {
+  constexpr int kPoints = (kOut + 2) * (kOut + 2);
+  HWY_ALIGN float results[kOut * kOut * kPanelWidth];
+  for (int64_t i = 0; i < block.tiles; ++i) {
+    const float* from = products + i * kPoints * kPanelWidth;
+    for (int64_t c = 0; c < columns; c += kTileLanes) {
+      const float* bias = block.epilogue->bias;
+      const TileV b = bias ? load_first(d, bias + channel + c, columns - c) : hn::Zero(d);
+      transform_output<kOut>(from + c, b, kPanelWidth, results + c);
+    }
+    store_tile(block, block.grid->origin(block.first_tile + i), channel, columns, results);
+  }
+}
+
+void multiply_winograd_panel(const WinogradBlock& block, int64_t panel) {
+  const WinogradGrid& grid = *block.grid;
+  const int64_t points = grid.points(), channel = panel * kPanelWidth;
+  const int64_t columns = std::min<int64_t>(kPanelWidth, grid.out_channels - channel);
+  const int64_t width = columns <= kTileLanes ? kTileLanes : kPanelWidth;
+  const Scratch<float> products(block.tiles * points * kPanelWidth);
+  const Bounds unbounded = bounds_of({});
+  for (int64_t p = 0; p < points; ++p) {
+    const TileSegment segment{block.points + p * block.point_stride, block.row_stride,
+                              grid.in_channels, 0};
+    const TileJob job{
+        .segments = &segment,
+        .segment_count = 1,
+        .b = block.weight + (channel * points + p * width) * grid.in_channels,
+        .columns = width,
+        .low = unbounded.low,
+        .high = unbounded.high,
+        .c = products.data() + p * kPanelWidth,
+        .c_stride = points * kPanelWidth,
+    };
+    multiply_panel(job, block.tiles);
+  }
+  if (grid.tile == 4)
+    transform_output_tiles<4>(block, channel, columns, products.data());
+  else
+    transform_output_tiles<2>(block, channel, columns, products.data());
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(winograd_tile_shape);
+HWY_EXPORT(transform_input_tiles);
+HWY_EXPORT(multiply_winograd_panel);
+
+namespace {
+
+// The transformed tiles of a block stay in the second-level cache.
+constexpr int64_t kBlockBytes = int64_t{768} << 10;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// G takes a line of 3 weights to the points: row p is (1, p, p^2) / product of (p - q) over the
+// other points q, the last row infinity.
+constexpr double kRootHalf = 0.70710678118654752440;
+constexpr double kG2[][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+constexpr double kG4[][3] = {{1, 0, 0},
+                             {-2. / 3, -2. / 3 * kRootHalf, -1. / 3},
+                             {-2. / 3, 2. / 3 * kRootHalf, -1. / 3},
+                             {1. / 6, 1. / 3 * kRootHalf, 1. / 3},
+                             {1. / 6, -1. / 3 * kRootHalf, 1. / 3},
+                             {0, 0, 1}};
+
+// to[p * stride] = G w G^T at point p.
+void transform_weights(int64_t tile, const float* w, float* to, int64_t stride) {
+  const auto* G = tile == 4 ? kG4 : kG2;
+  for (int64_t y = 0; y < tile + 2; ++y) {
+    double line[3] = {0, 0, 0};
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) line[j] += G[y][i] * static_cast<double>(w[i * 3 + j]);
+    }
+    for (int64_t x = 0; x < tile + 2; ++x, to += stride) {
+      *to = static_cast<float>(line[0] * G[x][0] + line[1] * G[x][1] + line[2] * G[x][2]);
+    }
+  }
+}
+
+int64_t packed_columns(int64_t columns, const TileShape& tile) {
+  return ceil_div(columns, tile.lanes) * tile.lanes;
+}
+
+}  // namespace
+
+int winograd_tile(const ConvNhwcShape& s) {
+  const Window2dShape& w = s.window;
+  if (!s.winograd || s.groups != 1 || w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 ||
+      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < 32) {
+    return 0;
+  }
+  // Cycles per input and output channel: multiply-adds at 32 per cycle, 0.85 of that for the direct
+  // convolution, and the weights, which come from beyond the second-level cache at 8 bytes per
+  // cycle, once. Taps on the padding cost the direct convolution nothing.
+  const auto winograd_cycles = [](const WinogradGrid& grid) {
+    const auto points = static_cast<double>(grid.points());
+    return static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / 32 + points / 2;
+  };
+  const auto taps_inside = [](int64_t in, int64_t out, int64_t pad, int64_t dilation) {
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < 3; ++tap) {
+      const int64_t shift = tap * dilation - pad;  // outputs [-shift, in - shift) have the tap
+      count += std::max<int64_t>(0, std::min(out, in - shift) - std::max<int64_t>(0, -shift));
+    }
+    return static_cast<double>(count);
+  };
+  const double direct = taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
+                            taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) *
+                            static_cast<double>(s.batch) / (32 * 0.85) +
+                        9.0 / 2;
+  const double four = winograd_cycles(WinogradGrid(s, 4)),
+               two = winograd_cycles(WinogradGrid(s, 2));
+  if (std::min(four, two) > 0.9 * direct) return 0;
+  return four <= two ? 4 : 2;
+}
+
+size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape) {
+  const TileShape tile = HWY_DYNAMIC_DISPATCH(winograd_tile_shape)();
+  const int64_t m = winograd_tile(shape);
+  return static_cast<size_t>((m + 2) * (m + 2) * shape.in_channels *
+                             packed_columns(shape.out_channels, tile)) *
+         sizeof(float);
+}
+
+// [panel, point, in_channels, columns of the panel]
+void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed) {
+  const TileShape tile = HWY_DYNAMIC_DISPATCH(winograd_tile_shape)();
+  const int64_t m = winograd_tile(shape), points = (m + 2) * (m + 2);
+  const int64_t channels = shape.in_channels;
+  parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t column = panel * tile.width;
+      const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
+      const int64_t width = columns <= tile.lanes ? tile.lanes : tile.width;
+      float* to = packed + column * points * channels;
+      std::fill_n(to, points * channels * width, 0.0f);
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t j = 0; j < columns; ++j) {
+          transform_weights(m, weight + ((column + j) * channels + c) * 9, to + c * width + j,
+                            channels * width);
+        }
+      }
+    }
+  });
+}
+
+void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                  const float* packed, const EpilogueF32& epilogue, float* output,
+                  int64_t output_stride) {
+  const TileShape tile = HWY_DYNAMIC_DISPATCH(winograd_tile_shape)();
+  const WinogradGrid grid(shape, winograd_tile(shape));
+  // One vector more than the channels, so that no power of two lies between rows.
+  const int64_t row_stride = packed_columns(shape.in_channels, tile) + tile.lanes;
+  const int64_t tile_bytes = grid.points() * row_stride * static_cast<int64_t>(sizeof(float));
+  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(tile.rows, kBlockBytes / tile_bytes));
+  if (blocks > 1) blocks = ceil_div(blocks, num_threads()) * num_threads();
+  const int64_t block_tiles =
+      std::min(grid.count, ceil_div(ceil_div(grid.count, blocks), tile.rows) * tile.rows);
+  const int64_t panels = ceil_div(shape.out_channels, tile.width);
+
+  // Several blocks are shared between the threads; the tiles and panels of a single one are.
+  parallel_for(ceil_div(grid.count, block_tiles), 1, [&](int64_t begin, int64_t end) {
+    int64_t point_stride = block_tiles * row_stride;
+    if (point_stride / tile.lanes % 2 == 0) point_stride += tile.lanes;
+    const Scratch<float> points(grid.points() * point_stride);
+    for (int64_t i = begin; i < end; ++i) {
+      const WinogradBlock block{.grid = &grid,
+                                .input = input,
+                                .input_stride = input_stride,
+                                .weight = packed,
+                                .epilogue = &epilogue,
+                                .output = output,
+                                .output_stride = output_stride,
+                                .first_tile = i * block_tiles,
+                                .tiles = std::min(block_tiles, grid.count - i * block_tiles),
+                                .points = points.data(),
+                                .row_stride = row_stride,
+                                .point_stride = point_stride};
+      parallel_for(block.tiles, 1, [&](int64_t first, int64_t last) {
+        HWY_DYNAMIC_DISPATCH(transform_input_tiles)(block, first, last);
+      });
+      parallel_for(panels, 1, [&](int64_t first, int64_t last) {
+        for (int64_t panel = first; panel < last; ++panel) {
+          HWY_DYNAMIC_DISPATCH(multiply_winograd_panel)(block, panel);
+        }
+      });
+    }
+  });
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE
