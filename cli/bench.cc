@@ -17,7 +17,7 @@ namespace torchlet::cli {
 namespace {
 
 struct BenchOptions {
-  std::string model, method = "forward";
+  std::string model, method = "forward", device = "cpu";
   InputOptions inputs;
   int threads = 0, warmup = 3, iterations = 0;
   double seconds = 2;
@@ -62,6 +62,7 @@ Timings measure(const BenchOptions& options, std::string& what) {
   Timings timings;
   double start = now();
   Options load_options;
+  load_options.device = parse_device(options.device);
   load_options.print = [](std::string_view) {};
   const Module module = load(options.model, load_options);
   const Method method = module.get_method(options.method);
@@ -140,6 +141,11 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--method", options->method, "What to call")->capture_default_str();
   command->add_option("--threads", options->threads, "0 for all processors")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--device", options->device,
+                   "cpu, or reference: the program as it was written, operator by operator")
+      ->check(CLI::IsMember({"cpu", "reference"}))
       ->capture_default_str();
   command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")
       ->check(CLI::NonNegativeNumber)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <torchlet/options.h>
+
 #include <string>
 
 namespace torchlet::cli {
@@ -14,6 +16,7 @@ namespace torchlet::cli {
 // One result for each call. With "stateful" the calls share one module; otherwise each begins with
 // the module as it was loaded. A model with operators that Torchlet does not have is loaded, and
 // the calls that reach one fail. Throws if the model cannot be loaded or the request is malformed.
-void run_calls(const std::string& model, const std::string& request, const std::string& folder);
+void run_calls(const std::string& model, const std::string& request, const std::string& folder,
+               Device device);
 
 }  // namespace torchlet::cli

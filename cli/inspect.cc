@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 struct InspectOptions {
   std::string model, method;
-  bool graph = false, code = false, json = false, all = false;
+  bool graph = false, optimized = false, code = false, json = false, all = false;
 };
 
 uint64_t bytes_of(const Tensor& tensor) {
@@ -51,6 +51,10 @@ Json tensors_json(const std::vector<std::pair<std::string, Tensor>>& tensors) {
   return all;
 }
 
+std::string graph_of(const Method& method, const InspectOptions& options) {
+  return options.optimized ? method.optimized_graph() : method.graph();
+}
+
 Json methods_json(const Module& module, const InspectOptions& options) {
   Json all = Json::array();
   for (const Method& method : module.methods()) {
@@ -64,7 +68,7 @@ Json methods_json(const Module& module, const InspectOptions& options) {
                  {"schema", method.schema()},
                  {"arguments", std::move(arguments)},
                  {"returns", method.return_type()}};
-    if (options.graph) node["graph"] = method.graph();
+    if (options.graph) node["graph"] = graph_of(method, options);
     all.push_back(std::move(node));
   }
   return all;
@@ -122,11 +126,11 @@ void print_operators(const Module& module) {
 
 void print_graphs(const Module& module, const InspectOptions& options) {
   if (!options.method.empty()) {
-    std::fputs(module.get_method(options.method).graph().c_str(), stdout);
+    std::fputs(graph_of(module.get_method(options.method), options).c_str(), stdout);
     return;
   }
   for (const Method& method : module.methods()) {
-    std::printf("# %s\n%s\n", method.schema().c_str(), method.graph().c_str());
+    std::printf("# %s\n%s\n", method.schema().c_str(), graph_of(method, options).c_str());
   }
 }
 
@@ -174,6 +178,7 @@ void add_inspect_command(CLI::App& app) {
   command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
   command->add_flag("--all", options->all, "List every parameter and buffer");
   command->add_flag("--graph", options->graph, "Show the methods as graphs");
+  command->add_flag("--optimized", options->optimized, "With --graph: as they run");
   command->add_option("--method", options->method, "Only this one for --graph");
   command->add_flag("--code", options->code, "Show the TorchScript source in the file");
   command->add_flag("--json", options->json, "Write everything as JSON");

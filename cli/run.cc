@@ -19,7 +19,7 @@ namespace torchlet::cli {
 namespace {
 
 struct RunOptions {
-  std::string model, method = "forward", labels, calls, save;
+  std::string model, method = "forward", device = "cpu", labels, calls, save;
   InputOptions inputs;
   int top = 5, threads = 0;
   bool json = false, allow_unsupported = false;
@@ -105,6 +105,7 @@ void refuse_unsupported(const Module& module) {
 
 void run_once(const RunOptions& options) {
   Options load_options;
+  load_options.device = parse_device(options.device);
   load_options.allow_unsupported = true;  // to say more than load() would
   if (options.json) {
     load_options.print = [](std::string_view line) {
@@ -145,7 +146,7 @@ void run(const RunOptions& options) {
   if (options.save.empty()) {
     throw CLI::ValidationError("--calls", "needs --save FOLDER for the results");
   }
-  run_calls(options.model, options.calls, options.save);
+  run_calls(options.model, options.calls, options.save, parse_device(options.device));
 }
 
 }  // namespace
@@ -165,6 +166,11 @@ void add_run_command(CLI::App& app) {
                       "cli/calls.h for the notation");
   command->add_option("--threads", options->threads, "0 for all processors")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--device", options->device,
+                   "cpu, or reference: the program as it was written, operator by operator")
+      ->check(CLI::IsMember({"cpu", "reference"}))
       ->capture_default_str();
   command->add_flag("--allow-unsupported", options->allow_unsupported,
                     "Run although operators are missing, until one of them is reached");

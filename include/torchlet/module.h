@@ -6,6 +6,13 @@
 // A Module is a handle; copies share the object, and every handle keeps the whole model (with its
 // mapped file) alive.
 //
+// A method is optimised for its module when it is first called (Device::kCpu): parameters may be
+// packed and merged then, and attributes that no method changes count as constants. What the
+// program itself changes is always seen, and so is setattr(). What is written from outside into the
+// memory of a parameter, buffer or other tensor of the module after that is seen by some operators
+// and not by others: call setattr() afterwards (with the same tensor will do), or write before the
+// first call. deepcopy() optimises for itself.
+//
 // Thread safety: any number of threads may run methods of one module at once, as long as these
 // methods do not change the module's own attributes or buffers (forward of a model in eval mode
 // does not). A model with state needs one deepcopy() for each thread, or the caller's lock.
@@ -51,6 +58,8 @@ class Method {
   std::string schema() const;
   // The program as text, in PyTorch's notation for graphs.
   std::string graph() const;
+  // The same as it runs on Device::kCpu, for this very object.
+  std::string optimized_graph() const;
 
   // Runs the method. Arguments are checked against the signature and converted as PyTorch converts
   // Python's: an int may stand for a float, a list for a tuple, and lists and dicts are copied into
@@ -108,6 +117,8 @@ class Module {
   // kNotFound if there is none of that name; a submodule is a Value of kind kObject.
   bool hasattr(std::string_view name) const;
   Value attr(std::string_view name) const;
+  // The methods of all modules are optimised anew at their next call. Not while another thread runs
+  // a method of the module.
   void setattr(std::string_view name, Value value) const;
   std::vector<std::pair<std::string, Value>> named_attributes() const;
 

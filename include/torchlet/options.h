@@ -6,7 +6,21 @@
 
 namespace torchlet {
 
+// What runs a model.
+enum class Device {
+  // The processor, as fast as Torchlet can: methods are inlined, constants folded and batch norms
+  // merged into convolutions when a method is first called (see Module).
+  kCpu,
+  // The same answers from the program as it was written, operator by operator: slow, and the
+  // measure of what is right.
+  kReference,
+};
+// From "cpu" or "reference"; Error kInvalidArgument naming these for another word.
+Device parse_device(std::string_view name);
+
 struct Options {
+  Device device = Device::kCpu;
+
   // load() refuses a model that uses operators which Torchlet does not have, and its Error lists
   // them all, each with its place in the Python source. With true such a model loads, and only
   // running into one of these operators is an Error; Module::unsupported_operators() lists them.

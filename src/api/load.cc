@@ -73,7 +73,7 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
 }
 
 // A Lite Interpreter archive runs from its source; its bytecode must make sense nevertheless.
-void check_bytecode(ArchiveReader& reader, LoadedModel& model) {
+void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
   api::ModelObjectFactory factory(model.unit, model.interpreter, "bytecode.pkl");
   const lite::Bytecode bytecode = lite::parse_bytecode(
       reader.read_bytecode(factory),
@@ -100,7 +100,7 @@ Module load_archive(ArchiveReader opened, const Options& options) {
     return read_source(shared, package);
   };
   program.operator_version = static_cast<int>(reader.version());
-  auto model = std::make_shared<LoadedModel>(std::move(program), options);
+  auto model = std::make_shared<LoadedProgram>(std::move(program), options);
   model->info.file = reader.name();
   model->info.container =
       reader.container() == Container::kLite ? "Lite Interpreter" : "TorchScript";
@@ -117,7 +117,7 @@ Module load_archive(ArchiveReader opened, const Options& options) {
   if (!options.allow_unsupported && !model->survey.unsupported.empty()) {
     refuse_unsupported(model->survey.unsupported);
   }
-  return LoadedModel::root(std::move(model), std::move(root));
+  return LoadedModel::root(std::make_shared<LoadedModel>(std::move(model)), std::move(root));
 }
 
 Module load_reader(ArchiveReader reader, const Options& options) {
@@ -144,6 +144,13 @@ Module load(std::span<const std::byte> bytes, const Options& options) {
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
   return load_reader(ArchiveReader::open({copy->data(), bytes.size()}, copy, "the given bytes"),
                      options);
+}
+
+Device parse_device(std::string_view name) {
+  if (name == "cpu") return Device::kCpu;
+  if (name == "reference") return Device::kReference;
+  fail(ErrorCode::kInvalidArgument,
+       "there is no device '" + std::string(name) + "'; there are: cpu, reference");
 }
 
 const char* version() { return TORCHLET_VERSION; }

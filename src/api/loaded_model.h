@@ -1,24 +1,35 @@
-// What all handles of one loaded model share.
+// What the handles of a loaded model share.
 #pragma once
 
 #include <torchlet/module.h>
 
 #include <memory>
 
+#include "api/optimized_methods.h"
 #include "api/survey.h"
 #include "interp/interpreter.h"
 #include "script/compilation_unit.h"
 
 namespace torchlet {
 
-struct LoadedModel {
-  LoadedModel(script::Program program, const Options& options)
-      : unit(std::move(program)), interpreter(options.print) {}
+// Of one file: also shared by deep copies.
+struct LoadedProgram {
+  LoadedProgram(script::Program program, const Options& options)
+      : unit(std::move(program)), interpreter(options.print), device(options.device) {}
 
   ModelInfo info;
   script::CompilationUnit unit;
   interp::Interpreter interpreter;  // its code points into the unit's graphs
+  Device device;
   api::Survey survey;
+};
+
+// Of one tree of modules.
+struct LoadedModel {
+  explicit LoadedModel(std::shared_ptr<LoadedProgram> p) : program(std::move(p)) {}
+
+  std::shared_ptr<LoadedProgram> program;
+  api::OptimizedMethods methods;
 
   static Module root(std::shared_ptr<LoadedModel> model, Value object) {
     return Module(std::move(model), std::move(object));

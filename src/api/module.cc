@@ -85,9 +85,19 @@ std::string Method::schema() const {
 
 std::string Method::graph() const { return function_->graph().str(); }
 
+std::string Method::optimized_graph() const {
+  return model_->methods.get(*function_, self_)->graph().str();
+}
+
 Value Method::operator()(std::vector<Value> arguments, const Kwargs& kwargs) const {
-  return model_->interpreter.run(
-      *function_, api::bind_arguments(function_->schema(), self_, std::move(arguments), kwargs));
+  std::vector<Value> bound =
+      api::bind_arguments(function_->schema(), self_, std::move(arguments), kwargs);
+  const LoadedProgram& program = *model_->program;
+  if (program.device == Device::kReference) {
+    return program.interpreter.run(*function_, std::move(bound));
+  }
+  const auto optimized = model_->methods.get(*function_, self_);
+  return program.interpreter.run(*optimized, optimized->code(), std::move(bound));
 }
 
 // ---- Module ----
@@ -136,6 +146,7 @@ void Module::setattr(std::string_view name, Value value) const {
   const auto slot = object.type->find_attribute(name);
   if (slot) value = api::convert(value, object.type->attributes()[*slot].type);
   object.set_attribute(name, std::move(value));
+  api::OptimizedMethods::attributes_changed();
 }
 
 std::vector<std::pair<std::string, Value>> Module::named_attributes() const {
@@ -177,16 +188,18 @@ std::vector<std::pair<std::string, Tensor>> Module::named_buffers() const {
   return tensors_of(object_, ClassType::AttributeKind::kBuffer);
 }
 
-Module Module::deepcopy() const { return Module(model_, api::deep_copy(object_)); }
+Module Module::deepcopy() const {
+  return Module(std::make_shared<LoadedModel>(model_->program), api::deep_copy(object_));
+}
 
-const ModelInfo& Module::info() const { return model_->info; }
+const ModelInfo& Module::info() const { return model_->program->info; }
 
 const std::vector<UnsupportedOperator>& Module::unsupported_operators() const {
-  return model_->survey.unsupported;
+  return model_->program->survey.unsupported;
 }
 
 const std::vector<std::pair<std::string, size_t>>& Module::operators() const {
-  return model_->survey.operators;
+  return model_->program->survey.operators;
 }
 
 }  // namespace torchlet

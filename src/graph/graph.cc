@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -8,18 +9,19 @@ namespace torchlet {
 
 void SsaValue::replace_all_uses_with(SsaValue* other) {
   if (other == this) return;
-  const std::vector<Node*> users = users_;
+  const std::vector<Node*> users = std::exchange(users_, {});
   for (Node* user : users) {
-    for (size_t i = 0; i < user->inputs_.size(); ++i) {
-      if (user->inputs_[i] == this) user->replace_input(i, other);
-    }
+    std::ranges::replace(user->inputs_, this, other);
   }
+  other->users_.insert(other->users_.end(), users.begin(), users.end());
 }
 
 void Node::drop_use(SsaValue* value) {
-  const auto found = std::ranges::find(value->users_, this);
-  TORCHLET_ASSERT(found != value->users_.end());
-  value->users_.erase(found);
+  // From the back: what was added last goes first in most changes of a graph.
+  const auto found = std::find(value->users_.rbegin(), value->users_.rend(), this);
+  TORCHLET_ASSERT(found != value->users_.rend());
+  *found = value->users_.back();
+  value->users_.pop_back();
 }
 
 void Node::add_input(SsaValue* value) {
@@ -136,6 +138,7 @@ void Node::destroy() {
   outputs_.clear();
   blocks_.clear();
   attributes_.clear();
+  inlined_call_.reset();
   if (owner_) unlink();
 }
 

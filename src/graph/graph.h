@@ -53,6 +53,15 @@ class SsaValue {
 // prim::Constant has "value"; prim::GetAttr "name"; ... : see graph/prim_kinds.h.
 using Attribute = std::variant<Value, TypePtr, Function*, std::string>;
 
+// The call that a node's function was inlined for (PyTorch's InlinedCallStack): what an error tells
+// as if the call were still there.
+struct InlinedCall {
+  std::shared_ptr<const InlinedCall> caller;  // the call of the function that holds this call
+  SourceRange range;                          // of the call; may be empty
+  Function* callee = nullptr;
+  std::string module_path;  // of the callee's self below the caller's: "features.3"; may be empty
+};
+
 class Node {
  public:
   Symbol kind() const { return kind_; }
@@ -88,6 +97,12 @@ class Node {
   const SourceRange& range() const { return range_; }
   void set_range(SourceRange range) { range_ = std::move(range); }
 
+  // Null for a node of the graph's own function.
+  const std::shared_ptr<const InlinedCall>& inlined_call() const { return inlined_call_; }
+  void set_inlined_call(std::shared_ptr<const InlinedCall> call) {
+    inlined_call_ = std::move(call);
+  }
+
   Block* owner() const { return owner_; }
   Graph* graph() const { return graph_; }
   Node* next() const { return next_; }  // in the owner; null at the end
@@ -115,6 +130,7 @@ class Node {
   std::vector<Block*> blocks_;
   std::vector<std::pair<std::string, Attribute>> attributes_;
   SourceRange range_;
+  std::shared_ptr<const InlinedCall> inlined_call_;
   Block* owner_ = nullptr;
   Node* next_ = nullptr;
   Node* prev_ = nullptr;

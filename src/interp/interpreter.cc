@@ -32,7 +32,11 @@ const Code& Interpreter::code(Function& function) const {
 }
 
 Value Interpreter::run(Function& function, std::vector<Value> arguments) const {
-  return Machine(*this).run(function, arguments);
+  return run(function, code(function), std::move(arguments));
+}
+
+Value Interpreter::run(Function& function, const Code& code, std::vector<Value> arguments) const {
+  return Machine(*this).run(function, code, arguments);
 }
 
 Value Interpreter::run_method(const Value& object, std::string_view name,

@@ -28,6 +28,8 @@ class Interpreter {
   // in the Python source and in the tree of modules they arose. Thread-safe; the objects that the
   // program changes are the caller's to protect.
   Value run(Function& function, std::vector<Value> arguments) const;
+  // The same with code that is kept elsewhere.
+  Value run(Function& function, const Code& code, std::vector<Value> arguments) const;
   // The method of an object's class. Error kNotFound if it has none of that name.
   Value run_method(const Value& object, std::string_view name, std::vector<Value> arguments) const;
 

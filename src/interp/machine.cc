@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "graph/module_path.h"
 #include "graph/operator.h"
 #include "graph/prim_kinds.h"
 #include "interp/values.h"
@@ -37,8 +38,8 @@ Machine::~Machine() {
   while (!frames_.empty()) pop_frame();
 }
 
-Value Machine::run(Function& function, std::span<Value> arguments) {
-  enter(function, interpreter_.code(function), arguments);
+Value Machine::run(Function& function, const Code& code, std::span<Value> arguments) {
+  enter(function, code, arguments);
   for (;;) {
     try {
       execute();
@@ -433,16 +434,13 @@ bool Machine::resume(const Error& error) {
 
 namespace {
 
-// "features.3.conv" if the value is an attribute's attribute of the function's self, else empty.
-std::string module_path(const SsaValue* value) {
-  std::string path;
-  while (value->node()->kind() == prim::kGetAttr) {
-    const std::string& name = value->node()->string_attribute("name");
-    path = path.empty() ? name : name + "." + path;
-    value = value->node()->input(0);
-  }
-  const auto& inputs = value->node()->graph()->inputs();
-  return !inputs.empty() && value == inputs[0] ? path : std::string();
+// The calls that led to the node and were inlined, the outermost first.
+std::vector<const InlinedCall*> inlined_calls(const Node* node) {
+  std::vector<const InlinedCall*> calls;
+  const InlinedCall* call = node ? node->inlined_call().get() : nullptr;
+  for (; call; call = call->caller.get()) calls.push_back(call);
+  std::ranges::reverse(calls);
+  return calls;
 }
 
 }  // namespace
@@ -451,19 +449,29 @@ void Machine::add_context(Error& error) const {
   constexpr size_t kShown = 12;  // of the innermost frames, and as many of the outermost
   std::vector<std::string> places;
   std::string path;
+  // A frame, or one that would be there if its call had not been inlined.
+  auto add_place = [&](const SourceRange& range, const Function& function, const char* op) {
+    std::string place = "in " + (range.empty() ? function.qualified_name() : range.where());
+    if (!path.empty()) place += ", in " + path;
+    if (op) place += format(" (%s)", op);
+    places.push_back(std::move(place));
+  };
+  auto go_down = [&](const std::string& step) {
+    if (!step.empty()) path += path.empty() ? step : "." + step;
+  };
   for (const Frame& frame : frames_) {
     const Node* node =
         frame.next == frame.code->instructions.data() ? nullptr : frame.next[-1].node;
-    std::string place = "in " + (node && !node->range().empty() ? node->range().where()
-                                                                : frame.function->qualified_name());
-    if (!path.empty()) place += ", in " + path;
-    const bool innermost = &frame == &frames_.back();
-    if (innermost && node && node->op()) place += " (" + node->kind().str() + ")";
-    places.push_back(std::move(place));
-    if (node && node->kind() == prim::kCallMethod) {
-      const std::string step = module_path(node->input(0));
-      if (!step.empty()) path += path.empty() ? step : "." + step;
+    const Function* function = frame.function;
+    for (const InlinedCall* call : inlined_calls(node)) {
+      add_place(call->range, *function, nullptr);
+      go_down(call->module_path);
+      function = call->callee;
     }
+    const bool innermost = &frame == &frames_.back();
+    add_place(node ? node->range() : SourceRange(), *function,
+              innermost && node && node->op() ? node->kind().c_str() : nullptr);
+    if (node && node->kind() == prim::kCallMethod) go_down(module_path(*node));
   }
   for (size_t i = places.size(); i-- > 0;) {
     const size_t from_inside = places.size() - 1 - i;

@@ -35,7 +35,7 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
   ~Machine();
 
-  Value run(Function& function, std::span<Value> arguments);
+  Value run(Function& function, const Code& code, std::span<Value> arguments);
 
  private:
   struct Frame {

@@ -1,0 +1,41 @@
+#include "api/optimized_methods.h"
+
+#include "tensor/containers.h"
+
+namespace torchlet::api {
+
+std::atomic<uint64_t> OptimizedMethods::epoch_ = 0;
+
+std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const {
+  const std::shared_lock lock(mutex_);
+  if (made_in_ != epoch_.load(std::memory_order_acquire)) return nullptr;
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : found->second.function;
+}
+
+std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const Value& self) {
+  const Key key(&method, &self.object_ref());
+  if (auto made = find(key)) return made;
+
+  const std::lock_guard making(making_);
+  if (auto made = find(key)) return made;
+  const uint64_t epoch = epoch_.load(std::memory_order_acquire);
+  if (made_in_ != epoch) {
+    const std::unique_lock lock(mutex_);
+    entries_.clear();
+    writes_ = {};
+    made_in_ = epoch;
+  }
+  passes::Optimized optimized = passes::optimize(method, self, writes_);
+  // Here the graph is cut into segments for a device.
+  auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
+
+  const std::unique_lock lock(mutex_);
+  writes_.merge(optimized.writes);
+  std::erase_if(entries_,
+                [&](const auto& entry) { return entry.second.reliance.conflicts(writes_); });
+  entries_[key] = {self, made, std::move(optimized.reliance)};
+  return made;
+}
+
+}  // namespace torchlet::api

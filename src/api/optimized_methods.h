@@ -1,0 +1,66 @@
+// The methods of one module tree as they run: each is optimised when it is first called.
+#pragma once
+
+#include <torchlet/value.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+
+#include "graph/function.h"
+#include "interp/code.h"
+#include "passes/pipeline.h"
+
+namespace torchlet::api {
+
+// A method's optimised graph, as a function that the interpreter can run.
+class OptimizedFunction final : public Function {
+ public:
+  OptimizedFunction(Function& original, std::unique_ptr<Graph> graph)
+      : original_(original), graph_(std::move(graph)), code_(interp::flatten(*graph_)) {}
+  const std::string& qualified_name() const override { return original_.qualified_name(); }
+  const Schema& schema() override { return original_.schema(); }
+  const Graph& graph() override { return *graph_; }
+  const interp::Code& code() const { return code_; }
+
+ private:
+  Function& original_;
+  std::unique_ptr<Graph> graph_;
+  interp::Code code_;
+};
+
+// Thread-safe. A method relies on attributes that no method optimised so far changes; when another
+// one that does is optimised, which is before it runs, those that relied on them are made again at
+// their next call.
+class OptimizedMethods {
+ public:
+  // The method for this object; the first of several threads makes it, the others wait.
+  std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self);
+
+  // Some attribute of some module was changed from outside: nothing made so far holds. It concerns
+  // all models, because modules can be handed from one to another.
+  static void attributes_changed() { epoch_.fetch_add(1, std::memory_order_acq_rel); }
+
+ private:
+  struct Entry {
+    Value self;  // keeps the address that is the key from being used again
+    std::shared_ptr<OptimizedFunction> function;
+    passes::Reliance reliance;
+  };
+  using Key = std::pair<const Function*, const Object*>;
+
+  std::shared_ptr<OptimizedFunction> find(const Key& key) const;
+
+  static std::atomic<uint64_t> epoch_;
+
+  std::mutex making_;
+  mutable std::shared_mutex mutex_;  // of what follows
+  std::map<Key, Entry> entries_;
+  passes::WriteSet writes_;  // of all methods made in this epoch
+  uint64_t made_in_ = 0;
+};
+
+}  // namespace torchlet::api

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace torchlet {
+
+// Of a prim::CallMethod: the attributes that lead from the self of the function in which it was
+// written to the object it is called on: "features.3.conv". Empty if the object is not reached so.
+std::string module_path(const Node& call);
+
+}  // namespace torchlet

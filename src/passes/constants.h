@@ -1,0 +1,29 @@
+// Small questions about constants that the passes ask.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace torchlet::passes {
+
+// The value of a prim::Constant, else null; null too if its memory is written (mark_written).
+const Value* constant_of(const SsaValue* value);
+// A prim::Constant in front of `before`, with its range.
+SsaValue* insert_constant(Node* before, Value value, TypePtr type);
+// Notes that somebody writes the memory of this constant.
+void mark_written(Node& constant);
+// Nobody can change it: numbers, strings, None, and tuples of these.
+bool is_immutable(const Value& value);
+// Calls visit(Node&) for all nodes, those of blocks before their owner; it may destroy the node.
+template <typename Visit>
+void for_each_node(Block& block, const Visit& visit) {
+  for (Node* node = block.first(); node;) {
+    Node* next = node->next();
+    for (Block* inner : node->blocks()) for_each_node(*inner, visit);
+    visit(*node);
+    node = next;
+  }
+}
+// Can a value of this type hold memory that a program may change (tensors, lists, objects)?
+bool is_mutable(const Type& type);
+
+}  // namespace torchlet::passes

@@ -1,0 +1,197 @@
+#include "passes/effects.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "graph/prim_kinds.h"
+#include "passes/constants.h"
+
+namespace torchlet::passes {
+namespace {
+
+// Operators whose schema does not say that they change running statistics, and the argument that
+// says whether they do.
+struct StatisticsOp {
+  std::string_view name;
+  size_t mean, variance, training;
+};
+constexpr StatisticsOp kStatisticsOps[] = {{"aten::batch_norm", 3, 4, 5},
+                                           {"aten::native_batch_norm", 3, 4, 5},
+                                           {"aten::cudnn_batch_norm", 3, 4, 5},
+                                           {"aten::_batch_norm_impl_index", 3, 4, 5},
+                                           {"aten::instance_norm", 3, 4, 5}};
+
+bool is_false(const SsaValue* value) {
+  const Value* constant = constant_of(value);
+  return constant && constant->is_bool() && !constant->to_bool();
+}
+
+bool writes_statistics(const Node& node, size_t i) {
+  for (const StatisticsOp& op : kStatisticsOps) {
+    if (node.kind().str() != op.name) continue;
+    return (i == op.mean || i == op.variance) &&
+           (op.training >= node.inputs().size() || !is_false(node.input(op.training)));
+  }
+  return false;
+}
+
+// Random numbers, memory as it is found, the clock, and what depends on the state of the thread.
+bool is_nondeterministic(const Node& node) {
+  const std::string_view name = node.kind().name();
+  for (const std::string_view part :
+       {"rand", "normal", "empty", "seed", "grad_enabled", "multi_head_attention", "dot_product"}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  for (const std::string_view whole :
+       {"bernoulli", "binomial", "multinomial", "poisson", "_standard_gamma", "_sample_dirichlet",
+        "rrelu", "lstm", "gru", "rnn_tanh", "rnn_relu", "TimePoint", "id", "get_num_threads",
+        "set_data", "_no_update"}) {
+    if (name == whole) return true;
+  }
+  if (name.find("dropout") == std::string_view::npos) return false;
+  return node.inputs().size() < 3 || !is_false(node.input(2));
+}
+
+}  // namespace
+
+bool writes_input(const Node& node, size_t i) {
+  if (!node.op()) return node.kind() == prim::kSetAttr && i == 0;
+  const auto& arguments = node.op()->schema.arguments;
+  return (i < arguments.size() && arguments[i].is_written) || writes_statistics(node, i);
+}
+
+bool writes_inputs(const Node& node) {
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    if (writes_input(node, i)) return true;
+  }
+  return false;
+}
+
+bool returns_alias(const Node& node) {
+  if (!node.op()) {
+    for (const Symbol fresh : {prim::kConstant, prim::kUninitialized, prim::kCreateObject,
+                               prim::kIsInstance, prim::kToList, prim::kEnumName}) {
+      if (node.kind() == fresh) return false;
+    }
+    return true;
+  }
+  if (std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased)) return true;
+  // Schemas that do not say that the operator may give an input, or a view of one, back.
+  static const std::unordered_set<std::string_view> unannotated = {"aten::dropout",
+                                                                   "aten::feature_dropout",
+                                                                   "aten::alpha_dropout",
+                                                                   "aten::type_as",
+                                                                   "aten::meshgrid",
+                                                                   "aten::broadcast_tensors",
+                                                                   "aten::atleast_1d",
+                                                                   "aten::atleast_2d",
+                                                                   "aten::atleast_3d",
+                                                                   "aten::einsum",
+                                                                   "aten::pad",
+                                                                   "aten::feature_alpha_dropout",
+                                                                   "aten::to_dense",
+                                                                   "aten::dequantize",
+                                                                   "aten::requires_grad_",
+                                                                   "aten::roll",
+                                                                   "aten::constant_pad_nd",
+                                                                   "aten::reshape_as",
+                                                                   "aten::cartesian_prod",
+                                                                   "aten::combinations",
+                                                                   "aten::block_diag",
+                                                                   "aten::to_mkldnn",
+                                                                   "aten::coalesce",
+                                                                   "aten::values",
+                                                                   "aten::indices",
+                                                                   "aten::rot90",
+                                                                   "aten::native_channel_shuffle",
+                                                                   "aten::channel_shuffle",
+                                                                   "aten::nan_to_num",
+                                                                   "aten::lift",
+                                                                   "aten::lift_fresh",
+                                                                   "aten::tensor",
+                                                                   "aten::as_tensor"};
+  return unannotated.contains(node.kind().str());
+}
+
+bool is_pure(const Node& node) {
+  if (!node.blocks().empty()) return false;
+  if (!node.op()) {
+    for (const Symbol kind :
+         {prim::kConstant, prim::kUninitialized, prim::kGetAttr, prim::kListConstruct,
+          prim::kTupleConstruct, prim::kDictConstruct, prim::kListUnpack, prim::kTupleUnpack,
+          prim::kTupleIndex, prim::kModuleContainerIndex, prim::kIsInstance, prim::kUncheckedCast,
+          prim::kToList, prim::kEnumName, prim::kEnumValue}) {
+      if (node.kind() == kind) return true;
+    }
+    return false;
+  }
+  return !node.op()->schema.returns.empty() && !writes_inputs(node) && !is_nondeterministic(node);
+}
+
+namespace {
+
+bool is_plain(const SsaValue* value) {
+  switch (value->type()->kind()) {
+    case TypeKind::kInt:
+    case TypeKind::kFloat:
+    case TypeKind::kBool:
+    case TypeKind::kNone:
+    case TypeKind::kString:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool cannot_raise(const Node& node) {
+  if (!node.op()) {
+    return node.kind() != prim::kListUnpack && node.kind() != prim::kToList &&
+           node.kind() != prim::kTupleIndex && node.kind() != prim::kModuleContainerIndex;
+  }
+  if (node.kind().name_space() == "prim") {
+    const std::string_view name = node.kind().name();
+    return name == "dtype" || name == "device" || name == "layout" || name == "requires_grad" ||
+           name.starts_with("is_") || name == "NumToTensor";
+  }
+  static const std::unordered_set<std::string_view> never = {"aten::dim",
+                                                             "aten::len",
+                                                             "aten::__is__",
+                                                             "aten::__isnot__",
+                                                             "aten::numel",
+                                                             "aten::detach",
+                                                             "aten::is_floating_point",
+                                                             "aten::is_complex",
+                                                             "aten::get_device"};
+  if (never.contains(node.kind().str())) return true;
+  if (node.kind().str() == "aten::size") return node.inputs().size() == 1;
+  static const std::unordered_set<std::string_view> on_numbers = {
+      "aten::eq",      "aten::ne",     "aten::lt",  "aten::le",   "aten::gt",
+      "aten::ge",      "aten::add",    "aten::sub", "aten::mul",  "aten::__not__",
+      "aten::__and__", "aten::__or__", "aten::neg", "aten::Bool", "aten::Float"};
+  if (!on_numbers.contains(node.kind().str())) return false;
+  return std::ranges::all_of(node.inputs(), is_plain);
+}
+
+bool block_is_removable(const Block& block) {
+  for (const Node* node : block) {
+    if (!is_removable(*node)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_removable(const Node& node) {
+  if (node.blocks().empty()) return is_pure(node) && cannot_raise(node);
+  if (node.kind() == prim::kLoop) {
+    // A loop without a condition of its own ends.
+    const Value* again = constant_of(node.block(0)->outputs()[0]);
+    if (!again || !again->is_bool()) return false;
+  } else if (node.kind() != prim::kIf) {
+    return false;
+  }
+  return std::ranges::all_of(node.blocks(), [](const Block* b) { return block_is_removable(*b); });
+}
+
+}  // namespace torchlet::passes

@@ -1,0 +1,23 @@
+// What nodes do besides giving their outputs.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace torchlet::passes {
+
+// Does the node write its i-th input in place?
+bool writes_input(const Node& node, size_t i);
+bool writes_inputs(const Node& node);
+
+// May outputs share memory with inputs, or hold them: views, in-place operators, operators that
+// give an input back ("aten::dropout" in eval mode), containers.
+bool returns_alias(const Node& node);
+
+// Same inputs, same outputs, nothing else happens; it may raise. Nodes with blocks are not pure.
+bool is_pure(const Node& node);
+
+// Pure, and it cannot raise: may go when nobody uses its outputs. Also If and Loop whose nodes are
+// all so, and loops that end.
+bool is_removable(const Node& node);
+
+}  // namespace torchlet::passes

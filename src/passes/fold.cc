@@ -1,0 +1,242 @@
+#include "passes/fold.h"
+
+#include <torchlet/error.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "graph/prim_kinds.h"
+#include "passes/constants.h"
+#include "passes/effects.h"
+#include "tensor/containers.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::passes {
+namespace {
+
+// A constant may be larger than what it is computed from, up to this: zeros([1000, 1000]) is
+// cheaper to make than to keep.
+constexpr size_t kMaxGrowth = size_t{1} << 20;
+
+size_t bytes_of(const Value& value) {
+  if (value.is_tensor()) {
+    const TensorImpl& tensor = *value.tensor_impl();
+    return static_cast<size_t>(tensor.numel) * element_size(tensor.dtype);
+  }
+  size_t sum = 0;
+  if (value.is_list()) {
+    for (const Value& item : value.list_ref().items) sum += bytes_of(item) + sizeof(Value);
+  } else if (value.is_tuple()) {
+    for (const Value& item : value.tuple_ref().items) sum += bytes_of(item);
+  }
+  return sum;
+}
+
+// Can a value of the type be None?
+bool may_be_none(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kTensor:
+    case TypeKind::kInt:
+    case TypeKind::kFloat:
+    case TypeKind::kBool:
+    case TypeKind::kString:
+    case TypeKind::kList:
+    case TypeKind::kDict:
+    case TypeKind::kTuple:
+    case TypeKind::kClass:
+      return false;
+    default:
+      return true;
+  }
+}
+
+class Folder {
+ public:
+  Folder(Graph& graph, const AliasAnalysis* aliases) : graph_(graph), aliases_(aliases) {}
+
+  bool run() {
+    block(*graph_.block());
+    return changed_;
+  }
+
+ private:
+  void block(Block& block) {
+    for (Node* node = block.first(); node;) {
+      Node* next = node->next();
+      if (node->kind() == prim::kIf && constant_of(node->input(0))) {
+        if (Node* first = take_branch(*node)) next = first;
+      } else {
+        for (Block* inner : node->blocks()) this->block(*inner);
+        fold(*node);
+      }
+      node = next;
+    }
+  }
+
+  // The first node of the branch that is always taken, which now stands in place of the If.
+  Node* take_branch(Node& node) {
+    const Value& condition = *constant_of(node.input(0));
+    if (!condition.is_bool()) return nullptr;
+    Block& taken = *node.block(condition.to_bool() ? 0 : 1);
+    Node* first = taken.first();
+    while (taken.first()) taken.first()->move_before(&node);
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      node.output(i)->replace_all_uses_with(taken.outputs()[i]);
+    }
+    Node* next = first ? first : node.next();
+    node.destroy();
+    changed_ = true;
+    return next;
+  }
+
+  void fold(Node& node) {
+    if (node.outputs().empty() || node.kind() == prim::kConstant || !node.blocks().empty()) return;
+    if (forward(node) || compare_with_none(node)) return;
+    if (!is_pure(node)) return;
+    std::vector<Value> inputs;
+    for (const SsaValue* input : node.inputs()) {
+      const Value* constant = constant_of(input);
+      if (!constant || !(aliases_ || is_immutable(*constant))) return;
+      inputs.push_back(*constant);
+    }
+    std::vector<Value> results(node.outputs().size());
+    if (evaluate(node, inputs, results) && may_keep(node, inputs, results)) {
+      for (size_t i = 0; i < results.size(); ++i) replace(*node.output(i), results[i]);
+      node.destroy();
+    }
+  }
+
+  bool evaluate(const Node& node, std::vector<Value> inputs, std::vector<Value>& results) {
+    const TypePtr& type = node.output()->type();
+    if (node.kind() == prim::kTupleConstruct) {
+      results[0] = Value(make_ref<Tuple>(std::move(inputs), type->name().empty() ? nullptr : type));
+      return true;
+    }
+    if (node.kind() == prim::kListConstruct) {
+      if (!type->is(TypeKind::kList)) return false;
+      results[0] = make_list(type->element(0), std::move(inputs));
+      return true;
+    }
+    if (node.kind() == prim::kTupleUnpack || node.kind() == prim::kListUnpack) {
+      if (!inputs[0].is_tuple() && !inputs[0].is_list()) return false;
+      const auto& items =
+          inputs[0].is_tuple() ? inputs[0].tuple_ref().items : inputs[0].list_ref().items;
+      if (items.size() != results.size()) return false;
+      results = items;
+      return true;
+    }
+    if (!node.op()) return false;
+    const auto& arguments = node.op()->schema.arguments;
+    for (size_t i = inputs.size(); i < arguments.size() && !node.op()->schema.is_vararg; ++i) {
+      inputs.push_back(arguments[i].default_value ? *arguments[i].default_value : Value());
+    }
+    try {
+      node.op()->call(inputs, results);
+      return true;
+    } catch (const std::exception&) {
+      return false;  // it is an error of the run, if one gets there
+    }
+  }
+
+  bool may_keep(const Node& node, const std::vector<Value>& inputs,
+                const std::vector<Value>& results) {
+    size_t given = 0, made = 0;
+    for (const Value& input : inputs) given += bytes_of(input);
+    for (size_t i = 0; i < results.size(); ++i) {
+      made += bytes_of(results[i]);
+      if (is_immutable(results[i])) continue;
+      if (results[i].is_object() || results[i].is_future() || !aliases_) return false;
+      const SsaValue* output = node.output(i);
+      if (aliases_->is_written(output) || aliases_->escapes(output)) return false;
+    }
+    return made <= given + kMaxGrowth;
+  }
+
+  void replace(SsaValue& output, const Value& value) {
+    TypePtr type = output.type();
+    if (value.is_none()) {
+      type = types::none();
+    } else if (type->is(TypeKind::kOptional)) {
+      type = type->element(0);
+    }
+    SsaValue* constant = insert_constant(output.node(), value, std::move(type));
+    constant->set_name(output.name());
+    output.replace_all_uses_with(constant);
+    changed_ = true;
+  }
+
+  bool forward(SsaValue& output, SsaValue* value) {
+    if (output.users().empty()) return false;
+    output.replace_all_uses_with(value);
+    return changed_ = true;
+  }
+
+  // A list as it was made: nobody adds to it or takes from it.
+  const Node* unchanged_list(const SsaValue* list) const {
+    const Node* made = list->node();
+    const bool known =
+        made->kind() == prim::kListConstruct && aliases_ && !aliases_->is_content_written(list);
+    return known ? made : nullptr;
+  }
+
+  // What went into a tuple or a list and comes out again.
+  bool forward(Node& node) {
+    if (node.kind() == prim::kUncheckedCast) return forward(*node.output(), node.input(0));
+    const Node* from = node.inputs().empty() ? nullptr : node.input(0)->node();
+    if (!from) return false;
+    const bool is_tuple = from->kind() == prim::kTupleConstruct;
+    if (node.kind() == prim::kTupleUnpack || node.kind() == prim::kListUnpack) {
+      if (!is_tuple && !unchanged_list(node.input(0))) return false;
+      if (from->inputs().size() != node.outputs().size()) return false;
+      bool any = false;
+      for (size_t i = 0; i < node.outputs().size(); ++i) {
+        any = forward(*node.output(i), from->input(i)) || any;
+      }
+      return any;
+    }
+    const bool takes_item = (node.kind() == prim::kTupleIndex && is_tuple) ||
+                            (node.kind() == kGetItem && unchanged_list(node.input(0)));
+    if (takes_item) {
+      const Value* index = constant_of(node.input(1));
+      if (!index || !index->is_int()) return false;
+      const auto size = static_cast<int64_t>(from->inputs().size());
+      const int64_t at = index->to_int() < 0 ? index->to_int() + size : index->to_int();
+      return at >= 0 && at < size && forward(*node.output(), from->input(static_cast<size_t>(at)));
+    }
+    if (node.kind() == kLen && unchanged_list(node.input(0))) {
+      replace(*node.output(), Value(static_cast<int64_t>(from->inputs().size())));
+      return true;
+    }
+    return false;
+  }
+
+  bool compare_with_none(Node& node) {
+    if (node.kind() != kIs && node.kind() != kIsNot) return false;
+    for (size_t i = 0; i < 2; ++i) {
+      const Type& type = *node.input(i)->type();
+      const Type& other = *node.input(1 - i)->type();
+      if (!other.is(TypeKind::kNone)) continue;
+      const bool is_none = type.is(TypeKind::kNone);
+      if (!is_none && may_be_none(type)) return false;
+      if (node.output()->users().empty()) return false;
+      replace(*node.output(), Value(is_none == (node.kind() == kIs)));
+      return true;
+    }
+    return false;
+  }
+
+  inline static const Symbol kGetItem{"aten::__getitem__"}, kLen{"aten::len"}, kIs{"aten::__is__"},
+      kIsNot{"aten::__isnot__"};
+
+  Graph& graph_;
+  const AliasAnalysis* aliases_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool fold_constants(Graph& graph, const AliasAnalysis* aliases) {
+  return Folder(graph, aliases).run();
+}
+
+}  // namespace torchlet::passes

@@ -1,0 +1,96 @@
+#include "passes/freeze.h"
+
+#include <algorithm>
+
+#include "graph/function.h"
+#include "graph/prim_kinds.h"
+#include "passes/alias.h"
+#include "passes/constants.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::passes {
+namespace {
+
+// The type of an attribute that holds this value: its declared type, less what it cannot be.
+TypePtr narrowed(const TypePtr& declared, const Value& value) {
+  if (value.is_none()) return types::none();
+  if (declared->is(TypeKind::kOptional)) return declared->element(0);
+  return declared;
+}
+
+void replace(Node& node, const Value& value) {
+  SsaValue* constant = insert_constant(&node, value, narrowed(node.output()->type(), value));
+  constant->set_name(node.output()->name());
+  node.output()->replace_all_uses_with(constant);
+  node.destroy();
+}
+
+// Tensors with memory of their own, lists, tuples and dicts of such and of plain values.
+bool is_freezable(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kTensor:
+      return value.tensor_impl()->storage.get() != nullptr;
+    case ValueKind::kList:
+      return std::ranges::all_of(value.list_ref().items, is_freezable);
+    case ValueKind::kTuple:
+      return std::ranges::all_of(value.tuple_ref().items, is_freezable);
+    case ValueKind::kDict:
+      return std::ranges::all_of(value.dict_ref().items(), [](const auto& entry) {
+        return is_freezable(entry.first) && is_freezable(entry.second);
+      });
+    default:
+      return is_immutable(value);
+  }
+}
+
+}  // namespace
+
+bool freeze_plain(Graph& graph, Heap& heap) {
+  bool changed = false;
+  for_each_node(*graph.block(), [&](Node& node) {
+    if (node.kind() == prim::kGetAttr) {
+      const auto known = heap.known(node.output());
+      if (!known) return;
+      if (is_immutable(*known)) {
+        replace(node, *known);
+        changed = true;
+      } else {
+        node.output()->set_type(narrowed(node.output()->type(), *known));
+      }
+    } else if (node.kind() == prim::kCallMethod && !node.has_attribute("function")) {
+      const auto known = heap.known(node.input(0));
+      if (!known || !known->is_object()) return;
+      Function* method = known->object_ref().type->find_method(node.string_attribute("name"));
+      if (!method || method->schema().arguments.size() != node.inputs().size()) return;
+      node.set_attribute("function", method);
+      changed = true;
+    }
+  });
+  return changed;
+}
+
+bool freeze_tensors(Graph& graph, Heap& heap) {
+  const AliasAnalysis aliases(graph, &heap);
+  bool changed = false;
+  for_each_node(*graph.block(), [&](Node& node) {
+    const bool is_constant = node.kind() == prim::kConstant;
+    if (!is_constant && node.kind() != prim::kGetAttr) return;
+    const auto known = heap.known(node.output());
+    if (!known || is_immutable(*known) || !is_freezable(*known)) return;
+    const std::vector<const void*> memory = memory_of(*known);
+    const bool written = std::ranges::any_of(memory, [&](const void* address) {
+      return heap.writes().writes(address) || aliases.writes().writes(address);
+    });
+    if (written) {
+      if (is_constant) mark_written(node);
+      return;
+    }
+    heap.reliance().memory.insert(memory.begin(), memory.end());
+    if (is_constant) return;
+    replace(node, *known);
+    changed = true;
+  });
+  return changed;
+}
+
+}  // namespace torchlet::passes

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "graph/function.h"
+#include "graph/graph.h"
+
+namespace torchlet::passes {
+
+// Replaces calls of known functions by their bodies; the nodes remember the call
+// (Node::inlined_call). Left as they are: recursive calls, calls whose number of arguments is
+// wrong, and what would make the graph larger than kMaxInlinedNodes. `function` is the one whose
+// graph this is.
+inline constexpr size_t kMaxInlinedNodes = 100'000;
+bool inline_calls(Graph& graph, const Function& function);
+
+}  // namespace torchlet::passes

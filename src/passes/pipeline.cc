@@ -1,0 +1,51 @@
+#include "passes/pipeline.h"
+
+#include "graph/clone.h"
+#include "passes/alias.h"
+#include "passes/dead_code.h"
+#include "passes/fold.h"
+#include "passes/freeze.h"
+#include "passes/inline.h"
+
+namespace torchlet::passes {
+namespace {
+
+// Passes feed each other; so often at most.
+constexpr int kMaxRounds = 20;
+
+void run_passes(Graph& graph, Function& method, Heap& heap) {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool changed = inline_calls(graph, method);
+    changed = freeze_plain(graph, heap) || changed;
+    changed = fold_constants(graph, nullptr) || changed;
+    changed = remove_dead_code(graph) || changed;
+    if (!changed) break;
+  }
+  freeze_tensors(graph, heap);
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const AliasAnalysis aliases(graph, &heap);
+    bool changed = fold_constants(graph, &aliases);
+    changed = remove_dead_code(graph) || changed;
+    if (!changed) break;
+  }
+}
+
+}  // namespace
+
+Optimized optimize(Function& method, const Value& self, const WriteSet& writes) {
+  WriteSet all_writes = writes;
+  for (int attempt = 0;; ++attempt) {
+    Heap heap(self, all_writes);
+    std::unique_ptr<Graph> graph = clone_graph(method.graph());
+    run_passes(*graph, method, heap);
+    WriteSet own = AliasAnalysis(*graph, &heap).writes();
+    // A method may change itself what was taken for given: then once more, knowing that.
+    if (!heap.reliance().conflicts(own)) {
+      return {clone_graph(*graph), std::move(heap.reliance()), std::move(own)};
+    }
+    all_writes.merge(own);
+    if (attempt == 3) all_writes.all = true;
+  }
+}
+
+}  // namespace torchlet::passes

@@ -1,0 +1,22 @@
+// From a method as it was written to the graph that runs.
+#pragma once
+
+#include <memory>
+
+#include "graph/function.h"
+#include "passes/heap.h"
+
+namespace torchlet::passes {
+
+struct Optimized {
+  std::unique_ptr<Graph> graph;  // takes what the method takes, self first
+  Reliance reliance;             // it holds only as long as nobody writes this
+  WriteSet writes;               // what running it may change
+};
+
+// The method of one object, inlined, frozen and folded; gives the same answers, and the same errors
+// with the same places. The original graphs stay as they are. `writes` is what other methods may
+// change. Thread-safe.
+Optimized optimize(Function& method, const Value& self, const WriteSet& writes);
+
+}  // namespace torchlet::passes
