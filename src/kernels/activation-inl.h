@@ -1,5 +1,5 @@
 // The activations of nhwc.h on vectors and on rows that were just computed. The errors stated are
-// the largest that activation_test.cc allows, in units in the last place.
+// the largest that elementwise_nhwc_test.cc allows, in units in the last place.
 
 #if defined(TORCHLET_KERNELS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TORCHLET_KERNELS_ACTIVATION_INL_H_
@@ -40,7 +40,7 @@ HWY_INLINE V activate_sigmoid(D d, V x) {
   return reciprocal_above_one(d, hn::Add(hn::Set(d, 1.0f), vector_exp(d, negated)));
 }
 
-// x clamp(x + 3, 0, 6) / 6 or, without the factor x, the hard sigmoid; 2 ulp.
+// x clamp(x + 3, 0, 6) / 6 or, without the factor x, the hard sigmoid; 3 ulp.
 template <class D, class V>
 HWY_INLINE V activate_hardsigmoid(D d, V x) {
   const V gate = clamp(hn::Add(x, hn::Set(d, 3.0f)), hn::Zero(d), hn::Set(d, 6.0f));

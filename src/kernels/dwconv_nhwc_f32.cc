@@ -24,16 +24,21 @@ struct DwConvTask {
   const DwConvShape* shape;
   const float* const* input_rows;
   int64_t input_stride;
-  const float* weight;  // [kernel_h * kernel_w, dwconv_padded_channels]
+  const float* weight;
   const EpilogueF32* epilogue;
   float* output;
   int64_t output_stride;
   int64_t row_begin, row_end;
-  int64_t channel_begin, channel_end;
+  int64_t block_begin, block_end;
 };
 
-// Rows of the packed weights are whole cache lines.
-inline int64_t dwconv_padded_channels(int64_t channels) { return (channels + 15) / 16 * 16; }
+constexpr int64_t kDwConvBlock = 16;
+inline int64_t dwconv_blocks(int64_t channels) {
+  return (channels + kDwConvBlock - 1) / kDwConvBlock;
+}
+inline int64_t dwconv_block_channel(int64_t channels, int64_t block) {
+  return std::max<int64_t>(0, std::min(block * kDwConvBlock, channels - kDwConvBlock));
+}
 }  // namespace torchlet::kernels
 #endif
 
@@ -46,58 +51,79 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr D d;
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
-constexpr int kMaxTile = 6;  // output pixels side by side that are computed at once
+constexpr int kVectorsPerBlock = static_cast<int>(kDwConvBlock / kLanes);
 
+// As load_first, with any count.
+HWY_INLINE V load_part(const float* from, int64_t count) {
+  return count <= 0 ? hn::Zero(d) : load_first(d, from, count);
+}
 // What the pixels of one output row have in common. Pointers are those of channel 0.
 struct Row {
   const float* const* input_rows;  // of the first tap row that lies on the picture
   int64_t row_step;                // dilation_h
   int64_t taps;                    // tap rows on the picture
-  const float* weight;             // of the first of them
-  int64_t weight_stride;           // from tap to tap
+  const float* weight;             // of the first of them, block 0
+  int64_t weight_stride;           // from block to block
   int64_t input_stride;
+  int64_t channels;
   const float* bias;
   float* output;
   int64_t output_stride;
   Bounds bounds;
 };
 
-// Output pixels [x, x + kTile), whose tap columns all lie on the picture; the first one begins at
-// input column `column`. Channels [begin, end), at least a vector of them.
+// Where a tile of output pixels begins: output column `x`, its first tap on input column `column`.
+// `left` and `right` of the outermost tap columns lie on padding, less than the window is wide.
+struct TilePlace {
+  int64_t x, column;
+  int left, right;
+};
+
+// kTile output pixels side by side, whole blocks [begin, end) of channels.
 template <int kWidth, int kStride, int kTile>
-HWY_NOINLINE void convolve_tile(const Row& row, int64_t x, int64_t column, int64_t begin,
+HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t begin,
                                 int64_t end) {
   constexpr int kColumns = (kTile - 1) * kStride + kWidth;
-  const int64_t stride = row.input_stride;
+  const int64_t stride = row.input_stride, out_stride = row.output_stride;
+  const int64_t taps = row.taps, row_step = row.row_step, channels = row.channels;
+  const int64_t weight_stride = row.weight_stride;
+  const int left = place.left, inside = kColumns - place.right;
+  const float* const* const input_rows = row.input_rows;
+  const float* const bias = row.bias;
+  const float* const weights = row.weight;
+  float* const output = row.output + place.x * out_stride;
+  const int64_t column = place.column * stride;
   const V low = hn::Set(d, row.bounds.low), high = hn::Set(d, row.bounds.high);
-  for (int64_t next = begin; next < end; next += kLanes) {
-    // The last vector overlaps the one before it.
-    const int64_t c = std::min(next, end - kLanes);
+  for (int64_t v = begin * kVectorsPerBlock; v < end * kVectorsPerBlock; ++v) {
+    const int64_t block = v / kVectorsPerBlock, part = v % kVectorsPerBlock * kLanes;
+    const int64_t c = std::min(block * kDwConvBlock, channels - kDwConvBlock) + part;
     V sum[kTile];
-    const V bias = row.bias ? hn::LoadU(d, row.bias + c) : hn::Zero(d);
+    const V start = bias ? hn::LoadU(d, bias + c) : hn::Zero(d);
     HWY_UNROLL(8)
-    for (int t = 0; t < kTile; ++t) sum[t] = bias;
-    const float* HWY_RESTRICT weight = row.weight + c;
-    for (int64_t i = 0; i < row.taps; ++i) {
-      const float* HWY_RESTRICT in = row.input_rows[i * row.row_step] + column * stride + c;
+    for (int t = 0; t < kTile; ++t) sum[t] = start;
+    const float* HWY_RESTRICT weight = weights + block * weight_stride + part;
+    for (int64_t i = 0; i < taps; ++i) {
+      const float* HWY_RESTRICT in = input_rows[i * row_step] + column + c;
       V w[kWidth];
       HWY_UNROLL(5)
-      for (int j = 0; j < kWidth; ++j) w[j] = hn::LoadU(d, weight + j * row.weight_stride);
-      HWY_UNROLL(16)
-      for (int k = 0; k < kColumns; ++k) {
-        const V pixel = hn::LoadU(d, in + k * stride);
+      for (int j = 0; j < kWidth; ++j) w[j] = hn::LoadU(d, weight + j * kDwConvBlock);
+      HWY_UNROLL(19)
+      for (int k = 0; k < kColumns; ++k, in += stride) {
+        if (k < kWidth - 1 && k < left) continue;
+        if (k > kColumns - kWidth && k >= inside) continue;
+        const V pixel = keep_in_register(hn::LoadU(d, in));
         HWY_UNROLL(8)
         for (int t = 0; t < kTile; ++t) {
           const int j = k - t * kStride;
           if (j >= 0 && j < kWidth) sum[t] = hn::MulAdd(pixel, w[j], sum[t]);
         }
       }
-      weight += kWidth * row.weight_stride;
+      weight += kWidth * kDwConvBlock;
     }
-    float* HWY_RESTRICT out = row.output + x * row.output_stride + c;
+    float* HWY_RESTRICT out = output + c;
     HWY_UNROLL(8)
-    for (int t = 0; t < kTile; ++t) {
-      hn::StoreU(clamp(sum[t], low, high), d, out + t * row.output_stride);
+    for (int t = 0; t < kTile; ++t, out += out_stride) {
+      hn::StoreU(clamp(sum[t], low, high), d, out);
     }
   }
 }
@@ -108,57 +134,78 @@ struct PixelTaps {
   int64_t width, column, column_step, j_begin, j_end;
 };
 
-template <int kVectors>
-HWY_INLINE void convolve_vectors(const Row& row, const PixelTaps& taps, int64_t x, int64_t c,
-                                 int64_t count) {
-  V sum[kVectors];
-  HWY_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    const int64_t at = c + v * kLanes;
-    sum[v] = row.bias ? load_first(d, row.bias + at, count - v * kLanes) : hn::Zero(d);
-  }
-  for (int64_t i = 0; i < row.taps; ++i) {
-    const float* in = row.input_rows[i * row.row_step] +
-                      (taps.column + taps.j_begin * taps.column_step) * row.input_stride + c;
-    const float* weight = row.weight + (i * taps.width + taps.j_begin) * row.weight_stride + c;
-    for (int64_t j = taps.j_begin; j < taps.j_end; ++j) {
-      HWY_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
-        const int64_t left = count - v * kLanes;
-        const V pixel = load_first(d, in + v * kLanes, left);
-        sum[v] = hn::MulAdd(pixel, hn::LoadU(d, weight + v * kLanes), sum[v]);
-      }
-      in += taps.column_step * row.input_stride;
-      weight += row.weight_stride;
-    }
-  }
-  const V low = hn::Set(d, row.bounds.low), high = hn::Set(d, row.bounds.high);
-  float* out = row.output + x * row.output_stride + c;
-  HWY_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    store_first(clamp(sum[v], low, high), d, out + v * kLanes, count - v * kLanes);
-  }
-}
-
+// Blocks [begin, end) of channels; a block may be the only one and not whole.
 HWY_NOINLINE void convolve_pixel(const Row& row, const PixelTaps& taps, int64_t x, int64_t begin,
                                  int64_t end) {
-  constexpr int kVectors = 4;
-  int64_t c = begin;
-  for (; c + kVectors * kLanes <= end; c += kVectors * kLanes) {
-    convolve_vectors<kVectors>(row, taps, x, c, kVectors * kLanes);
+  const V low = hn::Set(d, row.bounds.low), high = hn::Set(d, row.bounds.high);
+  const int64_t step = taps.column_step * row.input_stride;
+  const int64_t first = (taps.column + taps.j_begin * taps.column_step) * row.input_stride;
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t c = dwconv_block_channel(row.channels, block);
+    const int64_t count = std::min(kDwConvBlock, row.channels);
+    V sum[kVectorsPerBlock];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      const int64_t at = v * kLanes;
+      sum[v] = row.bias ? load_part(row.bias + c + at, count - at) : hn::Zero(d);
+    }
+    for (int64_t i = 0; i < row.taps; ++i) {
+      const float* in = row.input_rows[i * row.row_step] + first + c;
+      const float* weight =
+          row.weight + block * row.weight_stride + (i * taps.width + taps.j_begin) * kDwConvBlock;
+      for (int64_t j = taps.j_begin; j < taps.j_end; ++j) {
+        HWY_UNROLL(4)
+        for (int v = 0; v < kVectorsPerBlock; ++v) {
+          const int64_t at = v * kLanes;
+          sum[v] = hn::MulAdd(load_part(in + at, count - at), hn::LoadU(d, weight + at), sum[v]);
+        }
+        in += step;
+        weight += kDwConvBlock;
+      }
+    }
+    float* out = row.output + x * row.output_stride + c;
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      const int64_t at = v * kLanes;
+      if (count > at) store_first(clamp(sum[v], low, high), d, out + at, count - at);
+    }
   }
-  for (; c < end; c += kLanes) convolve_vectors<1>(row, taps, x, c, end - c);
 }
 
-using ConvolveTile = void (*)(const Row&, int64_t, int64_t, int64_t, int64_t);
+using ConvolveTile = void (*)(const Row&, const TilePlace&, int64_t, int64_t);
+struct Tile {
+  ConvolveTile convolve;
+  int64_t size;  // output pixels
+};
 
+// Of the tiles no wider than the row the one that computes the fewest pixels twice.
 template <int kWidth, int kStride>
-ConvolveTile tile_of_size(int64_t size) {
-  static constexpr ConvolveTile kTiles[kMaxTile] = {
-      convolve_tile<kWidth, kStride, 1>, convolve_tile<kWidth, kStride, 2>,
-      convolve_tile<kWidth, kStride, 3>, convolve_tile<kWidth, kStride, 4>,
-      convolve_tile<kWidth, kStride, 5>, convolve_tile<kWidth, kStride, 6>};
-  return kTiles[size - 1];
+Tile choose_tile(int64_t out_w) {
+  static constexpr Tile kTiles[] = {{convolve_tile<kWidth, kStride, 8>, 8},
+                                    {convolve_tile<kWidth, kStride, 7>, 7},
+                                    {convolve_tile<kWidth, kStride, 4>, 4},
+                                    {convolve_tile<kWidth, kStride, 1>, 1}};
+  const auto computed = [&](const Tile& tile) {
+    return (out_w + tile.size - 1) / tile.size * tile.size + (tile.size == 1 ? out_w : 0);
+  };
+  const Tile* best = &kTiles[3];
+  for (const Tile& tile : kTiles) {
+    if (tile.size <= out_w && computed(tile) < computed(*best)) best = &tile;
+  }
+  return *best;
+}
+
+Tile choose_tile(const DwConvShape& shape) {
+  const Window2dShape& s = shape.window;
+  // The tap columns of an outer window that lie on padding have to be fewer than all.
+  const int64_t last = (s.out_w - 1) * s.stride_w - s.pad_w;
+  const bool is_inside = s.pad_w < s.kernel_w && last < s.in_w;
+  if (shape.channels < kDwConvBlock || s.dilation_w != 1 || !is_inside) return {nullptr, 0};
+  if (s.kernel_w == 3 && s.stride_w == 1) return choose_tile<3, 1>(s.out_w);
+  if (s.kernel_w == 3 && s.stride_w == 2) return choose_tile<3, 2>(s.out_w);
+  if (s.kernel_w == 5 && s.stride_w == 1) return choose_tile<5, 1>(s.out_w);
+  if (s.kernel_w == 5 && s.stride_w == 2) return choose_tile<5, 2>(s.out_w);
+  return {nullptr, 0};
 }
 
 // The first and the last tap, plus one, of `count` that lie inside [0, size) if the first one lies
@@ -172,45 +219,35 @@ HWY_INLINE Range taps_inside(int64_t first, int64_t step, int64_t count, int64_t
   return {std::min(begin, end), end};
 }
 
-// Pixels of one output row.
-void convolve_row(const Window2dShape& s, const Row& row, int64_t begin, int64_t end) {
-  using TileOfSize = ConvolveTile (*)(int64_t);
-  TileOfSize tile_for = nullptr;
-  if (s.dilation_w == 1 && end - begin >= kLanes) {
-    if (s.kernel_w == 3 && s.stride_w == 1) tile_for = tile_of_size<3, 1>;
-    if (s.kernel_w == 3 && s.stride_w == 2) tile_for = tile_of_size<3, 2>;
-    if (s.kernel_w == 5 && s.stride_w == 1) tile_for = tile_of_size<5, 1>;
-    if (s.kernel_w == 5 && s.stride_w == 2) tile_for = tile_of_size<5, 2>;
-  }
-  // Output columns [inner_begin, inner_end) read no padding.
-  const int64_t inner_begin = std::min(s.out_w, (s.pad_w + s.stride_w - 1) / s.stride_w);
-  const int64_t last = s.in_w - 1 - (s.kernel_w - 1) * s.dilation_w + s.pad_w;
-  const int64_t inner_end =
-      tile_for && last >= 0 ? std::clamp(last / s.stride_w + 1, inner_begin, s.out_w) : inner_begin;
-
-  const auto pixels = [&](int64_t x_begin, int64_t x_end) HWY_ATTR {
-    for (int64_t x = x_begin; x < x_end; ++x) {
+void convolve_row(const Window2dShape& s, const Tile& tile, const Row& row, int64_t begin,
+                  int64_t end) {
+  if (tile.convolve) {
+    for (int64_t next = 0; next < s.out_w; next += tile.size) {
+      const int64_t x = std::min(next, s.out_w - tile.size);  // the last tile overlaps
       const int64_t column = x * s.stride_w - s.pad_w;
-      const Range taps = taps_inside(column, s.dilation_w, s.kernel_w, s.in_w);
-      convolve_pixel(row, {s.kernel_w, column, s.dilation_w, taps.begin, taps.end}, x, begin, end);
+      const int64_t column_end = column + (tile.size - 1) * s.stride_w + s.kernel_w;
+      tile.convolve(row,
+                    {x, column, static_cast<int>(std::max<int64_t>(0, -column)),
+                     static_cast<int>(std::max<int64_t>(0, column_end - s.in_w))},
+                    begin, end);
     }
-  };
-  pixels(0, inner_begin);
-  int64_t tiles = (inner_end - inner_begin + kMaxTile - 1) / kMaxTile;
-  for (int64_t x = inner_begin; x < inner_end; --tiles) {
-    const int64_t size = (inner_end - x + tiles - 1) / tiles;
-    tile_for(size)(row, x, x * s.stride_w - s.pad_w, begin, end);
-    x += size;
+    return;
   }
-  pixels(inner_end, s.out_w);
+  for (int64_t x = 0; x < s.out_w; ++x) {
+    const int64_t column = x * s.stride_w - s.pad_w;
+    const Range taps = taps_inside(column, s.dilation_w, s.kernel_w, s.in_w);
+    convolve_pixel(row, {s.kernel_w, column, s.dilation_w, taps.begin, taps.end}, x, begin, end);
+  }
 }
 
 void convolve(const DwConvTask& task) {
-  const Window2dShape& s = task.shape->window;
+  const DwConvShape& shape = *task.shape;
+  const Window2dShape& s = shape.window;
   const EpilogueF32& epilogue = *task.epilogue;
-  const int64_t begin = task.channel_begin, end = task.channel_end;
   const bool in_registers = is_clamp(epilogue.activation) && !epilogue.residual;
-  const int64_t weight_stride = dwconv_padded_channels(task.shape->channels);
+  const int64_t begin = dwconv_block_channel(shape.channels, task.block_begin);
+  const int64_t end = std::min(shape.channels, task.block_end * kDwConvBlock);
+  const Tile tile = choose_tile(shape);
   for (int64_t y = task.row_begin; y < task.row_end; ++y) {
     const int64_t first = y * s.stride_h - s.pad_h;
     const Range taps = taps_inside(first, s.dilation_h, s.kernel_h, s.in_h);
@@ -218,14 +255,15 @@ void convolve(const DwConvTask& task) {
     const Row row{task.input_rows + first + taps.begin * s.dilation_h,
                   s.dilation_h,
                   taps.end - taps.begin,
-                  task.weight + taps.begin * s.kernel_w * weight_stride,
-                  weight_stride,
+                  task.weight + taps.begin * s.kernel_w * kDwConvBlock,
+                  s.kernel_h * s.kernel_w * kDwConvBlock,
                   task.input_stride,
+                  shape.channels,
                   epilogue.bias,
                   task.output + pixel * task.output_stride,
                   task.output_stride,
                   bounds_of(in_registers ? epilogue.activation : Activation{})};
-    convolve_row(s, row, begin, end);
+    convolve_row(s, tile, row, task.block_begin, task.block_end);
     if (!in_registers) {
       const float* residual = epilogue.residual
                                   ? epilogue.residual + pixel * epilogue.residual_stride + begin
@@ -248,24 +286,25 @@ HWY_EXPORT(convolve);
 
 namespace {
 
-// Channels that are convolved over a strip of rows before the next ones: the input rows that
-// neighbouring output rows share then stay in the first-level cache.
-constexpr int64_t kCacheBytes = int64_t{32} << 10;
-
-int64_t channels_per_block(const DwConvShape& shape) {
+// Blocks of channels that are convolved over a strip of rows before the next ones: the input rows
+// that neighbouring output rows share then stay in the first-level cache. Pictures that do not fit
+// the second-level cache are read in their own order instead, as the processor's prefetcher likes.
+int64_t blocks_at_once(const DwConvShape& shape) {
+  constexpr int64_t kNear = int64_t{32} << 10, kFar = int64_t{1} << 20;
+  constexpr int64_t kBlockBytes = kDwConvBlock * static_cast<int64_t>(sizeof(float));
   const Window2dShape& s = shape.window;
+  const int64_t blocks = dwconv_blocks(shape.channels);
+  if (s.in_h * s.in_w * blocks * kBlockBytes > kFar) return blocks;
   const int64_t pixels = s.in_w * (s.kernel_h + s.stride_h) + s.out_w;
-  const int64_t fit = kCacheBytes / (pixels * static_cast<int64_t>(sizeof(float)));
-  return std::max<int64_t>(16, fit / 16 * 16);
+  return std::max<int64_t>(1, kNear / (pixels * kBlockBytes));
 }
 
 void convolve_rows(DwConvTask task) {
-  const int64_t block = channels_per_block(*task.shape), end = task.channel_end;
-  while (task.channel_begin < end) {
-    // A last block of less than a vector joins the one before it.
-    task.channel_end = end - task.channel_begin < block + 16 ? end : task.channel_begin + block;
+  const int64_t step = blocks_at_once(*task.shape), end = dwconv_blocks(task.shape->channels);
+  // The last block overlaps the one before it, so a function after the sum has to see both at once.
+  for (task.block_begin = 0; task.block_begin < end; task.block_begin = task.block_end) {
+    task.block_end = end - task.block_begin <= step + 1 ? end : task.block_begin + step;
     HWY_DYNAMIC_DISPATCH(convolve)(task);
-    task.channel_begin = task.channel_end;
   }
 }
 
@@ -273,16 +312,20 @@ void convolve_rows(DwConvTask task) {
 
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) {
   const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
-  return static_cast<size_t>(taps * dwconv_padded_channels(shape.channels)) * sizeof(float);
+  return static_cast<size_t>(dwconv_blocks(shape.channels) * taps * kDwConvBlock) * sizeof(float);
 }
 
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed) {
   const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
-  const int64_t stride = dwconv_padded_channels(shape.channels);
   float* to = static_cast<float*>(packed);
-  std::memset(packed, 0, dwconv_nhwc_f32_packed_bytes(shape));
-  for (int64_t c = 0; c < shape.channels; ++c) {
-    for (int64_t tap = 0; tap < taps; ++tap) to[tap * stride + c] = weight[c * taps + tap];
+  for (int64_t block = 0; block < dwconv_blocks(shape.channels); ++block) {
+    const int64_t channel = dwconv_block_channel(shape.channels, block);
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t i = 0; i < kDwConvBlock; ++i) {
+        const int64_t c = channel + i;
+        *to++ = c < shape.channels ? weight[c * taps + tap] : 0;
+      }
+    }
   }
 }
 
@@ -291,7 +334,7 @@ void dwconv_nhwc_f32_rows(const DwConvShape& shape, const float* const* input_ro
                           float* output, int64_t output_stride, int64_t row_begin,
                           int64_t row_end) {
   convolve_rows({&shape, input_rows, input_stride, static_cast<const float*>(packed), &epilogue,
-                 output, output_stride, row_begin, row_end, 0, shape.channels});
+                 output, output_stride, row_begin, row_end, 0, 0});
 }
 
 void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input_stride,
@@ -322,7 +365,7 @@ void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input
       if (local.residual) local.residual += pixel * local.residual_stride;
       convolve_rows({&shape, rows.data() + picture * s.in_h, input_stride,
                      static_cast<const float*>(packed), &local, output + pixel * output_stride,
-                     output_stride, row_begin, row_end, 0, shape.channels});
+                     output_stride, row_begin, row_end, 0, 0});
     }
   });
 }

@@ -16,7 +16,7 @@ enum class UnaryOp {
   kHardSigmoid,  // clamp(x + 3, 0, 6) / 6
   kHardSwish,    // x clamp(x + 3, 0, 6) / 6
   kExp,          // 1 ulp
-  kErf,          // 1.1 ulp
+  kErf,          // 1.2 ulp
   kSigmoid,      // 2 ulp
   kTanh,         // 1.3 ulp
   kSilu,         // x sigmoid(x)

@@ -19,11 +19,11 @@ enum class MatrixUnaryOp : uint8_t {
   kSqrt,
   kRsqrt,
   kExp,    // 1 ulp
-  kExpm1,  // 3 ulp
+  kExpm1,  // 4 ulp
   kLog,    // 2 ulp
   kLog1p,  // 3 ulp
-  kErf,    // 1.1 ulp
-  kSin,    // 1.5e-7 for |x| <= 10^4, std::sin beyond
+  kErf,    // 1.2 ulp
+  kSin,    // within 2e-7 for |x| <= 3e4, std::sin beyond
   kCos,    // the same
   kFloor,
   kCeil,

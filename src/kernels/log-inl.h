@@ -62,7 +62,7 @@ HWY_INLINE V vector_log1p(D d, V x) {
   return hn::IfThenElse(hn::Eq(step, hn::Zero(d)), x, result);
 }
 
-// e^x - 1, 3 ulp.
+// e^x - 1, 4 ulp.
 template <class D, class V>
 HWY_INLINE V vector_expm1(D d, V x) {
   // (e^r - 1 - r) / r^2 for |r| <= ln 2 / 2, as in vector_exp

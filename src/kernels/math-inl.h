@@ -78,7 +78,7 @@ HWY_INLINE V vector_tanh(D d, V x) {
   return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625f)), near_zero, far);
 }
 
-// 1.1 ulp.
+// 1.2 ulp.
 template <class D, class V>
 HWY_INLINE V vector_erf(D d, V x) {
   static constexpr float kNearZero[] = {1.283791661e-01f,  -3.761263490e-01f, 1.128369644e-01f,

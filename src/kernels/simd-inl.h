@@ -50,6 +50,15 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* HWY_RESTRICT to, int64_t count
 #endif
 }
 
+// The same vector. GCC would rather load a vector again for each multiply-add that it is part of.
+template <class V>
+HWY_INLINE V keep_in_register(V v) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
+  asm("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
 // The maximum (minimum) of a number and of x, which may be NaN and then is the result.
 #if HWY_TARGET == HWY_NEON
 HWY_INLINE hn::Vec128<float> max_keeping_nan(hn::Vec128<float> number, hn::Vec128<float> x) {
