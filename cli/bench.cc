@@ -139,9 +139,7 @@ void add_bench_command(CLI::App& app) {
   command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
   options->inputs.add_to(*command);
   command->add_option("--method", options->method, "What to call")->capture_default_str();
-  command->add_option("--threads", options->threads, "0 for all processors")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_threads_option(*command, options->threads);
   command
       ->add_option("--device", options->device,
                    "cpu, or reference: the program as it was written, operator by operator")

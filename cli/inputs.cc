@@ -56,6 +56,13 @@ Value from_json(const nlohmann::json& node) {
 
 }  // namespace
 
+void add_threads_option(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "How many, or auto for all processors")
+      ->check(CLI::Range(0, 256))
+      ->transform([](std::string text) { return text == "auto" ? "0" : text; })
+      ->default_str("auto");
+}
+
 Value parse_literal(const std::string& text) {
   const auto node = nlohmann::json::parse(text, nullptr, false);
   if (node.is_discarded()) {

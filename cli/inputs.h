@@ -1,4 +1,4 @@
-// The options that name the inputs of a model, shared by `run` and `bench`.
+// The options that `run` and `bench` share.
 #pragma once
 
 #include <torchlet/image.h>
@@ -36,6 +36,9 @@ class InputOptions {
   std::string dtype_ = "float32";
   ImageOptions image_options_;
 };
+
+// --threads: a number, or "auto" for all processors, which sets `threads` to 0.
+void add_threads_option(CLI::App& command, int& threads);
 
 // The value as a program's argument: "3", "2.5", "true", "null", "\"text\"", "[1, 2]",
 // "{\"a\": 1}".

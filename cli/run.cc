@@ -164,9 +164,7 @@ void add_run_command(CLI::App& app) {
   command->add_option("--calls", options->calls,
                       "Make the calls of this JSON file and save results.json; see "
                       "cli/calls.h for the notation");
-  command->add_option("--threads", options->threads, "0 for all processors")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_threads_option(*command, options->threads);
   command
       ->add_option("--device", options->device,
                    "cpu, or reference: the program as it was written, operator by operator")

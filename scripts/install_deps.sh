@@ -5,7 +5,7 @@ set -eu
 
 packages="
   build-essential ccache cmake ninja-build pkg-config python3
-  libhwy-dev libpthreadpool-dev
+  libhwy-dev
   zlib1g-dev
   libeigen3-dev nlohmann-json3-dev libcli11-dev
   libjpeg-dev libpng-dev

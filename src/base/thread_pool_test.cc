@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -95,6 +96,48 @@ TEST(ThreadPool, SecondThreadReallyWorks) {
   EXPECT_EQ(num_threads(), 2);
   set_num_threads(0);
   EXPECT_GE(num_threads(), 1);
+}
+
+TEST(ThreadPool, RunsStepsInAQuickRowAndAfterSleep) {
+  set_num_threads(2);
+  for (int round = 0; round < 2000; ++round) {
+    std::atomic<int> done{0};
+    parallel_for(2, 1, [&](int64_t begin, int64_t end) { done += static_cast<int>(end - begin); });
+    ASSERT_EQ(done, 2);
+    if (round % 100 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  set_num_threads(0);
+}
+
+class Backwards : public Executor {
+ public:
+  int thread_count() const override { return 3; }
+  void run(int count, void (*task)(void*, int), void* context) override {
+    EXPECT_LE(count, thread_count());
+    tasks += count;
+    for (int i = count; i-- > 0;) task(context, i);
+  }
+  int tasks = 0;
+};
+
+TEST(ThreadPool, RunsOnTheThreadsOfTheApplication) {
+  Backwards executor;
+  set_executor(&executor);
+  EXPECT_EQ(num_threads(), 3);
+  const auto caller = std::this_thread::get_id();
+  std::vector<int> visits(100);
+  parallel_for(100, 1, [&](int64_t begin, int64_t end) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+  });
+  EXPECT_EQ(visits, std::vector<int>(100, 1));
+  EXPECT_EQ(executor.tasks, 3);
+  EXPECT_THROW(parallel_for(2, 1, [](int64_t, int64_t) { throw std::runtime_error("no"); }),
+               std::runtime_error);
+  EXPECT_EQ(executor.tasks, 5);
+  set_executor(nullptr);
+  parallel_for(100, 1, [](int64_t, int64_t) {});
+  EXPECT_EQ(executor.tasks, 5);
 }
 
 }  // namespace

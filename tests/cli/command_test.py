@@ -229,6 +229,9 @@ class Bench(unittest.TestCase):
         node = json.loads(done.stdout)
         self.assertEqual(node["iterations"], 20)
         self.assertEqual(node["threads"], 1)
+        auto = json.loads(torchlet("bench", f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy", "--iterations", "1",
+                                   "--json", "--threads", "auto").stdout)
+        self.assertEqual(auto["threads"], len(os.sched_getaffinity(0)))
         self.assertLessEqual(node["min_ms"], node["median_ms"])
         self.assertLessEqual(node["median_ms"], node["p90_ms"])
         self.assertLessEqual(node["p90_ms"], node["p99_ms"])
