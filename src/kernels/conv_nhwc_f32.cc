@@ -1,148 +1,13 @@
-#include "kernels/simd_targets.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/conv_nhwc_f32.cc"
-#include <hwy/foreach_target.h>  // IWYU pragma: keep
-#include <hwy/highway.h>
-
 #include <algorithm>
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc.h"
-#include "kernels/conv_nhwc_internal.h"
-#include "kernels/conv_strip-inl.h"
-#include "kernels/gemm_nhwc-inl.h"
+#include "kernels/conv_strip.h"
+#include "kernels/gemm_nhwc.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd_f32.h"
 
-HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-TileShape tile_shape() { return {kTileRows, kPanelWidth, kTileLanes}; }
-
-// Runs shorter than this are copied: a segment costs as much as about five steps of k.
-constexpr int64_t kShortRun = 32;
-
-// The task's panels times one strip of pixels and the runs [begin, end).
-struct StripProduct {
-  const ConvTask& task;
-  const ConvRuns& runs;
-  int64_t begin, end;  // runs
-  float* partial;  // [pixels of the task, columns of the task], or null if all runs are done here
-  TileSegment* segments;
-  float* copies;
-  int64_t copy_stride;
-  bool copy_all;
-};
-
-// One panel times one strip, for an epilogue that does not fit registers.
-void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, TileJob job,
-                         int64_t rows) {
-  if (residual && epilogue.residual_last) {  // which may be the result
-    HWY_ALIGN float tile[kTileRows * kPanelWidth];
-    float* out = job.c;
-    const int64_t out_stride = job.c_stride;
-    job.c = tile;
-    job.c_stride = kPanelWidth;
-    multiply_panel(job, rows);
-    activate_rows(epilogue.activation, tile, kPanelWidth, rows, job.columns);
-    add_rows(residual, epilogue.residual_stride, tile, kPanelWidth, rows, job.columns);
-    for (int64_t r = 0; r < rows; ++r) {
-      std::copy_n(tile + r * kPanelWidth, job.columns, out + r * out_stride);
-    }
-    return;
-  }
-  multiply_panel(job, rows);
-  activate_rows(epilogue.activation, job.c, job.c_stride, rows, job.columns);
-}
-
-void multiply_strip(const StripProduct& p, int64_t pixel, int64_t rows) {
-  const ConvTask& task = p.task;
-  const EpilogueF32& epilogue = *task.epilogue;
-  const PixelStrip strip(p.runs, pixel, rows);
-  const bool is_first = p.begin == 0, is_last = p.end == p.runs.count;
-  const bool in_registers =
-      !is_last || (is_clamp(epilogue.activation) && !(epilogue.residual && epilogue.residual_last));
-  const Bounds bounds = bounds_of(is_last && in_registers ? epilogue.activation : Activation{});
-  const int64_t partial_stride = task.last_column - task.first_column;
-
-  TileJob job{.segments = p.segments,
-              .segment_count = strip.segments(task.input, p.begin, p.end, p.copy_all, p.copies,
-                                              p.copy_stride, p.segments),
-              .partial_stride = partial_stride,
-              .residual_stride = epilogue.residual_stride,
-              .low = bounds.low,
-              .high = bounds.high,
-              .c_stride = is_last ? task.output_stride : partial_stride};
-  for (int64_t column = task.first_column; column < task.last_column; column += kPanelWidth) {
-    const int64_t channel = task.channel + column;
-    float* partial = nullptr;
-    if (p.partial) {
-      partial =
-          p.partial + (pixel - task.first_pixel) * partial_stride + column - task.first_column;
-    }
-    const float* residual = nullptr;
-    if (epilogue.residual && is_last) {
-      residual = epilogue.residual + pixel * epilogue.residual_stride + channel;
-    }
-    job.b = task.weight + column * p.runs.depth();
-    job.columns = std::min<int64_t>(kPanelWidth, task.last_column - column);
-    job.bias = epilogue.bias ? epilogue.bias + channel : nullptr;
-    job.partial = is_first ? nullptr : partial;
-    job.residual = epilogue.residual_last ? nullptr : residual;
-    job.c = is_last ? task.output + pixel * task.output_stride + channel : partial;
-    if (in_registers)
-      multiply_panel(job, rows);
-    else
-      multiply_and_finish(epilogue, residual, job, rows);
-  }
-}
-
-void run_conv_task(const ConvTask& task, const ConvRuns& runs) {
-  const int64_t panels_stride = task.last_column - task.first_column;
-  const int64_t pixels = task.last_pixel - task.first_pixel;
-  const bool split = task.runs_per_block < runs.count;
-  const int64_t block_depth = std::min(runs.depth(), task.runs_per_block * runs.longest_run());
-  int64_t copy_stride = (block_depth + 15) / 16 * 16 + 16;
-  if (copy_stride % 1024 == 0) copy_stride += 16;  // rows 4 KB apart share their cache sets
-  const int64_t row_stride = runs.window.stride_w * runs.input_stride;
-  const bool collides = row_stride % 1024 == 0 && pixels > 8 && panels_stride > kPanelWidth;
-  const bool copy_all = collides || runs.longest_run() < kShortRun;
-
-  const Scratch<float> copies(copy_all || !runs.pointwise ? copy_stride * kTileRows : 0);
-  const Scratch<float> partial(split ? pixels * panels_stride : 0);
-  const Scratch<TileSegment> segments(task.runs_per_block);
-  for (int64_t begin = 0; begin < runs.count; begin += task.runs_per_block) {
-    const int64_t end = std::min(runs.count, begin + task.runs_per_block);
-    const StripProduct product{.task = task,
-                               .runs = runs,
-                               .begin = begin,
-                               .end = end,
-                               .partial = split ? partial.data() : nullptr,
-                               .segments = segments.data(),
-                               .copies = copies.data(),
-                               .copy_stride = copy_stride,
-                               .copy_all = copy_all};
-    for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += kTileRows) {
-      multiply_strip(product, pixel, std::min<int64_t>(kTileRows, task.last_pixel - pixel));
-    }
-  }
-}
-
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace torchlet::kernels
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-
-namespace torchlet::kernels {
-
-HWY_EXPORT(tile_shape);
-HWY_EXPORT(run_conv_task);
-
 namespace {
 
 // A block of packed weights stays in the second-level cache while the pixels go by.
@@ -210,9 +75,61 @@ Cut cut_conv(const ConvRuns& runs, int64_t groups, const TileShape& tile) {
   return cut;
 }
 
-// A panel of at most one vector is packed as one.
-int64_t packed_columns(int64_t columns, const TileShape& tile) {
-  return ceil_div(columns, tile.lanes) * tile.lanes;
+// Some pixels and some columns of one group, the first column that of a panel.
+struct Task {
+  const float* input;   // the group's first channel
+  const float* weight;  // the group's packed weights
+  const EpilogueF32* epilogue;
+  float* output;
+  int64_t output_stride;
+  int64_t channel;  // of the output, the group's first
+  int64_t first_column, last_column;
+  int64_t first_pixel, last_pixel;
+  int64_t runs_per_block;  // fewer than all: sums wait in memory between the blocks
+};
+
+// Runs shorter than this are copied: a segment costs as much as a few steps of k.
+constexpr int64_t kShortRun = 8;
+
+void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
+  const int64_t columns = task.last_column - task.first_column;
+  const int64_t pixels = task.last_pixel - task.first_pixel;
+  const bool split = task.runs_per_block < runs.count;
+  const int64_t block_depth = std::min(runs.depth(), task.runs_per_block * runs.longest_run());
+  const int64_t copy_stride = (block_depth / 16 | 1) * 16 + 16;
+  // Rows 4 KB apart share their cache sets.
+  const bool collides =
+      runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
+  const bool copy_all = collides || runs.longest_run() < kShortRun;
+
+  const Scratch<float> copies(copy_all || !runs.pointwise ? copy_stride * tile.rows : 0);
+  const Scratch<float> partial(split ? pixels * columns : 0);
+  const Scratch<TileSegment> segments(task.runs_per_block);
+  for (int64_t begin = 0; begin < runs.count; begin += task.runs_per_block) {
+    const int64_t end = std::min(runs.count, begin + task.runs_per_block);
+    for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {
+      const int64_t rows = std::min<int64_t>(tile.rows, task.last_pixel - pixel);
+      const PixelStrip strip(runs, pixel, rows);
+      multiply_strip(
+          {.segments = segments.data(),
+           .segment_count = strip.segments(task.input, begin, end, copy_all, copies.data(),
+                                           copy_stride, segments.data()),
+           .b = task.weight,
+           .depth = runs.depth(),
+           .first_column = task.first_column,
+           .last_column = task.last_column,
+           .rows = rows,
+           .partial = split ? partial.data() + (pixel - task.first_pixel) * columns : nullptr,
+           .partial_stride = columns,
+           .is_first = begin == 0,
+           .is_last = end == runs.count,
+           .epilogue = task.epilogue,
+           .output = task.output,
+           .output_stride = task.output_stride,
+           .pixel = pixel,
+           .channel = task.channel});
+    }
+  }
 }
 
 }  // namespace
@@ -220,8 +137,8 @@ int64_t packed_columns(int64_t columns, const TileShape& tile) {
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
   const ConvRuns runs(shape, shape.in_channels);
-  const TileShape tile = HWY_DYNAMIC_DISPATCH(tile_shape)();
-  return static_cast<size_t>(shape.groups * packed_columns(runs.columns, tile) * runs.depth()) *
+  const TileShape tile = tile_shape();
+  return static_cast<size_t>(shape.groups * tile.packed_columns(runs.columns) * runs.depth()) *
          sizeof(float);
 }
 
@@ -230,16 +147,16 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
     return winograd_f32_pack(shape, weight, static_cast<float*>(packed));
   }
   const ConvRuns runs(shape, shape.in_channels);
-  const TileShape tile = HWY_DYNAMIC_DISPATCH(tile_shape)();
+  const TileShape tile = tile_shape();
   const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
-  const int64_t depth = runs.depth(), group_columns = packed_columns(runs.columns, tile);
+  const int64_t depth = runs.depth(), group_columns = tile.packed_columns(runs.columns);
   const int64_t panels = ceil_div(runs.columns, tile.width);
   const int64_t grain = ceil_div(1 << 16, std::max<int64_t>(1, depth * tile.width));
   parallel_for(shape.groups * panels, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / panels, column = i % panels * tile.width;
       const int64_t columns = std::min<int64_t>(tile.width, runs.columns - column);
-      const int64_t width = columns <= tile.lanes ? tile.lanes : tile.width;
+      const int64_t width = tile.panel_width(columns);
       const float* from = weight + (group * runs.columns + column) * depth;
       float* to = static_cast<float*>(packed) + (group * group_columns + column) * depth;
       for (int64_t channel = 0; channel < runs.channels; ++channel) {
@@ -261,7 +178,7 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                         output, output_stride);
   }
   const ConvRuns runs(shape, input_stride);
-  const TileShape tile = HWY_DYNAMIC_DISPATCH(tile_shape)();
+  const TileShape tile = tile_shape();
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
   const Cut cut = cut_conv(runs, shape.groups, tile);
   const int64_t per_group = cut.column_blocks * cut.pixel_blocks;
@@ -272,23 +189,21 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
       const int64_t group = i / per_group;
       const int64_t column = i % per_group / cut.pixel_blocks * cut.columns;
       const int64_t pixel = i % cut.pixel_blocks * cut.pixels;
-      const ConvTask task{.input = input + group * runs.channels,
-                          .weight = static_cast<const float*>(packed) +
-                                    group * packed_columns(runs.columns, tile) * runs.depth(),
-                          .epilogue = &epilogue,
-                          .output = output,
-                          .output_stride = output_stride,
-                          .channel = group * runs.columns,
-                          .first_column = column,
-                          .last_column = std::min(runs.columns, column + cut.columns),
-                          .first_pixel = pixel,
-                          .last_pixel = std::min(runs.pixels(), pixel + cut.pixels),
-                          .runs_per_block = cut.runs_per_block};
-      HWY_DYNAMIC_DISPATCH(run_conv_task)(task, runs);
+      const Task task{.input = input + group * runs.channels,
+                      .weight = static_cast<const float*>(packed) +
+                                group * tile.packed_columns(runs.columns) * runs.depth(),
+                      .epilogue = &epilogue,
+                      .output = output,
+                      .output_stride = output_stride,
+                      .channel = group * runs.columns,
+                      .first_column = column,
+                      .last_column = std::min(runs.columns, column + cut.columns),
+                      .first_pixel = pixel,
+                      .last_pixel = std::min(runs.pixels(), pixel + cut.pixels),
+                      .runs_per_block = cut.runs_per_block};
+      run_task(task, runs, tile);
     }
   });
 }
 
 }  // namespace torchlet::kernels
-
-#endif  // HWY_ONCE

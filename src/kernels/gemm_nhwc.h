@@ -1,10 +1,30 @@
 #pragma once
 
-// Inside of the NHWC convolutions: what the micro-kernel of gemm_nhwc-inl.h is asked to do.
+// Inside of the NHWC convolutions: the micro-kernel, a few rows of A times panels of packed
+// weights.
+//
+// B is packed as panels of TileShape::width columns, each [k, width] and 64-byte aligned; a last
+// panel of at most TileShape::lanes columns has that width instead. Columns that do not exist are
+// zero.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
+#include "kernels/nhwc.h"
+
 namespace torchlet::kernels {
+
+struct TileShape {
+  int rows;   // of the micro-kernel, at most kMaxTileRows
+  int width;  // columns of a panel
+  int lanes;  // columns of a vector
+
+  int64_t panel_width(int64_t columns) const { return columns <= lanes ? lanes : width; }
+  int64_t packed_columns(int64_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
+};
+constexpr int kMaxTileRows = 14;
+TileShape tile_shape();
 
 // Columns [b_row, b_row + k) of A, where they lie: row r begins at a + r * a_row_stride.
 struct TileSegment {
@@ -19,7 +39,7 @@ struct TileSegment {
 struct TileJob {
   const TileSegment* segments = nullptr;
   int64_t segment_count = 0;
-  const float* b = nullptr;  // the panel, 64-byte aligned
+  const float* b = nullptr;  // the panel
   int64_t columns = 0;       // of the panel that exist
   const float* bias = nullptr;
   const float* partial = nullptr;
@@ -30,5 +50,26 @@ struct TileJob {
   float* c = nullptr;
   int64_t c_stride = 0;
 };
+void multiply_panel(const TileJob& job, int64_t rows);
+
+// Some rows, at most TileShape::rows, times some columns, and the whole epilogue.
+struct StripJob {
+  const TileSegment* segments;
+  int64_t segment_count;
+  const float* b;  // column 0
+  int64_t depth;   // of B
+  int64_t first_column, last_column;
+  int64_t rows;
+  // Where sums of [rows, columns] wait if the segments are a part of k only; or null.
+  float* partial;
+  int64_t partial_stride;
+  bool is_first, is_last;  // part of k
+  // The image of the result; column 0 is its channel `channel`, row 0 its pixel `pixel`.
+  const EpilogueF32* epilogue;
+  float* output;
+  int64_t output_stride;
+  int64_t pixel, channel;
+};
+void multiply_strip(const StripJob& job);
 
 }  // namespace torchlet::kernels

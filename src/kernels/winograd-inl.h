@@ -13,7 +13,7 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/gemm_nhwc-inl.h"
+#include "kernels/simd-inl.h"
 #include "kernels/winograd_f32.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,9 +21,13 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr D d;
+
 // to[i] = the input's polynomial for point i, i < m + 2.
 template <int kOut>
-HWY_INLINE void transform_input_line(const TileV* x, TileV* to) {
+HWY_INLINE void transform_input_line(const V* x, V* to) {
   if constexpr (kOut == 2) {
     to[0] = hn::Sub(x[0], x[2]);
     to[1] = hn::Add(x[1], x[2]);
@@ -31,13 +35,13 @@ HWY_INLINE void transform_input_line(const TileV* x, TileV* to) {
     to[3] = hn::Sub(x[1], x[3]);
   } else {
     // With a = 1 / sqrt 2 and b = sqrt 2: a^2 b^2 = 1, a^2 + b^2 = 2.5.
-    const TileV a = hn::Set(d, kWinogradA), b = hn::Set(d, kWinogradB);
-    const TileV a2 = hn::Set(d, 0.5f), b2 = hn::Set(d, 2.0f), sum2 = hn::Set(d, 2.5f);
+    const V a = hn::Set(d, kWinogradA), b = hn::Set(d, kWinogradB);
+    const V a2 = hn::Set(d, 0.5f), b2 = hn::Set(d, 2.0f), sum2 = hn::Set(d, 2.5f);
     to[0] = hn::NegMulAdd(sum2, x[2], hn::Add(x[0], x[4]));
     to[5] = hn::NegMulAdd(sum2, x[3], hn::Add(x[1], x[5]));
     // x^4 - b^2 x^2 +- a (x^3 - b^2 x), and the same with a and b exchanged.
-    const TileV even_a = hn::NegMulAdd(b2, x[2], x[4]), odd_a = hn::NegMulAdd(b2, x[1], x[3]);
-    const TileV even_b = hn::NegMulAdd(a2, x[2], x[4]), odd_b = hn::NegMulAdd(a2, x[1], x[3]);
+    const V even_a = hn::NegMulAdd(b2, x[2], x[4]), odd_a = hn::NegMulAdd(b2, x[1], x[3]);
+    const V even_b = hn::NegMulAdd(a2, x[2], x[4]), odd_b = hn::NegMulAdd(a2, x[1], x[3]);
     to[1] = hn::MulAdd(a, odd_a, even_a);
     to[2] = hn::NegMulAdd(a, odd_a, even_a);
     to[3] = hn::MulAdd(b, odd_b, even_b);
@@ -47,15 +51,15 @@ HWY_INLINE void transform_input_line(const TileV* x, TileV* to) {
 
 // to[i] = output i of the line from the products at the points.
 template <int kOut>
-HWY_INLINE void transform_output_line(const TileV* x, TileV* to) {
+HWY_INLINE void transform_output_line(const V* x, V* to) {
   if constexpr (kOut == 2) {
     to[0] = hn::Add(hn::Add(x[0], x[1]), x[2]);
     to[1] = hn::Sub(hn::Sub(x[1], x[2]), x[3]);
   } else {
-    const TileV a = hn::Set(d, kWinogradA), b = hn::Set(d, kWinogradB);
-    const TileV a2 = hn::Set(d, 0.5f), b2 = hn::Set(d, 2.0f);
-    const TileV sum_a = hn::Add(x[1], x[2]), difference_a = hn::Mul(a, hn::Sub(x[1], x[2]));
-    const TileV sum_b = hn::Add(x[3], x[4]), difference_b = hn::Mul(b, hn::Sub(x[3], x[4]));
+    const V a = hn::Set(d, kWinogradA), b = hn::Set(d, kWinogradB);
+    const V a2 = hn::Set(d, 0.5f), b2 = hn::Set(d, 2.0f);
+    const V sum_a = hn::Add(x[1], x[2]), difference_a = hn::Mul(a, hn::Sub(x[1], x[2]));
+    const V sum_b = hn::Add(x[3], x[4]), difference_b = hn::Mul(b, hn::Sub(x[3], x[4]));
     to[0] = hn::Add(hn::Add(x[0], sum_a), sum_b);
     to[1] = hn::Add(difference_a, difference_b);
     to[2] = hn::MulAdd(a2, sum_a, hn::Mul(b2, sum_b));
@@ -69,10 +73,10 @@ template <int kOut>
 HWY_INLINE void transform_input(const float* const* pixels, int64_t channel, int64_t left,
                                 float* to, int64_t point_stride) {
   constexpr int kIn = kOut + 2;
-  TileV lines[kIn * kIn];  // transformed along y
+  V lines[kIn * kIn];  // transformed along y
   HWY_UNROLL(6)
   for (int x = 0; x < kIn; ++x) {
-    TileV in[kIn], out[kIn];
+    V in[kIn], out[kIn];
     HWY_UNROLL(6)
     for (int y = 0; y < kIn; ++y) in[y] = load_first(d, pixels[y * kIn + x] + channel, left);
     transform_input_line<kOut>(in, out);
@@ -81,7 +85,7 @@ HWY_INLINE void transform_input(const float* const* pixels, int64_t channel, int
   }
   HWY_UNROLL(6)
   for (int y = 0; y < kIn; ++y) {
-    TileV out[kIn];
+    V out[kIn];
     transform_input_line<kOut>(lines + y * kIn, out);
     HWY_UNROLL(6)
     for (int x = 0; x < kIn; ++x) hn::StoreU(out[x], d, to + (y * kIn + x) * point_stride);
@@ -91,12 +95,12 @@ HWY_INLINE void transform_input(const float* const* pixels, int64_t channel, int
 // products: one vector per point, `stride` apart. Writes sum + bias for the m x m outputs to `to`,
 // `stride` apart.
 template <int kOut>
-HWY_INLINE void transform_output(const float* products, TileV bias, int64_t stride, float* to) {
+HWY_INLINE void transform_output(const float* products, V bias, int64_t stride, float* to) {
   constexpr int kIn = kOut + 2;
-  TileV lines[kOut * kIn];
+  V lines[kOut * kIn];
   HWY_UNROLL(6)
   for (int x = 0; x < kIn; ++x) {
-    TileV in[kIn], out[kOut];
+    V in[kIn], out[kOut];
     HWY_UNROLL(6)
     for (int y = 0; y < kIn; ++y) in[y] = hn::LoadU(d, products + (y * kIn + x) * stride);
     transform_output_line<kOut>(in, out);
@@ -105,7 +109,7 @@ HWY_INLINE void transform_output(const float* products, TileV bias, int64_t stri
   }
   HWY_UNROLL(4)
   for (int y = 0; y < kOut; ++y) {
-    TileV out[kOut];
+    V out[kOut];
     transform_output_line<kOut>(lines + y * kIn, out);
     HWY_UNROLL(4)
     for (int x = 0; x < kOut; ++x) {

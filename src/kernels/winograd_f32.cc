@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_nhwc_internal.h"
-#include "kernels/gemm_nhwc-inl.h"
+#include "kernels/activation-inl.h"
+#include "kernels/gemm_nhwc.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd-inl.h"
 
@@ -20,7 +20,8 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-TileShape winograd_tile_shape() { return {kTileRows, kPanelWidth, kTileLanes}; }
+constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
+constexpr int64_t kPanelWidth = 2 * kLanes;  // as in gemm_nhwc_f32.cc
 
 template <int kOut>
 void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t end) {
@@ -42,7 +43,7 @@ void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t
       }
     }
     float* to = block.points + i * block.row_stride;
-    for (int64_t c = 0; c < grid.in_channels; c += kTileLanes) {
+    for (int64_t c = 0; c < grid.in_channels; c += kLanes) {
       transform_input<kOut>(pixels, c, grid.in_channels - c, to + c, block.point_stride);
     }
   }
@@ -83,14 +84,14 @@ void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, 
     activate_rows(epilogue.activation, results, kPanelWidth, m * m, kPanelWidth);
   }
   const Bounds bounds = bounds_of(is_simple ? epilogue.activation : Activation{});
-  const TileV low = hn::Set(d, bounds.low), high = hn::Set(d, bounds.high);
+  const V low = hn::Set(d, bounds.low), high = hn::Set(d, bounds.high);
   for_each_pixel([&](int64_t pixel, const float* result) HWY_ATTR {
     const float* residual = epilogue.residual
                                 ? epilogue.residual + pixel * epilogue.residual_stride + channel
                                 : nullptr;
     float* out = block.output + pixel * block.output_stride + channel;
-    for (int64_t i = 0; i < columns; i += kTileLanes) {
-      TileV value = hn::LoadU(d, result + i);
+    for (int64_t i = 0; i < columns; i += kLanes) {
+      V value = hn::LoadU(d, result + i);
       const int64_t left = columns - i;
       if (is_simple && add_early) value = hn::Add(value, load_first(d, residual + i, left));
       value = clamp(value, low, high);
@@ -107,41 +108,49 @@ void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t
   HWY_ALIGN float results[kOut * kOut * kPanelWidth];
   for (int64_t i = 0; i < block.tiles; ++i) {
     const float* from = products + i * kPoints * kPanelWidth;
-    for (int64_t c = 0; c < columns; c += kTileLanes) {
+    for (int64_t c = 0; c < columns; c += kLanes) {
       const float* bias = block.epilogue->bias;
-      const TileV b = bias ? load_first(d, bias + channel + c, columns - c) : hn::Zero(d);
+      const V b = bias ? load_first(d, bias + channel + c, columns - c) : hn::Zero(d);
       transform_output<kOut>(from + c, b, kPanelWidth, results + c);
     }
     store_tile(block, block.grid->origin(block.first_tile + i), channel, columns, results);
   }
 }
 
-void multiply_winograd_panel(const WinogradBlock& block, int64_t panel) {
+// Panels [begin, end): the products at all points, then the results.
+void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t end) {
   const WinogradGrid& grid = *block.grid;
-  const int64_t points = grid.points(), channel = panel * kPanelWidth;
-  const int64_t columns = std::min<int64_t>(kPanelWidth, grid.out_channels - channel);
-  const int64_t width = columns <= kTileLanes ? kTileLanes : kPanelWidth;
-  const Scratch<float> products(block.tiles * points * kPanelWidth);
+  const int64_t points = grid.points(), channels = grid.in_channels;
+  const int64_t panel_size = block.tiles * points * kPanelWidth;
+  const Scratch<float> products((end - begin) * panel_size);
   const Bounds unbounded = bounds_of({});
+  const auto columns_of = [&](int64_t panel) {
+    return std::min<int64_t>(kPanelWidth, grid.out_channels - panel * kPanelWidth);
+  };
   for (int64_t p = 0; p < points; ++p) {
-    const TileSegment segment{block.points + p * block.point_stride, block.row_stride,
-                              grid.in_channels, 0};
-    const TileJob job{
-        .segments = &segment,
-        .segment_count = 1,
-        .b = block.weight + (channel * points + p * width) * grid.in_channels,
-        .columns = width,
-        .low = unbounded.low,
-        .high = unbounded.high,
-        .c = products.data() + p * kPanelWidth,
-        .c_stride = points * kPanelWidth,
-    };
-    multiply_panel(job, block.tiles);
+    const TileSegment segment{block.points + p * block.point_stride, block.row_stride, channels, 0};
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
+      const int64_t panel_stride = points * channels * kPanelWidth;
+      multiply_panel({.segments = &segment,
+                      .segment_count = 1,
+                      .b = block.weight + panel * panel_stride + p * width * channels,
+                      .columns = width,
+                      .low = unbounded.low,
+                      .high = unbounded.high,
+                      .c = products.data() + (panel - begin) * panel_size + p * kPanelWidth,
+                      .c_stride = points * kPanelWidth},
+                     block.tiles);
+    }
   }
-  if (grid.tile == 4)
-    transform_output_tiles<4>(block, channel, columns, products.data());
-  else
-    transform_output_tiles<2>(block, channel, columns, products.data());
+  for (int64_t panel = begin; panel < end; ++panel) {
+    const float* from = products.data() + (panel - begin) * panel_size;
+    if (grid.tile == 4) {
+      transform_output_tiles<4>(block, panel * kPanelWidth, columns_of(panel), from);
+    } else {
+      transform_output_tiles<2>(block, panel * kPanelWidth, columns_of(panel), from);
+    }
+  }
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -153,14 +162,16 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
-HWY_EXPORT(winograd_tile_shape);
 HWY_EXPORT(transform_input_tiles);
-HWY_EXPORT(multiply_winograd_panel);
+HWY_EXPORT(multiply_winograd_panels);
 
 namespace {
 
-// The transformed tiles of a block stay in the second-level cache.
+// The transformed tiles of a block stay in the second-level cache, if the weights leave them there.
+// If not, larger blocks read the weights less often, and several panels at once the tiles.
 constexpr int64_t kBlockBytes = int64_t{768} << 10;
+constexpr int64_t kLargeBlockBytes = int64_t{2560} << 10;
+constexpr int64_t kProductBytes = int64_t{1} << 20;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -187,10 +198,6 @@ void transform_weights(int64_t tile, const float* w, float* to, int64_t stride) 
       *to = static_cast<float>(line[0] * G[x][0] + line[1] * G[x][1] + line[2] * G[x][2]);
     }
   }
-}
-
-int64_t packed_columns(int64_t columns, const TileShape& tile) {
-  return ceil_div(columns, tile.lanes) * tile.lanes;
 }
 
 }  // namespace
@@ -222,28 +229,28 @@ int winograd_tile(const ConvNhwcShape& s) {
                         9.0 / 2;
   const double four = winograd_cycles(WinogradGrid(s, 4)),
                two = winograd_cycles(WinogradGrid(s, 2));
-  if (std::min(four, two) > 0.9 * direct) return 0;
+  if (std::min(four, two) > 0.95 * direct) return 0;
   return four <= two ? 4 : 2;
 }
 
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape) {
-  const TileShape tile = HWY_DYNAMIC_DISPATCH(winograd_tile_shape)();
+  const TileShape tile = tile_shape();
   const int64_t m = winograd_tile(shape);
   return static_cast<size_t>((m + 2) * (m + 2) * shape.in_channels *
-                             packed_columns(shape.out_channels, tile)) *
+                             tile.packed_columns(shape.out_channels)) *
          sizeof(float);
 }
 
 // [panel, point, in_channels, columns of the panel]
 void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed) {
-  const TileShape tile = HWY_DYNAMIC_DISPATCH(winograd_tile_shape)();
+  const TileShape tile = tile_shape();
   const int64_t m = winograd_tile(shape), points = (m + 2) * (m + 2);
   const int64_t channels = shape.in_channels;
   parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = panel * tile.width;
       const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
-      const int64_t width = columns <= tile.lanes ? tile.lanes : tile.width;
+      const int64_t width = tile.panel_width(columns);
       float* to = packed + column * points * channels;
       std::fill_n(to, points * channels * width, 0.0f);
       for (int64_t c = 0; c < channels; ++c) {
@@ -259,16 +266,22 @@ void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* p
 void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
                   const float* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride) {
-  const TileShape tile = HWY_DYNAMIC_DISPATCH(winograd_tile_shape)();
+  const TileShape tile = tile_shape();
   const WinogradGrid grid(shape, winograd_tile(shape));
   // One vector more than the channels, so that no power of two lies between rows.
-  const int64_t row_stride = packed_columns(shape.in_channels, tile) + tile.lanes;
-  const int64_t tile_bytes = grid.points() * row_stride * static_cast<int64_t>(sizeof(float));
-  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(tile.rows, kBlockBytes / tile_bytes));
+  const int64_t row_stride = tile.packed_columns(shape.in_channels) + tile.lanes;
+  const int64_t float_bytes = sizeof(float), panels = ceil_div(shape.out_channels, tile.width);
+  const int64_t tile_bytes = grid.points() * row_stride * float_bytes;
+  const int64_t weight_bytes = tile_bytes * panels * tile.width;
+  const int64_t block_bytes = weight_bytes <= 4 * kBlockBytes ? kBlockBytes : kLargeBlockBytes;
+  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(tile.rows, block_bytes / tile_bytes));
   if (blocks > 1) blocks = ceil_div(blocks, num_threads()) * num_threads();
   const int64_t block_tiles =
       std::min(grid.count, ceil_div(ceil_div(grid.count, blocks), tile.rows) * tile.rows);
-  const int64_t panels = ceil_div(shape.out_channels, tile.width);
+  const int64_t product_bytes = block_tiles * grid.points() * tile.width * float_bytes;
+  const int64_t group = block_tiles * tile_bytes <= kBlockBytes * 3 / 2
+                            ? 1
+                            : std::clamp<int64_t>(kProductBytes / product_bytes, 1, panels);
 
   // Several blocks are shared between the threads; the tiles and panels of a single one are.
   parallel_for(ceil_div(grid.count, block_tiles), 1, [&](int64_t begin, int64_t end) {
@@ -292,8 +305,9 @@ void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_
         HWY_DYNAMIC_DISPATCH(transform_input_tiles)(block, first, last);
       });
       parallel_for(panels, 1, [&](int64_t first, int64_t last) {
-        for (int64_t panel = first; panel < last; ++panel) {
-          HWY_DYNAMIC_DISPATCH(multiply_winograd_panel)(block, panel);
+        for (; first < last; first += group) {
+          HWY_DYNAMIC_DISPATCH(multiply_winograd_panels)
+          (block, first, std::min(last, first + group));
         }
       });
     }

@@ -1,37 +1,17 @@
-// The rows of A in the matrix product that a convolution is: which floats of the image meet which
-// rows of the packed weights.
+#pragma once
 
-#if defined(TORCHLET_KERNELS_CONV_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TORCHLET_KERNELS_CONV_STRIP_INL_H_
-#undef TORCHLET_KERNELS_CONV_STRIP_INL_H_
-#else
-#define TORCHLET_KERNELS_CONV_STRIP_INL_H_
-#endif
-
-#include <hwy/highway.h>
+// The rows of A in the matrix product that an NHWC convolution is: which floats of the image meet
+// which rows of the packed weights.
 
 #include <algorithm>
+#include <cstdint>
 
 #include "kernels/conv_runs.h"
-#include "kernels/gemm_nhwc-inl.h"
+#include "kernels/gemm_nhwc.h"
 
-HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, count) = from[0, count); floats up to a whole vector after it are overwritten.
-HWY_INLINE void copy_floats(const float* from, int64_t count, float* to) {
-  for (int64_t i = 0; i < count; i += kTileLanes) {
-    hn::StoreU(load_first(d, from + i, count - i), d, to + i);
-  }
-}
-
-HWY_INLINE void zero_floats(int64_t count, float* to) {
-  for (int64_t i = 0; i < count; i += kTileLanes) hn::StoreU(hn::Zero(d), d, to + i);
-}
-
-// Some pixels of the output that follow each other, at most kTileRows.
+// Some pixels of the output that follow each other, at most kMaxTileRows.
 class PixelStrip {
  public:
   PixelStrip(const ConvRuns& conv, int64_t first_pixel, int64_t rows) : conv_(conv), rows_(rows) {
@@ -53,7 +33,7 @@ class PixelStrip {
 
   // The segments of runs [begin, end), in order; runs that are all padding are left out. What
   // cannot be read in place is copied to `copies`, whose rows are copy_stride >= the length of all
-  // runs + kTileLanes apart. Returns how many segments there are.
+  // runs apart. Returns how many segments there are.
   int64_t segments(const float* input, int64_t begin, int64_t end, bool copy_all, float* copies,
                    int64_t copy_stride, TileSegment* out) const {
     int64_t count = 0, copied = 0;
@@ -113,22 +93,17 @@ class PixelStrip {
       begin = std::clamp<int64_t>(-x * channels - run.first, 0, run.length);
       end = std::clamp<int64_t>((in_w - x) * channels - run.first, begin, run.length);
     }
-    zero_floats(begin, to);
+    std::fill_n(to, begin, 0.0f);
     if (begin < end) {
-      copy_floats(input + offset(run, r) + run.first + begin, end - begin, to + begin);
+      std::copy_n(input + offset(run, r) + run.first + begin, end - begin, to + begin);
     }
-    zero_floats(run.length - end, to + end);
+    std::fill(to + end, to + run.length, 0.0f);
   }
 
   const ConvRuns& conv_;
   int64_t rows_;
   bool one_line_;  // all in one line of the output
-  int64_t image_[kTileRows], y_[kTileRows], x_[kTileRows];
+  int64_t image_[kMaxTileRows], y_[kMaxTileRows], x_[kMaxTileRows];
 };
 
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
-HWY_AFTER_NAMESPACE();
-
-#endif  // TORCHLET_KERNELS_CONV_STRIP_INL_H_

@@ -1,0 +1,217 @@
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm_nhwc_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/activation-inl.h"
+#include "kernels/gemm_nhwc.h"
+#include "kernels/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using Vec = hn::Vec<D>;
+constexpr D d;
+constexpr int kTileLanes = static_cast<int>(HWY_LANES(float));
+
+// Vectors of a full panel, and the most rows of a tile: rows * vectors sums, the vectors of the
+// panel and a value of A have to fit the vector registers, 32 of them with AVX-512 and NEON, 16
+// elsewhere.
+constexpr int kVecectors = 2;
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr int kTileRows = 14;
+#elif HWY_TARGET == HWY_NEON
+constexpr int kTileRows = 8;
+#elif HWY_TARGET == HWY_AVX2
+constexpr int kTileRows = 6;
+#else
+constexpr int kTileRows = 4;
+#endif
+constexpr int kPanelWidth = kVecectors * kTileLanes;
+
+// C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
+// nothing in registers: bias, residual, clamp.
+template <int R, int V>
+HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
+  constexpr int kLanes = kTileLanes;
+  Vec sum[R][V];
+  float* out = job.c + row * job.c_stride;
+  const int64_t last = job.columns - (V - 1) * kLanes;  // columns of the last vector
+  if (job.partial) {
+    const float* partial = job.partial + row * job.partial_stride;
+    HWY_UNROLL(14)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(2)
+      for (int v = 0; v < V; ++v) {
+        const float* from = partial + r * job.partial_stride + v * kLanes;
+        sum[r][v] = v + 1 < V ? hn::LoadU(d, from) : load_first(d, from, last);
+      }
+    }
+  } else {
+    Vec bias[V];
+    HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) {
+      if (!job.bias)
+        bias[v] = hn::Zero(d);
+      else if (v + 1 < V)
+        bias[v] = hn::LoadU(d, job.bias + v * kLanes);
+      else
+        bias[v] = load_first(d, job.bias + v * kLanes, last);
+    }
+    HWY_UNROLL(14)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(2)
+      for (int v = 0; v < V; ++v) sum[r][v] = bias[v];
+    }
+  }
+
+  for (int64_t s = 0; s < job.segment_count; ++s) {
+    const TileSegment& segment = job.segments[s];
+    const int64_t stride = segment.a_row_stride;
+    const float* b = job.b + segment.b_row * (V * kLanes);
+    // Three rows share a pointer, which leaves registers for the rest.
+    const float* a[(R + 2) / 3];
+    HWY_UNROLL(5)
+    for (int i = 0; i < (R + 2) / 3; ++i) a[i] = segment.a + (row + 3 * i) * stride;
+    for (int64_t k = 0; k < segment.k; ++k) {
+      Vec bv[V];
+      HWY_UNROLL(2)
+      for (int v = 0; v < V; ++v) bv[v] = hn::Load(d, b + v * kLanes);
+      b += V * kLanes;
+      HWY_UNROLL(14)
+      for (int r = 0; r < R; ++r) {
+        const Vec av = hn::Set(d, a[r / 3][(r % 3) * stride + k]);
+        HWY_UNROLL(2)
+        for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(av, bv[v], sum[r][v]);
+      }
+    }
+  }
+
+  const Vec lo = hn::Set(d, job.low), hi = hn::Set(d, job.high);
+  const float* residual = job.residual ? job.residual + row * job.residual_stride : nullptr;
+  HWY_UNROLL(14)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) {
+      Vec value = sum[r][v];
+      if (residual) {
+        const float* from = residual + r * job.residual_stride + v * kLanes;
+        value = hn::Add(value, v + 1 < V ? hn::LoadU(d, from) : load_first(d, from, last));
+      }
+      value = clamp(value, lo, hi);
+      float* to = out + r * job.c_stride + v * kLanes;
+      if (v + 1 < V)
+        hn::StoreU(value, d, to);
+      else
+        store_first(value, d, to, last);
+    }
+  }
+}
+
+template <int V>
+void multiply_rows(const TileJob& job, int64_t rows) {
+  int64_t row = 0;
+  for (; rows - row >= kTileRows; row += kTileRows) multiply_tile<kTileRows, V>(job, row);
+  if constexpr (kTileRows > 8) {
+    if (rows - row >= 8) multiply_tile<8, V>(job, row), row += 8;
+    if (rows - row == 7) multiply_tile<7, V>(job, row), row += 7;
+  }
+  for (; rows - row >= 4; row += 4) multiply_tile<4, V>(job, row);
+  if (rows - row >= 2) multiply_tile<2, V>(job, row), row += 2;
+  if (row < rows) multiply_tile<1, V>(job, row);
+}
+
+TileShape tile_shape_here() { return {kTileRows, kPanelWidth, kTileLanes}; }
+
+void multiply_panel_here(const TileJob& job, int64_t rows) {
+  if (job.columns <= kTileLanes) {
+    multiply_rows<1>(job, rows);
+  } else {
+    multiply_rows<2>(job, rows);
+  }
+}
+
+// One panel, for an epilogue that does not fit registers.
+void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, TileJob job,
+                         int64_t rows) {
+  if (residual && epilogue.residual_last) {  // which may be the result
+    HWY_ALIGN float tile[kTileRows * kPanelWidth];
+    float* out = job.c;
+    const int64_t out_stride = job.c_stride;
+    job.c = tile;
+    job.c_stride = kPanelWidth;
+    multiply_panel_here(job, rows);
+    activate_rows(epilogue.activation, tile, kPanelWidth, rows, job.columns);
+    add_rows(residual, epilogue.residual_stride, tile, kPanelWidth, rows, job.columns);
+    for (int64_t r = 0; r < rows; ++r) {
+      std::copy_n(tile + r * kPanelWidth, job.columns, out + r * out_stride);
+    }
+    return;
+  }
+  multiply_panel_here(job, rows);
+  activate_rows(epilogue.activation, job.c, job.c_stride, rows, job.columns);
+}
+
+void multiply_strip_here(const StripJob& s) {
+  const EpilogueF32& epilogue = *s.epilogue;
+  const bool has_residual = epilogue.residual && s.is_last;
+  const bool in_registers =
+      !s.is_last || (is_clamp(epilogue.activation) && !(has_residual && epilogue.residual_last));
+  const Bounds bounds = bounds_of(s.is_last && in_registers ? epilogue.activation : Activation{});
+  TileJob job{.segments = s.segments,
+              .segment_count = s.segment_count,
+              .partial_stride = s.partial_stride,
+              .residual_stride = epilogue.residual_stride,
+              .low = bounds.low,
+              .high = bounds.high,
+              .c_stride = s.is_last ? s.output_stride : s.partial_stride};
+  for (int64_t column = s.first_column; column < s.last_column; column += kPanelWidth) {
+    const int64_t channel = s.channel + column;
+    float* partial = s.partial ? s.partial + column - s.first_column : nullptr;
+    const float* residual =
+        has_residual ? epilogue.residual + s.pixel * epilogue.residual_stride + channel : nullptr;
+    job.b = s.b + column * s.depth;
+    job.columns = std::min<int64_t>(kPanelWidth, s.last_column - column);
+    job.bias = epilogue.bias ? epilogue.bias + channel : nullptr;
+    job.partial = s.is_first ? nullptr : partial;
+    job.residual = epilogue.residual_last ? nullptr : residual;
+    job.c = s.is_last ? s.output + s.pixel * s.output_stride + channel : partial;
+    if (in_registers) {
+      multiply_panel_here(job, s.rows);
+    } else {
+      multiply_and_finish(epilogue, residual, job, s.rows);
+    }
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(tile_shape_here);
+HWY_EXPORT(multiply_panel_here);
+HWY_EXPORT(multiply_strip_here);
+
+TileShape tile_shape() { return HWY_DYNAMIC_DISPATCH(tile_shape_here)(); }
+
+void multiply_panel(const TileJob& job, int64_t rows) {
+  HWY_DYNAMIC_DISPATCH(multiply_panel_here)(job, rows);
+}
+
+void multiply_strip(const StripJob& job) { HWY_DYNAMIC_DISPATCH(multiply_strip_here)(job); }
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE
