@@ -10,9 +10,32 @@
 #include <limits>
 
 #include "base/thread_pool.h"
+#include "kernels/elementwise_nhwc.h"
 #include "kernels/math-inl.h"
+#include "kernels/pool_nhwc.h"
 #include "kernels/rows.h"
+#include "kernels/scratch.h"
 #include "kernels/simd-inl.h"
+
+#ifndef TORCHLET_KERNELS_ROW_FUNCTION_
+#define TORCHLET_KERNELS_ROW_FUNCTION_
+namespace torchlet::kernels {
+enum class RowFunctionKind { kSum, kMoments, kSoftmax, kLogSoftmax, kLayerNorm, kL2Normalize };
+
+struct RowFunction {
+  RowFunctionKind kind;
+  const float* x;
+  int64_t x_stride;
+  float* y;  // one number a row for kSum and kMoments
+  int64_t y_stride;
+  int64_t cols;
+  float eps = 0;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float* variance = nullptr;  // of kMoments
+};
+}  // namespace torchlet::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -60,10 +83,6 @@ HWY_INLINE float max_row(const float* x, int64_t n) {
   return hn::GetLane(hn::MaxOfLanes(d, max));
 }
 
-void row_sums(const float* x, float* out, int64_t begin, int64_t end, int64_t cols) {
-  for (int64_t row = begin; row < end; ++row) out[row] = sum_row(x + row * cols, cols);
-}
-
 HWY_INLINE void moments(const float* x, int64_t n, float* mean, float* variance) {
   *mean = sum_row(x, n) / static_cast<float>(n);
   const V center = hn::Set(d, *mean);
@@ -74,53 +93,91 @@ HWY_INLINE void moments(const float* x, int64_t n, float* mean, float* variance)
   *variance = squares / static_cast<float>(n);
 }
 
-void row_moments(const float* x, float* mean, float* variance, int64_t begin, int64_t end,
-                 int64_t cols) {
-  for (int64_t row = begin; row < end; ++row)
-    moments(x + row * cols, cols, mean + row, variance + row);
+HWY_INLINE void softmax_row(const float* from, float* to, int64_t cols) {
+  const V max = hn::Set(d, max_row(from, cols));
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const V v = hn::Sub(load_first(d, from + i, cols - i), max);
+    store_first(vector_exp(d, v), d, to + i, cols - i);
+  }
+  const V sum = hn::Set(d, sum_row(to, cols));
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    store_first(hn::Div(load_first(d, to + i, cols - i), sum), d, to + i, cols - i);
+  }
 }
 
-void softmax(const float* x, float* y, int64_t begin, int64_t end, int64_t cols, bool logarithm) {
+HWY_INLINE void log_softmax_row(const float* from, float* to, int64_t cols) {
+  const V max = hn::Set(d, max_row(from, cols));
+  const float sum =
+      sum_of(from, cols, [&](V v) HWY_ATTR { return vector_exp(d, hn::Sub(v, max)); });
+  const V log_sum = hn::Set(d, std::log(sum));
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const V v = hn::Sub(load_first(d, from + i, cols - i), max);
+    store_first(hn::Sub(v, log_sum), d, to + i, cols - i);
+  }
+}
+
+HWY_INLINE void layer_norm_row(const RowFunction& f, const float* from, float* to, int64_t cols) {
+  float mean, variance;
+  moments(from, cols, &mean, &variance);
+  const V center = hn::Set(d, mean), scale = hn::Set(d, 1 / std::sqrt(variance + f.eps));
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const int64_t left = cols - i;
+    V v = hn::Mul(hn::Sub(load_first(d, from + i, left), center), scale);
+    if (f.weight) v = hn::Mul(v, load_first(d, f.weight + i, left));
+    if (f.bias) v = hn::Add(v, load_first(d, f.bias + i, left));
+    store_first(v, d, to + i, left);
+  }
+}
+
+HWY_INLINE void l2_normalize_row(const float* from, float* to, int64_t cols, float eps) {
+  const float squares = sum_of(from, cols, [](V v) HWY_ATTR { return hn::Mul(v, v); });
+  const float norm = std::sqrt(squares);
+  const V divisor = hn::Set(d, norm < eps ? eps : norm);
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    store_first(hn::Div(load_first(d, from + i, cols - i), divisor), d, to + i, cols - i);
+  }
+}
+
+// Rows [begin, end).
+void map_rows(const RowFunction& f, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
-    const float* from = x + row * cols;
-    float* to = y + row * cols;
-    const V max = hn::Set(d, max_row(from, cols));
-    if (logarithm) {
-      const float sum =
-          sum_of(from, cols, [&](V v) HWY_ATTR { return vector_exp(d, hn::Sub(v, max)); });
-      const V log_sum = hn::Set(d, std::log(sum));
-      for (int64_t i = 0; i < cols; i += kLanes) {
-        const V v = hn::Sub(load_first(d, from + i, cols - i), max);
-        store_first(hn::Sub(v, log_sum), d, to + i, cols - i);
-      }
-      continue;
-    }
-    for (int64_t i = 0; i < cols; i += kLanes) {
-      const V v = hn::Sub(load_first(d, from + i, cols - i), max);
-      store_first(vector_exp(d, v), d, to + i, cols - i);
-    }
-    const V sum = hn::Set(d, sum_row(to, cols));
-    for (int64_t i = 0; i < cols; i += kLanes) {
-      store_first(hn::Div(load_first(d, to + i, cols - i), sum), d, to + i, cols - i);
+    const float* from = f.x + row * f.x_stride;
+    float* to = f.y + row * f.y_stride;
+    switch (f.kind) {
+      case RowFunctionKind::kSum:
+        *to = sum_row(from, f.cols);
+        break;
+      case RowFunctionKind::kMoments:
+        moments(from, f.cols, to, f.variance + row);
+        break;
+      case RowFunctionKind::kSoftmax:
+        softmax_row(from, to, f.cols);
+        break;
+      case RowFunctionKind::kLogSoftmax:
+        log_softmax_row(from, to, f.cols);
+        break;
+      case RowFunctionKind::kLayerNorm:
+        layer_norm_row(f, from, to, f.cols);
+        break;
+      case RowFunctionKind::kL2Normalize:
+        l2_normalize_row(from, to, f.cols, f.eps);
+        break;
     }
   }
 }
 
-void layer_norm(const float* x, const float* weight, const float* bias, float* y, int64_t begin,
-                int64_t end, int64_t cols, float eps) {
-  for (int64_t row = begin; row < end; ++row) {
-    const float* from = x + row * cols;
-    float* to = y + row * cols;
-    float mean, variance;
-    moments(from, cols, &mean, &variance);
-    const V center = hn::Set(d, mean), scale = hn::Set(d, 1 / std::sqrt(variance + eps));
-    for (int64_t i = 0; i < cols; i += kLanes) {
-      const int64_t left = cols - i;
-      V v = hn::Mul(hn::Sub(load_first(d, from + i, left), center), scale);
-      if (weight) v = hn::Mul(v, load_first(d, weight + i, left));
-      if (bias) v = hn::Add(v, load_first(d, bias + i, left));
-      store_first(v, d, to + i, left);
+// sums[c] = the sum over the rows of (x[r, c] - center[c])^2.
+void column_squares(const float* x, int64_t stride, const float* center, float* sums, int64_t rows,
+                    int64_t cols) {
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const int64_t left = cols - i;
+    const V mean = load_first(d, center + i, left);
+    V sum = hn::Zero(d);
+    for (int64_t row = 0; row < rows; ++row) {
+      const V distance = hn::Sub(load_first(d, x + row * stride + i, left), mean);
+      sum = hn::MulAdd(distance, distance, sum);
     }
+    store_first(sum, d, sums + i, left);
   }
 }
 
@@ -133,49 +190,101 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
-HWY_EXPORT(row_sums);
-HWY_EXPORT(row_moments);
-HWY_EXPORT(softmax);
-HWY_EXPORT(layer_norm);
+HWY_EXPORT(map_rows);
+HWY_EXPORT(column_squares);
 
 namespace {
 
-void parallel_rows(int64_t rows, int64_t cols, FunctionRef<void(int64_t, int64_t)> body) {
-  constexpr int64_t kElementsPerTask = int64_t{1} << 16;
-  parallel_for(rows, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, cols)), body);
+constexpr int64_t kElementsPerTask = int64_t{1} << 16;
+
+void run(const RowFunction& function, int64_t rows) {
+  const int64_t grain =
+      std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, function.cols));
+  parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(map_rows)(function, begin, end);
+  });
+}
+
+// means[g] and variances[g] over pixels and channels of group g of one picture, spread over the
+// group's channels.
+void group_moments(const float* x, int64_t stride, int64_t pixels, int64_t channels, int64_t groups,
+                   float* means, float* variances) {
+  const int64_t width = channels / groups;
+  const auto average_groups = [&](float* values) {
+    for (int64_t g = 0; g < groups; ++g) {
+      float sum = 0;
+      for (int64_t i = 0; i < width; ++i) sum += values[g * width + i];
+      std::fill_n(values + g * width, width, sum / static_cast<float>(width));
+    }
+  };
+  global_avg_pool_nhwc_f32(1, pixels, channels, x, stride, means, channels);
+  average_groups(means);
+  const int64_t grain =
+      std::max<int64_t>(64, kElementsPerTask / std::max<int64_t>(1, pixels) / 16 * 16);
+  parallel_for(channels, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(column_squares)
+    (x + begin, stride, means + begin, variances + begin, pixels, end - begin);
+  });
+  for (int64_t c = 0; c < channels; ++c) variances[c] /= static_cast<float>(pixels);
+  average_groups(variances);
 }
 
 }  // namespace
 
 void row_sums_f32(const float* x, float* out, int64_t rows, int64_t cols) {
-  parallel_rows(rows, cols, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(row_sums)(x, out, begin, end, cols);
-  });
+  run({.kind = RowFunctionKind::kSum,
+       .x = x,
+       .x_stride = cols,
+       .y = out,
+       .y_stride = 1,
+       .cols = cols},
+      rows);
 }
 
 void row_moments_f32(const float* x, float* mean, float* variance, int64_t rows, int64_t cols) {
-  parallel_rows(rows, cols, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(row_moments)(x, mean, variance, begin, end, cols);
-  });
+  run({.kind = RowFunctionKind::kMoments,
+       .x = x,
+       .x_stride = cols,
+       .y = mean,
+       .y_stride = 1,
+       .cols = cols,
+       .variance = variance},
+      rows);
 }
 
-void softmax_f32(const float* x, float* y, int64_t rows, int64_t cols) {
-  parallel_rows(rows, cols, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(softmax)(x, y, begin, end, cols, false);
-  });
+void softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
+                      int64_t cols) {
+  run({RowFunctionKind::kSoftmax, x, x_stride, y, y_stride, cols}, rows);
 }
 
-void log_softmax_f32(const float* x, float* y, int64_t rows, int64_t cols) {
-  parallel_rows(rows, cols, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(softmax)(x, y, begin, end, cols, true);
-  });
+void log_softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
+                          int64_t rows, int64_t cols) {
+  run({RowFunctionKind::kLogSoftmax, x, x_stride, y, y_stride, cols}, rows);
 }
 
-void layer_norm_f32(const float* x, const float* weight, const float* bias, float* y, int64_t rows,
-                    int64_t cols, float eps) {
-  parallel_rows(rows, cols, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(layer_norm)(x, weight, bias, y, begin, end, cols, eps);
-  });
+void layer_norm_rows_f32(const float* x, int64_t x_stride, const float* weight, const float* bias,
+                         float* y, int64_t y_stride, int64_t rows, int64_t cols, float eps) {
+  run({RowFunctionKind::kLayerNorm, x, x_stride, y, y_stride, cols, eps, weight, bias}, rows);
+}
+
+void l2_normalize_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
+                           int64_t rows, int64_t cols, float eps) {
+  run({RowFunctionKind::kL2Normalize, x, x_stride, y, y_stride, cols, eps}, rows);
+}
+
+void group_norm_nhwc_f32(int64_t batch, int64_t pixels, int64_t channels, int64_t groups,
+                         const float* x, int64_t x_stride, const float* weight, const float* bias,
+                         float eps, const Activation& activation, float* y, int64_t y_stride) {
+  const Scratch<float> means(channels), variances(channels), scale(channels), shift(channels);
+  for (int64_t n = 0; n < batch; ++n, x += pixels * x_stride, y += pixels * y_stride) {
+    group_moments(x, x_stride, pixels, channels, groups, means.data(), variances.data());
+    for (int64_t c = 0; c < channels; ++c) {
+      scale[c] = (weight ? weight[c] : 1) / std::sqrt(variances[c] + eps);
+      shift[c] = (bias ? bias[c] : 0) - means[c] * scale[c];
+    }
+    scale_shift_rows_f32(pixels, channels, x, x_stride, scale.data(), shift.data(), activation, y,
+                         y_stride);
+  }
 }
 
 }  // namespace torchlet::kernels
