@@ -33,4 +33,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride);
 
+// The first layer of a network may read a contiguous NCHW image itself, at no cost: true for images
+// of up to four channels.
+bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape);
+void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF32& epilogue, float* output, int64_t output_stride);
+
 }  // namespace torchlet::kernels

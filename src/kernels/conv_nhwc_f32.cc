@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_few_channels_f32.h"
 #include "kernels/conv_nhwc.h"
 #include "kernels/conv_strip.h"
 #include "kernels/gemm_nhwc.h"
@@ -177,6 +178,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
     return winograd_f32(shape, input, input_stride, static_cast<const float*>(packed), epilogue,
                         output, output_stride);
   }
+  if (has_few_channels(shape)) {
+    return conv_few_channels_f32(shape, {input, input_stride}, static_cast<const float*>(packed),
+                                 epilogue, output, output_stride);
+  }
   const ConvRuns runs(shape, input_stride);
   const TileShape tile = tile_shape();
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
@@ -204,6 +209,14 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
       run_task(task, runs, tile);
     }
   });
+}
+
+bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape) { return has_few_channels(shape); }
+
+void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF32& epilogue, float* output, int64_t output_stride) {
+  conv_few_channels_f32(shape, {.data = input, .pixel_stride = 0, .is_planes = true},
+                        static_cast<const float*>(packed), epilogue, output, output_stride);
 }
 
 }  // namespace torchlet::kernels

@@ -87,6 +87,18 @@ double conv_sum(const ConvNhwcShape& s, const std::vector<float>& input, int64_t
   return sum;
 }
 
+std::vector<float> to_nchw(const ConvNhwcShape& s, const std::vector<float>& image) {
+  const int64_t plane = s.window.in_h * s.window.in_w;
+  std::vector<float> planes(image.size());
+  for (int64_t n = 0; n < s.batch; ++n)
+    for (int64_t i = 0; i < plane; ++i)
+      for (int64_t c = 0; c < s.in_channels; ++c) {
+        planes[static_cast<size_t>((n * s.in_channels + c) * plane + i)] =
+            image[static_cast<size_t>((n * plane + i) * s.in_channels + c)];
+      }
+  return planes;
+}
+
 struct Options {
   int64_t input_gap = 0, output_gap = 0;  // channels of the wider image
   bool bias = true, residual = false, residual_last = false;
@@ -116,15 +128,20 @@ void check(const ConvNhwcShape& s, const Options& options = {}) {
   std::align(64, packed_floats * sizeof(float), packed, space);
   conv_nhwc_f32_pack(s, weight.data(), packed);
 
+  const EpilogueF32 epilogue{.bias = options.bias ? bias.data() : nullptr,
+                             .residual = options.residual ? residual.data() : nullptr,
+                             .residual_stride = s.out_channels,
+                             .residual_last = options.residual_last,
+                             .activation = options.activation};
   std::vector<float> output(static_cast<size_t>((out_pixels - 1) * out_stride + s.out_channels),
                             1e9f);
-  conv_nhwc_f32(s, input.data(), in_stride, packed,
-                {.bias = options.bias ? bias.data() : nullptr,
-                 .residual = options.residual ? residual.data() : nullptr,
-                 .residual_stride = s.out_channels,
-                 .residual_last = options.residual_last,
-                 .activation = options.activation},
-                output.data(), out_stride);
+  conv_nhwc_f32(s, input.data(), in_stride, packed, epilogue, output.data(), out_stride);
+  if (options.input_gap == 0 && conv_nhwc_f32_reads_nchw(s)) {
+    std::vector<float> again(output.size(), 1e9f);
+    const auto planes = to_nchw(s, input);
+    conv_nhwc_f32_from_nchw(s, planes.data(), packed, epilogue, again.data(), out_stride);
+    ASSERT_EQ(output, again) << "from NCHW";
+  }
 
   int64_t pixel = 0;
   for (int64_t n = 0; n < s.batch; ++n)
@@ -181,7 +198,7 @@ TEST(ConvNhwc, PixelsThatShareCacheSets) {
 
 TEST(ConvNhwc, AnyWindow) {
   for_each_target([] {
-    for (const int64_t channels : {1, 3, 16, 40}) {
+    for (const int64_t channels : {1, 3, 4, 16, 40}) {
       const auto conv = [&](const Window2dShape& w, int64_t batch = 1) {
         check({.batch = batch,
                .in_channels = channels,
