@@ -1,6 +1,9 @@
 #include "ops/derived.h"
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "ops/common.h"
@@ -15,6 +18,16 @@ void run_inplace(const Operator& op, std::span<Value> args, std::span<Value> res
   Value result;
   op.base->call(args, {&result, 1});
   results[0] = Value(assign(self, result.to_tensor()));
+}
+
+void run_twin(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  const Tensor self = args[0].to_tensor();
+  op.base->call(args, results);
+  const Tensor computed = results[0].to_tensor();
+  if (computed.dtype() != self.dtype() || !std::ranges::equal(computed.sizes(), self.sizes()) ||
+      !std::ranges::equal(computed.strides(), self.strides())) {
+    results[0] = Value(assign(empty_like(self), computed));
+  }
 }
 
 void run_inplace_view(const Operator& op, std::span<Value> args, std::span<Value> results) {
@@ -185,6 +198,20 @@ Operator inplace_variant(const Operator& base) {
   return op;
 }
 
+const Operator* functional_twin(const Operator& inplace) {
+  if (inplace.fn != run_inplace) return nullptr;
+  static std::mutex mutex;
+  static auto* const twins = new std::unordered_map<const Operator*, std::unique_ptr<Operator>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<Operator>& twin = (*twins)[&inplace];
+  if (!twin) {
+    twin = std::make_unique<Operator>(*inplace.base);
+    twin->fn = run_twin;
+    twin->base = inplace.base;
+  }
+  return twin.get();
+}
+
 Operator inplace_view_variant(const Operator& base) {
   Operator op = inplace_variant(base);
   op.fn = run_inplace_view;
@@ -229,6 +256,7 @@ Operator out_variant(const Operator& base, std::string_view overload) {
     names.remove_prefix(std::min(comma + 1, names.size()));
     while (names.starts_with(' ')) names.remove_prefix(1);
   }
+  for (Argument& result : op.schema.returns) result.is_aliased = result.is_written = true;
   op.fn = run_out;
   op.base = &base;
   return op;

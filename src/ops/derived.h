@@ -20,6 +20,12 @@ Operator functional_variant(const Operator& base);
 // Tensor(b!) max_values)
 Operator out_variant(const Operator& base, std::string_view overload);
 
+// The functional twin of an in-place operator that inplace_variant() made: gives what self would
+// hold afterwards, in new memory. It has the name and schema of the functional operator, but the
+// result has self's dtype, shape and strides, and what the in-place operator refuses is an Error
+// too. Null for other operators. Thread-safe; lives for the whole process.
+const Operator* functional_twin(const Operator& inplace);
+
 // What an operator that knows only real numbers gives for quantized tensors.
 enum class QuantizedOutput : uint8_t {
   kNone,        // an error

@@ -35,7 +35,7 @@ AliasAnalysis::AliasAnalysis(const Graph& graph, Heap* heap, bool follow_calls)
     : heap_(heap), follow_calls_(follow_calls), points_to_(graph.num_values()) {
   places_.push_back({});  // outside
   places_[kOutside].content = {kOutside};
-  places_[kOutside].escapes = true;
+  places_[kOutside].kept = true;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const SsaValue* input = graph.inputs()[i];
     const auto known = heap_ ? heap_->known(input) : std::nullopt;
@@ -378,14 +378,14 @@ void AliasAnalysis::call(const Node& node) {
 void AliasAnalysis::finish(const Graph& graph) {
   if (places_[kOutside].written) writes_.unknown = true;
   Places out = reach({kOutside});
-  for (const PlaceId place : out) places_[place].escapes = true;
+  for (const PlaceId place : out) places_[place].kept = true;
   for (const SsaValue* output : graph.outputs()) {
-    for (const PlaceId place : reach(points_to(output))) places_[place].escapes = true;
+    for (const PlaceId place : reach(points_to(output))) places_[place].returned = true;
   }
   for (const Place& place : places_) {
     if (!place.memory) continue;
     if (place.written) writes_.memory.insert(place.memory);
-    if (place.escapes) writes_.exposed.insert(place.memory);
+    if (place.kept || place.returned) writes_.exposed.insert(place.memory);
   }
 }
 
@@ -407,8 +407,15 @@ bool AliasAnalysis::is_content_written(const SsaValue* value) const {
 }
 
 bool AliasAnalysis::escapes(const SsaValue* value) const {
+  return std::ranges::any_of(reach(points_to(value)), [&](PlaceId place) {
+    const Place& at = places_[place];
+    return at.kept || at.returned;
+  });
+}
+
+bool AliasAnalysis::is_kept(const SsaValue* value) const {
   return std::ranges::any_of(reach(points_to(value)),
-                             [&](PlaceId place) { return places_[place].escapes; });
+                             [&](PlaceId place) { return places_[place].kept; });
 }
 
 std::vector<const Node*> AliasAnalysis::makers(const SsaValue* value) const {
@@ -416,6 +423,14 @@ std::vector<const Node*> AliasAnalysis::makers(const SsaValue* value) const {
   for (const PlaceId place : points_to(value)) {
     if (!places_[place].maker) return {};
     nodes.push_back(places_[place].maker);
+  }
+  return nodes;
+}
+
+std::vector<const Node*> AliasAnalysis::makers_within(const SsaValue* value) const {
+  std::vector<const Node*> nodes;
+  for (const PlaceId place : reach(points_to(value))) {
+    if (places_[place].maker) nodes.push_back(places_[place].maker);
   }
   return nodes;
 }

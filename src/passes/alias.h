@@ -29,9 +29,14 @@ class AliasAnalysis {
   // May somebody else hold the value's memory when the run is over, or did he before: it comes from
   // the arguments or an object, is returned or kept, or went into a call that is not known?
   bool escapes(const SsaValue* value) const;
+  // The same, but for being returned: could a write to it be seen while the graph runs by what was
+  // there before, or later by what stays?
+  bool is_kept(const SsaValue* value) const;
   // The nodes of this graph that make the memory which the value's own tensor may have; empty if it
   // may also come from elsewhere.
   std::vector<const Node*> makers(const SsaValue* value) const;
+  // The nodes that make memory which the value may reach, in itself or inside a container.
+  std::vector<const Node*> makers_within(const SsaValue* value) const;
   // What running the graph may change and expose outside.
   const WriteSet& writes() const { return writes_; }
 
@@ -42,7 +47,7 @@ class AliasAnalysis {
     const Node* maker = nullptr;   // fresh memory
     const void* memory = nullptr;  // known memory
     Places content;                // what a container or an object holds
-    bool written = false, escapes = false;
+    bool written = false, kept = false, returned = false;
   };
   static constexpr PlaceId kOutside = 0;
 

@@ -110,7 +110,11 @@ bool returns_alias(const Node& node) {
                                                                    "aten::lift",
                                                                    "aten::lift_fresh",
                                                                    "aten::tensor",
-                                                                   "aten::as_tensor"};
+                                                                   "aten::as_tensor",
+                                                                   "aten::sum_to_size",
+                                                                   "aten::sparse_coo_tensor",
+                                                                   "aten::Size",
+                                                                   "aten::_reshape_from_tensor"};
   return unannotated.contains(node.kind().str());
 }
 
@@ -192,6 +196,13 @@ bool is_removable(const Node& node) {
     return false;
   }
   return std::ranges::all_of(node.blocks(), [](const Block* b) { return block_is_removable(*b); });
+}
+
+bool always_raises(const Block& block) {
+  for (const Node* node : block) {
+    if (node->kind() == prim::kRaiseException) return true;
+  }
+  return false;
 }
 
 }  // namespace torchlet::passes

@@ -20,4 +20,7 @@ bool is_pure(const Node& node);
 // all so, and loops that end.
 bool is_removable(const Node& node);
 
+// Does whoever enters the block never reach its end?
+bool always_raises(const Block& block);
+
 }  // namespace torchlet::passes

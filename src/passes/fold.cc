@@ -89,7 +89,20 @@ class Folder {
     return next;
   }
 
+  // What the other branch gives, if one always raises, is known without the branch.
+  void forward_past_raise(Node& node) {
+    for (size_t b = 0; b < 2; ++b) {
+      if (!always_raises(*node.block(b))) continue;
+      const Block& other = *node.block(1 - b);
+      for (size_t i = 0; i < node.outputs().size(); ++i) {
+        SsaValue* given = other.outputs()[i];
+        if (given->node()->owner() != &other) forward(*node.output(i), given);
+      }
+    }
+  }
+
   void fold(Node& node) {
+    if (node.kind() == prim::kIf) forward_past_raise(node);
     if (node.outputs().empty() || node.kind() == prim::kConstant || !node.blocks().empty()) return;
     if (forward(node) || compare_with_none(node)) return;
     if (!is_pure(node)) return;

@@ -2,10 +2,14 @@
 
 #include "graph/clone.h"
 #include "passes/alias.h"
+#include "passes/batch_norm.h"
 #include "passes/dead_code.h"
 #include "passes/fold.h"
 #include "passes/freeze.h"
+#include "passes/functionalise.h"
+#include "passes/identities.h"
 #include "passes/inline.h"
+#include "passes/ranks.h"
 
 namespace torchlet::passes {
 namespace {
@@ -25,9 +29,14 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
   for (int round = 0; round < kMaxRounds; ++round) {
     const AliasAnalysis aliases(graph, &heap);
     bool changed = fold_constants(graph, &aliases);
+    changed = fold_ranks(graph) || changed;
     changed = remove_dead_code(graph) || changed;
     if (!changed) break;
   }
+  remove_identities(graph, AliasAnalysis(graph, &heap));
+  fold_batch_norms(graph);
+  functionalise(graph, AliasAnalysis(graph, &heap));
+  remove_dead_code(graph);
 }
 
 }  // namespace

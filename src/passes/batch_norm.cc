@@ -1,0 +1,151 @@
+#include "passes/batch_norm.h"
+
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "passes/constants.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::passes {
+namespace {
+
+const Symbol kBatchNorm("aten::batch_norm");
+
+// A layer whose output channels a batch norm can scale.
+struct Layer {
+  Node* node = nullptr;
+  Tensor weight, bias;      // bias may be undefined
+  int64_t channel_dim = 0;  // of the weight
+  int64_t groups = 1;       // the channels of a transposed convolution are counted in each group
+};
+
+std::optional<Tensor> constant_tensor(const SsaValue* value) {
+  const Value* constant = constant_of(value);
+  if (!constant) return std::nullopt;
+  if (constant->is_none()) return Tensor();
+  if (!constant->is_tensor()) return std::nullopt;
+  return constant->to_tensor();
+}
+
+// The convolution that makes `value` for nobody else.
+std::optional<Layer> layer_of(const SsaValue* value) {
+  Node* node = value->node();
+  if (value->users().size() != 1 || !node->op() || node->inputs().size() < 3) return std::nullopt;
+  const std::string_view name = node->kind().str();
+  Layer layer;
+  layer.node = node;
+  bool transposed = false;
+  size_t groups_at = 6;
+  if (name == "aten::_convolution") {
+    const Value* is_transposed = constant_of(node->input(6));
+    if (!is_transposed || !is_transposed->is_bool()) return std::nullopt;
+    transposed = is_transposed->to_bool();
+    groups_at = 8;
+  } else if (name.starts_with("aten::conv_transpose")) {
+    transposed = true;
+  } else if (name != "aten::conv1d" && name != "aten::conv2d" && name != "aten::conv3d") {
+    return std::nullopt;
+  }
+  if (transposed) {
+    if (name != "aten::_convolution") groups_at = 6;
+    if (groups_at >= node->inputs().size()) return std::nullopt;
+    const Value* groups = constant_of(node->input(groups_at));
+    if (!groups || !groups->is_int()) return std::nullopt;
+    layer.channel_dim = 1;
+    layer.groups = groups->to_int();
+  }
+  const auto weight = constant_tensor(node->input(1)), bias = constant_tensor(node->input(2));
+  if (!weight || !weight->defined() || !bias) return std::nullopt;
+  layer.weight = *weight;
+  layer.bias = *bias;
+  return layer;
+}
+
+// The values as double; `count` times `otherwise` if the tensor is undefined. Nothing if it is of
+// another length, or not of `dtype`.
+std::optional<std::vector<double>> doubles(const Tensor& tensor, int64_t count, double otherwise,
+                                           DType dtype) {
+  if (!tensor.defined()) return std::vector<double>(static_cast<size_t>(count), otherwise);
+  if (tensor.dtype() != dtype || tensor.numel() != count || tensor.dim() != 1) return std::nullopt;
+  const Tensor wide = tensor.to(DType::kFloat64).contiguous();
+  return std::vector<double>(wide.data_ptr<double>(), wide.data_ptr<double>() + count);
+}
+
+// weight * scale along the output channels, in double.
+Tensor scaled_weight(const Layer& layer, const std::vector<double>& scale) {
+  const Tensor wide = layer.weight.to(DType::kFloat64).contiguous().clone();
+  double* data = wide.data_ptr<double>();
+  const int64_t outer = layer.channel_dim == 0 ? 1 : wide.size(0);
+  const int64_t channels = wide.size(layer.channel_dim);
+  const int64_t inner = wide.numel() / (outer * channels);
+  const int64_t outer_per_group = outer / layer.groups;
+  for (int64_t o = 0; o < outer; ++o) {
+    const int64_t group = layer.channel_dim == 0 ? 0 : o / outer_per_group;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double factor = scale[static_cast<size_t>(group * channels + c)];
+      for (int64_t i = 0; i < inner; ++i) *data++ *= factor;
+    }
+  }
+  return wide.to(layer.weight.dtype());
+}
+
+Tensor vector_of(const std::vector<double>& values, DType dtype) {
+  const auto size = static_cast<int64_t>(values.size());
+  const Tensor wide = zeros(std::vector<int64_t>{size}, DType::kFloat64);
+  std::copy(values.begin(), values.end(), wide.data_ptr<double>());
+  return wide.to(dtype);
+}
+
+bool fold(Node& norm) {
+  // (input, weight, bias, mean, variance, training, momentum, eps, cudnn_enabled)
+  const auto layer = layer_of(norm.input(0));
+  const Value *training = constant_of(norm.input(5)), *eps = constant_of(norm.input(7));
+  if (!layer || layer->node->owner() != norm.owner() || !training || !training->is_bool() ||
+      training->to_bool() || !eps || !eps->is_float()) {
+    return false;
+  }
+  const DType dtype = layer->weight.dtype();
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
+  const bool per_group = layer->channel_dim == 1;
+  const int64_t channels = layer->weight.size(layer->channel_dim) * layer->groups;
+  if (channels == 0 || layer->weight.numel() == 0) return false;
+  if (per_group && layer->weight.size(0) % layer->groups != 0) return false;
+
+  std::vector<double> parts[4];  // gamma, beta, mean, variance
+  for (size_t i = 0; i < 4; ++i) {
+    const auto tensor = constant_tensor(norm.input(i + 1));
+    if (!tensor || (i >= 2 && !tensor->defined())) return false;
+    auto values = doubles(*tensor, channels, i == 0 ? 1 : 0, dtype);
+    if (!values) return false;
+    parts[i] = *std::move(values);
+  }
+  auto bias = doubles(layer->bias, channels, 0, dtype);
+  if (!bias) return false;
+  std::vector<double> scale(static_cast<size_t>(channels));
+  for (size_t c = 0; c < scale.size(); ++c) {
+    scale[c] = parts[0][c] / std::sqrt(parts[3][c] + eps->to_double());
+    (*bias)[c] = ((*bias)[c] - parts[2][c]) * scale[c] + parts[1][c];
+  }
+
+  Node& conv = *layer->node;
+  conv.replace_input(1,
+                     insert_constant(&conv, Value(scaled_weight(*layer, scale)), types::tensor()));
+  conv.replace_input(2, insert_constant(&conv, Value(vector_of(*bias, dtype)), types::tensor()));
+  norm.output()->replace_all_uses_with(conv.output());
+  norm.destroy();
+  return true;
+}
+
+}  // namespace
+
+bool fold_batch_norms(Graph& graph) {
+  bool changed = false;
+  for_each_node(*graph.block(), [&](Node& node) {
+    if (node.kind() == kBatchNorm && node.inputs().size() >= 8) changed = fold(node) || changed;
+  });
+  return changed;
+}
+
+}  // namespace torchlet::passes

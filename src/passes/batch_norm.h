@@ -1,0 +1,14 @@
+#pragma once
+
+#include "graph/graph.h"
+
+namespace torchlet::passes {
+
+// Merges a batch norm with constant statistics into the convolution that alone feeds it (Jacob et
+// al., "Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only
+// Inference", 2018, section 3.2): w' = w * s, b' = (b - mean) * s + beta with
+// s = gamma / sqrt(var + eps), computed in double. Results differ by rounding alone. Convolutions
+// of any dimension, transposed ones too, whose weights are constants.
+bool fold_batch_norms(Graph& graph);
+
+}  // namespace torchlet::passes

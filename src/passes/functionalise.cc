@@ -1,0 +1,128 @@
+#include "passes/functionalise.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ops/derived.h"
+#include "passes/constants.h"
+
+namespace torchlet::passes {
+namespace {
+
+bool is_elementwise(std::string_view name) {
+  static const std::unordered_set<std::string_view> names = {
+      "relu_",       "relu6_",  "hardtanh_",   "clamp_",     "clamp_min_",   "clamp_max_",
+      "sigmoid_",    "tanh_",   "silu_",       "hardswish_", "hardsigmoid_", "leaky_relu_",
+      "elu_",        "celu_",   "selu_",       "mish_",      "threshold_",   "add_",
+      "sub_",        "mul_",    "div_",        "exp_",       "log_",         "sqrt_",
+      "rsqrt_",      "square_", "neg_",        "abs_",       "pow_",         "sin_",
+      "cos_",        "erf_",    "reciprocal_", "floor_",     "ceil_",        "round_",
+      "masked_fill_"};
+  return names.contains(name);
+}
+
+class Functionaliser {
+ public:
+  Functionaliser(Graph& graph, const AliasAnalysis& aliases) : graph_(graph), aliases_(aliases) {}
+
+  bool run() {
+    index(*graph_.block());
+    for_each_node(*graph_.block(), [&](Node& node) {
+      if (node.op() && is_elementwise(node.kind().name()) && may_replace(node)) replace(node);
+    });
+    return changed_;
+  }
+
+ private:
+  void index(const Block& block) {
+    for (const SsaValue* input : block.inputs()) index(input);
+    for (const Node* node : block) {
+      order_[node] = order_.size();
+      for (const Block* inner : node->blocks()) index(*inner);
+      for (const SsaValue* output : node->outputs()) index(output);
+    }
+    order_[block.return_node()] = order_.size();
+  }
+  void index(const SsaValue* value) {
+    if (!is_mutable(*value->type())) return;
+    defined_[value] = order_.size();
+    for (const Node* maker : aliases_.makers_within(value)) names_[maker].push_back(value);
+  }
+
+  // The value that the analysis knows in place of one that this pass made.
+  const SsaValue* original(const SsaValue* value) const {
+    const auto found = original_.find(value);
+    return found == original_.end() ? value : found->second;
+  }
+
+  bool may_replace(const Node& node) {
+    const SsaValue* self = node.input(0);
+    if (self->node()->owner() != node.owner()) return false;
+    const std::vector<const Node*> makers = aliases_.makers(original(self));
+    if (makers.size() != 1 || aliases_.is_kept(original(self))) return false;
+    // Of the very memory and not a view of it, so that strides stay as they are.
+    const bool is_whole = makers[0] == self->node() || original_.contains(self);
+    if (!is_whole || makers[0]->owner() != node.owner()) return false;
+    const size_t here = order_.at(&node);
+    return std::ranges::none_of(names_[makers[0]], [&](const SsaValue* name) {
+      return name != self && defined_.at(name) <= here && is_used_after(name, here);
+    });
+  }
+
+  bool is_used_after(const SsaValue* value, size_t here) const {
+    return std::ranges::any_of(value->users(),
+                               [&](const Node* user) { return order_.at(user) > here; });
+  }
+
+  void replace(Node& node) {
+    const Operator* twin = ops::functional_twin(*node.op());
+    if (!twin) return;
+    const size_t here = order_.at(&node);
+    Node* made = graph_.create(twin->name, node.inputs());
+    made->set_op(twin);
+    made->set_range(node.range());
+    made->set_inlined_call(node.inlined_call());
+    made->insert_before(&node);
+    order_[made] = here;
+    SsaValue* self = node.input(0);
+    SsaValue* result = made->add_output(node.output()->type(), node.output()->name());
+    original_[result] = node.output();
+    defined_[result] = here;
+    const std::vector<Node*> users = self->users();
+    for (Node* user : users) {
+      if (order_.at(user) <= here) continue;
+      for (size_t i = 0; i < user->inputs().size(); ++i) {
+        if (user->input(i) == self) user->replace_input(i, result);
+      }
+    }
+    node.output()->replace_all_uses_with(result);
+    names_forget(node.output());
+    node.destroy();
+    changed_ = true;
+  }
+
+  // The node's output is gone from the lists; its place is taken by nothing, because the result is
+  // new memory.
+  void names_forget(const SsaValue* output) {
+    for (const Node* maker : aliases_.makers_within(output)) std::erase(names_[maker], output);
+  }
+
+  Graph& graph_;
+  const AliasAnalysis& aliases_;
+  std::unordered_map<const Node*, size_t> order_;        // pre-order; a return is last
+  std::unordered_map<const SsaValue*, size_t> defined_;  // how many nodes came before
+  std::unordered_map<const Node*, std::vector<const SsaValue*>> names_;  // by maker
+  std::unordered_map<const SsaValue*, const SsaValue*> original_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool functionalise(Graph& graph, const AliasAnalysis& aliases) {
+  return Functionaliser(graph, aliases).run();
+}
+
+}  // namespace torchlet::passes
