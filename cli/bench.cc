@@ -21,7 +21,7 @@ struct BenchOptions {
   InputOptions inputs;
   int threads = 0, warmup = 3, iterations = 0;
   double seconds = 2;
-  bool json = false;
+  bool json = false, serve = false;
 };
 
 struct Timings {
@@ -58,14 +58,17 @@ std::vector<Value> inputs_for(const Method& method, const BenchOptions& options)
   return {Value(picture)};
 }
 
-Timings measure(const BenchOptions& options, std::string& what) {
-  Timings timings;
-  double start = now();
+Module load_model(const BenchOptions& options) {
   Options load_options;
   load_options.device = parse_device(options.device);
   load_options.print = [](std::string_view) {};
-  const Module module = load(options.model, load_options);
-  const Method method = module.get_method(options.method);
+  return load(options.model, load_options);
+}
+
+Timings measure(const BenchOptions& options, std::string& what) {
+  Timings timings;
+  double start = now();
+  const Method method = load_model(options).get_method(options.method);
   timings.load = now() - start;
 
   const std::vector<Value> inputs = inputs_for(method, options);
@@ -95,8 +98,25 @@ Timings measure(const BenchOptions& options, std::string& what) {
   return timings;
 }
 
+// Answers each number on stdin with the milliseconds of so many runs, so that a program can time
+// several engines in turns.
+void serve(const BenchOptions& options) {
+  const Method method = load_model(options).get_method(options.method);
+  const std::vector<Value> inputs = inputs_for(method, options);
+  for (int count; std::scanf("%d", &count) == 1;) {
+    for (int i = 0; i < count; ++i) {
+      const double start = now();
+      method(inputs);
+      std::printf("%.4f ", (now() - start) * 1e3);
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}
+
 void bench(const BenchOptions& options) {
   set_num_threads(options.threads);
+  if (options.serve) return serve(options);
   std::string inputs;
   const Timings t = measure(options, inputs);
   double sum = 0;
@@ -154,6 +174,8 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Write the figures as JSON");
+  command->add_flag("--serve", options->serve,
+                    "For each number on stdin, write the milliseconds of so many runs on one line");
   command->footer(
       "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
       "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");

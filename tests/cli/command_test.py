@@ -11,8 +11,8 @@ import unittest
 FIXTURES = "tests/fixtures"
 
 
-def torchlet(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run([os.environ["TORCHLET"], *arguments], capture_output=True, text=True)
+def torchlet(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
+    return subprocess.run([os.environ["TORCHLET"], *arguments], capture_output=True, text=True, input=stdin)
 
 
 def npy(descr: str, shape: tuple, data: bytes) -> bytes:
@@ -223,6 +223,12 @@ class Inspect(unittest.TestCase):
 
 
 class Bench(unittest.TestCase):
+    def test_serve_answers_each_number_with_so_many_times(self):
+        done = torchlet("bench", f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy", "--serve", stdin="3\n1\n")
+        lines = [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
+        self.assertEqual([len(line) for line in lines], [3, 1])
+        self.assertGreater(min(map(min, lines)), 0)
+
     def test_json_has_all_figures_in_order(self):
         done = torchlet("bench", f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy", "--iterations", "20", "--json",
                         "--threads", "1")

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Times Torchlet and other engines in turns, on one machine, with the same models.
+
+    python3 bench/compare.py --models mobilenet_v2,resnet18 --precisions fp32,int8 --threads 1,2 --rounds 10
+
+Needs Debian's python3-torchvision for the models and PyTorch; makes a virtual environment with ONNX Runtime. Both, and the
+models, stay in --folder. Engines are the files of bench/engines (see the README there).
+
+Every engine tries its variants and keeps the fastest. Then the engines take turns of --turn seconds, --rounds times, so that
+what else the machine does hits all of them; an engine is stopped while it is not its turn. A cell shows the smallest and the
+median time of one forward in milliseconds; "ratio" is Torchlet's median over the best other engine's, the median of all
+rounds: below 1, Torchlet is faster. "differs" is the largest difference from PyTorch's answer, relative to its largest value.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = "mobilenet_v2,mobilenet_v3_large,resnet18,resnet50,deeplabv3_resnet50,vit_b_16"
+TORCH_PYTHON = "/usr/bin/python3"
+# Of Torchlet from PyTorch. An integer network answers in steps of its last scale.
+TOLERANCE = {"fp32": 1e-4, "int8": 0.05}
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=MODELS)
+    parser.add_argument("--precisions", default="fp32,int8")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--turn", type=float, default=0.3, help="seconds of an engine in a round, one forward at least")
+    parser.add_argument("--engines", default="torchlet,pytorch,onnx_runtime")
+    parser.add_argument("--folder", default=os.path.join(HERE, "../build/bench-models"))
+    return parser.parse_args()
+
+
+def venv_python(folder: str) -> str:
+    python = os.path.join(folder, "venv/bin/python")
+    packages = ["numpy", "onnx", "onnxruntime"]
+    if subprocess.run([python, "-c", "import " + ",".join(packages)], stderr=subprocess.DEVNULL).returncode \
+            if os.path.exists(python) else True:
+        subprocess.run([TORCH_PYTHON, "-m", "venv", os.path.join(folder, "venv")], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+    return python
+
+
+class Worker:
+    """One engine with one model in a process group of its own, stopped unless it has something to do."""
+
+    def __init__(self, python: str, engine: str, folder: str, model: str, precision: str, variant: str, threads: int):
+        self.name, self.variant, self.rounds = engine, variant, []
+        self.process = subprocess.Popen(
+            [python, f"{HERE}/engines/worker.py", f"{HERE}/engines/{engine}.py", folder, model, precision, variant,
+             str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True)
+
+    def signal(self, number: int) -> None:
+        os.killpg(self.process.pid, number)
+
+    def answer(self, line: str = ""):
+        """What the worker answers to `line`; without one, to its start."""
+        if line:
+            self.signal(signal.SIGCONT)
+            print(line, file=self.process.stdin, flush=True)
+        text = self.process.stdout.readline()
+        if not text:
+            reason = self.process.communicate()[1].strip().splitlines() or ["no message"]
+            raise RuntimeError(f"{self.name} ({self.variant}): {reason[-1]}")
+        self.signal(signal.SIGSTOP)
+        return json.loads(text)
+
+    def turn(self, seconds: float) -> list:
+        times = self.answer("run 1")
+        return times if times[0] >= seconds * 1e3 else self.answer(f"run {max(1, int(seconds * 1e3 / times[0]))}")
+
+    def output(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.answer(f"output {folder}/y.npy")
+            import numpy
+            return numpy.load(f"{folder}/y.npy")
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+        self.process.communicate()
+
+
+def fastest(engine: str, python: dict, folder: str, model: str, precision: str, threads: int):
+    """The engine with the variant that is fastest in a few short turns; None if it cannot run the model."""
+    spec = importlib.util.spec_from_file_location(engine, f"{HERE}/engines/{engine}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    workers = []
+    for variant in module.variants(model, precision):
+        worker = Worker(python[module.PYTHON], engine, folder, model, precision, variant, threads)
+        try:
+            worker.answer()
+            workers.append(worker)
+        except RuntimeError as error:
+            print(f"  {error}", file=sys.stderr)
+            worker.end()
+    if len(workers) < 2:
+        return workers[0] if workers else None
+    best = dict.fromkeys(workers, float("inf"))
+    for _ in range(4):
+        for worker in workers:
+            best[worker] = min(best[worker], *worker.turn(0.1))
+    workers.sort(key=best.get)
+    for worker in workers[1:]:
+        worker.end()
+    return workers[0]
+
+
+def compare(options, python: dict, model: str, precision: str, threads: int) -> bool:
+    """Prints one row; false if Torchlet's answer is wrong."""
+    import numpy
+    base = os.path.join(options.folder, f"{model}.")
+    wanted = numpy.load(base + ("output.npy" if precision == "fp32" else "int8.output.npy"))
+    workers = [w for e in options.engines.split(",")
+               if (w := fastest(e, python, options.folder, model, precision, threads))]
+    try:
+        cells, right = [], True
+        for worker in workers:
+            difference = float(numpy.abs(worker.output() - wanted).max() / numpy.abs(wanted).max())
+            cells.append(f"differs {difference:.1g}")
+            if worker.name == "torchlet":
+                right = difference <= TOLERANCE[precision]
+        for _ in range(options.rounds):
+            for worker in workers:
+                worker.rounds.append(worker.turn(options.turn))
+        medians = {w.name: [statistics.median(times) for times in w.rounds] for w in workers}
+        others = {name: times for name, times in medians.items() if name != "torchlet"}
+        row = [f"{model} {precision}, {threads}"]
+        if others and "torchlet" in medians:
+            best = min(others, key=lambda name: statistics.median(others[name]))
+            ratio = statistics.median(a / b for a, b in zip(medians["torchlet"], others[best]))
+            row.append(f"**{ratio:.2f}**")
+        else:
+            row.append("-")
+        for engine in options.engines.split(","):
+            for worker, cell in zip(workers, cells):
+                if worker.name == engine:
+                    every = [time for times in worker.rounds for time in times]
+                    row.append(f"{min(every):.2f} / {statistics.median(every):.2f} ({worker.variant}; {cell})")
+                    break
+            else:
+                row.append("-")
+        print("| " + " | ".join(row) + " |", flush=True)
+        if not right:
+            print(f"  torchlet's answer to {model} {precision} is wrong", file=sys.stderr)
+        return right
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def main() -> int:
+    options = parse()
+    options.folder = os.path.abspath(options.folder)
+    os.makedirs(options.folder, exist_ok=True)
+    models = options.models.split(",")
+    missing = [m for m in models if not os.path.exists(os.path.join(options.folder, f"{m}.fp32.pt"))]
+    if missing:
+        subprocess.run([TORCH_PYTHON, f"{HERE}/make_models.py", options.folder, *missing], check=True)
+    python = {"torch": TORCH_PYTHON, "venv": venv_python(options.folder)}
+    engines = options.engines.split(",")
+    print("| model, threads | ratio | " + " | ".join(engines) + " |\n|---|---|" + "---|" * len(engines), flush=True)
+    right = True
+    for model in models:
+        for precision in options.precisions.split(","):
+            if os.path.exists(os.path.join(options.folder, f"{model}.{precision}.pt")):
+                for threads in map(int, options.threads.split(",")):
+                    right &= compare(options, python, model, precision, threads)
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("numpy") is None:  # numpy comes with Debian's PyTorch
+        os.execv(TORCH_PYTHON, [TORCH_PYTHON, *sys.argv])
+    sys.exit(main())

@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+"""Makes the models of the comparison with Debian's torchvision: random weights from a fixed seed.
+
+    /usr/bin/python3 bench/make_models.py FOLDER NAME...
+
+Batch normalisation gets its statistics from a few random pictures, so that activations have the size that they have in a
+trained network. Every model NAME becomes, in FOLDER,
+
+    NAME.fp32.pt    TorchScript, traced          NAME.fp32.onnx   the same, opset 13
+    NAME.int8.pt    statically quantized with QNNPACK's settings, where torchvision has a quantizable version
+    NAME.input.npy  a picture                    NAME.output.npy, NAME.int8.output.npy  PyTorch's answers to it
+    NAME.calibration.npy   pictures for quantizing the ONNX file
+"""
+
+import os
+import sys
+import warnings
+
+import numpy as np
+import torch
+import torchvision
+
+warnings.filterwarnings("ignore")
+
+MODELS = {
+    "mobilenet_v2": torchvision.models.mobilenet_v2,
+    "mobilenet_v3_large": torchvision.models.mobilenet_v3_large,
+    "resnet18": torchvision.models.resnet18,
+    "resnet50": torchvision.models.resnet50,
+    "deeplabv3_resnet50": torchvision.models.segmentation.deeplabv3_resnet50,
+    "vit_b_16": torchvision.models.vit_b_16,
+}
+QUANTIZABLE = {
+    "mobilenet_v2": torchvision.models.quantization.mobilenet_v2,
+    "mobilenet_v3_large": torchvision.models.quantization.mobilenet_v3_large,
+    "resnet18": torchvision.models.quantization.resnet18,
+    "resnet50": torchvision.models.quantization.resnet50,
+}
+
+
+class OnlyOut(torch.nn.Module):
+    """A segmentation network without the dictionary around its result."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x):
+        return self.network(x)["out"]
+
+
+def set_statistics(network: torch.nn.Module, pictures: torch.Tensor) -> None:
+    norms = [m for m in network.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    if norms:
+        for norm in norms:
+            norm.momentum = None  # the average of all batches
+            norm.reset_running_stats()
+        network.train()
+        with torch.no_grad():
+            network(pictures)
+    network.eval()
+
+
+def make(name: str) -> torch.nn.Module:
+    torch.manual_seed(0)
+    options = {"weights_backbone": None} if "deeplab" in name else {}
+    network = MODELS[name](weights=None, **options)
+    if name.startswith("vit"):  # torchvision starts the last layer with zeros
+        torch.nn.init.normal_(network.heads.head.weight, std=0.02)
+    return network
+
+
+def quantized(name: str, pictures: torch.Tensor) -> torch.nn.Module:
+    torch.backends.quantized.engine = "qnnpack"
+    torch.manual_seed(0)
+    network = QUANTIZABLE[name](weights=None, quantize=False)
+    set_statistics(network, pictures)
+    network.fuse_model()
+    if name.startswith("resnet"):  # one scale a channel, as torchvision's own quantized ResNets have
+        ao = torch.ao.quantization
+        network.qconfig = ao.QConfig(
+            activation=ao.HistogramObserver.with_args(reduce_range=False),
+            weight=ao.default_per_channel_weight_observer)
+    else:
+        network.qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+    torch.ao.quantization.prepare(network, inplace=True)
+    with torch.no_grad():
+        for picture in pictures.split(1):
+            network(picture)
+    return torch.ao.quantization.convert(network)
+
+
+def write(folder: str, name: str) -> None:
+    generator = torch.Generator().manual_seed(1)
+    pictures = torch.randn(4, 3, 224, 224, generator=generator)
+    x = pictures[:1]
+    base = os.path.join(folder, name)
+    network = make(name)
+    set_statistics(network, pictures)
+    if "deeplab" in name:
+        network = OnlyOut(network).eval()
+    # With gradients on, attention is traced as the operators that it consists of; ONNX has nothing else for it.
+    traced = torch.jit.trace(network, x)
+    np.save(base + ".input.npy", x.numpy())
+    np.save(base + ".calibration.npy", pictures.numpy())
+    np.save(base + ".output.npy", network(x).detach().numpy())
+    torch.onnx.export(network, x, base + ".fp32.onnx", opset_version=13, input_names=["x"], output_names=["y"])
+    if name in QUANTIZABLE:
+        with torch.no_grad():
+            integers = quantized(name, pictures)
+            torch.jit.trace(integers, x).save(base + ".int8.pt")
+            np.save(base + ".int8.output.npy", integers(x).numpy())
+    traced.save(base + ".fp32.pt")  # last: who finds it finds all
+
+
+if __name__ == "__main__":
+    for model in sys.argv[2:]:
+        write(sys.argv[1], model)
