@@ -15,36 +15,12 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc_q8.h"
+#include "kernels/conv_q8_amx-inl.h"
+#include "kernels/conv_q8_internal.h"
 #include "kernels/conv_q8_rows-inl.h"
 #include "kernels/dot_q8-inl.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
-
-#ifndef TORCHLET_KERNELS_CONV_NHWC_Q8_ONCE
-#define TORCHLET_KERNELS_CONV_NHWC_Q8_ONCE
-namespace torchlet::kernels {
-
-// In front of the packed weights.
-struct PackedConvQ8 {
-  int32_t repeats;  // of the weights and the rows, see dot_q8-inl.h
-  bool wide;        // see RequantizeQ8
-  uint8_t input_zero_point;
-};
-constexpr int64_t kHeaderBytes = 64;
-
-// One call.
-struct ConvRunQ8 {
-  const Conv2dShape& shape;
-  const uint8_t* input;
-  int64_t input_stride;
-  const uint8_t* packed;
-  OutputQ8 result;
-  uint8_t* output;
-  int64_t output_stride;
-};
-
-}  // namespace torchlet::kernels
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -109,8 +85,13 @@ struct Sizes {
 };
 
 size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
+#if TORCHLET_KERNELS_AMX
+  if (amx_pays(s, layer)) {
+    return static_cast<size_t>(kConvQ8HeaderBytes + s.groups * AmxSizes(s).group_bytes());
+  }
+#endif
   const Sizes sizes(s, weight_repeats(layer, s.out_channels));
-  return static_cast<size_t>(kHeaderBytes + s.groups * sizes.group_bytes());
+  return static_cast<size_t>(kConvQ8HeaderBytes + s.groups * sizes.group_bytes());
 }
 
 // Writes one column of a panel of `vectors`; `to` is the panel. Returns whether the column is wide.
@@ -149,8 +130,15 @@ void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
   uint8_t* to = static_cast<uint8_t*>(packed);
   std::memset(to, 0, packed_bytes(s, layer));
   PackedConvQ8* header = reinterpret_cast<PackedConvQ8*>(to);
-  *header = {repeats, false, layer.input_zero_point};
-  to += kHeaderBytes;
+  *header = {repeats, false, layer.input_zero_point, false};
+  to += kConvQ8HeaderBytes;
+#if TORCHLET_KERNELS_AMX
+  if (amx_pays(s, layer)) {
+    header->is_amx = true;
+    header->wide = amx_pack(s, layer, to);
+    return;
+  }
+#endif
   for (int64_t group = 0; group < s.groups; ++group) {
     for (int64_t panel = 0; panel < sizes.columns.panels; ++panel) {
       const int64_t vectors = sizes.columns.panel_vectors(panel);
@@ -278,59 +266,40 @@ int64_t block_rows(const Window2dShape& w, const Sizes& sizes) {
   return ((sizes.rows + blocks - 1) / blocks + kRowStep - 1) / kRowStep * kRowStep;
 }
 
-// How the work is cut: groups x blocks of rows x chunks of panels.
-struct Cut {
-  Cut(const Conv2dShape& s, const Sizes& sizes)
-      : rows(block_rows(s.window, sizes)),
-        blocks((sizes.rows + rows - 1) / rows),
-        // Few rows: the threads share the panels, unless that copied the rows for each.
-        chunks(blocks < 4 && !sizes.taps.copies ? sizes.columns.panels : 1) {}
-  int64_t rows, blocks, chunks;
-};
-
-Cut cut(const Conv2dShape& s, const void* packed) {
-  return Cut(s, Sizes(s, static_cast<const PackedConvQ8*>(packed)->repeats));
+ConvCutQ8 cut_work(const Conv2dShape& s, const Sizes& sizes) {
+  const int64_t rows = block_rows(s.window, sizes), blocks = (sizes.rows + rows - 1) / rows;
+  // Few rows: the threads share the panels, unless that copied the rows for each.
+  const int64_t panels = sizes.columns.panels;
+  return {s.groups, rows, blocks, panels, blocks < 4 && !sizes.taps.copies ? panels : 1};
 }
 
 void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   const Conv2dShape& s = run.shape;
-  const PackedConvQ8& header = *reinterpret_cast<const PackedConvQ8*>(run.packed);
+  const PackedConvQ8& header = run.header();
+#if TORCHLET_KERNELS_AMX
+  if (header.is_amx) return amx_multiply_chunks(run, begin, end);
+#endif
   const Sizes sizes(s, header.repeats);
-  const Cut c(s, sizes);
-  const ConvTaps& taps = sizes.taps;
-  const Scratch<const DotInput*> rows(taps.count * c.rows);
-  const Scratch<DotInput> copy(taps.copies ? copied_numbers(s.window, taps, c.rows) : 0);
-  const Scratch<uint8_t> padding(taps.channels);
-  std::memset(padding.data(), header.input_zero_point, static_cast<size_t>(taps.channels));
+  const ConvCutQ8 cut = cut_work(s, sizes);
+  RowTable table(s, sizes.taps, header.input_zero_point, cut.rows);
   const RequantizeQ8 requantize(run.result, header.wide);
-  int64_t last = -1;
   for (int64_t i = begin; i < end; ++i) {
-    const int64_t chunk = i % c.chunks, group = i / c.chunks / c.blocks;
-    const int64_t first_row = i / c.chunks % c.blocks * c.rows;
-    const int64_t end_row = std::min(first_row + c.rows, sizes.rows);
-    if (i / c.chunks != last) {
-      last = i / c.chunks;
-      const ConvInput input{s.window, run.input + group * taps.channels, run.input_stride,
-                            header.input_zero_point};
-      if (taps.copies) {
-        copy_lines(input, taps, first_row, end_row, c.rows, copy.data(), rows.data());
-      } else {
-        point_at_rows(input, taps, first_row, end_row, padding.data(), c.rows, rows.data());
-      }
+    const int64_t group = cut.group(i), first_row = cut.first_row(i);
+    const int64_t rows = std::min(cut.rows, sizes.rows - first_row);
+    if (i == begin || cut.block_of(i) != cut.block_of(i - 1)) {
+      table.load(run.input + group * sizes.taps.channels, run.input_stride, first_row, rows);
     }
-    const int64_t panels = sizes.columns.panels / c.chunks;
-    for (int64_t panel = chunk * panels; panel < (chunk + 1) * panels; ++panel) {
-      const int64_t vector = sizes.columns.first_vector(panel);
-      const int64_t channel = vector * kDotLanes;
-      Tile tile{
-          rows.data(),
-          c.rows,
-          taps.count,
-          taps.steps,
-          run.packed + kHeaderBytes + group * sizes.group_bytes() + vector * sizes.vector_bytes(),
+    for (int64_t panel = cut.first_panel(i); panel < cut.end_panel(i); ++panel) {
+      const int64_t vector = sizes.columns.first_vector(panel), channel = vector * kDotLanes;
+      const Tile tile{
+          table.rows(),
+          cut.rows,
+          sizes.taps.count,
+          sizes.taps.steps,
+          run.weights() + group * sizes.group_bytes() + vector * sizes.vector_bytes(),
           run.output + first_row * run.output_stride + group * sizes.columns.channels + channel,
           run.output_stride,
-          end_row - first_row,
+          rows,
           sizes.columns.channels - channel};
       multiply(tile, sizes.columns.panel_vectors(panel), requantize);
     }
@@ -338,8 +307,11 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
 }
 
 int64_t chunk_count(const Conv2dShape& s, const void* packed) {
-  const Cut c = cut(s, packed);
-  return s.groups * c.blocks * c.chunks;
+  const PackedConvQ8& header = *static_cast<const PackedConvQ8*>(packed);
+#if TORCHLET_KERNELS_AMX
+  if (header.is_amx) return amx_cut(AmxSizes(s), s.groups).count();
+#endif
+  return cut_work(s, Sizes(s, header.repeats)).count();
 }
 
 }  // namespace

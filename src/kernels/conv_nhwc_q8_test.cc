@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/thread_pool.h"
+#include "kernels/amx.h"
 #include "kernels/layer_q8_test.h"
 #include "kernels/target_test.h"
 
@@ -11,8 +12,13 @@ namespace torchlet::kernels {
 namespace {
 
 void check_layer(const Conv2dShape& s, const LayerQ8& layer, const OutputQ8& result, int64_t gap) {
-  check_layer_q8(s, layer, result, gap,
-                 {conv_nhwc_q8_packed_bytes, conv_nhwc_q8_pack, conv_nhwc_q8});
+  for (const bool is_allowed : {true, false}) {
+    SCOPED_TRACE(is_allowed ? "with AMX, if there is" : "without AMX");
+    allow_amx(is_allowed);
+    check_layer_q8(s, layer, result, gap,
+                   {conv_nhwc_q8_packed_bytes, conv_nhwc_q8_pack, conv_nhwc_q8});
+  }
+  allow_amx(true);
 }
 
 void check(const Conv2dShape& s, uint8_t zero = 113, bool has_weight_zeros = false,
@@ -50,6 +56,19 @@ TEST(ConvNhwcQ8, Windows) {
     check(make_shape(3, 32, 33, 7, 2, 3));
     check(make_shape(64, 64, 14, 3, 1, 1));
   });
+}
+
+// Blocks of rows and panels of columns, whole ones and their tails.
+TEST(ConvNhwcQ8, ManyRowsAndColumns) {
+  for (int64_t in : {64, 24, 70, 192}) {
+    for (int64_t out : {16, 24, 33, 48, 100}) check(make_shape(in, out, 16, 1, 1, 0), 3, false, 4);
+  }
+  check(make_shape(64, 40, 15, 1, 2, 0));
+  check(make_shape(16, 64, 23, 3, 1, 1), 5, false, 7);
+  check(make_shape(96, 32, 20, 3, 2, 1));
+  check(make_shape(128, 24, 10, 3, 1, 2, 2, 2), 255);
+  check(make_shape(3, 64, 40, 7, 2, 3));
+  check(make_shape(512, 70, 5, 3, 1, 1));
 }
 
 TEST(ConvNhwcQ8, Groups) {

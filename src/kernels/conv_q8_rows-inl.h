@@ -21,6 +21,7 @@
 
 #include "kernels/conv2d.h"
 #include "kernels/dot_q8-inl.h"
+#include "kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -188,6 +189,43 @@ inline void copy_lines(const ConvInput& input, const ConvTaps& taps, int64_t beg
   std::fill_n(copy, kDotDepth, DotInput{0});  // the last run may be read to the end of a step
   finish_rows(taps, end - begin, row_count, rows);
 }
+
+// The table of pointers for up to `most_rows` rows, and what it points at.
+class RowTable {
+ public:
+  RowTable(const Conv2dShape& s, const ConvTaps& taps, uint8_t zero_point, int64_t most_rows)
+      : window_(s.window),
+        taps_(taps),
+        zero_point_(zero_point),
+        row_count_(most_rows),
+        rows_(taps.count * most_rows),
+        copy_(taps.copies ? copied_numbers(s.window, taps, most_rows) : 0),
+        padding_(taps.channels) {
+    std::memset(padding_.data(), zero_point, static_cast<size_t>(taps.channels));
+  }
+
+  // `input` is the first channel of the group.
+  void load(const uint8_t* input, int64_t stride, int64_t first_row, int64_t rows) {
+    const ConvInput from{window_, input, stride, zero_point_};
+    if (taps_.copies) {
+      copy_lines(from, taps_, first_row, first_row + rows, row_count_, copy_.data(), rows_.data());
+    } else {
+      point_at_rows(from, taps_, first_row, first_row + rows, padding_.data(), row_count_,
+                    rows_.data());
+    }
+  }
+
+  const DotInput* const* rows() const { return rows_.data(); }  // [taps.count, most_rows]
+
+ private:
+  const Window2dShape& window_;
+  const ConvTaps& taps_;
+  const uint8_t zero_point_;
+  const int64_t row_count_;
+  const Scratch<const DotInput*> rows_;
+  const Scratch<DotInput> copy_;
+  const Scratch<uint8_t> padding_;
+};
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
