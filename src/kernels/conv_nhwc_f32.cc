@@ -103,6 +103,10 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
       runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
   const bool copy_all = collides || runs.longest_run() < kShortRun;
 
+  // Pixels without gaps, of some length, are fetched ahead.
+  const bool fetch_next =
+      runs.pointwise && runs.input_stride == runs.channels && runs.channels >= 128;
+
   const Scratch<float> copies(copy_all || !runs.pointwise ? copy_stride * tile.rows : 0);
   const Scratch<float> partial(split ? pixels * columns : 0);
   const Scratch<TileSegment> segments(task.runs_per_block);
@@ -128,7 +132,8 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
            .output = task.output,
            .output_stride = task.output_stride,
            .pixel = pixel,
-           .channel = task.channel});
+           .channel = task.channel,
+           .ahead = fetch_next ? task.input + (pixel + rows) * runs.input_stride : nullptr});
     }
   }
 }
@@ -194,15 +199,17 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
       const int64_t group = i / per_group;
       const int64_t column = i % per_group / cut.pixel_blocks * cut.columns;
       const int64_t pixel = i % cut.pixel_blocks * cut.pixels;
+      const int64_t last_column = std::min(runs.columns, column + cut.columns);
+      const float* group_weight = static_cast<const float*>(packed) +
+                                  group * tile.packed_columns(runs.columns) * runs.depth();
       const Task task{.input = input + group * runs.channels,
-                      .weight = static_cast<const float*>(packed) +
-                                group * tile.packed_columns(runs.columns) * runs.depth(),
+                      .weight = group_weight,
                       .epilogue = &epilogue,
                       .output = output,
                       .output_stride = output_stride,
                       .channel = group * runs.columns,
                       .first_column = column,
-                      .last_column = std::min(runs.columns, column + cut.columns),
+                      .last_column = last_column,
                       .first_pixel = pixel,
                       .last_pixel = std::min(runs.pixels(), pixel + cut.pixels),
                       .runs_per_block = cut.runs_per_block};

@@ -49,6 +49,9 @@ struct TileJob {
   float low = 0, high = 0;
   float* c = nullptr;
   int64_t c_stride = 0;
+  // What is wanted next, or null: with every step of k, a cache line of it is brought to the
+  // second-level cache. Only full tiles do.
+  const float* ahead = nullptr;
 };
 void multiply_panel(const TileJob& job, int64_t rows);
 
@@ -69,6 +72,7 @@ struct StripJob {
   float* output;
   int64_t output_stride;
   int64_t pixel, channel;
+  const float* ahead = nullptr;  // as in TileJob, for the first panel
 };
 void multiply_strip(const StripJob& job);
 

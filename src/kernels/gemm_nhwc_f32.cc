@@ -38,7 +38,7 @@ constexpr int kPanelWidth = kVecectors * kTileLanes;
 
 // C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
 // nothing in registers: bias, residual, clamp.
-template <int R, int V>
+template <int R, int V, bool kFetch = false>
 HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
   constexpr int kLanes = kTileLanes;
   Vec sum[R][V];
@@ -72,6 +72,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
     }
   }
 
+  const float* ahead = job.ahead;
   for (int64_t s = 0; s < job.segment_count; ++s) {
     const TileSegment& segment = job.segments[s];
     const int64_t stride = segment.a_row_stride;
@@ -85,6 +86,10 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
       HWY_UNROLL(2)
       for (int v = 0; v < V; ++v) bv[v] = hn::Load(d, b + v * kLanes);
       b += V * kLanes;
+      if constexpr (kFetch) {
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += 16;
+      }
       HWY_UNROLL(14)
       for (int r = 0; r < R; ++r) {
         const Vec av = hn::Set(d, a[r / 3][(r % 3) * stride + k]);
@@ -118,6 +123,10 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
 template <int V>
 void multiply_rows(const TileJob& job, int64_t rows) {
   int64_t row = 0;
+  if (job.ahead && rows >= kTileRows) {
+    multiply_tile<kTileRows, V, true>(job, row);
+    row += kTileRows;
+  }
   for (; rows - row >= kTileRows; row += kTileRows) multiply_tile<kTileRows, V>(job, row);
   if constexpr (kTileRows > 8) {
     if (rows - row >= 8) multiply_tile<8, V>(job, row), row += 8;
@@ -171,7 +180,8 @@ void multiply_strip_here(const StripJob& s) {
               .residual_stride = epilogue.residual_stride,
               .low = bounds.low,
               .high = bounds.high,
-              .c_stride = s.is_last ? s.output_stride : s.partial_stride};
+              .c_stride = s.is_last ? s.output_stride : s.partial_stride,
+              .ahead = s.ahead};
   for (int64_t column = s.first_column; column < s.last_column; column += kPanelWidth) {
     const int64_t channel = s.channel + column;
     float* partial = s.partial ? s.partial + column - s.first_column : nullptr;
@@ -188,6 +198,7 @@ void multiply_strip_here(const StripJob& s) {
     } else {
       multiply_and_finish(epilogue, residual, job, s.rows);
     }
+    job.ahead = nullptr;
   }
 }
 
