@@ -23,17 +23,25 @@ bool drop_branch_outputs(Node& node) {
   return changed;
 }
 
-// A carried value that only carries itself.
+// Is a loop's parameter read for nothing but its own next value?
+bool only_carries_itself(const Block& body, const SsaValue* parameter, const SsaValue* next) {
+  if (std::ranges::count(body.outputs(), next) != 1) return parameter->users().empty();
+  return std::ranges::all_of(parameter->users(), [&](const Node* user) {
+    if (user == body.return_node()) return next == parameter;
+    return user == next->node() && user->outputs().size() == 1 && next->users().size() == 1 &&
+           is_removable(*user);
+  });
+}
+
+// A carried value that nobody needs.
 bool drop_carried(Node& node) {
   Block& body = *node.block(0);
   bool changed = false;
   for (size_t i = node.outputs().size(); i-- > 0;) {
-    SsaValue* parameter = body.inputs()[i + 1];
-    const SsaValue* next = body.outputs()[i + 1];
-    const auto& users = parameter->users();
-    const bool only_carried = users.empty() || (users.size() == 1 && next == parameter);
-    if (!node.output(i)->users().empty() || !only_carried) continue;
+    const SsaValue *parameter = body.inputs()[i + 1], *next = body.outputs()[i + 1];
+    if (!node.output(i)->users().empty() || !only_carries_itself(body, parameter, next)) continue;
     body.remove_output(i + 1);
+    if (!parameter->users().empty()) next->node()->destroy();
     body.remove_input(i + 1);
     node.remove_input(i + 2);
     node.remove_output(i);

@@ -104,7 +104,13 @@ class Folder {
   void fold(Node& node) {
     if (node.kind() == prim::kIf) forward_past_raise(node);
     if (node.outputs().empty() || node.kind() == prim::kConstant || !node.blocks().empty()) return;
-    if (forward(node) || compare_with_none(node)) return;
+    if (forward(node)) {
+      // It would have given these values, so it did not raise.
+      const auto is_unused = [](const SsaValue* output) { return output->users().empty(); };
+      if (std::ranges::all_of(node.outputs(), is_unused)) node.destroy();
+      return;
+    }
+    if (compare_with_none(node)) return;
     if (!is_pure(node)) return;
     std::vector<Value> inputs;
     for (const SsaValue* input : node.inputs()) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "passes/constants.h"
+#include "passes/effects.h"
 
 namespace torchlet::passes {
 namespace {
@@ -23,17 +24,23 @@ bool is_dropout_in_eval(const Node& node) {
          train->is_bool() && !train->to_bool();
 }
 
+// Do all users make something new of it?
+bool is_only_read(const SsaValue* value) {
+  return std::ranges::all_of(value->users(), [](const Node* user) {
+    return user->op() && !returns_alias(*user) && !writes_inputs(*user);
+  });
+}
+
 }  // namespace
 
-bool remove_identities(Graph& graph, const AliasAnalysis& aliases) {
+bool remove_identities(Graph& graph) {
   bool asks_for_grad = false;
   for_each_node(*graph.block(),
                 [&](Node& node) { asks_for_grad = asks_for_grad || node.kind() == kRequiresGrad; });
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     if (!node.op() || node.outputs().size() != 1) return;
-    const bool is_detach =
-        node.kind() == kDetach && !asks_for_grad && !aliases.escapes(node.output());
+    const bool is_detach = node.kind() == kDetach && !asks_for_grad && is_only_read(node.output());
     if (!is_detach && !is_dropout_in_eval(node)) return;
     node.output()->replace_all_uses_with(node.input(0));
     node.destroy();

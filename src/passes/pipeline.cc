@@ -33,7 +33,7 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
     changed = remove_dead_code(graph) || changed;
     if (!changed) break;
   }
-  remove_identities(graph, AliasAnalysis(graph, &heap));
+  remove_identities(graph);
   fold_batch_norms(graph);
   functionalise(graph, AliasAnalysis(graph, &heap));
   remove_dead_code(graph);

@@ -1,0 +1,89 @@
+#include "passes/batch_norm.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/testing.h"
+#include "passes/constants.h"
+#include "passes/testing.h"
+
+namespace torchlet::passes {
+namespace {
+
+using ops::call_op;
+using ops::make;
+using ops::ramp;
+
+constexpr const char* kNorm =
+    "torch.batch_norm(y, self.gamma, self.beta, self.mean, self.var, False, 0.10000000000000001, "
+    "0.001, True)\n";
+
+// forward(x): y = <layer>; batch_norm(y).
+Optimized optimized(const std::string& layer, const Value& weight, const Value& bias,
+                    const std::string& between = {}) {
+  Program program(module_class("M",
+                               {"w : Tensor", "b : Optional[Tensor]", "gamma : Tensor",
+                                "beta : Tensor", "mean : Tensor", "var : Tensor"},
+                               "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    y = " +
+                                   layer + "\n" + between + "    return " + kNorm));
+  return Program::optimized(program.object("M", {{"w", weight},
+                                                 {"b", bias},
+                                                 {"gamma", make({1, 2, -0.5, 3})},
+                                                 {"beta", make({0, 1, -1, 0.25})},
+                                                 {"mean", make({0.5, -0.5, 0, 1})},
+                                                 {"var", make({1, 4, 0.25, 2})}}));
+}
+
+// The layer alone, by its only node, against the layer and the norm.
+void expect_same(const Optimized& made, const Tensor& x, const Tensor& unfolded) {
+  const Node* conv = made.graph->outputs()[0]->node();
+  std::vector<Value> args = {x};
+  for (size_t i = 1; i < conv->inputs().size(); ++i) args.push_back(*constant_of(conv->input(i)));
+  Value result;
+  conv->op()->call(args, {&result, 1});
+  const Tensor want = ops::result_of(
+      "aten::batch_norm", "",
+      {unfolded, make({1, 2, -0.5, 3}), make({0, 1, -1, 0.25}), make({0.5, -0.5, 0, 1}),
+       make({1, 4, 0.25, 2}), false, 0.1, 0.001, true});
+  const auto sizes = want.sizes();
+  ops::expect_tensor(result.to_tensor(), ops::elements_of(want), DType::kFloat32,
+                     IntArray(sizes.begin(), sizes.end()));
+}
+
+TEST(FoldBatchNorms, IntoAConvolution) {
+  const Tensor x = ramp({2, 3, 5, 4}), w = ramp({4, 3, 3, 3}, 1), b = ramp({4}, 2);
+  const auto list = [] { return Value::list({1, 1}); };
+  const std::string layer = "torch.conv2d(x, self.w, self.b, [1, 1], [1, 1], [1, 1], 1)";
+  const Optimized with_bias = optimized(layer, w, b);
+  EXPECT_EQ(outline(*with_bias.graph), "conv2d");
+  expect_same(with_bias, x,
+              ops::result_of("aten::conv2d", "", {x, w, b, list(), list(), list(), 1}));
+  const Optimized without = optimized(layer, w, Value());
+  EXPECT_EQ(outline(*without.graph), "conv2d");
+  expect_same(without, x,
+              ops::result_of("aten::conv2d", "", {x, w, Value(), list(), list(), list(), 1}));
+}
+
+TEST(FoldBatchNorms, IntoATransposedConvolutionWithGroups) {
+  const Tensor x = ramp({1, 6, 3, 3}), w = ramp({6, 2, 2, 2}, 1), b = ramp({4}, 2);
+  const Optimized made = optimized(
+      "torch.conv_transpose2d(x, self.w, self.b, [2, 2], [0, 0], [0, 0], 2, [1, 1])", w, b);
+  EXPECT_EQ(outline(*made.graph), "conv_transpose2d");
+  expect_same(made, x,
+              ops::result_of("aten::conv_transpose2d", "input",
+                             {x, w, b, Value::list({2, 2}), Value::list({0, 0}),
+                              Value::list({0, 0}), 2, Value::list({1, 1})}));
+}
+
+TEST(FoldBatchNorms, NotIfTheConvolutionIsSeenOrWritten) {
+  const Tensor w = ramp({4, 3, 3}), b = ramp({4});
+  const std::string layer = "torch.conv1d(x, self.w, self.b, [1], [1], [1], 1)";
+  EXPECT_EQ(outline(*optimized(layer, w, b).graph), "conv1d");
+  EXPECT_EQ(outline(*optimized(layer, w, b, "    print(y)\n").graph), "conv1d Print batch_norm");
+  EXPECT_EQ(outline(*optimized(layer, w, b, "    _0 = torch.neg_(self.w)\n").graph),
+            "GetAttr.w conv1d GetAttr.w neg_ batch_norm");
+  EXPECT_EQ(outline(*optimized(layer, w.to(DType::kFloat64), Value()).graph),
+            "conv1d batch_norm");  // the statistics are float
+}
+
+}  // namespace
+}  // namespace torchlet::passes

@@ -1,0 +1,144 @@
+#include "passes/fold.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/testing.h"
+#include "passes/constants.h"
+#include "passes/testing.h"
+
+namespace torchlet::passes {
+namespace {
+
+// What is left of the body of forward(self, x: Tensor).
+Optimized folded(const std::string& body, const std::string& result = "Tensor") {
+  Program program(module_class(
+      "M", {}, "  def forward(self: __torch__.M, x: Tensor) -> " + result + ":\n" + body));
+  return Program::optimized(program.object("M", {}));
+}
+std::string outline_of(const std::string& body, const std::string& result = "Tensor") {
+  return outline(*folded(body, result).graph);
+}
+
+TEST(Fold, ArithmeticAndBranches) {
+  const Optimized made = folded(
+      "    a = torch.mul(torch.add(2, 3), 4)\n"
+      "    if torch.gt(a, 10):\n"
+      "      b = torch.add(a, 1)\n"
+      "    else:\n"
+      "      b = torch.len(torch.size(x))\n"
+      "    return b\n",
+      "int");
+  EXPECT_EQ(outline(*made.graph), "");
+  EXPECT_EQ(constant_of(made.graph->outputs()[0])->to_int(), 21);
+}
+
+TEST(Fold, WhatGoesIntoATupleComesOut) {
+  EXPECT_EQ(outline_of("    t = (torch.relu(x), torch.neg(x))\n"
+                       "    a, b, = t\n"
+                       "    return torch.add(a, (t)[1])\n"),
+            "relu neg add");
+}
+
+TEST(Fold, ListsOnlyIfNobodyAddsToThem) {
+  EXPECT_EQ(outline_of("    l = [torch.relu(x), torch.neg(x)]\n"
+                       "    return torch.add(l[0], l[-1], alpha=torch.len(l))\n"),
+            "relu neg add");
+  EXPECT_EQ(outline_of("    l = [torch.relu(x), torch.neg(x)]\n"
+                       "    _0 = torch.append(l, x)\n"
+                       "    return torch.add(l[0], l[-1], alpha=torch.len(l))\n"),
+            "relu neg ListConstruct append __getitem__ __getitem__ len add");
+}
+
+TEST(Fold, TensorsThatStayInside) {
+  const Optimized made = folded("    return torch.add(x, torch.mul(torch.ones([2]), 3))\n");
+  EXPECT_EQ(outline(*made.graph), "add");
+  ops::expect_tensor(constant_of(made.graph->outputs()[0]->node()->input(1))->to_tensor(), {3, 3});
+}
+
+TEST(Fold, NotWhatIsWrittenOrHandedOut) {
+  EXPECT_EQ(outline_of("    return torch.ones([2])\n"), "ones");
+  EXPECT_EQ(outline_of("    y = torch.ones([2])\n"
+                       "    _0 = torch.add_(torch.select(y, 0, 1), torch.sum(x))\n"
+                       "    return torch.mul(x, y)\n"),
+            "ones select sum add_ mul");
+}
+
+TEST(Fold, NotRandomNumbersNorLargeTensors) {
+  EXPECT_EQ(outline_of("    return torch.add(x, torch.rand([2]))\n"), "rand add");
+  EXPECT_EQ(outline_of("    return torch.add(x, torch.ones([1000, 1000]))\n"), "ones add");
+}
+
+TEST(Fold, NotWhatRaises) {
+  EXPECT_EQ(outline_of("    return torch.floordiv(1, 0)\n", "int"), "floordiv");
+  EXPECT_EQ(outline_of("    if True:\n"
+                       "      ops.prim.RaiseException(\"no\", \"builtins.ValueError\")\n"
+                       "    else:\n"
+                       "      pass\n"
+                       "    return x\n"),
+            "RaiseException");
+}
+
+TEST(Fold, BranchesInsideBlocks) {
+  EXPECT_EQ(outline_of("    y = x\n"
+                       "    for i in range(3):\n"
+                       "      if torch.eq(1, 1):\n"
+                       "        y = torch.relu(y)\n"
+                       "      else:\n"
+                       "        y = torch.neg(y)\n"
+                       "    return y\n"),
+            "Loop(relu)");
+}
+
+TEST(Fold, PastABranchThatRaises) {
+  EXPECT_EQ(outline_of("    z = torch.relu(x)\n"
+                       "    if torch.eq(torch.size(x, 0), 2):\n"
+                       "      y = z\n"
+                       "    else:\n"
+                       "      ops.prim.RaiseException(\"no\", \"builtins.ValueError\")\n"
+                       "      y = uninitialized(Tensor)\n"
+                       "    return torch.neg(y)\n"),
+            "relu size eq If(|RaiseException) neg");
+}
+
+TEST(Fold, DropoutAndCastsVanish) {
+  EXPECT_EQ(outline_of("    y = torch.dropout(x, 0.5, False)\n"
+                       "    return torch.relu(torch.feature_dropout(y, 0.5, False))\n"),
+            "relu");
+  EXPECT_EQ(outline_of("    return torch.dropout(x, 0.5, True)\n"), "dropout");
+  EXPECT_EQ(outline_of("    return torch.relu(torch.dropout(x, 2., False))\n"), "dropout relu");
+  EXPECT_EQ(outline_of("    return torch.relu(torch.detach(x))\n"), "relu");
+  EXPECT_EQ(outline_of("    return torch.detach(x)\n"), "detach");
+}
+
+TEST(DeadCode, OnlyWhatCannotBeNoticed) {
+  EXPECT_EQ(outline_of("    a = torch.dim(x)\n"
+                       "    b = torch.size(x)\n"
+                       "    c = [x, x]\n"
+                       "    d = torch.mul(torch.len(b), 2)\n"
+                       "    return torch.relu(x)\n"),
+            "relu");
+  // These may raise, print, draw random numbers or write.
+  EXPECT_EQ(outline_of("    a = torch.size(x, 7)\n"
+                       "    print(x)\n"
+                       "    b = torch.rand([1])\n"
+                       "    _0 = torch.neg_(x)\n"
+                       "    return torch.relu(x)\n"),
+            "size Print rand neg_ relu");
+}
+
+TEST(DeadCode, OutputsOfBlocks) {
+  EXPECT_EQ(outline_of("    n = 0\n"
+                       "    y = x\n"
+                       "    for i in range(3):\n"
+                       "      y = torch.relu(y)\n"
+                       "      n = torch.add(n, 1)\n"
+                       "    if torch.is_floating_point(x):\n"
+                       "      n = torch.add(n, 2)\n"
+                       "    else:\n"
+                       "      pass\n"
+                       "    return y\n"),
+            "Loop(relu)");
+}
+
+}  // namespace
+}  // namespace torchlet::passes

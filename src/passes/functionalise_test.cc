@@ -1,0 +1,111 @@
+#include "passes/functionalise.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/derived.h"
+#include "ops/testing.h"
+#include "passes/testing.h"
+
+namespace torchlet::passes {
+namespace {
+
+std::string outline_of(const std::string& body) {
+  Program program(module_class(
+      "M", {"kept : Tensor"},
+      "  def forward(self: __torch__.M, x: Tensor, y: Tensor) -> Tensor:\n" + body));
+  return outline(*Program::optimized(program.object("M", {{"kept", ops::make({0})}})).graph);
+}
+
+TEST(Functionalise, WhatTheMethodMadeItself) {
+  EXPECT_EQ(outline_of("    a = torch.matmul(x, y)\n"
+                       "    _0 = torch.relu_(a)\n"
+                       "    b = torch.add_(a, y)\n"
+                       "    return torch.hardtanh_(b)\n"),
+            "matmul relu add hardtanh");
+}
+
+TEST(Functionalise, AResidualBlock) {
+  EXPECT_EQ(outline_of("    a = torch.relu_(torch.matmul(x, x))\n"
+                       "    b = torch.matmul(a, x)\n"
+                       "    c = torch.relu_(torch.add_(b, a))\n"
+                       "    return torch.add_(c, a)\n"),
+            "matmul relu matmul add relu add");
+}
+
+TEST(Functionalise, NotTheArguments) {
+  EXPECT_EQ(outline_of("    return torch.relu_(x)\n"), "relu_");
+  EXPECT_EQ(outline_of("    return torch.relu_(torch.view(x, [-1]))\n"), "view relu_");
+}
+
+TEST(Functionalise, NotWhatAnotherNameShows) {
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    v = torch.select(a, 0, 0)\n"
+                       "    _0 = torch.relu_(a)\n"
+                       "    return v\n"),
+            "neg select relu_");
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    _0 = torch.relu_(torch.select(a, 0, 0))\n"
+                       "    return a\n"),
+            "neg select relu_");
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    l = [a, y]\n"
+                       "    _0 = torch.relu_(a)\n"
+                       "    return torch.cat(l)\n"),
+            "neg ListConstruct relu_ cat");
+  // A view that was used up before is no matter, nor is one of the result.
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    v = torch.exp(torch.select(a, 0, 0))\n"
+                       "    _0 = torch.relu_(a)\n"
+                       "    return torch.add(torch.select(a, 0, 0), v)\n"),
+            "neg select exp relu select add");
+}
+
+TEST(Functionalise, NotWhatAnObjectKeeps) {
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    self.kept = a\n"
+                       "    return torch.relu_(a)\n"),
+            "neg SetAttr.kept relu_");
+}
+
+TEST(Functionalise, BranchesAndLoops) {
+  // Only on one way: the memory outside changes there.
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    if torch.is_floating_point(y):\n"
+                       "      b = torch.relu_(a)\n"
+                       "    else:\n"
+                       "      b = y\n"
+                       "    return torch.add(a, b)\n"),
+            "neg is_floating_point If(relu_|) add");
+  EXPECT_EQ(outline_of("    a = x\n"
+                       "    for i in range(3):\n"
+                       "      a = torch.relu_(torch.matmul(a, y))\n"
+                       "    return a\n"),
+            "Loop(matmul relu)");
+  EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
+                       "    for i in range(3):\n"
+                       "      a = torch.relu_(a)\n"
+                       "    return a\n"),
+            "neg Loop(relu_)");
+}
+
+TEST(Functionalise, TwinsGiveWhatSelfWouldHold) {
+  const Operator* add = ops::functional_twin(*find_operator("aten::add_", "Tensor"));
+  ASSERT_TRUE(add);
+  EXPECT_EQ(add->name.str(), "aten::add");
+  EXPECT_FALSE(add->schema.arguments[0].is_written);
+  const auto call = [&](const Tensor& self, const Tensor& other) {
+    Value args[] = {self, other, 1}, result;
+    add->call(args, {&result, 1});
+    return result.to_tensor();
+  };
+  const Tensor self = ops::make({1, 2});
+  ops::expect_tensor(call(self, ops::make({0.5, 1}, DType::kFloat64)), {1.5, 3});  // stays float32
+  ops::expect_tensor(self, {1, 2});
+  EXPECT_THROW(call(ops::make({1}), self), Error);         // self does not grow
+  EXPECT_THROW(call(ops::ints({1, 2}), self), Error);      // nor become float
+  EXPECT_FALSE(ops::functional_twin(*find_operator("aten::add", "Tensor")));
+  EXPECT_FALSE(ops::functional_twin(*find_operator("aten::unsqueeze_", "")));
+}
+
+}  // namespace
+}  // namespace torchlet::passes

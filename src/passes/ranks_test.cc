@@ -1,0 +1,70 @@
+#include "passes/ranks.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/testing.h"
+#include "passes/testing.h"
+
+namespace torchlet::passes {
+namespace {
+
+std::string outline_of(const std::string& body) {
+  Program program(
+      "def check(x: Tensor) -> NoneType:\n"
+      "  if torch.ne(torch.dim(x), 4):\n"
+      "    ops.prim.RaiseException(\"expected 4D\", \"builtins.ValueError\")\n"
+      "  else:\n"
+      "    pass\n"
+      "  return None\n" +
+      module_class("M", {"w : Tensor"},
+                   "  def forward(self: __torch__.M, x: Tensor, z: Tensor) -> Tensor:\n" + body));
+  return outline(
+      *Program::optimized(program.object("M", {{"w", ops::ramp({2, 2, 1, 1})}})).graph);
+}
+
+TEST(FoldRanks, OneCheckIsEnough) {
+  EXPECT_EQ(outline_of("    a = torch.conv2d(x, self.w)\n"
+                       "    _0 = __torch__.check(a)\n"
+                       "    b = torch.relu(a)\n"
+                       "    _1 = __torch__.check(b)\n"
+                       "    c = torch.add(torch.conv2d(b, self.w), b)\n"
+                       "    _2 = __torch__.check(c)\n"
+                       "    return c\n"),
+            "conv2d dim ne If(RaiseException|) relu conv2d add");
+}
+
+TEST(FoldRanks, NotOfAnotherTensorNorBeforeTheCheck) {
+  EXPECT_EQ(outline_of("    a = torch.mul(x, z)\n"
+                       "    _0 = __torch__.check(x)\n"
+                       "    _1 = __torch__.check(a)\n"
+                       "    return a\n"),
+            "mul dim ne If(RaiseException|) dim ne If(RaiseException|)");
+  EXPECT_EQ(outline_of("    if torch.eq(torch.dim(x), 3):\n"
+                       "      a = torch.unsqueeze(x, 0)\n"
+                       "      _0 = __torch__.check(a)\n"
+                       "    else:\n"
+                       "      a = x\n"
+                       "    _1 = __torch__.check(a)\n"
+                       "    return a\n"),
+            "dim eq If(unsqueeze|) dim ne If(RaiseException|)");
+}
+
+TEST(FoldRanks, ShapesThatAreWrittenOut) {
+  EXPECT_EQ(outline_of("    a = torch.view(x, [torch.size(x, 0), 2, 3, -1])\n"
+                       "    _0 = __torch__.check(a)\n"
+                       "    _1 = __torch__.check(torch.unsqueeze(torch.flatten(a, 2, -1), 0))\n"
+                       "    return torch.mul(a, torch.len(torch.size(a)))\n"),
+            "size ListConstruct view flatten unsqueeze mul");
+}
+
+TEST(FoldRanks, NotWhenARankChangesInPlace) {
+  EXPECT_EQ(outline_of("    a = torch.relu(x)\n"
+                       "    _0 = __torch__.check(a)\n"
+                       "    _1 = torch.unsqueeze_(a, 0)\n"
+                       "    _2 = __torch__.check(a)\n"
+                       "    return a\n"),
+            "relu dim ne If(RaiseException|) unsqueeze_ dim ne If(RaiseException|)");
+}
+
+}  // namespace
+}  // namespace torchlet::passes
