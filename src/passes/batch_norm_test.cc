@@ -40,10 +40,10 @@ void expect_same(const Optimized& made, const Tensor& x, const Tensor& unfolded)
   for (size_t i = 1; i < conv->inputs().size(); ++i) args.push_back(*constant_of(conv->input(i)));
   Value result;
   conv->op()->call(args, {&result, 1});
-  const Tensor want = ops::result_of(
-      "aten::batch_norm", "",
-      {unfolded, make({1, 2, -0.5, 3}), make({0, 1, -1, 0.25}), make({0.5, -0.5, 0, 1}),
-       make({1, 4, 0.25, 2}), false, 0.1, 0.001, true});
+  const Tensor want =
+      ops::result_of("aten::batch_norm", "",
+                     {unfolded, make({1, 2, -0.5, 3}), make({0, 1, -1, 0.25}),
+                      make({0.5, -0.5, 0, 1}), make({1, 4, 0.25, 2}), false, 0.1, 0.001, true});
   const auto sizes = want.sizes();
   ops::expect_tensor(result.to_tensor(), ops::elements_of(want), DType::kFloat32,
                      IntArray(sizes.begin(), sizes.end()));

@@ -15,12 +15,11 @@ constexpr const char* kForward = "  def forward(self: __torch__.M, x: Tensor) ->
 
 TEST(Freeze, AttributesBecomeConstantsThatShareMemory) {
   Program program(module_class("M", {"w : Tensor", "training : bool"},
-                               std::string(kForward) +
-                                   "    if self.training:\n"
-                                   "      y = torch.sub(x, self.w)\n"
-                                   "    else:\n"
-                                   "      y = torch.add(x, self.w)\n"
-                                   "    return y\n"));
+                               std::string(kForward) + "    if self.training:\n"
+                                                       "      y = torch.sub(x, self.w)\n"
+                                                       "    else:\n"
+                                                       "      y = torch.add(x, self.w)\n"
+                                                       "    return y\n"));
   const Tensor w = make({1, 2});
   const Optimized made = Program::optimized(program.object("M", {{"w", w}, {"training", false}}));
   EXPECT_EQ(outline(*made.graph), "add");
@@ -32,12 +31,12 @@ TEST(Freeze, AttributesBecomeConstantsThatShareMemory) {
 }
 
 TEST(Freeze, WhatTheMethodWritesStays) {
-  Program program(module_class("M", {"count : int", "total : Tensor", "w : Tensor"},
-                               std::string(kForward) +
-                                   "    self.count = torch.add(self.count, 1)\n"
-                                   "    view = torch.slice(self.total, 0, 0, 1)\n"
-                                   "    _0 = torch.add_(view, x)\n"
-                                   "    return torch.mul(torch.add(self.total, self.w), self.count)\n"));
+  Program program(module_class(
+      "M", {"count : int", "total : Tensor", "w : Tensor"},
+      std::string(kForward) + "    self.count = torch.add(self.count, 1)\n"
+                              "    view = torch.slice(self.total, 0, 0, 1)\n"
+                              "    _0 = torch.add_(view, x)\n"
+                              "    return torch.mul(torch.add(self.total, self.w), self.count)\n"));
   const Optimized made = Program::optimized(
       program.object("M", {{"count", 0}, {"total", make({0, 0})}, {"w", make({1, 1})}}));
   EXPECT_EQ(outline(*made.graph),
@@ -47,15 +46,13 @@ TEST(Freeze, WhatTheMethodWritesStays) {
 
 TEST(Freeze, WhatSharesMemoryWithSomethingWrittenStays) {
   Program program(module_class("M", {"a : Tensor", "b : Tensor"},
-                               std::string(kForward) +
-                                   "    _0 = torch.add_(self.a, x)\n"
-                                   "    return torch.relu(self.b)\n"));
+                               std::string(kForward) + "    _0 = torch.add_(self.a, x)\n"
+                                                       "    return torch.relu(self.b)\n"));
   const Tensor a = make({1, 2, 3});
   const Optimized tied =
       Program::optimized(program.object("M", {{"a", a}, {"b", ops::view(a, IntArray{3, 1})}}));
   EXPECT_EQ(outline(*tied.graph), "GetAttr.a add_ GetAttr.b relu");
-  const Optimized apart =
-      Program::optimized(program.object("M", {{"a", a}, {"b", make({-1, 2})}}));
+  const Optimized apart = Program::optimized(program.object("M", {{"a", a}, {"b", make({-1, 2})}}));
   EXPECT_EQ(outline(*apart.graph), "GetAttr.a add_ relu");
 }
 
@@ -92,8 +89,9 @@ TEST(Freeze, MethodsOfInterfacesAndContainersAreFound) {
   Program program(
       "class Layer(ModuleInterface):\n"
       "  def forward(self: __torch__.Layer, x: Tensor) -> Tensor:\n    pass\n" +
-      module_class("Relu", {}, "  def forward(self: __torch__.Relu, x: Tensor) -> Tensor:\n"
-                               "    return torch.relu(x)\n") +
+      module_class("Relu", {},
+                   "  def forward(self: __torch__.Relu, x: Tensor) -> Tensor:\n"
+                   "    return torch.relu(x)\n") +
       module_class("M", {"layer : __torch__.Layer"},
                    std::string(kForward) + "    return (self.layer).forward(x)\n"));
   const Value object = program.object("M", {{"layer", program.object("Relu", {})}});

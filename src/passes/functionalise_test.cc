@@ -10,9 +10,9 @@ namespace torchlet::passes {
 namespace {
 
 std::string outline_of(const std::string& body) {
-  Program program(module_class(
-      "M", {"kept : Tensor"},
-      "  def forward(self: __torch__.M, x: Tensor, y: Tensor) -> Tensor:\n" + body));
+  Program program(
+      module_class("M", {"kept : Tensor"},
+                   "  def forward(self: __torch__.M, x: Tensor, y: Tensor) -> Tensor:\n" + body));
   return outline(*Program::optimized(program.object("M", {{"kept", ops::make({0})}})).graph);
 }
 
@@ -101,8 +101,8 @@ TEST(Functionalise, TwinsGiveWhatSelfWouldHold) {
   const Tensor self = ops::make({1, 2});
   ops::expect_tensor(call(self, ops::make({0.5, 1}, DType::kFloat64)), {1.5, 3});  // stays float32
   ops::expect_tensor(self, {1, 2});
-  EXPECT_THROW(call(ops::make({1}), self), Error);         // self does not grow
-  EXPECT_THROW(call(ops::ints({1, 2}), self), Error);      // nor become float
+  EXPECT_THROW(call(ops::make({1}), self), Error);     // self does not grow
+  EXPECT_THROW(call(ops::ints({1, 2}), self), Error);  // nor become float
   EXPECT_FALSE(ops::functional_twin(*find_operator("aten::add", "Tensor")));
   EXPECT_FALSE(ops::functional_twin(*find_operator("aten::unsqueeze_", "")));
 }

@@ -33,16 +33,15 @@ TEST(Inline, CallsBecomeTheirBodies) {
 }
 
 TEST(Inline, RecursionAndUnknownCallsStay) {
-  Program program(
-      module_class("M", {},
-                   "  def forward(self: __torch__.M, n: int) -> int:\n"
-                   "    if torch.gt(n, 0):\n"
-                   "      r = torch.add((self).step(n), 1)\n"
-                   "    else:\n"
-                   "      r = 0\n"
-                   "    return r\n"
-                   "  def step(self: __torch__.M, n: int) -> int:\n"
-                   "    return (self).forward(torch.sub(n, 1))\n"));
+  Program program(module_class("M", {},
+                               "  def forward(self: __torch__.M, n: int) -> int:\n"
+                               "    if torch.gt(n, 0):\n"
+                               "      r = torch.add((self).step(n), 1)\n"
+                               "    else:\n"
+                               "      r = 0\n"
+                               "    return r\n"
+                               "  def step(self: __torch__.M, n: int) -> int:\n"
+                               "    return (self).forward(torch.sub(n, 1))\n"));
   Function& forward = Program::method(program.object("M", {}));
   const auto graph = clone_graph(forward.graph());
   EXPECT_TRUE(inline_calls(*graph, forward));

@@ -18,8 +18,7 @@ std::string outline_of(const std::string& body) {
       "  return None\n" +
       module_class("M", {"w : Tensor"},
                    "  def forward(self: __torch__.M, x: Tensor, z: Tensor) -> Tensor:\n" + body));
-  return outline(
-      *Program::optimized(program.object("M", {{"w", ops::ramp({2, 2, 1, 1})}})).graph);
+  return outline(*Program::optimized(program.object("M", {{"w", ops::ramp({2, 2, 1, 1})}})).graph);
 }
 
 TEST(FoldRanks, OneCheckIsEnough) {
