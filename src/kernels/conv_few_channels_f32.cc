@@ -149,7 +149,7 @@ void conv_few_channels_f32(const ConvNhwcShape& shape, const FewChannelsInput& i
         for (int64_t r = 0; r < runs.count; ++r) {
           const ConvRun run = runs.run(r);
           segments[r] = {lines.data() + (y * w.stride_h + run.y) * copies.line_size() +
-                             (x * w.stride_w + run.x) * runs.channels + run.first,
+                             (x * w.stride_w + run.x) * runs.channels,
                          w.stride_w * runs.channels, run.length, run.b_row};
         }
         multiply_strip({.segments = segments.data(),
@@ -159,10 +159,6 @@ void conv_few_channels_f32(const ConvNhwcShape& shape, const FewChannelsInput& i
                         .first_column = 0,
                         .last_column = runs.columns,
                         .rows = rows,
-                        .partial = nullptr,
-                        .partial_stride = 0,
-                        .is_first = true,
-                        .is_last = true,
                         .epilogue = &epilogue,
                         .output = output,
                         .output_stride = output_stride,

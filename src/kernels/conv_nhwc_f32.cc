@@ -4,6 +4,7 @@
 #include "kernels/conv_few_channels_f32.h"
 #include "kernels/conv_nhwc.h"
 #include "kernels/conv_strip.h"
+#include "kernels/conv_taps_f32.h"
 #include "kernels/gemm_nhwc.h"
 #include "kernels/scratch.h"
 #include "kernels/winograd_f32.h"
@@ -13,8 +14,6 @@ namespace {
 
 // A block of packed weights stays in the second-level cache while the pixels go by.
 constexpr int64_t kWeightBlockBytes = int64_t{768} << 10;
-// The sums of a block of k that is not the last.
-constexpr int64_t kPartialFloats = int64_t{1} << 16;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 
@@ -30,7 +29,6 @@ int64_t even_block(int64_t count, int64_t most, int64_t unit) {
 struct Cut {
   int64_t columns, column_blocks;
   int64_t pixels, pixel_blocks;
-  int64_t runs_per_block;
 };
 
 Cut cut_conv(const ConvRuns& runs, int64_t groups, const TileShape& tile) {
@@ -38,22 +36,9 @@ Cut cut_conv(const ConvRuns& runs, int64_t groups, const TileShape& tile) {
   Cut cut;
   const int64_t pixels = runs.pixels(), columns = runs.columns, depth = runs.depth();
   const int64_t panel_bytes = depth * tile.width * kFloat;
-  const bool one_strip = pixels <= tile.rows;
-  cut.runs_per_block = runs.count;
-  if (panel_bytes > kWeightBlockBytes && !one_strip) {
-    const int64_t run_bytes = runs.longest_run() * tile.width * kFloat;
-    cut.runs_per_block =
-        even_block(runs.count, std::max<int64_t>(1, kWeightBlockBytes / run_bytes), 1);
-  }
-  const bool split = cut.runs_per_block < runs.count;
-
-  const int64_t block_bytes = std::min(panel_bytes, kWeightBlockBytes);
-  const int64_t most_panels =
-      std::max<int64_t>(1, kWeightBlockBytes / std::max<int64_t>(1, block_bytes));
-  cut.columns = even_block(columns, most_panels * tile.width, tile.width);
-  cut.pixels = std::max<int64_t>(1, ceil_div(pixels, tile.rows)) * tile.rows;
-  if (split)
-    cut.pixels = std::max<int64_t>(tile.rows, kPartialFloats / cut.columns / tile.rows * tile.rows);
+  const int64_t most_panels = kWeightBlockBytes / std::max<int64_t>(1, panel_bytes);
+  cut.columns = even_block(columns, std::max<int64_t>(1, most_panels) * tile.width, tile.width);
+  cut.pixels = ceil_div(pixels, tile.rows) * tile.rows;
 
   // More tasks than threads, so that a thread that the system interrupts is not waited for.
   const int64_t threads = num_threads();
@@ -86,7 +71,6 @@ struct Task {
   int64_t channel;  // of the output, the group's first
   int64_t first_column, last_column;
   int64_t first_pixel, last_pixel;
-  int64_t runs_per_block;  // fewer than all: sums wait in memory between the blocks
 };
 
 // Runs shorter than this are copied: a segment costs as much as a few steps of k.
@@ -95,46 +79,36 @@ constexpr int64_t kShortRun = 8;
 void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
   const int64_t columns = task.last_column - task.first_column;
   const int64_t pixels = task.last_pixel - task.first_pixel;
-  const bool split = task.runs_per_block < runs.count;
-  const int64_t block_depth = std::min(runs.depth(), task.runs_per_block * runs.longest_run());
-  const int64_t copy_stride = (block_depth / 16 | 1) * 16 + 16;
+  const int64_t copy_stride = (runs.depth() / 16 | 1) * 16 + 16;
   // Rows 4 KB apart share their cache sets.
   const bool collides =
       runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
-  const bool copy_all = collides || runs.longest_run() < kShortRun;
+  const bool copy_all = collides || runs.run_length() < kShortRun;
 
   // Pixels without gaps, of some length, are fetched ahead.
   const bool fetch_next =
       runs.pointwise && runs.input_stride == runs.channels && runs.channels >= 128;
 
   const Scratch<float> copies(copy_all || !runs.pointwise ? copy_stride * tile.rows : 0);
-  const Scratch<float> partial(split ? pixels * columns : 0);
-  const Scratch<TileSegment> segments(task.runs_per_block);
-  for (int64_t begin = 0; begin < runs.count; begin += task.runs_per_block) {
-    const int64_t end = std::min(runs.count, begin + task.runs_per_block);
-    for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {
-      const int64_t rows = std::min<int64_t>(tile.rows, task.last_pixel - pixel);
-      const PixelStrip strip(runs, pixel, rows);
-      multiply_strip(
-          {.segments = segments.data(),
-           .segment_count = strip.segments(task.input, begin, end, copy_all, copies.data(),
-                                           copy_stride, segments.data()),
-           .b = task.weight,
-           .depth = runs.depth(),
-           .first_column = task.first_column,
-           .last_column = task.last_column,
-           .rows = rows,
-           .partial = split ? partial.data() + (pixel - task.first_pixel) * columns : nullptr,
-           .partial_stride = columns,
-           .is_first = begin == 0,
-           .is_last = end == runs.count,
-           .epilogue = task.epilogue,
-           .output = task.output,
-           .output_stride = task.output_stride,
-           .pixel = pixel,
-           .channel = task.channel,
-           .ahead = fetch_next ? task.input + (pixel + rows) * runs.input_stride : nullptr});
-    }
+  const Scratch<TileSegment> segments(runs.count);
+  for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {
+    const int64_t rows = std::min<int64_t>(tile.rows, task.last_pixel - pixel);
+    const PixelStrip strip(runs, pixel, rows);
+    multiply_strip(
+        {.segments = segments.data(),
+         .segment_count =
+             strip.segments(task.input, copy_all, copies.data(), copy_stride, segments.data()),
+         .b = task.weight,
+         .depth = runs.depth(),
+         .first_column = task.first_column,
+         .last_column = task.last_column,
+         .rows = rows,
+         .epilogue = task.epilogue,
+         .output = task.output,
+         .output_stride = task.output_stride,
+         .pixel = pixel,
+         .channel = task.channel,
+         .ahead = fetch_next ? task.input + (pixel + rows) * runs.input_stride : nullptr});
   }
 }
 
@@ -190,6 +164,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   const ConvRuns runs(shape, input_stride);
   const TileShape tile = tile_shape();
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
+  if (suits_taps(runs)) {
+    return conv_taps_f32(shape, runs, input, static_cast<const float*>(packed), epilogue, output,
+                         output_stride);
+  }
   const Cut cut = cut_conv(runs, shape.groups, tile);
   const int64_t per_group = cut.column_blocks * cut.pixel_blocks;
   const int64_t ops = cut.pixels * cut.columns * runs.depth();
@@ -211,8 +189,7 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                       .first_column = column,
                       .last_column = last_column,
                       .first_pixel = pixel,
-                      .last_pixel = std::min(runs.pixels(), pixel + cut.pixels),
-                      .runs_per_block = cut.runs_per_block};
+                      .last_pixel = std::min(runs.pixels(), pixel + cut.pixels)};
       run_task(task, runs, tile);
     }
   });

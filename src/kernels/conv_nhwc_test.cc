@@ -240,10 +240,22 @@ TEST(ConvNhwc, Groups) {
   });
 }
 
-TEST(ConvNhwc, DeepSumsAreCutInBlocks) {
+TEST(ConvNhwc, TapByTap) {
   for_each_target([] {
-    check({.in_channels = 2100, .out_channels = 35, .window = window(6, 5, 3, 3, 1, 1)},
-          {.residual = true, .activation = {ActivationKind::kClamp, -100, 100}});
+    const Options options{
+        .input_gap = 1, .residual = true, .activation = {ActivationKind::kClamp, -100, 100}};
+    // Deep sums.
+    check({.in_channels = 6200, .out_channels = 35, .window = window(3, 5, 3, 3, 1, 1)}, options);
+    check({.in_channels = 6500, .out_channels = 32, .window = window(1, 33, 1, 1)}, options);
+    // Taps on the padding.
+    check(
+        {.batch = 2, .in_channels = 70, .out_channels = 49, .window = window(9, 17, 3, 3, 1, 7, 7)},
+        options);
+    check({.in_channels = 128,
+           .out_channels = 64,
+           .groups = 2,
+           .window = window(9, 9, 3, 3, 2, 6, 6)},
+          options);
   });
 }
 

@@ -10,26 +10,23 @@
 
 namespace torchlet::kernels {
 
-// For the output pixel whose window begins at (y0, x0), the floats [first, first + length) counted
-// from pixel (y0 + y, x0 + x); they are part of `width` pixels.
+// For the output pixel whose window begins at (y0, x0), the `length` floats of the `width` pixels
+// from (y0 + y, x0 + x) on.
 struct ConvRun {
   int64_t y, x;
   int64_t width;
-  int64_t first, length;
+  int64_t length;
   int64_t b_row;
 };
 
 // One group of a convolution.
 struct ConvRuns {
-  static constexpr int64_t kMaxLength = 2048;
-
   Window2dShape window;
   int64_t batch;
   int64_t channels, columns;  // in and out, of the group
   int64_t input_stride;
   bool pointwise;  // the pixels of the image are the rows of A
   bool dense;      // the pixels of a kernel row follow each other without gaps
-  int64_t pieces;  // per kernel row, or per pixel if not dense
   int64_t count;   // of runs
 
   ConvRuns(const ConvNhwcShape& shape, int64_t stride)
@@ -47,24 +44,20 @@ struct ConvRuns {
       batch = 1;
     }
     dense = w.dilation_w == 1 && channels == stride;
-    pieces = (unit_length() + kMaxLength - 1) / kMaxLength;
-    count = w.kernel_h * (dense ? 1 : w.kernel_w) * pieces;
+    count = w.kernel_h * (dense ? 1 : w.kernel_w);
   }
 
   int64_t pixels() const { return batch * window.out_h * window.out_w; }
   int64_t depth() const { return window.kernel_h * window.kernel_w * channels; }
-  int64_t unit_length() const { return dense ? window.kernel_w * channels : channels; }
-  int64_t longest_run() const { return std::min(unit_length(), kMaxLength); }
+  int64_t run_length() const { return dense ? window.kernel_w * channels : channels; }
 
   ConvRun run(int64_t i) const {
-    const int64_t unit = i / pieces, first = i % pieces * kMaxLength;
     const int64_t per_row = dense ? 1 : window.kernel_w;
-    return {.y = unit / per_row * window.dilation_h,
-            .x = unit % per_row * window.dilation_w,
+    return {.y = i / per_row * window.dilation_h,
+            .x = i % per_row * window.dilation_w,
             .width = dense ? window.kernel_w : 1,
-            .first = first,
-            .length = std::min(kMaxLength, unit_length() - first),
-            .b_row = unit * unit_length() + first};
+            .length = run_length(),
+            .b_row = i * run_length()};
   }
 };
 

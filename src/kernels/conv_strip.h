@@ -31,21 +31,21 @@ class PixelStrip {
     }
   }
 
-  // The segments of runs [begin, end), in order; runs that are all padding are left out. What
+  // The segments of all runs, in order; runs that are all padding are left out. What
   // cannot be read in place is copied to `copies`, whose rows are copy_stride >= the length of all
   // runs apart. Returns how many segments there are.
-  int64_t segments(const float* input, int64_t begin, int64_t end, bool copy_all, float* copies,
-                   int64_t copy_stride, TileSegment* out) const {
+  int64_t segments(const float* input, bool copy_all, float* copies, int64_t copy_stride,
+                   TileSegment* out) const {
     int64_t count = 0, copied = 0;
     bool last_is_copy = false;
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = 0; i < conv_.count; ++i) {
       const ConvRun run = conv_.run(i);
       if (is_padding(run)) continue;
       const bool in_place =
           !copy_all && one_line_ && is_inside(run, 0) && is_inside(run, rows_ - 1);
       if (in_place) {
-        out[count++] = {input + offset(run, 0) + run.first,
-                        conv_.window.stride_w * conv_.input_stride, run.length, run.b_row};
+        out[count++] = {input + offset(run, 0), conv_.window.stride_w * conv_.input_stride,
+                        run.length, run.b_row};
       } else {
         float* to = copies + copied;
         for (int64_t r = 0; r < rows_; ++r) copy_run(input, run, r, to + r * copy_stride);
@@ -90,12 +90,12 @@ class PixelStrip {
     int64_t begin = run.length, end = run.length;  // of what exists
     if (row_exists(run, r)) {
       const int64_t in_w = conv_.window.in_w;
-      begin = std::clamp<int64_t>(-x * channels - run.first, 0, run.length);
-      end = std::clamp<int64_t>((in_w - x) * channels - run.first, begin, run.length);
+      begin = std::clamp<int64_t>(-x * channels, 0, run.length);
+      end = std::clamp<int64_t>((in_w - x) * channels, begin, run.length);
     }
     std::fill_n(to, begin, 0.0f);
     if (begin < end) {
-      std::copy_n(input + offset(run, r) + run.first + begin, end - begin, to + begin);
+      std::copy_n(input + offset(run, r) + begin, end - begin, to + begin);
     }
     std::fill(to + end, to + run.length, 0.0f);
   }

@@ -64,9 +64,9 @@ struct StripJob {
   int64_t first_column, last_column;
   int64_t rows;
   // Where sums of [rows, columns] wait if the segments are a part of k only; or null.
-  float* partial;
-  int64_t partial_stride;
-  bool is_first, is_last;  // part of k
+  float* partial = nullptr;
+  int64_t partial_stride = 0;
+  bool is_first = true, is_last = true;  // part of k
   // The image of the result; column 0 is its channel `channel`, row 0 its pixel `pixel`.
   const EpilogueF32* epilogue;
   float* output;
