@@ -1,10 +1,14 @@
 #include "api/optimized_methods.h"
 
+#include "device/cpu/cpu_device.h"
+#include "device/partition.h"
 #include "tensor/containers.h"
 
 namespace torchlet::api {
 
 std::atomic<uint64_t> OptimizedMethods::epoch_ = 0;
+
+OptimizedMethods::OptimizedMethods() : device_(cpu::make_cpu_device()) {}
 
 std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const {
   const std::shared_lock lock(mutex_);
@@ -27,7 +31,7 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
     made_in_ = epoch;
   }
   passes::Optimized optimized = passes::optimize(method, self, writes_);
-  // Here the graph is cut into segments for a device.
+  device::partition(*optimized.graph, *device_);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
 
   const std::unique_lock lock(mutex_);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "device/device.h"
 #include "graph/function.h"
 #include "interp/code.h"
 #include "passes/pipeline.h"
@@ -37,6 +38,7 @@ class OptimizedFunction final : public Function {
 // their next call.
 class OptimizedMethods {
  public:
+  OptimizedMethods();
   // The method for this object; the first of several threads makes it, the others wait.
   std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self);
 
@@ -56,6 +58,7 @@ class OptimizedMethods {
 
   static std::atomic<uint64_t> epoch_;
 
+  std::unique_ptr<device::Device> device_;  // segments of the graphs run there
   std::mutex making_;
   mutable std::shared_mutex mutex_;  // of what follows
   std::map<Key, Entry> entries_;

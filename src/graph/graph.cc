@@ -128,6 +128,11 @@ void Node::move_before(Node* other) {
   insert_before(other);
 }
 
+void Node::move_to_end(Block* block) {
+  unlink();
+  block->append(this);
+}
+
 void Node::destroy() {
   for (SsaValue* value : outputs_) TORCHLET_ASSERT(value->users_.empty());
   for (Block* block : blocks_) {

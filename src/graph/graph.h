@@ -23,6 +23,7 @@ class Block;
 class Function;
 class Graph;
 class Node;
+class Segment;
 
 // What a node gives or a block takes: defined once, used any number of times.
 class SsaValue {
@@ -94,6 +95,10 @@ class Node {
   Function* function_attribute(std::string_view name) const;
   const std::vector<std::pair<std::string, Attribute>>& attributes() const { return attributes_; }
 
+  // What runs a prim::Segment.
+  Segment* segment() const { return segment_.get(); }
+  void set_segment(std::shared_ptr<Segment> segment) { segment_ = std::move(segment); }
+
   const SourceRange& range() const { return range_; }
   void set_range(SourceRange range) { range_ = std::move(range); }
 
@@ -111,6 +116,7 @@ class Node {
   void insert_before(Node* other);  // this node is in no block
   void insert_after(Node* other);
   void move_before(Node* other);
+  void move_to_end(Block* block);
   // Takes it out of its block and destroys it with its blocks; its outputs must have no users.
   void destroy();
 
@@ -129,6 +135,7 @@ class Node {
   std::vector<SsaValue*> outputs_;
   std::vector<Block*> blocks_;
   std::vector<std::pair<std::string, Attribute>> attributes_;
+  std::shared_ptr<Segment> segment_;
   SourceRange range_;
   std::shared_ptr<const InlinedCall> inlined_call_;
   Block* owner_ = nullptr;

@@ -38,6 +38,11 @@ inline const Symbol kCallMethod("prim::CallMethod");
 // it when the node runs is right; what it raises is raised by aten::wait.
 inline const Symbol kFork("prim::fork");
 
+// (values...) -> (T...), with a Segment (graph/segment.h) that takes the inputs and gives the outputs.
+// One block without parameters that computes the same outputs; it sees all outer values, and those
+// that it reads are the inputs, but for constants.
+inline const Symbol kSegment("prim::Segment");
+
 // [name: string](object) -> (T)
 inline const Symbol kGetAttr("prim::GetAttr");
 // [name: string](object, value) -> ()

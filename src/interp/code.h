@@ -28,6 +28,7 @@ enum class Opcode : uint8_t {
   kCallMethod,   // outputs = inputs[0].name(inputs[1:]), looked up in the object
   kForkBegin,    // what is raised until kForkEnd goes into a Future, outputs[0]; then on to target
   kForkEnd,      // outputs[0] = Future(inputs[0])
+  kSegment,      // outputs = segment(inputs), then on to target; if it refuses, just goes on
   kGetAttr,
   kSetAttr,
   kModuleContainerIndex,

@@ -223,6 +223,8 @@ class Flattener {
       loop(node);
     } else if (node.kind() == prim::kFork) {
       fork(node);
+    } else if (node.kind() == prim::kSegment) {
+      segment(node);
     } else if (node.kind() == prim::kListConstruct && constant_list(node)) {
       return;
     } else {
@@ -353,6 +355,15 @@ class Flattener {
     } else {
       place(node.output()).reg = future[0];
     }
+  }
+
+  // The segment, and its block for inputs that it does not take.
+  void segment(const Node& node) {
+    std::vector<uint32_t> outputs;
+    for (const SsaValue* output : node.outputs()) outputs.push_back(define_if_used(output));
+    const size_t start = emit(Opcode::kSegment, &node, node.inputs(), outputs);
+    branch_block(*node.block(0), outputs);
+    code_.instructions[start].target = here();
   }
 
   const Graph& graph_;

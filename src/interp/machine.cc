@@ -7,6 +7,7 @@
 #include "graph/module_path.h"
 #include "graph/operator.h"
 #include "graph/prim_kinds.h"
+#include "graph/segment.h"
 #include "interp/values.h"
 #include "tensor/containers.h"
 
@@ -114,6 +115,9 @@ void Machine::execute() {
         store(frame.code->outputs[in.first_output], Value(std::move(future)));
         break;
       }
+      case Opcode::kSegment:
+        run_segment(in);
+        break;
       default:
         plain(in);
     }
@@ -255,6 +259,17 @@ void Machine::call_operator(const Instruction& in) {
   in.op->call(arguments, results);
   for (Value& argument : arguments) argument = Value();
   store_all(in, results);
+}
+
+void Machine::run_segment(const Instruction& in) {
+  const std::span<Value> inputs = gather(in);
+  const std::span<Value> outputs(inputs.data() + in.num_inputs, in.num_outputs);
+  const bool ran = in.node->segment()->run(inputs, outputs);
+  for (Value& input : inputs) input = Value();
+  if (!ran) return;
+  store_all(in, outputs);
+  Frame& frame = frames_.back();
+  frame.next = frame.code->instructions.data() + in.target;
 }
 
 void Machine::enter(Function& function, const Code& code, std::span<Value> arguments) {

@@ -62,6 +62,7 @@ class Machine {
   void store_all(const Instruction& in, std::span<Value> values);
 
   void call_operator(const Instruction& in);
+  void run_segment(const Instruction& in);
   // The method of arguments[0] that the object's class has under this name.
   void call_method(const Instruction& in, std::string_view name, std::span<Value> arguments);
   void call_custom(const Instruction& in, std::string_view name, std::span<Value> arguments);

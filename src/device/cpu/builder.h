@@ -1,0 +1,195 @@
+// Builds a plan: lowers the nodes of a segment one by one, for the inputs at hand.
+//
+// A lowering asks for its operands in the form that its kernel reads (an image, rows, known
+// numbers), adds a step, and says what the node's outputs are. What it cannot do it declines, and
+// the reference implementation becomes the step.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/plan.h"
+#include "kernels/window.h"
+
+namespace torchlet::cpu {
+
+// Thrown when a lowering does not take these shapes, dtypes or arguments.
+struct Declined {
+  std::string why;
+};
+[[noreturn]] void decline(std::string why);
+
+// What each tensor value of a segment was in one run of the reference implementations.
+struct TensorDescription {
+  DType dtype;
+  IntArray sizes;
+  std::shared_ptr<const Quantizer> quantizer;
+};
+using Recording = std::unordered_map<const SsaValue*, TensorDescription>;
+
+// Packed weights by the tensor they came from: the plans of a segment share them. Thread-safe.
+class PackedWeights {
+ public:
+  // `pack` fills `nbytes`, 64-byte aligned. The same (source, kernel, nbytes) is packed once.
+  template <typename Pack>
+  std::shared_ptr<const void> get(const Tensor& source, const char* kernel, size_t nbytes,
+                                  const Pack& pack) {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[Key{source.impl(), kernel, nbytes}];
+    if (!entry.packed) {
+      std::shared_ptr<std::byte> memory = allocate(nbytes);
+      pack(memory.get());
+      entry = {source, std::move(memory)};
+    }
+    return entry.packed;
+  }
+
+ private:
+  using Key = std::tuple<const TensorImpl*, std::string, size_t>;
+  struct Entry {
+    Tensor source;  // kept, so that its address stays its own
+    std::shared_ptr<const void> packed;
+  };
+  static std::shared_ptr<std::byte> allocate(size_t nbytes);
+
+  std::mutex mutex_;
+  std::map<Key, Entry> entries_;
+};
+
+// [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h).
+struct Image {
+  TensorId id;
+  int64_t n, c, h, w, stride;
+  int64_t pixels() const { return n * h * w; }
+  operator Operand() const { return {id, true}; }
+};
+// The last dimension lies together, and rows are `stride` elements apart.
+struct Rows {
+  TensorId id;
+  int64_t rows, cols, stride;
+  operator Operand() const { return {id, false}; }
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed);
+  ~PlanBuilder();
+
+  // Null, and why, if the segment cannot run as a plan with these inputs.
+  std::unique_ptr<Plan> build(std::string& why);
+
+  // ---- what a lowering reads ----
+
+  // What an SSA value is while the plan is built.
+  struct Entry {
+    enum class Kind { kUndefined, kKnown, kTensor, kList } kind = Kind::kUndefined;
+    Value known;  // depends on constants and shapes alone
+    TensorId tensor = kNoTensor;
+    std::vector<Entry> list;
+  };
+  const Entry& entry(const Node& node, size_t input) const;
+
+  bool is_none(const Node& node, size_t input) const;
+  // The values of arguments; Declined unless they are known and of that kind.
+  const Value& known(const Node& node, size_t input) const;
+  Tensor known_tensor(const Node& node, size_t input) const;
+  int64_t known_int(const Node& node, size_t input) const;
+  double known_double(const Node& node, size_t input) const;  // ints are converted
+  bool known_bool(const Node& node, size_t input) const;
+  IntArray known_ints(const Node& node, size_t input) const;
+  // int[n] arguments of one number mean it n times.
+  IntArray known_ints(const Node& node, size_t input, size_t count) const;
+
+  // A tensor argument; a known one becomes a constant of the plan.
+  TensorId tensor(const Node& node, size_t input);
+  std::vector<TensorId> tensors(const Node& node, size_t input);
+  const PlanTensor& info(TensorId id) const { return plan_->tensors[static_cast<size_t>(id)]; }
+  // `dtype` or Declined.
+  TensorId tensor_of(const Node& node, size_t input, DType dtype);
+
+  // The same elements where a kernel can read them, copied if need be.
+  Image as_image(TensorId id);                         // logical [n, c, h, w]
+  std::optional<Image> image_view(TensorId id) const;  // nothing if it needs a copy
+  Rows as_rows(TensorId id);                           // 0-d and 1-d tensors are one row
+  std::optional<Rows> rows_view(TensorId id) const;
+  TensorId contiguous(TensorId id);
+
+  // ---- what a lowering writes ----
+
+  TensorId new_tensor(DType dtype, IntSpan sizes, IntSpan strides,
+                      std::shared_ptr<const Quantizer> quantizer = nullptr);
+  TensorId new_contiguous(DType dtype, IntSpan sizes,
+                          std::shared_ptr<const Quantizer> quantizer = nullptr);
+  // Logical [n, c, h, w], channels last in memory.
+  Image new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
+                  std::shared_ptr<const Quantizer> quantizer = nullptr);
+  TensorId new_view(TensorId base, IntSpan sizes, IntSpan strides, int64_t offset);
+  // [sizes] of the same elements in order (one size may be -1), copied if no view can do that.
+  TensorId reshaped(TensorId id, IntSpan sizes);
+  // A tensor of that shape without memory, for operators that only look at shapes, and the view
+  // that such an operator made of it.
+  Tensor shape_of(TensorId id) const;
+  TensorId viewed(TensorId base, const Tensor& shape);
+
+  // The step's reads and writes must be set.
+  void add(std::unique_ptr<Step> step);
+  template <typename S>
+  S& add_step(SmallVector<TensorId, 6> reads, TensorId writes, std::unique_ptr<S> step) {
+    S& added = *step;
+    added.reads = reads;
+    added.writes = writes;
+    add(std::move(step));
+    return added;
+  }
+  void copy(TensorId from, TensorId to);
+  // Moves a tensor that steps compute into `place`, of the same sizes, part of a larger buffer.
+  // False if some step cannot write or read it there.
+  bool place(TensorId id, TensorId place);
+  void define(const Node& node, TensorId result);  // of the only output
+  void define(const SsaValue* value, Entry entry);
+
+  // The last step that wrote this argument, if nothing but `node` reads what it wrote: `node` may
+  // then become part of the step. Else null.
+  Step* sole_producer(const Node& node, size_t input) const;
+  // The place of the step that wrote the tensor's buffer last; -1 for inputs and constants.
+  int written_at(TensorId id) const;
+
+  PackedWeights& packed() { return packed_; }
+  // The plan keeps the weights alive.
+  const void* keep(std::shared_ptr<const void> weights);
+  const Node& current_node() const { return *current_; }
+
+ private:
+  TensorId add_input(const Tensor& tensor, size_t index);
+  TensorId add_constant(const Tensor& tensor);
+  TensorId tensor_of_entry(const Entry& entry);
+  void lower_block(const Block& block);
+  void lower_branch(const Node& node);
+  void define_constants(const Node& node);
+  void lower(const Node& node);
+  bool lower_plain(const Node& node);
+  bool evaluate_known(const Node& node);
+  void lower_reference(const Node& node);
+  void add_outputs();
+  TensorId output_tensor(TensorId id, size_t index);
+  void assign_memory();
+
+  const Node& segment_;
+  std::span<const Value> inputs_;
+  PackedWeights& packed_;
+  std::unique_ptr<Plan> plan_;
+  const Node* current_ = nullptr;
+  std::unordered_map<const SsaValue*, Entry> entries_;
+  std::unordered_map<const TensorImpl*, TensorId> constants_;
+  std::vector<int> written_at_;         // step, by buffer
+  std::optional<Recording> recording_;  // made when a lowering first declines
+  bool wants_channels_last_ = false;    // outputs lie as the first image among the inputs does
+};
+
+}  // namespace torchlet::cpu

@@ -1,0 +1,38 @@
+#include "device/cpu/cpu_device.h"
+
+#include "device/cpu/cpu_segment.h"
+#include "device/cpu/lowering.h"
+
+namespace torchlet::cpu {
+namespace {
+
+class CpuDevice : public device::Device {
+ public:
+  const char* name() const override { return "cpu"; }
+
+  std::string refusal(const Node& node) const override {
+    if (node.op()->schema.is_vararg) return "it takes any number of arguments";
+    const Lowering* lowering = find_lowering(node.kind());
+    if (!lowering) return "there is no kernel for it";
+    if (lowering->refusal) {
+      if (std::string why = lowering->refusal(node); !why.empty()) return why;
+    }
+    for (const Argument& argument : node.op()->schema.arguments) {
+      if (argument.is_written) return "it writes its arguments";
+    }
+    return "";
+  }
+
+  std::shared_ptr<Segment> prepare(const Node& node) const override {
+    return std::make_shared<CpuSegment>(node, arenas_);
+  }
+
+ private:
+  std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
+};
+
+}  // namespace
+
+std::unique_ptr<device::Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+
+}  // namespace torchlet::cpu

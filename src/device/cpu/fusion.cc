@@ -1,0 +1,79 @@
+#include "device/cpu/fusion.h"
+
+#include <cstring>
+#include <limits>
+
+namespace torchlet::cpu {
+
+using kernels::Activation;
+using kernels::ActivationKind;
+
+bool EpilogueStep::fuse(const Activation& activation) {
+  // A residual that was added after an activation leaves no place for a second one.
+  if (activation_.kind != ActivationKind::kNone || residual_last_) return false;
+  activation_ = activation;
+  return true;
+}
+
+bool EpilogueStep::fuse_residual(Operand other) {
+  if (residual_.id != kNoTensor) return false;
+  residual_ = other;
+  residual_last_ = activation_.kind != ActivationKind::kNone;
+  reads.push_back(other.id);
+  return true;
+}
+
+kernels::EpilogueF32 EpilogueStep::epilogue(const Memory& memory) const {
+  kernels::EpilogueF32 epilogue;
+  epilogue.bias = bias_;
+  epilogue.activation = activation_;
+  if (residual_.id != kNoTensor) {
+    epilogue.residual = memory.data<float>(residual_.id);
+    epilogue.residual_stride = memory.stride(residual_);
+    epilogue.residual_last = residual_last_;
+  }
+  return epilogue;
+}
+
+const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels) {
+  if (!bias.defined()) return nullptr;
+  if (bias.dtype() != DType::kFloat32 || bias.numel() != channels) decline("an unusual bias");
+  const auto pack = [&](void* to) {
+    std::memcpy(to, bias.contiguous().raw_data(), static_cast<size_t>(channels) * sizeof(float));
+  };
+  const size_t nbytes = static_cast<size_t>(channels) * sizeof(float);
+  return static_cast<const float*>(plan.keep(plan.packed().get(bias, "bias", nbytes, pack)));
+}
+
+std::optional<Activation> activation_of(const PlanBuilder& plan, const Node& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::string_view name = node.kind().name();
+  const auto clamp = [](double low, double high) {
+    return Activation{ActivationKind::kClamp, static_cast<float>(low), static_cast<float>(high)};
+  };
+  const auto bound = [&](size_t input, float none) {
+    return plan.is_none(node, input) ? none : plan.known_double(node, input);
+  };
+  if (name == "relu") return clamp(0, kInfinity);
+  if (name == "relu6") return clamp(0, 6);
+  if (name == "hardtanh") return clamp(plan.known_double(node, 1), plan.known_double(node, 2));
+  if (name == "clamp") return clamp(bound(1, -kInfinity), bound(2, kInfinity));
+  if (name == "clamp_min") return clamp(plan.known_double(node, 1), kInfinity);
+  if (name == "clamp_max") return clamp(-kInfinity, plan.known_double(node, 1));
+  if (name == "leaky_relu") {
+    return Activation{ActivationKind::kLeakyRelu, static_cast<float>(plan.known_double(node, 1)),
+                      0};
+  }
+  if (name == "hardswish") return Activation{ActivationKind::kHardswish};
+  if (name == "hardsigmoid") return Activation{ActivationKind::kHardsigmoid};
+  if (name == "sigmoid") return Activation{ActivationKind::kSigmoid};
+  if (name == "silu") return Activation{ActivationKind::kSilu};
+  if (name == "tanh") return Activation{ActivationKind::kTanh};
+  if (name == "gelu") {
+    return Activation{plan.known(node, 1).to_string() == "tanh" ? ActivationKind::kGeluTanh
+                                                                : ActivationKind::kGelu};
+  }
+  return std::nullopt;
+}
+
+}  // namespace torchlet::cpu

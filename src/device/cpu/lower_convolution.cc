@@ -1,0 +1,168 @@
+// Convolutions: NHWC images, weights packed once.
+#include "device/cpu/conv_step.h"
+#include "device/cpu/lowering.h"
+#include "kernels/dwconv_nhwc.h"
+#include "ops/common.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::ConvNhwcShape;
+using kernels::DwConvShape;
+using kernels::Window2dShape;
+
+class DepthwiseStep : public EpilogueStep {
+ public:
+  DepthwiseStep(const DwConvShape& shape, Operand input, Operand output, const void* packed,
+                const float* bias)
+      : shape_(shape), input_(input), output_(output), packed_(packed) {
+    bias_ = bias;
+  }
+  const char* kernel() const override { return "dwconv_nhwc_f32"; }
+  bool reads_strides() const override { return true; }
+  double flops() const override {
+    const Window2dShape& w = shape_.window;
+    return 2.0 * static_cast<double>(shape_.batch * shape_.channels * w.out_h * w.out_w *
+                                     w.kernel_h * w.kernel_w);
+  }
+  void run(const Memory& m) const override {
+    kernels::dwconv_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
+                             epilogue(m), m.data<float>(writes), m.stride(output_));
+  }
+
+ private:
+  DwConvShape shape_;
+  Operand input_, output_;
+  const void* packed_;
+};
+
+struct ConvArguments {
+  TensorId input;
+  Tensor weight, bias;
+  IntArray stride, padding, dilation;  // two of each
+  int64_t groups;
+};
+
+// Input and weight have four dimensions.
+Image lower_image(PlanBuilder& plan, const ConvArguments& a) {
+  const IntSpan w = a.weight.sizes();
+  const IntArray in = plan.info(a.input).sizes;
+  const int64_t batch = in[0], channels = in[1];
+  if (plan.info(a.input).numel() == 0) decline("an empty tensor");
+  Window2dShape window{in[2],
+                       in[3],
+                       0,
+                       0,
+                       w[2],
+                       w[3],
+                       a.stride[0],
+                       a.stride[1],
+                       a.padding[0],
+                       a.padding[1],
+                       a.dilation[0],
+                       a.dilation[1]};
+  for (size_t d = 0; d < 2; ++d) {
+    if (a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0) decline("an invalid window");
+  }
+  window.out_h = kernels::window_output_size(in[2], w[2], a.stride[0], a.padding[0], a.dilation[0]);
+  window.out_w = kernels::window_output_size(in[3], w[3], a.stride[1], a.padding[1], a.dilation[1]);
+  if (window.out_h < 1 || window.out_w < 1) decline("an empty result");
+  if (a.groups < 1 || w[1] * a.groups != channels || w[0] % a.groups != 0 || w[0] == 0) {
+    decline("weights that do not fit");
+  }
+  const Image output = plan.new_image(DType::kFloat32, batch, w[0], window.out_h, window.out_w);
+  const float* bias = keep_bias(plan, a.bias, w[0]);
+  const auto packed = [&](const char* kernel, size_t nbytes, const auto& pack) {
+    return plan.keep(plan.packed().get(a.weight, kernel, nbytes, [&](void* to) {
+      pack(a.weight.contiguous().data_ptr<float>(), to);
+    }));
+  };
+  if (a.groups == channels && w[0] == channels && channels > 1) {
+    const Image input = plan.as_image(a.input);
+    const DwConvShape shape{batch, channels, window};
+    const void* filters = packed(
+        "dwconv", kernels::dwconv_nhwc_f32_packed_bytes(shape),
+        [&](const float* weight, void* to) { kernels::dwconv_nhwc_f32_pack(shape, weight, to); });
+    plan.add_step({input.id}, output.id,
+                  std::make_unique<DepthwiseStep>(shape, input, output, filters, bias));
+    return output;
+  }
+  const ConvNhwcShape shape{batch, channels, w[0], a.groups, window};
+  const void* weights = packed(
+      "conv", kernels::conv_nhwc_f32_packed_bytes(shape),
+      [&](const float* weight, void* to) { kernels::conv_nhwc_f32_pack(shape, weight, to); });
+  const PlanTensor& t = plan.info(a.input);
+  const bool reads_nchw = !plan.image_view(a.input) &&
+                          is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous) &&
+                          kernels::conv_nhwc_f32_reads_nchw(shape);
+  const Operand input = reads_nchw ? Operand{a.input} : Operand(plan.as_image(a.input));
+  plan.add_step({input.id}, output.id,
+                std::make_unique<ConvStep>(shape, input, output, weights, bias, reads_nchw));
+  return output;
+}
+
+void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
+  if (a.weight.dtype() != DType::kFloat32) decline("another dtype");
+  const PlanTensor& t = plan.info(a.input);
+  if (t.dim() == 4 && a.weight.dim() == 4) {
+    return plan.define(node, lower_image(plan, a).id);
+  }
+  // A 1d convolution is one of height 1.
+  if (t.dim() != 3 || a.weight.dim() != 3) decline("not an image");
+  const IntSpan w = a.weight.sizes();
+  a.weight = ops::view(a.weight.contiguous(), IntArray{w[0], w[1], 1, w[2]});
+  a.stride.insert(a.stride.begin(), 1);
+  a.padding.insert(a.padding.begin(), 0);
+  a.dilation.insert(a.dilation.begin(), 1);
+  a.input = plan.viewed(a.input, ops::unsqueeze(plan.shape_of(a.input), 2));
+  const Image output = lower_image(plan, a);
+  plan.define(node, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
+}
+
+void lower_conv(PlanBuilder& plan, const Node& node) {
+  ConvArguments a;
+  a.input = plan.tensor_of(node, 0, DType::kFloat32);
+  a.weight = plan.known_tensor(node, 1);
+  a.bias = plan.known_tensor(node, 2);
+  if (a.weight.dim() < 3) decline("weights of another rank");
+  const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
+  a.stride = plan.known_ints(node, 3, spatial);
+  a.dilation = plan.known_ints(node, 5, spatial);
+  if (plan.known(node, 4).is_string()) {
+    if (plan.known(node, 4).to_string() != "valid") decline("padding=\"same\"");
+    a.padding = IntArray(spatial, 0);
+  } else {
+    a.padding = plan.known_ints(node, 4, spatial);
+  }
+  a.groups = plan.known_int(node, 6);
+  lower(plan, node, std::move(a));
+}
+
+void lower_general(PlanBuilder& plan, const Node& node) {
+  if (plan.known_bool(node, 6)) decline("a transposed convolution");
+  ConvArguments a;
+  a.input = plan.tensor_of(node, 0, DType::kFloat32);
+  a.weight = plan.known_tensor(node, 1);
+  a.bias = plan.known_tensor(node, 2);
+  if (a.weight.dim() < 3) decline("weights of another rank");
+  const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
+  a.stride = plan.known_ints(node, 3, spatial);
+  a.padding = plan.known_ints(node, 4, spatial);
+  a.dilation = plan.known_ints(node, 5, spatial);
+  a.groups = plan.known_int(node, 8);
+  lower(plan, node, std::move(a));
+}
+
+}  // namespace
+
+std::span<const Lowering> convolution_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::conv1d", lower_conv},
+      {"aten::conv2d", lower_conv},
+      {"aten::_convolution", lower_general},
+      {"aten::convolution", lower_general},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

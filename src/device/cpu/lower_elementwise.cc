@@ -1,0 +1,371 @@
+// Elementwise operators: activations and arithmetic, as part of the step before where that can be.
+#include <algorithm>
+
+#include "device/cpu/fusion.h"
+#include "device/cpu/lowering.h"
+#include "kernels/elementwise_nhwc.h"
+#include "ops/common.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::Activation;
+using kernels::ActivationKind;
+using kernels::MatrixBinaryOp;
+using kernels::MatrixUnaryOp;
+using kernels::Spread;
+
+// A tensor as the matrix that elementwise kernels read: one long row if there are no gaps.
+struct Matrix {
+  TensorId id;
+  int64_t rows, columns, stride;
+};
+
+bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
+
+Matrix as_matrix(PlanBuilder& plan, TensorId id) {
+  const PlanTensor& t = plan.info(id);
+  if (t.numel() == 0) decline("an empty tensor");
+  if (is_dense(t)) return {id, 1, t.numel(), t.numel()};
+  if (const auto image = plan.image_view(id)) return {id, image->pixels(), image->c, image->stride};
+  const Rows rows = plan.as_rows(id);
+  return {rows.id, rows.rows, rows.cols, rows.stride};
+}
+
+// A tensor for the result of a function of each element, without gaps and in the order of `like`.
+Matrix result_like(PlanBuilder& plan, const Matrix& like) {
+  const PlanTensor from = plan.info(like.id);
+  IntArray strides = contiguous_strides(from.sizes);
+  if (is_dense(from)) {
+    strides = from.strides;
+  } else if (plan.image_view(like.id)) {
+    strides = strides_for(from.sizes, MemoryFormat::kChannelsLast);
+  }
+  const TensorId id = plan.new_tensor(DType::kFloat32, from.sizes, strides);
+  return {id, like.rows, like.columns, like.columns};
+}
+
+class UnaryStep : public Step {
+ public:
+  UnaryStep(MatrixUnaryOp op, const Matrix& x, const Matrix& y, float alpha, float beta,
+            float gamma)
+      : op_(op), x_(x), y_(y), alpha_(alpha), beta_(beta), gamma_(gamma) {}
+  const char* kernel() const override { return "unary_rows_f32"; }
+  void run(const Memory& m) const override {
+    kernels::unary_rows_f32(op_, x_.rows, x_.columns, m.data<float>(x_.id), x_.stride,
+                            m.data<float>(y_.id), y_.stride, alpha_, beta_, gamma_);
+  }
+
+ private:
+  MatrixUnaryOp op_;
+  Matrix x_, y_;
+  float alpha_, beta_, gamma_;
+};
+
+class ActivationStep : public Step {
+ public:
+  ActivationStep(const Activation& activation, const Matrix& x, const Matrix& y)
+      : activation_(activation), x_(x), y_(y) {}
+  const char* kernel() const override { return "activation_rows_f32"; }
+  void run(const Memory& m) const override {
+    kernels::activation_rows_f32(activation_, x_.rows, x_.columns, m.data<float>(x_.id), x_.stride,
+                                 m.data<float>(y_.id), y_.stride);
+  }
+
+ private:
+  Activation activation_;
+  Matrix x_, y_;
+};
+
+class BinaryStep : public Step {
+ public:
+  struct Second {
+    TensorId id;
+    Spread spread = Spread::kNone;
+    int64_t stride = 0, rows_per_batch = 1;
+  };
+  BinaryStep(MatrixBinaryOp op, const Matrix& a, const Second& b, const Matrix& y)
+      : op_(op), a_(a), y_(y), b_(b) {}
+  const char* kernel() const override { return "binary_rows_f32"; }
+  bool fuse(const Activation& activation) override {
+    if (activation_.kind != ActivationKind::kNone) return false;
+    activation_ = activation;
+    return true;
+  }
+  void run(const Memory& m) const override {
+    const kernels::SpreadOperand b{m.data<float>(b_.id), b_.spread, b_.stride, b_.rows_per_batch};
+    kernels::binary_rows_f32(op_, a_.rows, a_.columns, m.data<float>(a_.id), a_.stride, b,
+                             activation_, m.data<float>(y_.id), y_.stride);
+  }
+
+ private:
+  MatrixBinaryOp op_;
+  Matrix a_, y_;
+  Second b_;
+  Activation activation_;
+};
+
+void lower_activation(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  const auto activation = activation_of(plan, node);
+  if (!activation) decline("no activation");
+  if (Step* before = plan.sole_producer(node, 0); before && before->fuse(*activation)) {
+    before->node = &node;
+    return plan.define(node, id);
+  }
+  const Matrix x = as_matrix(plan, id);
+  const Matrix y = result_like(plan, x);
+  plan.add_step({x.id}, y.id, std::make_unique<ActivationStep>(*activation, x, y));
+  plan.define(node, y.id);
+}
+
+TensorId add_unary(PlanBuilder& plan, TensorId id, MatrixUnaryOp op, float alpha = 0,
+                   float beta = 0, float gamma = 1) {
+  const Matrix x = as_matrix(plan, id);
+  const Matrix y = result_like(plan, x);
+  plan.add_step({x.id}, y.id, std::make_unique<UnaryStep>(op, x, y, alpha, beta, gamma));
+  return y.id;
+}
+
+void lower_unary(PlanBuilder& plan, const Node& node) {
+  static constexpr std::pair<std::string_view, MatrixUnaryOp> kOps[] = {
+      {"abs", MatrixUnaryOp::kAbs},       {"neg", MatrixUnaryOp::kNeg},
+      {"square", MatrixUnaryOp::kSquare}, {"reciprocal", MatrixUnaryOp::kReciprocal},
+      {"sqrt", MatrixUnaryOp::kSqrt},     {"rsqrt", MatrixUnaryOp::kRsqrt},
+      {"exp", MatrixUnaryOp::kExp},       {"log", MatrixUnaryOp::kLog},
+      {"erf", MatrixUnaryOp::kErf},       {"sin", MatrixUnaryOp::kSin},
+      {"cos", MatrixUnaryOp::kCos},       {"floor", MatrixUnaryOp::kFloor},
+      {"ceil", MatrixUnaryOp::kCeil},     {"mish", MatrixUnaryOp::kMish},
+  };
+  if (node.op()->schema.arguments.size() != 1) decline("more arguments");
+  const auto* op = std::ranges::find(kOps, node.kind().name(),
+                                     &std::pair<std::string_view, MatrixUnaryOp>::first);
+  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  plan.define(node, add_unary(plan, id, op->second));
+}
+
+void lower_elu(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  plan.define(
+      node, add_unary(plan, id, MatrixUnaryOp::kElu, static_cast<float>(plan.known_double(node, 1)),
+                      static_cast<float>(plan.known_double(node, 3)),
+                      static_cast<float>(plan.known_double(node, 2))));
+}
+
+// ---- arithmetic of two ----
+
+// A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
+// other. Nothing if it is something else.
+std::optional<double> number(PlanBuilder& plan, const Node& node, size_t input) {
+  const auto& entry = plan.entry(node, input);
+  if (entry.kind != PlanBuilder::Entry::Kind::kKnown) return std::nullopt;
+  const Value& value = entry.known;
+  if (value.is_int() || value.is_float() || value.is_bool()) return plan.known_double(node, input);
+  if (value.is_tensor() && value.to_tensor().dim() == 0 && !is_complex(value.to_tensor().dtype()) &&
+      value.to_tensor().dtype() != DType::kFloat64) {
+    return plan.known_double(node, input);
+  }
+  return std::nullopt;
+}
+
+// How `b` is spread over `a`, which has the sizes of the result; nothing if `b` has to be copied.
+struct Spreading {
+  Matrix a;
+  BinaryStep::Second b;
+};
+std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
+  const PlanTensor& ta = plan.info(a);
+  const PlanTensor& tb = plan.info(b);
+  if (tb.numel() == 1) return Spreading{as_matrix(plan, a), {b, Spread::kScalar}};
+  const auto image = plan.image_view(a);
+  if (ta.sizes == tb.sizes) {
+    if (is_dense(ta) && ta.strides == tb.strides) {
+      return Spreading{as_matrix(plan, a), {b, Spread::kNone, ta.numel()}};
+    }
+    if (const auto other = plan.image_view(b); image && other) {
+      return Spreading{{a, image->pixels(), image->c, image->stride},
+                       {b, Spread::kNone, other->stride}};
+    }
+    const auto rows_a = plan.rows_view(a), rows_b = plan.rows_view(b);
+    if (rows_a && rows_b) {
+      return Spreading{{a, rows_a->rows, rows_a->cols, rows_a->stride},
+                       {b, Spread::kNone, rows_b->stride}};
+    }
+    return std::nullopt;
+  }
+  // The sizes of b as if it had all dimensions.
+  IntArray sizes(ta.sizes.size(), 1);
+  std::copy(tb.sizes.begin(), tb.sizes.end(), sizes.end() - static_cast<ptrdiff_t>(tb.dim()));
+  if (image && sizes[2] == 1 && sizes[3] == 1 && sizes[1] == image->c) {
+    const bool packed = tb.strides[static_cast<size_t>(tb.dim()) - 3] == 1 || image->c == 1;
+    const Matrix pixels{a, image->pixels(), image->c, image->stride};
+    if (sizes[0] == 1 && packed) return Spreading{pixels, {b, Spread::kColumns}};
+    if (sizes[0] == image->n && packed) {
+      return Spreading{pixels, {b, Spread::kBatchColumns, tb.strides[0], image->h * image->w}};
+    }
+  }
+  if (image && sizes[1] == 1 && sizes[0] == image->n && sizes[2] == image->h &&
+      sizes[3] == image->w) {
+    if (const auto other = plan.image_view(b)) {
+      return Spreading{{a, image->pixels(), image->c, image->stride},
+                       {b, Spread::kRows, other->stride}};
+    }
+  }
+  if (const auto rows = plan.rows_view(a); rows && tb.numel() == rows->cols &&
+                                           sizes.back() == rows->cols &&
+                                           (tb.strides.back() == 1 || rows->cols == 1)) {
+    return Spreading{{a, rows->rows, rows->cols, rows->stride}, {b, Spread::kColumns}};
+  }
+  return std::nullopt;
+}
+
+MatrixBinaryOp reversed(MatrixBinaryOp op) {
+  switch (op) {
+    case MatrixBinaryOp::kSub:
+      return MatrixBinaryOp::kRsub;
+    case MatrixBinaryOp::kDiv:
+      return MatrixBinaryOp::kRdiv;
+    default:
+      return op;
+  }
+}
+
+TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
+  const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
+  if (!(plan.info(a).sizes == sizes)) {
+    if (!(plan.info(b).sizes == sizes)) decline("both operands are spread");
+    std::swap(a, b);
+    op = reversed(op);
+  }
+  auto spreading = spread(plan, a, b);
+  if (!spreading) {
+    // One layout for both.
+    if (plan.info(a).dim() == 4 && plan.info(b).dim() == 4) {
+      a = plan.as_image(a).id;
+      b = plan.as_image(b).id;
+    } else {
+      a = plan.contiguous(a);
+      b = plan.contiguous(b);
+    }
+    spreading = spread(plan, a, b);
+  }
+  if (!spreading) decline("an unusual broadcast");
+  const Matrix y = result_like(plan, spreading->a);
+  plan.add_step({spreading->a.id, spreading->b.id}, y.id,
+                std::make_unique<BinaryStep>(op, spreading->a, spreading->b, y));
+  return y.id;
+}
+
+// x + y where one of the two was just computed by a step that can add the other.
+bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) {
+  if (a == b || !(plan.info(a).sizes == plan.info(b).sizes)) return false;
+  // The later one, since the earlier one must be there when it is computed.
+  const bool a_is_later = plan.written_at(a) > plan.written_at(b);
+  const TensorId later = a_is_later ? a : b, earlier = a_is_later ? b : a;
+  Step* step = plan.sole_producer(node, a_is_later ? 0 : 1);
+  if (!step) return false;
+  std::optional<Operand> operand;
+  if (plan.info(earlier).dim() == 4) {
+    if (const auto image = plan.image_view(earlier); image && plan.image_view(later)) {
+      operand = *image;
+    }
+  } else if (const auto rows = plan.rows_view(earlier); rows && plan.rows_view(later)) {
+    operand = *rows;
+  }
+  if (!operand || !step->fuse_residual(*operand)) return false;
+  step->node = &node;
+  plan.define(node, later);
+  return true;
+}
+
+void lower_binary(PlanBuilder& plan, const Node& node) {
+  static constexpr std::pair<std::string_view, MatrixBinaryOp> kOps[] = {
+      {"add", MatrixBinaryOp::kAdd},     {"sub", MatrixBinaryOp::kSub},
+      {"mul", MatrixBinaryOp::kMul},     {"div", MatrixBinaryOp::kDiv},
+      {"maximum", MatrixBinaryOp::kMax}, {"minimum", MatrixBinaryOp::kMin},
+      {"rsub", MatrixBinaryOp::kRsub},
+  };
+  const std::string_view name = node.kind().name();
+  const MatrixBinaryOp op =
+      std::ranges::find(kOps, name, &std::pair<std::string_view, MatrixBinaryOp>::first)->second;
+  const size_t arguments = node.op()->schema.arguments.size();
+  if (name == "div" && arguments > 2) decline("a rounded division");
+  const bool has_alpha = arguments > 2 && (name == "add" || name == "sub" || name == "rsub");
+  const double alpha = has_alpha ? plan.known_double(node, 2) : 1;
+  const auto second = number(plan, node, 1);
+  if (second) {
+    const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+    const float b = static_cast<float>(*second * alpha);
+    float scale = 1, shift = -0.0f;  // which keeps the sign of zero
+    switch (op) {
+      case MatrixBinaryOp::kAdd:
+        shift = b;
+        break;
+      case MatrixBinaryOp::kSub:
+        shift = -b;
+        break;
+      case MatrixBinaryOp::kMul:
+        scale = b;
+        break;
+      case MatrixBinaryOp::kRsub:
+        if (alpha != 1) decline("rsub() with alpha");
+        scale = -1;
+        shift = b;
+        break;
+      default:
+        decline("a number there");
+    }
+    return plan.define(node, add_unary(plan, id, MatrixUnaryOp::kAffine, scale, shift));
+  }
+  if (alpha != 1) decline("alpha");
+  if (number(plan, node, 0)) decline("a number first");
+  const TensorId a = plan.tensor_of(node, 0, DType::kFloat32);
+  const TensorId b = plan.tensor_of(node, 1, DType::kFloat32);
+  if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, node, a, b)) return;
+  plan.define(node, add_binary(plan, op, a, b));
+}
+
+}  // namespace
+
+std::span<const Lowering> elementwise_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::relu", lower_activation},
+      {"aten::relu6", lower_activation},
+      {"aten::hardtanh", lower_activation},
+      {"aten::clamp", lower_activation},
+      {"aten::clamp_min", lower_activation},
+      {"aten::clamp_max", lower_activation},
+      {"aten::leaky_relu", lower_activation},
+      {"aten::hardswish", lower_activation},
+      {"aten::hardsigmoid", lower_activation},
+      {"aten::sigmoid", lower_activation},
+      {"aten::silu", lower_activation},
+      {"aten::tanh", lower_activation},
+      {"aten::gelu", lower_activation},
+      {"aten::abs", lower_unary},
+      {"aten::neg", lower_unary},
+      {"aten::square", lower_unary},
+      {"aten::reciprocal", lower_unary},
+      {"aten::sqrt", lower_unary},
+      {"aten::rsqrt", lower_unary},
+      {"aten::exp", lower_unary},
+      {"aten::log", lower_unary},
+      {"aten::erf", lower_unary},
+      {"aten::sin", lower_unary},
+      {"aten::cos", lower_unary},
+      {"aten::floor", lower_unary},
+      {"aten::ceil", lower_unary},
+      {"aten::mish", lower_unary},
+      {"aten::elu", lower_elu},
+      {"aten::add", lower_binary},
+      {"aten::sub", lower_binary},
+      {"aten::mul", lower_binary},
+      {"aten::div", lower_binary},
+      {"aten::maximum", lower_binary},
+      {"aten::minimum", lower_binary},
+      {"aten::rsub", lower_binary},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

@@ -1,0 +1,143 @@
+// Linear layers and matrix products.
+#include "base/thread_pool.h"
+#include "device/cpu/conv_step.h"
+#include "device/cpu/lowering.h"
+#include "kernels/gemm.h"
+#include "ops/common.h"
+
+namespace torchlet::cpu {
+namespace {
+
+// rows [rows, in] times weight [out, in] transposed.
+TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias) {
+  if (weight.dtype() != DType::kFloat32 || weight.dim() != 2) decline("unusual weights");
+  const Rows rows = plan.as_rows(input);
+  const int64_t in = weight.size(1), out = weight.size(0);
+  if (rows.cols != in || in == 0 || out == 0 || plan.info(input).dim() == 0) {
+    decline("weights that do not fit");
+  }
+  IntArray sizes = plan.info(input).sizes;
+  sizes.back() = out;
+  const Rows result = {plan.new_contiguous(DType::kFloat32, sizes), rows.rows, out, out};
+  const kernels::ConvNhwcShape shape{1, in, out, 1, {1, rows.rows, 1, rows.rows, 1, 1}};
+  const auto pack = [&](void* to) {
+    kernels::conv_nhwc_f32_pack(shape, weight.contiguous().data_ptr<float>(), to);
+  };
+  const void* packed = plan.keep(
+      plan.packed().get(weight, "conv", kernels::conv_nhwc_f32_packed_bytes(shape), pack));
+  plan.add_step(
+      {rows.id}, result.id,
+      std::make_unique<ConvStep>(shape, rows, result, packed, keep_bias(plan, bias, out)));
+  return result.id;
+}
+
+void lower_linear(PlanBuilder& plan, const Node& node) {
+  const TensorId input = plan.tensor_of(node, 0, DType::kFloat32);
+  plan.define(node,
+              add_linear(plan, input, plan.known_tensor(node, 1), plan.known_tensor(node, 2)));
+}
+
+// beta self + alpha mat1 mat2 with a known matrix and bias: a linear layer of before PyTorch 1.7.
+void lower_addmm(PlanBuilder& plan, const Node& node) {
+  if (plan.known_double(node, 3) != 1 || plan.known_double(node, 4) != 1) decline("alpha or beta");
+  const TensorId input = plan.tensor_of(node, 1, DType::kFloat32);
+  const Tensor weight = plan.known_tensor(node, 2);
+  const Tensor bias = plan.known_tensor(node, 0);
+  if (weight.dim() != 2 || bias.dim() != 1 || plan.info(input).dim() != 2) decline("ranks");
+  plan.define(node, add_linear(plan, input, ops::transpose(weight, 0, 1), bias));
+}
+
+// A stack of matrices [batch..., rows, cols].
+struct Matrices {
+  TensorId id;
+  int64_t batch, batch_stride, rows, cols, row_stride, col_stride;
+};
+
+std::optional<Matrices> matrices_view(const PlanBuilder& plan, TensorId id) {
+  const PlanTensor& t = plan.info(id);
+  const size_t rank = t.sizes.size();
+  Matrices m{
+      id, 1, 0, t.sizes[rank - 2], t.sizes[rank - 1], t.strides[rank - 2], t.strides[rank - 1]};
+  for (size_t d = rank - 2; d-- > 0;) {
+    if (t.sizes[d] == 1) continue;
+    if (m.batch == 1) {
+      m.batch_stride = t.strides[d];
+    } else if (t.strides[d] != m.batch_stride * m.batch) {
+      return std::nullopt;
+    }
+    m.batch *= t.sizes[d];
+  }
+  return m;
+}
+
+Matrices as_matrices(PlanBuilder& plan, TensorId id) {
+  if (const auto view = matrices_view(plan, id)) return *view;
+  return *matrices_view(plan, plan.contiguous(id));
+}
+
+class MatmulStep : public Step {
+ public:
+  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c) : a_(a), b_(b), c_(c) {}
+  const char* kernel() const override { return "gemm_f32"; }
+  double flops() const override {
+    return 2.0 * static_cast<double>(c_.batch * c_.rows * c_.cols * a_.cols);
+  }
+  void run(const Memory& m) const override {
+    const float* a = m.data<float>(a_.id);
+    const float* b = m.data<float>(b_.id);
+    float* c = m.data<float>(c_.id);
+    const auto product = [&](int64_t i) {
+      kernels::gemm_f32(c_.rows, c_.cols, a_.cols,
+                        {a + i * a_.batch_stride, a_.row_stride, a_.col_stride},
+                        {b + i * b_.batch_stride, b_.row_stride, b_.col_stride},
+                        c + i * c_.batch_stride, c_.row_stride);
+    };
+    if (c_.batch == 1) return product(0);
+    parallel_for(c_.batch, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) product(i);
+    });
+  }
+
+ private:
+  Matrices a_, b_, c_;
+};
+
+void lower_matmul(PlanBuilder& plan, const Node& node) {
+  const TensorId a = plan.tensor_of(node, 0, DType::kFloat32);
+  const TensorId b = plan.tensor_of(node, 1, DType::kFloat32);
+  if (plan.info(a).dim() < 2 || plan.info(b).dim() < 2) decline("a product with a vector");
+  if (plan.info(a).numel() == 0 || plan.info(b).numel() == 0) decline("an empty matrix");
+  if (plan.entry(node, 1).kind == PlanBuilder::Entry::Kind::kKnown && plan.info(b).dim() == 2) {
+    const Tensor weight = plan.known_tensor(node, 1);
+    return plan.define(node, add_linear(plan, a, ops::transpose(weight, 0, 1), Tensor()));
+  }
+  Matrices ma = as_matrices(plan, a), mb = as_matrices(plan, b);
+  const IntArray outer_a(plan.info(a).sizes.begin(), plan.info(a).sizes.end() - 2);
+  const IntArray outer_b(plan.info(b).sizes.begin(), plan.info(b).sizes.end() - 2);
+  if (ma.cols != mb.rows) decline("sizes that do not fit");
+  IntArray sizes = outer_a;
+  if (!(outer_a == outer_b)) {
+    // One matrix for all of the others.
+    if (ma.batch != 1 && mb.batch != 1) decline("a broadcast of matrices");
+    if (ma.batch == 1) sizes = outer_b;
+    if (outer_a.size() > sizes.size() || outer_b.size() > sizes.size()) decline("ranks");
+  }
+  sizes.push_back(ma.rows);
+  sizes.push_back(mb.cols);
+  const TensorId result = plan.new_contiguous(DType::kFloat32, sizes);
+  const Matrices mc = *matrices_view(plan, result);
+  plan.add_step({ma.id, mb.id}, result, std::make_unique<MatmulStep>(ma, mb, mc));
+  plan.define(node, result);
+}
+
+}  // namespace
+
+std::span<const Lowering> matmul_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::linear", lower_linear}, {"aten::addmm", lower_addmm}, {"aten::matmul", lower_matmul},
+      {"aten::mm", lower_matmul},     {"aten::bmm", lower_matmul},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

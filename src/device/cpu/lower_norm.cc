@@ -1,0 +1,164 @@
+// Normalizations and softmax.
+#include <cmath>
+#include <vector>
+
+#include "device/cpu/lowering.h"
+#include "graph/prim_kinds.h"
+#include "kernels/elementwise_nhwc.h"
+#include "kernels/rows.h"
+
+namespace torchlet::cpu {
+namespace {
+
+// x * scale[c] + shift[c], where no convolution before could take it.
+class ScaleShiftStep : public Step {
+ public:
+  ScaleShiftStep(const Image& input, const Image& output, const float* scale)
+      : rows_(input.pixels()), channels_(input.c), input_(input), output_(output), scale_(scale) {}
+  const char* kernel() const override { return "scale_shift_rows_f32"; }
+  bool reads_strides() const override { return true; }
+  bool fuse(const kernels::Activation& activation) override {
+    if (activation_.kind != kernels::ActivationKind::kNone) return false;
+    activation_ = activation;
+    return true;
+  }
+  void run(const Memory& m) const override {
+    kernels::scale_shift_rows_f32(rows_, channels_, m.data<float>(input_.id), m.stride(input_),
+                                  scale_, scale_ + channels_, activation_,
+                                  m.data<float>(output_.id), m.stride(output_));
+  }
+
+ private:
+  int64_t rows_, channels_;
+  Operand input_, output_;
+  const float* scale_;  // [channels], then the shift
+  kernels::Activation activation_;
+};
+
+std::string refuse_training(const Node& node) {
+  const Node& training = *node.input(5)->node();
+  const bool is_off = training.kind() == prim::kConstant &&
+                      training.value_attribute("value").is_bool() &&
+                      !training.value_attribute("value").to_bool();
+  return is_off ? "" : "it may update its running statistics";
+}
+
+void lower_batch_norm(PlanBuilder& plan, const Node& node) {
+  if (plan.known_bool(node, 5)) decline("training");
+  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  const Tensor weight = plan.known_tensor(node, 1), bias = plan.known_tensor(node, 2);
+  const Tensor mean = plan.known_tensor(node, 3), variance = plan.known_tensor(node, 4);
+  if (!mean.defined() || !variance.defined()) decline("no running statistics");
+  const double eps = plan.known_double(node, 7);
+  const int64_t c = input.c;
+  for (const Tensor& t : {weight, bias, mean, variance}) {
+    if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("statistics");
+  }
+  const auto values = [&](const Tensor& t, float none) {
+    std::vector<double> all(static_cast<size_t>(c), none);
+    if (!t.defined()) return all;
+    const Tensor packed = t.contiguous();
+    std::copy_n(packed.data_ptr<float>(), c, all.begin());
+    return all;
+  };
+  const auto pack = [&](void* to) {
+    float* scale = static_cast<float*>(to);
+    const auto w = values(weight, 1), b = values(bias, 0), m = values(mean, 0),
+               v = values(variance, 1);
+    for (size_t i = 0; i < w.size(); ++i) {
+      const double s = w[i] / std::sqrt(v[i] + eps);
+      scale[i] = static_cast<float>(s);
+      scale[i + w.size()] = static_cast<float>(b[i] - m[i] * s);
+    }
+  };
+  const size_t nbytes = static_cast<size_t>(c) * 2 * sizeof(float);
+  const float* scale =
+      static_cast<const float*>(plan.keep(plan.packed().get(mean, "batch_norm", nbytes, pack)));
+  const Image output = plan.new_image(DType::kFloat32, input.n, c, input.h, input.w);
+  plan.add_step({input.id}, output.id, std::make_unique<ScaleShiftStep>(input, output, scale));
+  plan.define(node, output.id);
+}
+
+// A kernel over contiguous rows.
+template <typename Run>
+class RowsStep : public Step {
+ public:
+  RowsStep(const char* kernel, TensorId input, Run run)
+      : kernel_(kernel), input_(input), run_(run) {}
+  const char* kernel() const override { return kernel_; }
+  void run(const Memory& m) const override { run_(m.data<float>(input_), m.data<float>(writes)); }
+
+ private:
+  const char* kernel_;
+  TensorId input_;
+  Run run_;
+};
+
+template <typename Run>
+void add_rows_step(PlanBuilder& plan, const Node& node, const char* kernel, TensorId input,
+                   Run run) {
+  const TensorId result = plan.new_contiguous(DType::kFloat32, plan.info(input).sizes);
+  plan.add_step({input}, result, std::make_unique<RowsStep<Run>>(kernel, input, run));
+  plan.define(node, result);
+}
+
+void lower_softmax(PlanBuilder& plan, const Node& node) {
+  const TensorId input = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
+  const PlanTensor& t = plan.info(input);
+  if (!plan.is_none(node, 2) && plan.known_int(node, 2) != static_cast<int>(DType::kFloat32)) {
+    decline("another dtype");
+  }
+  if (t.numel() == 0 || t.dim() == 0 || wrap_dim(plan.known_int(node, 1), t.dim()) != t.dim() - 1) {
+    decline("not along the last dimension");
+  }
+  const int64_t cols = t.sizes.back(), rows = t.numel() / cols;
+  const bool logarithm = node.kind().name() == "log_softmax";
+  add_rows_step(plan, node, logarithm ? "log_softmax_f32" : "softmax_f32", input,
+                [=](const float* x, float* y) {
+                  (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(x, y, rows, cols);
+                });
+}
+
+void lower_layer_norm(PlanBuilder& plan, const Node& node) {
+  const TensorId input = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
+  const PlanTensor& t = plan.info(input);
+  const IntArray shape = plan.known_ints(node, 1);
+  if (shape.size() > t.sizes.size() || t.numel() == 0 ||
+      !std::equal(shape.begin(), shape.end(),
+                  t.sizes.end() - static_cast<ptrdiff_t>(shape.size()))) {
+    decline("a shape that does not fit");
+  }
+  int64_t cols = 1;
+  for (const int64_t size : shape) cols *= size;
+  const int64_t rows = t.numel() / cols;
+  const float* affine[2] = {nullptr, nullptr};
+  for (size_t i = 0; i < 2; ++i) {
+    const Tensor values = plan.known_tensor(node, 2 + i);
+    if (!values.defined()) continue;
+    if (values.dtype() != DType::kFloat32 || values.numel() != cols) decline("unusual weights");
+    const auto pack = [&](void* to) {
+      std::copy_n(values.contiguous().data_ptr<float>(), cols, static_cast<float*>(to));
+    };
+    affine[i] = static_cast<const float*>(plan.keep(
+        plan.packed().get(values, "layer_norm", static_cast<size_t>(cols) * sizeof(float), pack)));
+  }
+  const float eps = static_cast<float>(plan.known_double(node, 4));
+  add_rows_step(plan, node, "layer_norm_f32", input,
+                [=, weight = affine[0], bias = affine[1]](const float* x, float* y) {
+                  kernels::layer_norm_f32(x, weight, bias, y, rows, cols, eps);
+                });
+}
+
+}  // namespace
+
+std::span<const Lowering> norm_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::batch_norm", lower_batch_norm, refuse_training},
+      {"aten::softmax", lower_softmax},
+      {"aten::log_softmax", lower_softmax},
+      {"aten::layer_norm", lower_layer_norm},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

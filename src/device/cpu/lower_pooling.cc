@@ -1,0 +1,177 @@
+// Pooling and means over the pixels of images.
+#include "device/cpu/lowering.h"
+#include "kernels/pool_nhwc.h"
+#include "ops/common.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::PoolShape;
+using kernels::Window2dShape;
+
+// A kernel from one image to another.
+template <typename Run>
+class ImageStep : public Step {
+ public:
+  ImageStep(const char* kernel, Image input, Image output, Run run)
+      : kernel_(kernel), input_(input), output_(output), run_(run) {}
+  const char* kernel() const override { return kernel_; }
+  bool reads_strides() const override { return true; }
+  void run(const Memory& m) const override {
+    run_(m.data<float>(input_.id), m.stride(input_), m.data<float>(output_.id), m.stride(output_));
+  }
+
+ private:
+  const char* kernel_;
+  Operand input_, output_;
+  Run run_;
+};
+
+template <typename Run>
+void add_image_step(PlanBuilder& plan, const char* kernel, Image input, Image output, Run run) {
+  plan.add_step({input.id}, output.id,
+                std::make_unique<ImageStep<Run>>(kernel, input, output, run));
+}
+
+Image image_argument(PlanBuilder& plan, const Node& node) {
+  return plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+}
+
+// Output size of one dimension (at::native::pooling_output_shape): with ceil_mode the last window
+// must start inside the input or the padding before it.
+int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
+                    bool ceil_mode) {
+  const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
+  if (room < 0) decline("an empty result");
+  int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
+  return out;
+}
+
+struct PoolArguments {
+  IntArray kernel, stride, padding, dilation;
+  bool ceil_mode;
+};
+
+PoolShape pool_shape(const Image& input, const PoolArguments& a) {
+  for (size_t d = 0; d < 2; ++d) {
+    if (a.kernel[d] < 1 || a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0 ||
+        a.padding[d] > a.kernel[d] / 2) {
+      decline("an invalid window");
+    }
+  }
+  Window2dShape w{input.h,
+                  input.w,
+                  0,
+                  0,
+                  a.kernel[0],
+                  a.kernel[1],
+                  a.stride[0],
+                  a.stride[1],
+                  a.padding[0],
+                  a.padding[1],
+                  a.dilation[0],
+                  a.dilation[1]};
+  w.out_h = pooled_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h, a.ceil_mode);
+  w.out_w = pooled_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w, a.ceil_mode);
+  if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
+  return {input.n, input.c, w};
+}
+
+Image new_pooled(PlanBuilder& plan, const PoolShape& shape) {
+  return plan.new_image(DType::kFloat32, shape.batch, shape.channels, shape.window.out_h,
+                        shape.window.out_w);
+}
+
+// An empty stride means the size of the window.
+IntArray stride_argument(PlanBuilder& plan, const Node& node, const IntArray& kernel) {
+  return plan.known_ints(node, 2).empty() ? kernel : plan.known_ints(node, 2, 2);
+}
+
+void lower_max_pool(PlanBuilder& plan, const Node& node) {
+  const Image input = image_argument(plan, node);
+  PoolArguments a;
+  a.kernel = plan.known_ints(node, 1, 2);
+  a.stride = stride_argument(plan, node, a.kernel);
+  a.padding = plan.known_ints(node, 3, 2);
+  a.dilation = plan.known_ints(node, 4, 2);
+  a.ceil_mode = plan.known_bool(node, 5);
+  const PoolShape shape = pool_shape(input, a);
+  const Image output = new_pooled(plan, shape);
+  add_image_step(plan, "max_pool_nhwc_f32", input, output,
+                 [shape](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
+                   kernels::max_pool_nhwc_f32(shape, x, x_stride, y, y_stride);
+                 });
+  plan.define(node, output.id);
+}
+
+void lower_avg_pool(PlanBuilder& plan, const Node& node) {
+  const Image input = image_argument(plan, node);
+  PoolArguments a;
+  a.kernel = plan.known_ints(node, 1, 2);
+  a.stride = stride_argument(plan, node, a.kernel);
+  a.padding = plan.known_ints(node, 3, 2);
+  a.dilation = {1, 1};
+  a.ceil_mode = plan.known_bool(node, 4);
+  const bool include_pad = plan.known_bool(node, 5);
+  const int64_t divisor = plan.is_none(node, 6) ? 0 : plan.known_int(node, 6);
+  if (!plan.is_none(node, 6) && divisor == 0) decline("a divisor of zero");
+  const PoolShape shape = pool_shape(input, a);
+  const Image output = new_pooled(plan, shape);
+  add_image_step(plan, "avg_pool_nhwc_f32", input, output,
+                 [=](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
+                   kernels::avg_pool_nhwc_f32(shape, include_pad, divisor, x, x_stride, y,
+                                              y_stride);
+                 });
+  plan.define(node, output.id);
+}
+
+Image add_global_mean(PlanBuilder& plan, const Image& input) {
+  const Image output = plan.new_image(DType::kFloat32, input.n, input.c, 1, 1);
+  const int64_t n = input.n, pixels = input.h * input.w, c = input.c;
+  add_image_step(plan, "global_avg_pool_nhwc_f32", input, output,
+                 [=](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
+                   kernels::global_avg_pool_nhwc_f32(n, pixels, c, x, x_stride, y, y_stride);
+                 });
+  return output;
+}
+
+void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
+  const Image input = image_argument(plan, node);
+  const IntArray size = plan.known_ints(node, 1, 2);
+  if (size[0] < 1 || size[1] < 1) decline("an empty result");
+  if (size[0] == 1 && size[1] == 1) return plan.define(node, add_global_mean(plan, input).id);
+  const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
+  const Image output = plan.new_image(DType::kFloat32, input.n, input.c, size[0], size[1]);
+  add_image_step(plan, "adaptive_avg_pool_nhwc_f32", input, output,
+                 [=](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
+                   kernels::adaptive_avg_pool_nhwc_f32(shape, x, x_stride, y, y_stride);
+                 });
+  plan.define(node, output.id);
+}
+
+// mean(x, [2, 3]) of an image.
+void lower_mean(PlanBuilder& plan, const Node& node) {
+  if (node.op()->schema.arguments.size() != 4 || plan.is_none(node, 1)) decline("a full mean");
+  if (!plan.is_none(node, 3)) decline("another dtype");
+  IntArray dims = ops::normalize_dims(plan.known_ints(node, 1), 4);
+  if (!(dims == IntArray{2, 3})) decline("not a mean over pixels");
+  const Image output = add_global_mean(plan, image_argument(plan, node));
+  if (plan.known_bool(node, 2)) return plan.define(node, output.id);
+  plan.define(node, plan.reshaped(output.id, IntArray{output.n, output.c}));
+}
+
+}  // namespace
+
+std::span<const Lowering> pooling_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::max_pool2d", lower_max_pool},
+      {"aten::avg_pool2d", lower_avg_pool},
+      {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::mean", lower_mean},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

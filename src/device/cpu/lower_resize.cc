@@ -1,0 +1,121 @@
+// Resizing images.
+#include <vector>
+
+#include "device/cpu/lowering.h"
+#include "kernels/resize_nhwc.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::ResizeShape;
+
+// What both kernels need: the taps are computed when the plan is built.
+template <typename Tap>
+class ResizeStep : public Step {
+ public:
+  ResizeStep(const ResizeShape& shape, Operand input, Operand output)
+      : rows(static_cast<size_t>(shape.out_h)),
+        columns(static_cast<size_t>(shape.out_w)),
+        shape_(shape),
+        input_(input),
+        output_(output) {}
+  const char* kernel() const override {
+    return std::is_same_v<Tap, int64_t> ? "resize_nearest_nhwc" : "resize_linear_nhwc_f32";
+  }
+  bool reads_strides() const override { return true; }
+  void run(const Memory& m) const override {
+    if constexpr (std::is_same_v<Tap, int64_t>) {
+      kernels::resize_nearest_nhwc(sizeof(float), shape_, rows.data(), columns.data(),
+                                   m.address(input_.id), m.stride(input_), m.address(output_.id),
+                                   m.stride(output_));
+    } else {
+      kernels::resize_linear_nhwc_f32(shape_, rows.data(), columns.data(), m.data<float>(input_.id),
+                                      m.stride(input_), m.data<float>(output_.id),
+                                      m.stride(output_));
+    }
+  }
+
+  std::vector<Tap> rows, columns;
+
+ private:
+  ResizeShape shape_;
+  Operand input_, output_;
+};
+
+// Sizes and factors from the arguments: either output_size or scale_factors is given.
+struct ResizeArguments {
+  ResizeShape shape;
+  double factor_h = 0, factor_w = 0;
+};
+
+// `factors` is the place of a list of two factors in the overload ".vec", of the first of two
+// numbers in the other.
+ResizeArguments resize_arguments(PlanBuilder& plan, const Node& node, const Image& input,
+                                 size_t factors, bool is_vec) {
+  ResizeArguments a;
+  a.shape = {input.n, input.c, input.h, input.w, 0, 0};
+  if (!plan.is_none(node, 1)) {
+    const IntArray size = plan.known_ints(node, 1, 2);
+    a.shape.out_h = size[0];
+    a.shape.out_w = size[1];
+  }
+  if (is_vec && !plan.is_none(node, factors)) {
+    const Value& list = plan.known(node, factors);
+    if (!list.is_list() || list.to_list().size() != 2) decline("scale factors");
+    a.factor_h = list.to_list()[0].to_double();
+    a.factor_w = list.to_list()[1].to_double();
+    a.shape.out_h = static_cast<int64_t>(static_cast<double>(input.h) * a.factor_h);
+    a.shape.out_w = static_cast<int64_t>(static_cast<double>(input.w) * a.factor_w);
+  } else if (!is_vec) {
+    if (!plan.is_none(node, factors)) a.factor_h = plan.known_double(node, factors);
+    if (!plan.is_none(node, factors + 1)) a.factor_w = plan.known_double(node, factors + 1);
+  }
+  if (a.shape.out_h < 1 || a.shape.out_w < 1) decline("an empty result");
+  return a;
+}
+
+bool is_vec(const Node& node) { return node.op()->schema.overload == "vec"; }
+
+template <typename Tap, typename Taps>
+void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const ResizeArguments& a,
+                const Taps& taps) {
+  const ResizeShape& s = a.shape;
+  const Image output = plan.new_image(DType::kFloat32, s.batch, s.channels, s.out_h, s.out_w);
+  auto step = std::make_unique<ResizeStep<Tap>>(s, input, output);
+  taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
+  taps(s.in_w, s.out_w, a.factor_w, step->columns.data());
+  plan.add_step({input.id}, output.id, std::move(step));
+  plan.define(node, output.id);
+}
+
+void lower_bilinear(PlanBuilder& plan, const Node& node) {
+  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  const bool align_corners = plan.known_bool(node, 2);
+  add_resize<kernels::LinearTap>(
+      plan, node, input, resize_arguments(plan, node, input, 3, is_vec(node)),
+      [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
+        kernels::linear_taps(in, out, align_corners, factor, taps);
+      });
+}
+
+void lower_nearest(PlanBuilder& plan, const Node& node) {
+  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  const bool exact = node.kind().name() == "_upsample_nearest_exact2d";
+  add_resize<int64_t>(plan, node, input, resize_arguments(plan, node, input, 2, is_vec(node)),
+                      [&](int64_t in, int64_t out, double factor, int64_t* taps) {
+                        kernels::nearest_taps(in, out, exact, factor, taps);
+                      });
+}
+
+}  // namespace
+
+std::span<const Lowering> resize_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::upsample_bilinear2d", lower_bilinear},
+      {"aten::upsample_nearest2d", lower_nearest},
+      {"aten::_upsample_nearest_exact2d", lower_nearest},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

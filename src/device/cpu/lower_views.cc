@@ -1,0 +1,105 @@
+// Operators that only look at shapes: views, which cost nothing, and questions.
+#include "device/cpu/lowering.h"
+#include "tensor/containers.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using Entry = PlanBuilder::Entry;
+
+// The arguments with tensors replaced by shapes; `tensor` is the first of them.
+std::vector<Value> shape_arguments(PlanBuilder& plan, const Node& node, TensorId& tensor) {
+  std::vector<Value> arguments;
+  tensor = kNoTensor;
+  for (size_t i = 0; i < node.op()->schema.arguments.size(); ++i) {
+    if (i < node.inputs().size() && plan.entry(node, i).kind == Entry::Kind::kTensor) {
+      const TensorId id = plan.tensor(node, i);
+      if (tensor == kNoTensor) tensor = id;
+      arguments.push_back(Value(plan.shape_of(id)));
+    } else {
+      arguments.push_back(plan.known(node, i));
+    }
+  }
+  if (tensor == kNoTensor) decline("no tensor");
+  return arguments;
+}
+
+Value call_on_shapes(PlanBuilder& plan, const Node& node, TensorId& tensor) {
+  std::vector<Value> arguments = shape_arguments(plan, node, tensor);
+  Value result;
+  node.op()->call(arguments, std::span(&result, 1));
+  return result;
+}
+
+// transpose, slice, chunk, ...: the reference implementation computes strides and touches no data.
+void lower_view(PlanBuilder& plan, const Node& node) {
+  TensorId base;
+  const Value result = call_on_shapes(plan, node, base);
+  if (result.is_tensor()) return plan.define(node, plan.viewed(base, result.to_tensor()));
+  Entry list{Entry::Kind::kList, {}, kNoTensor, {}};
+  for (const Tensor& part : result.to_tensor_list()) {
+    list.list.push_back({Entry::Kind::kTensor, {}, plan.viewed(base, part), {}});
+  }
+  plan.define(node.output(), std::move(list));
+}
+
+// What PyTorch gives without a copy may need one here, since images lie channels last.
+void lower_reshape(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  plan.define(node, plan.reshaped(id, plan.known_ints(node, 1)));
+}
+
+void lower_flatten(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  const PlanTensor& t = plan.info(id);
+  if (t.dim() == 0) return plan.define(node, plan.reshaped(id, IntArray{1}));
+  const int64_t first = wrap_dim(plan.known_int(node, 1), t.dim());
+  const int64_t last = wrap_dim(plan.known_int(node, 2), t.dim());
+  if (first > last) decline("flatten() from a later to an earlier dimension");
+  IntArray sizes;
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    const int64_t size = t.sizes[static_cast<size_t>(d)];
+    if (d > first && d <= last) {
+      sizes.back() *= size;
+    } else {
+      sizes.push_back(size);
+    }
+  }
+  plan.define(node, plan.reshaped(id, sizes));
+}
+
+// The order in memory is the plan's business.
+void lower_same(PlanBuilder& plan, const Node& node) {
+  // A view of its own, since its base may have other readers.
+  const TensorId id = plan.tensor(node, 0);
+  plan.define(node, plan.viewed(id, plan.shape_of(id)));
+}
+
+void lower_question(PlanBuilder& plan, const Node& node) {
+  TensorId tensor;
+  Value answer = call_on_shapes(plan, node, tensor);
+  plan.define(node.output(), {Entry::Kind::kKnown, std::move(answer), kNoTensor, {}});
+}
+
+}  // namespace
+
+std::span<const Lowering> view_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::view", lower_reshape},         {"aten::reshape", lower_reshape},
+      {"aten::_unsafe_view", lower_reshape}, {"aten::flatten", lower_flatten},
+      {"aten::contiguous", lower_same},      {"aten::detach", lower_same},
+      {"aten::alias", lower_same},           {"aten::permute", lower_view},
+      {"aten::transpose", lower_view},       {"aten::t", lower_view},
+      {"aten::squeeze", lower_view},         {"aten::unsqueeze", lower_view},
+      {"aten::expand", lower_view},          {"aten::expand_as", lower_view},
+      {"aten::select", lower_view},          {"aten::slice", lower_view},
+      {"aten::narrow", lower_view},          {"aten::chunk", lower_view},
+      {"aten::split", lower_view},           {"aten::split_with_sizes", lower_view},
+      {"aten::unbind", lower_view},          {"aten::size", lower_question},
+      {"aten::dim", lower_question},         {"aten::numel", lower_question},
+      {"prim::shape", lower_question},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

@@ -1,0 +1,31 @@
+// Which operators plans have kernels for.
+#pragma once
+
+#include "device/cpu/builder.h"
+
+namespace torchlet::cpu {
+
+// Adds the steps of a node and defines its outputs, or throws Declined.
+using LowerFn = void (*)(PlanBuilder& plan, const Node& node);
+
+struct Lowering {
+  const char* op;  // "aten::conv2d": all its overloads
+  LowerFn lower;
+  // Why a node cannot be part of a segment, whatever the shapes; empty if it can.
+  std::string (*refusal)(const Node& node) = nullptr;
+};
+
+// One table for each file lower_*.cc.
+std::span<const Lowering> convolution_lowerings();
+std::span<const Lowering> elementwise_lowerings();
+std::span<const Lowering> join_lowerings();
+std::span<const Lowering> matmul_lowerings();
+std::span<const Lowering> norm_lowerings();
+std::span<const Lowering> pooling_lowerings();
+std::span<const Lowering> resize_lowerings();
+std::span<const Lowering> view_lowerings();
+
+// Null if there is none.
+const Lowering* find_lowering(Symbol op);
+
+}  // namespace torchlet::cpu

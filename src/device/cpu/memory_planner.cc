@@ -1,0 +1,40 @@
+#include "device/cpu/memory_planner.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace torchlet::cpu {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+bool overlap(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+}  // namespace
+
+int64_t plan_memory(std::span<Lifetime> buffers) {
+  std::vector<Lifetime*> by_size;
+  for (Lifetime& buffer : buffers) by_size.push_back(&buffer);
+  std::ranges::stable_sort(by_size, std::ranges::greater(), &Lifetime::nbytes);
+
+  std::vector<const Lifetime*> placed;  // by offset
+  int64_t total = 0;
+  for (Lifetime* buffer : by_size) {
+    // The lowest gap between those that live at the same time.
+    int64_t offset = 0;
+    for (const Lifetime* other : placed) {
+      if (!overlap(*buffer, *other)) continue;
+      if (other->offset - offset >= buffer->nbytes) break;
+      const int64_t end = other->offset + other->nbytes;
+      offset = std::max(offset, (end + kAlignment - 1) / kAlignment * kAlignment);
+    }
+    buffer->offset = offset;
+    total = std::max(total, offset + buffer->nbytes);
+    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Lifetime::offset), buffer);
+  }
+  return total;
+}
+
+}  // namespace torchlet::cpu

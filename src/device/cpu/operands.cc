@@ -1,0 +1,220 @@
+// How lowerings get their operands: known numbers, tensors, images and rows.
+#include "device/cpu/builder.h"
+#include "device/cpu/copy_step.h"
+#include "ops/common.h"
+#include "tensor/containers.h"
+
+namespace torchlet::cpu {
+
+using Entry = PlanBuilder::Entry;
+
+const Entry& PlanBuilder::entry(const Node& node, size_t input) const {
+  static const Entry undefined;
+  const auto found = entries_.find(node.input(input));
+  return found == entries_.end() ? undefined : found->second;
+}
+
+const Value& PlanBuilder::known(const Node& node, size_t input) const {
+  static const Value none;
+  if (input >= node.inputs().size()) {
+    const auto& value = node.op()->schema.arguments[input].default_value;
+    return value ? *value : none;
+  }
+  const Entry& argument = entry(node, input);
+  if (argument.kind != Entry::Kind::kKnown) {
+    decline(node.op()->schema.arguments[input].name + " is not known before the run");
+  }
+  return argument.known;
+}
+
+bool PlanBuilder::is_none(const Node& node, size_t input) const {
+  if (input >= node.inputs().size()) return known(node, input).is_none();
+  const Entry& argument = entry(node, input);
+  return argument.kind == Entry::Kind::kKnown && argument.known.is_none();
+}
+
+namespace {
+
+[[noreturn]] void wrong(const Node& node, size_t input, const char* expected) {
+  decline(node.op()->schema.arguments[input].name + " is not " + expected);
+}
+
+}  // namespace
+
+Tensor PlanBuilder::known_tensor(const Node& node, size_t input) const {
+  const Value& value = known(node, input);
+  if (value.is_none()) return Tensor();
+  if (!value.is_tensor()) wrong(node, input, "a tensor");
+  return value.to_tensor();
+}
+int64_t PlanBuilder::known_int(const Node& node, size_t input) const {
+  const Value& value = known(node, input);
+  if (!value.is_int() && !value.is_bool()) wrong(node, input, "an int");
+  return value.to_int();
+}
+double PlanBuilder::known_double(const Node& node, size_t input) const {
+  const Value& value = known(node, input);
+  if (value.is_tensor() && value.to_tensor().numel() == 1 &&
+      !is_complex(value.to_tensor().dtype())) {
+    return value.to_tensor().item<double>();
+  }
+  if (!value.is_int() && !value.is_bool() && !value.is_float()) wrong(node, input, "a number");
+  return value.to_double();
+}
+bool PlanBuilder::known_bool(const Node& node, size_t input) const {
+  const Value& value = known(node, input);
+  if (!value.is_bool()) wrong(node, input, "a bool");
+  return value.to_bool();
+}
+
+IntArray PlanBuilder::known_ints(const Node& node, size_t input) const {
+  const Value& value = known(node, input);
+  IntArray ints;
+  if (value.is_int()) {
+    ints.push_back(value.to_int());
+    return ints;
+  }
+  if (!value.is_list()) wrong(node, input, "a list of ints");
+  for (const Value& item : value.list_ref().items) {
+    if (!item.is_int()) wrong(node, input, "a list of ints");
+    ints.push_back(item.to_int());
+  }
+  return ints;
+}
+
+IntArray PlanBuilder::known_ints(const Node& node, size_t input, size_t count) const {
+  IntArray ints = known_ints(node, input);
+  if (ints.size() == 1) ints = IntArray(count, ints[0]);
+  if (ints.size() != count) wrong(node, input, "of the right length");
+  return ints;
+}
+
+TensorId PlanBuilder::tensor_of_entry(const Entry& entry) {
+  if (entry.kind == Entry::Kind::kTensor) return entry.tensor;
+  if (entry.kind == Entry::Kind::kKnown && entry.known.is_tensor()) {
+    return add_constant(entry.known.to_tensor());
+  }
+  decline("not a tensor");
+}
+
+TensorId PlanBuilder::tensor(const Node& node, size_t input) {
+  return tensor_of_entry(entry(node, input));
+}
+
+TensorId PlanBuilder::tensor_of(const Node& node, size_t input, DType dtype) {
+  const TensorId id = tensor(node, input);
+  if (info(id).dtype != dtype) decline("another dtype");
+  return id;
+}
+
+std::vector<TensorId> PlanBuilder::tensors(const Node& node, size_t input) {
+  const Entry& list = entry(node, input);
+  std::vector<TensorId> ids;
+  if (list.kind == Entry::Kind::kKnown && list.known.is_list()) {
+    for (const Value& item : list.known.list_ref().items) {
+      ids.push_back(tensor_of_entry({Entry::Kind::kKnown, item, kNoTensor, {}}));
+    }
+    return ids;
+  }
+  if (list.kind != Entry::Kind::kList) decline("not a list of tensors");
+  for (const Entry& item : list.list) ids.push_back(tensor_of_entry(item));
+  return ids;
+}
+
+// ---- forms ----
+
+std::optional<Image> PlanBuilder::image_view(TensorId id) const {
+  const PlanTensor& t = info(id);
+  if (t.dim() != 4 || t.numel() == 0) return std::nullopt;
+  const int64_t n = t.sizes[0], c = t.sizes[1], h = t.sizes[2], w = t.sizes[3];
+  if (c > 1 && t.strides[1] != 1) return std::nullopt;
+  // The pixel stride is the stride of the first dimension, from the right, that is longer than 1.
+  int64_t stride = c;
+  if (w > 1) {
+    stride = t.strides[3];
+  } else if (h > 1) {
+    stride = t.strides[2];
+  } else if (n > 1) {
+    stride = t.strides[0];
+  }
+  if (stride < c || (h > 1 && t.strides[2] != stride * w) ||
+      (n > 1 && t.strides[0] != stride * w * h)) {
+    return std::nullopt;
+  }
+  return Image{id, n, c, h, w, stride};
+}
+
+Image PlanBuilder::as_image(TensorId id) {
+  if (const auto image = image_view(id)) return *image;
+  const PlanTensor from = info(id);
+  if (from.dim() != 4 || from.numel() == 0) decline("not an image");
+  const Image to = new_image(from.dtype, from.sizes[0], from.sizes[1], from.sizes[2], from.sizes[3],
+                             from.quantizer);
+  copy(id, to.id);
+  return to;
+}
+
+std::optional<Rows> PlanBuilder::rows_view(TensorId id) const {
+  const PlanTensor& t = info(id);
+  const int64_t numel = t.numel();
+  if (numel == 0) return std::nullopt;
+  if (t.dim() == 0) return Rows{id, 1, 1, 1};
+  const int64_t cols = t.sizes.back();
+  if (cols > 1 && t.strides.back() != 1) return std::nullopt;
+  int64_t rows = 1, stride = 0;  // of the dimensions seen so far, from the right
+  for (size_t d = t.sizes.size() - 1; d-- > 0;) {
+    if (t.sizes[d] == 1) continue;
+    if (rows == 1) {
+      stride = t.strides[d];
+    } else if (t.strides[d] != stride * rows) {
+      return std::nullopt;
+    }
+    rows *= t.sizes[d];
+  }
+  if (rows == 1) stride = cols;
+  if (stride < cols) return std::nullopt;
+  return Rows{id, rows, cols, stride};
+}
+
+Rows PlanBuilder::as_rows(TensorId id) {
+  if (const auto rows = rows_view(id)) return *rows;
+  if (info(id).numel() == 0) decline("an empty tensor");
+  return *rows_view(contiguous(id));
+}
+
+TensorId PlanBuilder::contiguous(TensorId id) {
+  const PlanTensor from = info(id);
+  if (is_contiguous_as(from.sizes, from.strides, MemoryFormat::kContiguous)) return id;
+  const TensorId to = new_contiguous(from.dtype, from.sizes, from.quantizer);
+  copy(id, to);
+  return to;
+}
+
+Tensor PlanBuilder::shape_of(TensorId id) const {
+  const PlanTensor& t = info(id);
+  const int64_t end = t.offset + checked_extent(t.sizes, t.strides);
+  Tensor shape = make_tensor(
+      make_ref<Storage>(nullptr, static_cast<size_t>(end) * element_size(t.dtype), nullptr),
+      t.dtype, t.sizes, t.strides, t.offset);
+  shape.impl()->quantizer = t.quantizer;
+  return shape;
+}
+
+TensorId PlanBuilder::viewed(TensorId base, const Tensor& shape) {
+  return new_view(base, shape.sizes(), shape.strides(), shape.storage_offset());
+}
+
+TensorId PlanBuilder::reshaped(TensorId id, IntSpan sizes) {
+  try {
+    return viewed(id, ops::view(shape_of(id), sizes));
+  } catch (const Error&) {
+    const TensorId copied = contiguous(id);
+    return viewed(copied, ops::view(shape_of(copied), sizes));
+  }
+}
+
+void PlanBuilder::copy(TensorId from, TensorId to) {
+  add_step({from}, to, std::make_unique<CopyStep>(from));
+}
+
+}  // namespace torchlet::cpu

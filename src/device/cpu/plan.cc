@@ -1,0 +1,72 @@
+#include "device/cpu/plan.h"
+
+#include "kernels/scratch.h"
+
+namespace torchlet::cpu {
+
+int64_t PlanTensor::numel() const {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return count;
+}
+
+int64_t pixel_stride(const PlanTensor& t, bool is_image) {
+  const size_t rank = t.sizes.size();
+  const size_t channels = is_image ? 1 : rank - 1;
+  for (size_t d = rank; d-- > 0;) {
+    if (d != channels && t.sizes[d] > 1) return t.strides[d];
+  }
+  return rank == 0 ? 1 : t.sizes[channels];
+}
+
+void* Memory::address(TensorId id) const {
+  const PlanTensor& t = tensor(id);
+  return bases_[t.buffer] + t.offset * static_cast<int64_t>(element_size(t.dtype));
+}
+
+Tensor Memory::handle(TensorId id) const {
+  const PlanTensor& t = tensor(id);
+  const size_t nbytes =
+      static_cast<size_t>(checked_extent(t.sizes, t.strides)) * element_size(t.dtype);
+  Tensor tensor =
+      make_tensor(make_ref<Storage>(address(id), nbytes, nullptr), t.dtype, t.sizes, t.strides, 0);
+  tensor.impl()->quantizer = t.quantizer;
+  return tensor;
+}
+
+void Plan::run(std::span<const Value> inputs, std::span<Value> results, ArenaPool& arenas) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].tensor == kNoTensor) {
+      results[i] = outputs[i].value;
+      continue;
+    }
+    const PlanTensor& t = tensors[static_cast<size_t>(outputs[i].tensor)];
+    const Tensor result = empty_strided(t.sizes, t.strides, t.dtype);
+    result.impl()->quantizer = t.quantizer;
+    results[i] = Value(result);
+  }
+  const ArenaPool::Lease arena(arenas, static_cast<size_t>(arena_bytes));
+  const kernels::Scratch<std::byte*> bases(static_cast<int64_t>(buffers.size()));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Buffer& buffer = buffers[i];
+    std::byte*& base = bases[static_cast<int64_t>(i)];
+    switch (buffer.kind) {
+      case Buffer::Kind::kArena:
+        base = arena.data() + buffer.arena_offset;
+        break;
+      case Buffer::Kind::kInput:
+        base = inputs[buffer.index].tensor_impl()->data();
+        break;
+      case Buffer::Kind::kOutput:
+        base = results[buffer.index].tensor_impl()->data();
+        break;
+      case Buffer::Kind::kConstant:
+        base = buffer.constant.impl()->data();
+        break;
+    }
+  }
+  const Memory memory(*this, bases.data());
+  for (const auto& step : steps) step->run(memory);
+}
+
+}  // namespace torchlet::cpu

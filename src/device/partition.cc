@@ -1,0 +1,245 @@
+#include "device/partition.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/prim_kinds.h"
+
+namespace torchlet::device {
+namespace {
+
+bool is_tensor_like(const Type& type) {
+  if (type.is(TypeKind::kTensor)) return true;
+  if (type.is(TypeKind::kOptional) || type.is(TypeKind::kList)) {
+    return is_tensor_like(*type.element(0));
+  }
+  return false;
+}
+
+bool is_number_like(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kInt:
+    case TypeKind::kFloat:
+    case TypeKind::kBool:
+    case TypeKind::kString:
+    case TypeKind::kNone:
+    case TypeKind::kNumber:
+      return true;
+    case TypeKind::kOptional:
+    case TypeKind::kList:
+      return is_number_like(*type.element(0));
+    default:
+      return false;
+  }
+}
+
+bool is_container_node(const Node& node) {
+  const Symbol kind = node.kind();
+  return kind == prim::kListConstruct || kind == prim::kListUnpack ||
+         kind == prim::kTupleConstruct || kind == prim::kTupleUnpack;
+}
+
+bool writes(const Node& node) {
+  if (node.kind() == prim::kSetAttr || node.kind() == prim::kCallFunction ||
+      node.kind() == prim::kCallMethod) {
+    return true;
+  }
+  return node.op() && std::ranges::any_of(node.op()->schema.arguments, &Argument::is_written);
+}
+
+// Calls `visit` for the node, for those in its blocks, and for what holds the blocks' outputs.
+template <typename Visit>
+void visit_all(const Node& node, const Visit& visit) {
+  visit(node);
+  for (const Block* block : node.blocks()) {
+    for (const Node* inner : *block) visit_all(*inner, visit);
+    visit(*block->return_node());
+  }
+}
+
+bool raises(const Block& block) {
+  return block.last() && block.last()->kind() == prim::kRaiseException;
+}
+
+// May the output share memory with an input?
+bool is_view(const Node& node) {
+  if (is_container_node(node)) return true;
+  if (node.kind() == prim::kIf) return true;
+  return node.op() && std::ranges::any_of(node.op()->schema.arguments, &Argument::is_aliased);
+}
+
+// Computes with numbers only: on known numbers it is done when the segment is compiled.
+bool is_arithmetic(const Node& node) {
+  if (!node.op() || node.op()->schema.is_vararg || writes(node) || node.outputs().empty()) {
+    return false;
+  }
+  const auto numbers = [](const SsaValue* value) { return is_number_like(*value->type()); };
+  return std::ranges::all_of(node.inputs(), numbers) &&
+         std::ranges::all_of(node.outputs(), numbers);
+}
+
+class Partitioner {
+ public:
+  Partitioner(Graph& graph, const Device& device) : graph_(graph), device_(device) {}
+
+  void block(Block& block) {
+    std::vector<Node*> run;
+    for (Node* node = block.first(); node;) {
+      Node* const next = node->next();
+      if (fits(*node)) {
+        run.push_back(node);
+      } else if (node->kind() != prim::kConstant) {
+        finish(std::move(run));
+        run.clear();
+        for (Block* inner : node->blocks()) this->block(*inner);
+      }
+      node = next;
+    }
+    finish(std::move(run));
+  }
+
+ private:
+  bool fits(const Node& node) const {
+    if (node.kind() == prim::kIf) return is_known_branch(node);
+    if (is_container_node(node)) {
+      return std::ranges::all_of(node.inputs(), [](const SsaValue* value) {
+        return is_tensor_like(*value->type()) || is_number_like(*value->type());
+      });
+    }
+    if (!node.op()) return false;
+    if (is_arithmetic(node)) return true;
+    return device_.refusal(node).empty() &&
+           std::ranges::all_of(node.outputs(), [](const SsaValue* value) {
+             return is_tensor_like(*value->type()) || is_number_like(*value->type());
+           });
+  }
+
+  // A branch on numbers is taken when the segment is compiled; the one that raises is not
+  // compiled at all.
+  bool is_known_branch(const Node& node) const {
+    return std::ranges::all_of(node.blocks(), [&](const Block* block) {
+      if (raises(*block)) return true;
+      for (const Node* inner : *block) {
+        if (inner->kind() != prim::kConstant && !fits(*inner)) return false;
+      }
+      return std::ranges::all_of(block->outputs(), [](const SsaValue* value) {
+        return is_tensor_like(*value->type()) || is_number_like(*value->type());
+      });
+    });
+  }
+
+  using NodeSet = std::unordered_set<const Node*>;
+
+  static NodeSet all_nodes(const std::vector<Node*>& run) {
+    NodeSet nodes;
+    for (const Node* node : run) {
+      visit_all(*node, [&](const Node& inner) { nodes.insert(&inner); });
+    }
+    return nodes;
+  }
+
+  static bool escapes(const SsaValue& value, const NodeSet& inside) {
+    return std::ranges::any_of(value.users(),
+                               [&](const Node* user) { return !inside.contains(user); });
+  }
+
+  // A segment gives fresh tensors. So a view may only leave it if what it is a view of does not,
+  // and was made inside.
+  static bool must_stay_outside(const Node& node, const NodeSet& inside) {
+    if (!is_view(node)) return false;
+    if (std::ranges::none_of(node.outputs(),
+                             [&](const SsaValue* value) { return escapes(*value, inside); })) {
+      return false;
+    }
+    if (is_container_node(node) || node.kind() == prim::kIf) return true;
+    for (const SsaValue* output : node.outputs()) {
+      if (!output->type()->is(TypeKind::kTensor)) return true;
+    }
+    return shares_with_outside(node, inside);
+  }
+
+  static bool shares_with_outside(const Node& view, const NodeSet& inside) {
+    for (const SsaValue* input : view.inputs()) {
+      if (!is_tensor_like(*input->type())) continue;
+      if (!inside.contains(input->node()) || escapes(*input, inside)) return true;
+      // Another view of the same memory may leave as well.
+      for (const Node* user : input->users()) {
+        if (user != &view && is_view(*user)) return true;
+      }
+      if (is_view(*input->node()) && shares_with_outside(*input->node(), inside)) return true;
+    }
+    return false;
+  }
+
+  // Splits a run where something has to stay outside, and makes segments of the rest.
+  void finish(std::vector<Node*> run) {
+    for (;;) {
+      const auto is_number = [](const Node* node) {
+        return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf;
+      };
+      while (!run.empty() && is_number(run.back())) run.pop_back();
+      run.erase(run.begin(), std::ranges::find_if_not(run, is_number));
+      if (run.empty()) return;
+      const NodeSet inside = all_nodes(run);
+      const auto stays = std::ranges::find_if(
+          run, [&](const Node* node) { return must_stay_outside(*node, inside); });
+      if (stays == run.end()) break;
+      finish({run.begin(), stays});
+      run.erase(run.begin(), stays + 1);
+    }
+    const bool computes = std::ranges::any_of(run, [](const Node* node) {
+      return !is_view(*node) && !is_arithmetic(*node) && !is_container_node(*node) &&
+             !node->outputs().empty() && is_tensor_like(*node->output()->type());
+    });
+    if (computes) make_segment(run);
+  }
+
+  void make_segment(const std::vector<Node*>& run) {
+    const NodeSet inside = all_nodes(run);
+    std::vector<SsaValue*> inputs;
+    const auto add_inputs = [&](const Node& node) {
+      for (SsaValue* input : node.inputs()) {
+        if (inside.contains(input->node()) || input->node()->kind() == prim::kConstant) continue;
+        if (std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
+      }
+    };
+    for (const Node* node : run) visit_all(*node, add_inputs);
+    Node* segment = graph_.create(prim::kSegment, inputs);
+    // Constants between the nodes of the run stay where they are, before it.
+    segment->insert_before(run.back());
+    segment->set_range(run.front()->range());
+    Block* block = segment->add_block();
+    for (Node* node : run) node->move_to_end(block);
+    for (const Node* node : run) {
+      for (SsaValue* value : node->outputs()) {
+        if (!escapes(*value, inside)) continue;
+        SsaValue* output = segment->add_output(value->type(), value->name());
+        replace_outside(*value, output, inside);
+        block->add_output(value);
+      }
+    }
+    segment->set_segment(device_.prepare(*segment));
+  }
+
+  static void replace_outside(const SsaValue& value, SsaValue* by, const NodeSet& inside) {
+    const std::vector<Node*> users = value.users();
+    for (Node* user : users) {
+      if (inside.contains(user)) continue;
+      for (size_t i = 0; i < user->inputs().size(); ++i) {
+        if (user->input(i) == &value) user->replace_input(i, by);
+      }
+    }
+  }
+
+  Graph& graph_;
+  const Device& device_;
+};
+
+}  // namespace
+
+void partition(Graph& graph, const Device& device) {
+  Partitioner(graph, device).block(*graph.block());
+}
+
+}  // namespace torchlet::device
