@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/amx.h"
 #include "kernels/conv_nhwc_q8.h"
 #include "kernels/dwconv_nhwc_q8.h"
 
@@ -35,8 +36,9 @@ std::string name_of(const char* model, const Layer& l) {
          std::to_string(l.kernel) + " s" + std::to_string(l.stride) + " @" + std::to_string(l.size);
 }
 
-void convolution(benchmark::State& state, const Layer& l) {
+void convolution(benchmark::State& state, const Layer& l, bool with_amx) {
   set_num_threads(1);
+  allow_amx(with_amx);
   const Conv2dShape s = shape_of(l);
   const int64_t terms = l.in_channels / l.groups * l.kernel * l.kernel;
   const std::vector<int8_t> weight(static_cast<size_t>(l.out_channels * terms), 3);
@@ -84,13 +86,16 @@ constexpr Layer kResNet[] = {
     {2048, 512, 7, 1, 1},  {2048, 1000, 1, 1, 1},
 };
 
+void add_layer(const char* model, const Layer& l) {
+  const std::string name = name_of(model, l);
+  benchmark::RegisterBenchmark(name.c_str(), convolution, l, true);
+  if (l.groups > 1 || !has_amx_int8()) return;
+  benchmark::RegisterBenchmark((name + " without AMX").c_str(), convolution, l, false);
+}
+
 void add_layers() {
-  for (const Layer& l : kMobileNetV2) {
-    benchmark::RegisterBenchmark(name_of("mobilenet_v2", l).c_str(), convolution, l);
-  }
-  for (const Layer& l : kResNet) {
-    benchmark::RegisterBenchmark(name_of("resnet", l).c_str(), convolution, l);
-  }
+  for (const Layer& l : kMobileNetV2) add_layer("mobilenet_v2", l);
+  for (const Layer& l : kResNet) add_layer("resnet", l);
 }
 
 const bool added = (add_layers(), true);

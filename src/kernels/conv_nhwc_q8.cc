@@ -216,23 +216,24 @@ HWY_INLINE void multiply_tile(const Tile& t, int64_t first, const RequantizeQ8& 
     multiplier[v] =
         hn::LoadU(TagF32(), reinterpret_cast<const float*>(t.panel) + kWidth + v * kDotLanes);
   }
+  constexpr int kB = kVectors > 1 ? 1 : 0, kC = kVectors > 2 ? 2 : 0, kD = kVectors > 3 ? 3 : 0;
   uint8_t* to = t.output + first * t.output_stride;
+  const int64_t stride = t.output_stride, rows = t.row_limit - first;
+  const int64_t channels = std::min(kWidth, t.channel_limit);
   HWY_UNROLL(12)
   for (int r = 0; r < kRows; ++r) {
-    if (first + r >= t.row_limit) break;
-    VecI32 q[4];
-    HWY_UNROLL(4)
-    for (int v = 0; v < 4; ++v) {
-      q[v] = v < kVectors ? requantize.scale(sum[r][v % kVectors], multiplier[v % kVectors]) : q[0];
-    }
-    const VecU8 bytes = join_blocks<kVectors>(requantize.pack(q[0], q[1], q[2], q[3]));
-    store_bytes(bytes, to, std::min(kWidth, t.channel_limit));
-    to += t.output_stride;
+    if (r >= rows) break;
+    const VecU8 bytes = requantize(sum[r][0], multiplier[0], sum[r][kB], multiplier[kB], sum[r][kC],
+                                   multiplier[kC], sum[r][kD], multiplier[kD]);
+    store_bytes(join_blocks<kVectors>(bytes), to, channels);
+    to += stride;
   }
 }
 
 template <int kVectors>
-HWY_NOINLINE void multiply_panel(const Tile& t, const RequantizeQ8& requantize) {
+HWY_NOINLINE void multiply_panel(const Tile& tile, const RequantizeQ8& to_bytes) {
+  const Tile t = tile;
+  const RequantizeQ8 requantize = to_bytes;
   for (int64_t first = 0; first < t.row_limit; first += tile_rows<kVectors>()) {
     multiply_tile<kVectors>(t, first, requantize);
   }

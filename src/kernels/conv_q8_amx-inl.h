@@ -64,10 +64,21 @@ struct AmxSizes {
   int64_t channels, tiles, panels, rows;
 };
 
-// Tiles are better filled, and worth their setting up, from some size on.
+// Rows that are read where they lie: those of flat pixels (see conv_nhwc_q8).
+inline bool amx_reads_in_place(const Conv2dShape& s) {
+  const Window2dShape& w = s.window;
+  return w.kernel_h == 1 && w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 &&
+         w.pad_w == 0 && w.in_h == w.out_h && w.in_w == w.out_w &&
+         s.in_channels / s.groups % kAmxDepth == 0;
+}
+
+// Sums of few products are bound by what happens to them afterwards, and the tiles' detour through
+// memory costs more than they gain; so does gathering rows for few columns.
 inline bool amx_pays(const Conv2dShape& s, const LayerQ8& layer) {
   const AmxSizes sizes(s);
-  return sizes.rows >= 16 && sizes.channels >= 8 && sizes.taps.count * sizes.taps.length >= 24 &&
+  const int64_t products = sizes.taps.count * sizes.taps.length;
+  const bool is_used_often = amx_reads_in_place(s) || sizes.channels > 32 || products >= 192;
+  return products >= 64 && is_used_often && sizes.rows >= 16 && sizes.channels >= 8 &&
          weight_repeats(layer, s.out_channels) == 1 && has_amx_int8();
 }
 
@@ -130,24 +141,24 @@ class AmxTiles {
 
 #define TORCHLET_TILE_LOAD(tile, from, stride) \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(from), "r"(stride) : "memory")
+#define TORCHLET_TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile : : : "memory")
 #define TORCHLET_TILE_STORE(tile, to, stride) \
   asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(to), "r"(stride) : "memory")
 #define TORCHLET_TILE_DOT(sum, a, b) \
   asm volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #sum : : : "memory")
 
-// sums [kAmxRows, 16 * kTiles] = start + rows * weights.
+// The sums of kAmxRows rows times 16 * kTiles columns, in tiles 0 to 3.
 template <int kTiles>
-HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t* panel,
-                             int64_t depth, int32_t* sums) {
-  const int64_t no_stride = 0, tile_stride = 64;  // a stride of 0 repeats a row
-  TORCHLET_TILE_LOAD(0, panel, no_stride);
-  TORCHLET_TILE_LOAD(2, panel, no_stride);
+HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t* weights,
+                             int64_t depth) {
+  const int64_t tile_stride = 64;
+  TORCHLET_TILE_ZERO(0);
+  TORCHLET_TILE_ZERO(2);
   if (kTiles == 2) {
-    TORCHLET_TILE_LOAD(1, panel + 64, no_stride);
-    TORCHLET_TILE_LOAD(3, panel + 64, no_stride);
+    TORCHLET_TILE_ZERO(1);
+    TORCHLET_TILE_ZERO(3);
   }
   const uint8_t* lower = rows + 16 * stride;
-  const uint8_t* weights = panel + kTiles * 2 * 64;
   for (int64_t k = 0; k < depth; k += kAmxDepth) {
     TORCHLET_TILE_LOAD(6, weights, tile_stride);
     TORCHLET_TILE_LOAD(4, rows + k, stride);
@@ -161,16 +172,22 @@ HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t*
     }
     weights += kTiles * kTileBytes;
   }
-  const int64_t sum_stride = kTiles * 64;
-  TORCHLET_TILE_STORE(0, sums, sum_stride);
-  TORCHLET_TILE_STORE(2, sums + 16 * 16 * kTiles, sum_stride);
+}
+
+// Those sums as [kAmxRows, 16 * kTiles].
+template <int kTiles>
+HWY_INLINE void amx_store_sums(int32_t* sums) {
+  const int64_t stride = kTiles * 64;
+  TORCHLET_TILE_STORE(0, sums, stride);
+  TORCHLET_TILE_STORE(2, sums + 16 * 16 * kTiles, stride);
   if (kTiles == 2) {
-    TORCHLET_TILE_STORE(1, sums + 16, sum_stride);
-    TORCHLET_TILE_STORE(3, sums + 16 * 16 * kTiles + 16, sum_stride);
+    TORCHLET_TILE_STORE(1, sums + 16, stride);
+    TORCHLET_TILE_STORE(3, sums + 16 * 16 * kTiles + 16, stride);
   }
 }
 
 #undef TORCHLET_TILE_LOAD
+#undef TORCHLET_TILE_ZERO
 #undef TORCHLET_TILE_STORE
 #undef TORCHLET_TILE_DOT
 
@@ -187,16 +204,18 @@ HWY_INLINE void amx_store(const int32_t* sums, const uint8_t* panel, const Requa
     from[i] = block * 4 + row * kTiles + tile;
   }
   const auto order = hn::SetTableIndices(TagI32(), from);
+  VecI32 start[kTiles];
   VecF32 multiplier[kTiles];
-  for (int v = 0; v < kTiles; ++v) multiplier[v] = hn::LoadU(TagF32(), multipliers + v * 16);
+  for (int v = 0; v < kTiles; ++v) {
+    start[v] = hn::LoadU(TagI32(), reinterpret_cast<const int32_t*>(panel) + v * 16);
+    multiplier[v] = hn::LoadU(TagF32(), multipliers + v * 16);
+  }
   for (int64_t row = 0; row < rows; row += kRows) {
-    VecI32 q[4];
-    HWY_UNROLL(4)
-    for (int i = 0; i < 4; ++i) {
-      q[i] = requantize.scale(hn::LoadU(TagI32(), sums + (row * kTiles + i) * 16),
-                              multiplier[i % kTiles]);
-    }
-    const VecU8 blocks = requantize.pack(q[0], q[1], q[2], q[3]);
+    const auto sum = [&](int i) {
+      return hn::Add(hn::LoadU(TagI32(), sums + (row * kTiles + i) * 16), start[i % kTiles]);
+    };
+    const VecU8 blocks = requantize(sum(0), multiplier[0], sum(1), multiplier[1 % kTiles], sum(2),
+                                    multiplier[0], sum(3), multiplier[1 % kTiles]);
     const auto bytes = hn::TableLookupLanes(hn::BitCast(TagI32(), blocks), order).raw;
     uint8_t* line = to + row * stride;
     if (channels >= kWidth && row + kRows <= rows) {
@@ -262,11 +281,12 @@ template <int kTiles>
 void amx_panel(const AmxSizes& sizes, const AmxBlock& block, const AmxOperand* operands,
                const uint8_t* panel, int64_t channel, const RequantizeQ8& requantize) {
   alignas(64) int32_t sums[2][kAmxRows * 16 * kTiles];
-  // The sums of one tile are stored while the next one is multiplied.
+  // The sums of one tile become bytes while the next one is multiplied.
   const int64_t tiles = (block.count + kAmxRows - 1) / kAmxRows;
   for (int64_t i = 0; i <= tiles; ++i) {
     if (i < tiles) {
-      amx_multiply<kTiles>(operands[i].rows, operands[i].stride, panel, sizes.depth, sums[i % 2]);
+      amx_multiply<kTiles>(operands[i].rows, operands[i].stride, panel + kTiles * 2 * 64,
+                           sizes.depth);
     }
     if (i > 0) {
       const int64_t row = (i - 1) * kAmxRows;
@@ -274,6 +294,7 @@ void amx_panel(const AmxSizes& sizes, const AmxBlock& block, const AmxOperand* o
                         sizes.channels - channel,
                         block.output + row * block.output_stride + channel, block.output_stride);
     }
+    if (i < tiles) amx_store_sums<kTiles>(sums[i % 2]);
   }
 }
 
@@ -308,7 +329,6 @@ inline ConvCutQ8 amx_cut(const AmxSizes& sizes, int64_t groups) {
 
 inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   const Conv2dShape& s = run.shape;
-  const Window2dShape& w = s.window;
   const AmxSizes sizes(s);
   const ConvCutQ8 cut = amx_cut(sizes, s.groups);
   RowTable table(s, sizes.taps, run.header().input_zero_point, cut.rows);
@@ -316,10 +336,7 @@ inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end
   const Scratch<uint8_t> buffer(cut.rows * sizes.depth + kAmxDepth);
   const RequantizeQ8 requantize(run.result, run.header().wide);
   const AmxTiles tiles;
-  // Flat pixels (see conv_nhwc_q8) are read where they lie.
-  const bool is_direct = w.kernel_h == 1 && w.kernel_w == 1 && w.out_h == 1 && s.batch == 1 &&
-                         w.in_w == w.out_w && w.stride_w == 1 &&
-                         sizes.taps.channels % kAmxDepth == 0;
+  const bool is_direct = amx_reads_in_place(s);
   for (int64_t i = begin; i < end; ++i) {
     const int64_t group = cut.group(i), first_row = cut.first_row(i);
     const int64_t rows = std::min(cut.rows, sizes.rows - first_row);

@@ -262,32 +262,41 @@ struct OutputRow {
   uint8_t* output;
 };
 
-template <int kVectors>
-HWY_INLINE void store_pixel(const DotVec* sum, const float* multipliers,
-                            const RequantizeQ8& requantize, uint8_t* to, int64_t channels) {
-  VecI32 q[4];
-  HWY_UNROLL(4)
-  for (int v = 0; v < 4; ++v) {
-    q[v] = v < kVectors
-               ? requantize.scale(sum[v % kVectors],
-                                  hn::LoadU(TagF32(), multipliers + v % kVectors * kDotLanes))
-               : q[0];
-  }
-  store_bytes(join_blocks<kVectors>(requantize.pack(q[0], q[1], q[2], q[3])), to,
-              std::min<int64_t>(kVectors * kDotLanes, channels));
-}
-
 HWY_INLINE DotVec load_operand(const void* from) {
   return hn::LoadU(DotTag(), static_cast<const int32_t*>(from));
 }
+
+// What turns the sums of a panel into bytes, in registers.
+template <int kVectors>
+struct PanelOutput {
+  PanelOutput(const uint8_t* panel, const RequantizeQ8& to_bytes, int64_t count)
+      : requantize(to_bytes), channels(std::min<int64_t>(kVectors * kDotLanes, count)) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      start[v] = load_operand(panel + v * kDotLanes * 4);
+      multiplier[v] =
+          hn::LoadU(TagF32(), reinterpret_cast<const float*>(panel) + (kVectors + v) * kDotLanes);
+    }
+  }
+  HWY_INLINE void store(const DotVec* sum, uint8_t* to) const {
+    constexpr int kB = kVectors > 1 ? 1 : 0, kC = kVectors > 2 ? 2 : 0, kD = kVectors > 3 ? 3 : 0;
+    const VecU8 bytes = requantize(sum[0], multiplier[0], sum[kB], multiplier[kB], sum[kC],
+                                   multiplier[kC], sum[kD], multiplier[kD]);
+    store_bytes(join_blocks<kVectors>(bytes), to, channels);
+  }
+
+  const RequantizeQ8 requantize;
+  const int64_t channels;
+  DotVec start[kVectors];
+  VecF32 multiplier[kVectors];
+};
 
 // `kTaps` neighbouring columns of one group, whose weights stay in registers.
 template <int kVectors, int kTaps>
 HWY_NOINLINE void sum_near_taps(const Plan& plan, const OutputRow& row,
                                 const RequantizeQ8& requantize, int64_t output_stride) {
   constexpr int64_t kOperands = kVectors * kDotLanes;
-  const int32_t* start = reinterpret_cast<const int32_t*>(row.panel);
-  const float* multipliers = reinterpret_cast<const float*>(row.panel) + kOperands;
+  const PanelOutput<kVectors> panel(row.panel, requantize, row.channels);
   DotVec weights[kTaps][kVectors];
   HWY_UNROLL(4)
   for (int j = 0; j < kTaps; ++j) {
@@ -298,10 +307,11 @@ HWY_NOINLINE void sum_near_taps(const Plan& plan, const OutputRow& row,
   }
   const uint8_t* HWY_RESTRICT operands = row.operands;
   uint8_t* HWY_RESTRICT to = row.output;
-  for (int64_t x = 0; x < row.width; ++x) {
+  const int64_t step = plan.w.stride_w * kOperands * 4, width = row.width;
+  for (int64_t x = 0; x < width; ++x) {
     DotVec sum[kVectors];
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[v] = load_operand(start + v * kDotLanes);
+    for (int v = 0; v < kVectors; ++v) sum[v] = panel.start[v];
     HWY_UNROLL(4)
     for (int j = 0; j < kTaps; ++j) {
       HWY_UNROLL(4)
@@ -310,8 +320,8 @@ HWY_NOINLINE void sum_near_taps(const Plan& plan, const OutputRow& row,
                      weights[j][v]);
       }
     }
-    store_pixel<kVectors>(sum, multipliers, requantize, to, row.channels);
-    operands += plan.w.stride_w * kOperands * 4;
+    panel.store(sum, to);
+    operands += step;
     to += output_stride;
   }
 }
@@ -321,13 +331,12 @@ template <int kVectors>
 HWY_NOINLINE void sum_taps(const Plan& plan, const OutputRow& row, const RequantizeQ8& requantize,
                            int64_t output_stride) {
   constexpr int64_t kOperands = kVectors * kDotLanes;
-  const int32_t* start = reinterpret_cast<const int32_t*>(row.panel);
-  const float* multipliers = reinterpret_cast<const float*>(row.panel) + kOperands;
+  const PanelOutput<kVectors> panel(row.panel, requantize, row.channels);
   const int64_t column_bytes = plan.groups * kOperands * 4;
   for (int64_t x = 0; x < row.width; ++x) {
     DotVec sum[kVectors];
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[v] = load_operand(start + v * kDotLanes);
+    for (int v = 0; v < kVectors; ++v) sum[v] = panel.start[v];
     const DotWeight* HWY_RESTRICT weights = row.weights;
     for (int64_t tap = 0; tap < plan.taps; ++tap) {
       const uint8_t* HWY_RESTRICT operands =
@@ -343,14 +352,13 @@ HWY_NOINLINE void sum_taps(const Plan& plan, const OutputRow& row, const Requant
         weights += kOperands * kDotDepth;
       }
     }
-    store_pixel<kVectors>(sum, multipliers, requantize, row.output + x * output_stride,
-                          row.channels);
+    panel.store(sum, row.output + x * output_stride);
   }
 }
 
 // ---- Blocks of rows ----
 
-constexpr int64_t kBufferBytes = int64_t{32} << 10;
+constexpr int64_t kBufferBytes = int64_t{16} << 10;
 
 // Output columns of one strip, so that its operands stay in the first-level cache.
 int64_t strip_width(const Plan& plan) {

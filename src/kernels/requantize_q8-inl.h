@@ -59,7 +59,8 @@ HWY_INLINE VecU8 pack_u8(VecI16 a, VecI16 b) {
 }
 
 // Brings four vectors of sums to bytes, packed in blocks as above: block b of the result holds
-// block b of each of the four.
+// block b of each of the four. Make a local copy before a loop that stores bytes: those could be
+// part of anything that is not local.
 class RequantizeQ8 {
  public:
   // `wide`: float(sum) * multiplier may leave the range of int32.
@@ -67,25 +68,40 @@ class RequantizeQ8 {
       : zero_(hn::Set(TagI16(), output.zero_point)),
         low_(hn::Set(TagU8(), output.low)),
         high_(hn::Set(TagU8(), output.high)),
-        wide_(wide) {}
+        wide_(wide),
+        clamps_(output.low != 0 || output.high != 255) {}
 
-  HWY_INLINE VecI32 scale(VecI32 sum, VecF32 multiplier) const {
-    VecF32 x = hn::Mul(hn::ConvertTo(TagF32(), sum), multiplier);
+  HWY_INLINE VecU8 operator()(VecI32 a, VecF32 a_multiplier, VecI32 b, VecF32 b_multiplier,
+                              VecI32 c, VecF32 c_multiplier, VecI32 d, VecF32 d_multiplier) const {
+    const TagF32 d32;
+    VecF32 xa = hn::Mul(hn::ConvertTo(d32, a), a_multiplier);
+    VecF32 xb = hn::Mul(hn::ConvertTo(d32, b), b_multiplier);
+    VecF32 xc = hn::Mul(hn::ConvertTo(d32, c), c_multiplier);
+    VecF32 xd = hn::Mul(hn::ConvertTo(d32, d), d_multiplier);
     if (HWY_UNLIKELY(wide_)) {
-      x = hn::Min(hn::Max(x, hn::Set(TagF32(), -65536.0f)), hn::Set(TagF32(), 65536.0f));
+      xa = within_i16(xa);
+      xb = within_i16(xb);
+      xc = within_i16(xc);
+      xd = within_i16(xd);
     }
-    return round_to_i32(x);
+    return pack(round_to_i32(xa), round_to_i32(xb), round_to_i32(xc), round_to_i32(xd));
   }
   HWY_INLINE VecU8 pack(VecI32 a, VecI32 b, VecI32 c, VecI32 d) const {
     const VecI16 ab = hn::SaturatedAdd(pack_i16(a, b), zero_);
     const VecI16 cd = hn::SaturatedAdd(pack_i16(c, d), zero_);
-    return hn::Min(hn::Max(pack_u8(ab, cd), low_), high_);
+    const VecU8 bytes = pack_u8(ab, cd);
+    return clamps_ ? hn::Min(hn::Max(bytes, low_), high_) : bytes;
   }
 
  private:
+  static HWY_INLINE VecF32 within_i16(VecF32 x) {
+    const TagF32 d;
+    return hn::Min(hn::Max(x, hn::Set(d, -65536.0f)), hn::Set(d, 65536.0f));
+  }
+
   VecI16 zero_;
   VecU8 low_, high_;
-  bool wide_;
+  bool wide_, clamps_;
 };
 
 // The first 4 * kVectors bytes of every block, joined.
