@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc.h"
 #include "kernels/dwconv_nhwc.h"
 #include "kernels/elementwise_nhwc.h"
+#include "kernels/inverted_residual.h"
 #include "kernels/pool_nhwc.h"
 #include "kernels/transpose.h"
 
@@ -43,7 +45,7 @@ void set_rates(benchmark::State& state, int64_t flops, int64_t bytes) {
   const double rounds = static_cast<double>(state.iterations());
   if (flops)
     state.counters["FLOP/s"] = Counter(static_cast<double>(flops) * rounds, Counter::kIsRate);
-  state.counters["B/s"] = Counter(static_cast<double>(bytes) * rounds, Counter::kIsRate);
+  if (bytes) state.counters["B/s"] = Counter(static_cast<double>(bytes) * rounds, Counter::kIsRate);
 }
 
 // Bytes read and written.
@@ -157,6 +159,111 @@ void depthwise_mobilenet_v2(benchmark::State& state) {
   set_rates(state, flops, bytes);
 }
 BENCHMARK(depthwise_mobilenet_v2)->Arg(1)->Arg(2)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+// A block of MobileNetV2 in strips of rows (range 0 is the number of threads) and as three kernels
+// one after the other.
+struct Block {
+  int64_t in, hidden, out, size, stride;
+};
+struct BlockRun {
+  InvertedResidualShape shape;
+  ConvNhwcShape expand, project;
+  DwConvShape depthwise;
+  Aligned<float> input, wide, narrow, output, bias, expand_weight, depthwise_weight, project_weight;
+  InvertedResidualF32 layers;
+
+  static ConvNhwcShape pointwise(int64_t in, int64_t out, int64_t pixels) {
+    return {
+        .batch = 1,
+        .in_channels = in,
+        .out_channels = out,
+        .window = {
+            .in_h = 1, .in_w = pixels, .out_h = 1, .out_w = pixels, .kernel_h = 1, .kernel_w = 1}};
+  }
+  static Aligned<float> packed(const ConvNhwcShape& conv) {
+    Aligned<float> result(conv_nhwc_f32_packed_bytes(conv) / sizeof(float));
+    conv_nhwc_f32_pack(conv, data(conv.in_channels * conv.out_channels).data(), result.data());
+    return result;
+  }
+
+  explicit BlockRun(const Block& b) {
+    const int64_t out_size = b.size / b.stride, in_pixels = b.size * b.size;
+    const int64_t out_pixels = out_size * out_size;
+    shape = {1,
+             b.in,
+             b.hidden,
+             b.out,
+             {.in_h = b.size,
+              .in_w = b.size,
+              .out_h = out_size,
+              .out_w = out_size,
+              .kernel_h = 3,
+              .kernel_w = 3,
+              .stride_h = b.stride,
+              .stride_w = b.stride,
+              .pad_h = 1,
+              .pad_w = 1}};
+    expand = pointwise(b.in, b.hidden, in_pixels);
+    project = pointwise(b.hidden, b.out, out_pixels);
+    depthwise = {1, b.hidden, shape.window};
+    input = data(in_pixels * b.in);
+    wide = data(in_pixels * b.hidden);
+    narrow = data(out_pixels * b.hidden);
+    output = data(out_pixels * b.out);
+    bias = data(b.hidden);
+    expand_weight = packed(expand);
+    project_weight = packed(project);
+    depthwise_weight.resize(dwconv_nhwc_f32_packed_bytes(depthwise) / sizeof(float));
+    dwconv_nhwc_f32_pack(depthwise, data(b.hidden * 9).data(), depthwise_weight.data());
+    const Activation relu6{ActivationKind::kClamp, 0, 6};
+    layers = {.expand = b.in == b.hidden ? nullptr : expand_weight.data(),
+              .expand_epilogue = {.bias = bias.data(), .activation = relu6},
+              .depthwise = depthwise_weight.data(),
+              .depthwise_epilogue = {.bias = bias.data(), .activation = relu6},
+              .project = project_weight.data(),
+              .project_epilogue = {.bias = bias.data(), .activation = {}}};
+  }
+  void in_strips() {
+    inverted_residual_f32(shape, input.data(), shape.in_channels, layers, output.data(),
+                          shape.out_channels);
+  }
+  void in_turn() {
+    const int64_t hidden = shape.hidden_channels;
+    if (layers.expand) {
+      conv_nhwc_f32(expand, input.data(), shape.in_channels, layers.expand, layers.expand_epilogue,
+                    wide.data(), hidden);
+    }
+    dwconv_nhwc_f32(depthwise, layers.expand ? wide.data() : input.data(), hidden, layers.depthwise,
+                    layers.depthwise_epilogue, narrow.data(), hidden);
+    conv_nhwc_f32(project, narrow.data(), hidden, layers.project, layers.project_epilogue,
+                  output.data(), shape.out_channels);
+  }
+  int64_t flops() const {
+    const Window2dShape& s = shape.window;
+    const int64_t expand_ops = layers.expand ? s.in_h * s.in_w * shape.in_channels : 0;
+    return 2 * shape.hidden_channels * (expand_ops + s.out_h * s.out_w * (9 + shape.out_channels));
+  }
+};
+void block_in_strips(benchmark::State& state, const Block& block) {
+  set_num_threads(static_cast<int>(state.range(0)));
+  BlockRun run(block);
+  for (auto _ : state) run.in_strips();
+  set_rates(state, run.flops(), 0);
+}
+void block_in_turn(benchmark::State& state, const Block& block) {
+  set_num_threads(static_cast<int>(state.range(0)));
+  BlockRun run(block);
+  for (auto _ : state) run.in_turn();
+  set_rates(state, run.flops(), 0);
+}
+#define TORCHLET_BENCH_BLOCK(name, ...)                                               \
+  BENCHMARK_CAPTURE(block_in_turn, name, __VA_ARGS__)->Arg(1)->Arg(2)->UseRealTime(); \
+  BENCHMARK_CAPTURE(block_in_strips, name, __VA_ARGS__)->Arg(1)->Arg(2)->UseRealTime()
+TORCHLET_BENCH_BLOCK(32_32_16_at_112, {32, 32, 16, 112, 1});
+TORCHLET_BENCH_BLOCK(16_96_24_at_112, {16, 96, 24, 112, 2});
+TORCHLET_BENCH_BLOCK(24_144_24_at_56, {24, 144, 24, 56, 1});
+TORCHLET_BENCH_BLOCK(24_144_32_at_56, {24, 144, 32, 56, 2});
+TORCHLET_BENCH_BLOCK(32_192_32_at_28, {32, 192, 32, 28, 1});
 
 void max_pool(benchmark::State& state) {
   set_num_threads(1);

@@ -36,7 +36,7 @@ enum class MatrixUnaryOp : uint8_t {
   kThreshold,   // x > alpha ? x : beta
   kHardshrink,  // |x| > alpha ? x : 0
   kSoftshrink,  // sign(x) max(|x| - alpha, 0)
-  kPow,         // x^alpha, for any alpha; alpha of 2, 3, 0.5, -0.5, -1, -2 exactly as written out
+  kPow,         // x^alpha, by std::pow
   kAffine,      // alpha x + beta
 };
 
