@@ -1,6 +1,7 @@
 #include "api/arguments.h"
 
 #include "base/error.h"
+#include "base/small_vector.h"
 #include "tensor/containers.h"
 #include "tensor/scalar.h"
 
@@ -138,7 +139,7 @@ std::vector<Value> bind_arguments(const Schema& schema, const Value& self,
          format("%s() expected at most %zu argument(s) but received %zu argument(s)",
                 schema.name.c_str(), declared.size() - 1, arguments.size()));
   }
-  std::vector<const Value*> given(declared.size());
+  SmallVector<const Value*, 8> given(declared.size());
   for (size_t i = 0; i < arguments.size(); ++i) given[i + 1] = &arguments[i];
   for (const auto& [name, value] : kwargs) {
     const auto at = schema.find_argument(name);
@@ -149,7 +150,9 @@ std::vector<Value> bind_arguments(const Schema& schema, const Value& self,
     }
     given[*at] = &value;
   }
-  std::vector<Value> bound = {self};
+  std::vector<Value> bound;
+  bound.reserve(declared.size());
+  bound.push_back(self);
   for (size_t i = 1; i < declared.size(); ++i) {
     if (given[i]) {
       bound.push_back(convert_argument(*given[i], declared[i], schema));

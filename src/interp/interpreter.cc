@@ -19,6 +19,8 @@ void print_to_stdout(std::string_view line) {
 Interpreter::Interpreter(std::function<void(std::string_view)> print)
     : print_(print ? std::move(print) : print_to_stdout) {}
 
+Interpreter::~Interpreter() = default;
+
 const Code& Interpreter::code(Function& function) const {
   {
     const std::shared_lock lock(mutex_);
@@ -36,7 +38,28 @@ Value Interpreter::run(Function& function, std::vector<Value> arguments) const {
 }
 
 Value Interpreter::run(Function& function, const Code& code, std::vector<Value> arguments) const {
-  return Machine(*this).run(function, code, arguments);
+  std::unique_ptr<Machine> machine = take_machine();
+  try {
+    Value result = machine->run(function, code, arguments);
+    give_back(std::move(machine));
+    return result;
+  } catch (...) {
+    give_back(std::move(machine));
+    throw;
+  }
+}
+
+std::unique_ptr<Machine> Interpreter::take_machine() const {
+  const std::lock_guard lock(machines_mutex_);
+  if (machines_.empty()) return std::make_unique<Machine>(*this);
+  std::unique_ptr<Machine> machine = std::move(machines_.back());
+  machines_.pop_back();
+  return machine;
+}
+
+void Interpreter::give_back(std::unique_ptr<Machine> machine) const {
+  const std::lock_guard lock(machines_mutex_);
+  machines_.push_back(std::move(machine));
 }
 
 Value Interpreter::run_method(const Value& object, std::string_view name,

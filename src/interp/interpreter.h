@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,8 @@
 
 namespace torchlet::interp {
 
+class Machine;
+
 // Calls within calls; more end in an Error, as Python's RecursionError. Frames live on the heap, so
 // the thread's stack does not matter.
 inline constexpr size_t kMaxCallDepth = 1000;
@@ -23,6 +26,7 @@ class Interpreter {
   // `print` receives what the program prints, a line at a time and without its end; it may be
   // called from any thread that runs something.
   explicit Interpreter(std::function<void(std::string_view)> print = {});
+  ~Interpreter();
 
   // The arguments are those of the function's schema, all of them, self first. Errors carry where
   // in the Python source and in the tree of modules they arose. Thread-safe; the objects that the
@@ -38,9 +42,14 @@ class Interpreter {
   void print(std::string_view line) const { print_(line); }
 
  private:
+  std::unique_ptr<Machine> take_machine() const;
+  void give_back(std::unique_ptr<Machine> machine) const;
+
   std::function<void(std::string_view)> print_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<Function*, std::unique_ptr<const Code>> codes_;
+  mutable std::mutex machines_mutex_;
+  mutable std::vector<std::unique_ptr<Machine>> machines_;  // at rest; as many as ran at once
 };
 
 }  // namespace torchlet::interp

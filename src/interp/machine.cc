@@ -35,16 +35,38 @@ void RegisterStack::pop(size_t count) {
   for (size_t i = 0; i < count; ++i) chunk.values[chunk.used + i] = Value();
 }
 
-Machine::~Machine() {
+void RegisterStack::trim() {
+  constexpr size_t kKept = 4;
+  if (chunks_.size() > kKept) chunks_.resize(kKept);
+  current_ = 0;
+}
+
+Machine::~Machine() { reset(); }
+
+void Machine::reset() {
   while (!frames_.empty()) pop_frame();
+  handlers_.clear();
+  result_ = Value();
+  stack_.trim();
 }
 
 Value Machine::run(Function& function, const Code& code, std::span<Value> arguments) {
   enter(function, code, arguments);
+  try {
+    run_to_end();
+  } catch (...) {
+    reset();
+    throw;
+  }
+  Value result = std::move(result_);
+  reset();
+  return result;
+}
+
+void Machine::run_to_end() {
   for (;;) {
     try {
-      execute();
-      return std::move(result_);
+      return execute();
     } catch (Error& error) {
       add_context(error);
       if (!resume(error)) throw;

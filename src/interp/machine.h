@@ -18,6 +18,8 @@ class RegisterStack {
   Value* push(size_t count);
   // The latest push, with the same count; destroys what the values hold.
   void pop(size_t count);
+  // Gives back what a deep run needed more than a usual one. Nothing is pushed.
+  void trim();
 
  private:
   struct Chunk {
@@ -35,6 +37,7 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
   ~Machine();
 
+  // May be called again, also after an Error: the memory of frames and registers is used again.
   Value run(Function& function, const Code& code, std::span<Value> arguments);
 
  private:
@@ -53,7 +56,9 @@ class Machine {
     uint32_t future = kNoRegister;
   };
 
+  void run_to_end();
   void execute();
+  void reset();
   // Runs an instruction that is neither a jump nor a call nor an operator.
   void plain(const Instruction& in);
   std::span<Value> gather(const Instruction& in);
