@@ -76,39 +76,65 @@ struct Task {
 // Runs shorter than this are copied: a segment costs as much as a few steps of k.
 constexpr int64_t kShortRun = 8;
 
+// Rows of A that are read in place by all panels in turn stay in the first-level cache, with a
+// panel.
+constexpr int64_t kRowFloats = int64_t{4} << 10;
+
+StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_t rows) {
+  return {.segments = nullptr,
+          .segment_count = 0,
+          .b = task.weight,
+          .depth = runs.depth(),
+          .first_column = task.first_column,
+          .last_column = task.last_column,
+          .rows = rows,
+          .epilogue = task.epilogue,
+          .output = task.output,
+          .output_stride = task.output_stride,
+          .pixel = pixel,
+          .channel = task.channel};
+}
+
+void run_in_place(const Task& task, const ConvRuns& runs, const TileShape& tile) {
+  // Pixels without gaps, of some length, are fetched ahead.
+  const bool fetch_next = runs.input_stride == runs.channels && runs.channels >= 128;
+  const bool one_tile = fetch_next || task.epilogue->residual_last;
+  const int64_t tiles = one_tile ? 1 : kRowFloats / runs.channels / tile.rows;
+  const int64_t most_rows = std::max<int64_t>(1, tiles) * tile.rows;
+  for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += most_rows) {
+    const int64_t rows = std::min(most_rows, task.last_pixel - pixel);
+    const float* a = task.input + pixel * runs.input_stride;
+    const TileSegment segment{a, runs.input_stride, runs.channels, 0};
+    StripJob job = strip_job(task, runs, pixel, rows);
+    job.segments = &segment;
+    job.segment_count = 1;
+    if (fetch_next) job.ahead = a + rows * runs.input_stride;
+    multiply_strip(job);
+  }
+}
+
 void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
   const int64_t columns = task.last_column - task.first_column;
   const int64_t pixels = task.last_pixel - task.first_pixel;
-  const int64_t copy_stride = (runs.depth() / 16 | 1) * 16 + 16;
   // Rows 4 KB apart share their cache sets.
   const bool collides =
       runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
   const bool copy_all = collides || runs.run_length() < kShortRun;
+  if (runs.pointwise && !copy_all) return run_in_place(task, runs, tile);
 
-  // Pixels without gaps, of some length, are fetched ahead.
-  const bool fetch_next =
-      runs.pointwise && runs.input_stride == runs.channels && runs.channels >= 128;
-
-  const Scratch<float> copies(copy_all || !runs.pointwise ? copy_stride * tile.rows : 0);
+  const bool fetch_next = runs.pointwise && runs.input_stride == runs.channels;
+  const int64_t copy_stride = (runs.depth() / 16 | 1) * 16 + 16;
+  const Scratch<float> copies(copy_stride * tile.rows);
   const Scratch<TileSegment> segments(runs.count);
   for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {
     const int64_t rows = std::min<int64_t>(tile.rows, task.last_pixel - pixel);
     const PixelStrip strip(runs, pixel, rows);
-    multiply_strip(
-        {.segments = segments.data(),
-         .segment_count =
-             strip.segments(task.input, copy_all, copies.data(), copy_stride, segments.data()),
-         .b = task.weight,
-         .depth = runs.depth(),
-         .first_column = task.first_column,
-         .last_column = task.last_column,
-         .rows = rows,
-         .epilogue = task.epilogue,
-         .output = task.output,
-         .output_stride = task.output_stride,
-         .pixel = pixel,
-         .channel = task.channel,
-         .ahead = fetch_next ? task.input + (pixel + rows) * runs.input_stride : nullptr});
+    StripJob job = strip_job(task, runs, pixel, rows);
+    job.segments = segments.data();
+    job.segment_count =
+        strip.segments(task.input, copy_all, copies.data(), copy_stride, segments.data());
+    if (fetch_next) job.ahead = task.input + (pixel + rows) * runs.input_stride;
+    multiply_strip(job);
   }
 }
 

@@ -55,7 +55,8 @@ struct TileJob {
 };
 void multiply_panel(const TileJob& job, int64_t rows);
 
-// Some rows, at most TileShape::rows, times some columns, and the whole epilogue.
+// Some rows, at most TileShape::rows of them if the residual comes last, times some columns, and
+// the whole epilogue.
 struct StripJob {
   const TileSegment* segments;
   int64_t segment_count;
