@@ -138,38 +138,58 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
   }
 }
 
+// Groups with few output channels leave most of a vector empty. Several of them together fill it:
+// one group whose weights between different ones of them are zero.
+ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
+  constexpr int64_t kColumns = 16;
+  const int64_t columns = shape.out_channels / shape.groups;
+  int64_t merged = std::min(shape.groups, kColumns / std::max<int64_t>(1, columns));
+  while (merged > 1 && shape.groups % merged != 0) --merged;
+  ConvNhwcShape result = shape;
+  if (merged > 1) result.groups /= merged;
+  return result;
+}
+
 }  // namespace
 
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
-  const ConvRuns runs(shape, shape.in_channels);
-  const TileShape tile = tile_shape();
-  return static_cast<size_t>(shape.groups * tile.packed_columns(runs.columns) * runs.depth()) *
-         sizeof(float);
+  const ConvNhwcShape merged = merge_groups(shape);
+  const ConvRuns runs(merged, shape.in_channels);
+  const int64_t columns = tile_shape().packed_columns(runs.columns);
+  return static_cast<size_t>(merged.groups * columns * runs.depth()) * sizeof(float);
 }
 
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   if (winograd_tile(shape) > 0) {
     return winograd_f32_pack(shape, weight, static_cast<float*>(packed));
   }
-  const ConvRuns runs(shape, shape.in_channels);
+  const ConvNhwcShape merged = merge_groups(shape);
+  const ConvRuns runs(merged, shape.in_channels);
   const TileShape tile = tile_shape();
   const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
-  const int64_t depth = runs.depth(), group_columns = tile.packed_columns(runs.columns);
+  const int64_t group_channels = shape.in_channels / shape.groups;
+  const int64_t group_columns = shape.out_channels / shape.groups;
   const int64_t panels = ceil_div(runs.columns, tile.width);
-  const int64_t grain = ceil_div(1 << 16, std::max<int64_t>(1, depth * tile.width));
-  parallel_for(shape.groups * panels, grain, [&](int64_t begin, int64_t end) {
+  const int64_t grain = ceil_div(1 << 16, std::max<int64_t>(1, runs.depth() * tile.width));
+  parallel_for(merged.groups * panels, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t group = i / panels, column = i % panels * tile.width;
-      const int64_t columns = std::min<int64_t>(tile.width, runs.columns - column);
-      const int64_t width = tile.panel_width(columns);
-      const float* from = weight + (group * runs.columns + column) * depth;
-      float* to = static_cast<float*>(packed) + (group * group_columns + column) * depth;
+      const int64_t group = i / panels, first = i % panels * tile.width;
+      const int64_t last = std::min(runs.columns, first + tile.width);
+      const int64_t width = tile.panel_width(last - first);
+      const float* from = weight + group * runs.columns * group_channels * taps;
+      float* to = static_cast<float*>(packed) +
+                  (group * tile.packed_columns(runs.columns) + first) * runs.depth();
+      std::fill_n(to, runs.depth() * width, 0.0f);
       for (int64_t channel = 0; channel < runs.channels; ++channel) {
+        const int64_t part = channel / group_channels;
+        const int64_t begin_column = std::max(first, part * group_columns);
+        const int64_t end_column = std::min(last, (part + 1) * group_columns);
         for (int64_t tap = 0; tap < taps; ++tap) {
           float* row = to + (tap * runs.channels + channel) * width;
-          for (int64_t j = 0; j < columns; ++j) row[j] = from[j * depth + channel * taps + tap];
-          std::fill(row + columns, row + width, 0.0f);
+          for (int64_t j = begin_column; j < end_column; ++j) {
+            row[j - first] = from[(j * group_channels + channel % group_channels) * taps + tap];
+          }
         }
       }
     }
@@ -183,22 +203,23 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
     return winograd_f32(shape, input, input_stride, static_cast<const float*>(packed), epilogue,
                         output, output_stride);
   }
-  if (has_few_channels(shape)) {
-    return conv_few_channels_f32(shape, {input, input_stride}, static_cast<const float*>(packed),
+  const ConvNhwcShape merged = merge_groups(shape);
+  if (has_few_channels(merged)) {
+    return conv_few_channels_f32(merged, {input, input_stride}, static_cast<const float*>(packed),
                                  epilogue, output, output_stride);
   }
-  const ConvRuns runs(shape, input_stride);
+  const ConvRuns runs(merged, input_stride);
   const TileShape tile = tile_shape();
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
   if (suits_taps(runs)) {
-    return conv_taps_f32(shape, runs, input, static_cast<const float*>(packed), epilogue, output,
+    return conv_taps_f32(merged, runs, input, static_cast<const float*>(packed), epilogue, output,
                          output_stride);
   }
-  const Cut cut = cut_conv(runs, shape.groups, tile);
+  const Cut cut = cut_conv(runs, merged.groups, tile);
   const int64_t per_group = cut.column_blocks * cut.pixel_blocks;
   const int64_t ops = cut.pixels * cut.columns * runs.depth();
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
-  parallel_for(shape.groups * per_group, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(merged.groups * per_group, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / per_group;
       const int64_t column = i % per_group / cut.pixel_blocks * cut.columns;
@@ -221,11 +242,13 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   });
 }
 
-bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape) { return has_few_channels(shape); }
+bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape) {
+  return has_few_channels(merge_groups(shape));
+}
 
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
                              const EpilogueF32& epilogue, float* output, int64_t output_stride) {
-  conv_few_channels_f32(shape, {.data = input, .pixel_stride = 0, .is_planes = true},
+  conv_few_channels_f32(merge_groups(shape), {.data = input, .pixel_stride = 0, .is_planes = true},
                         static_cast<const float*>(packed), epilogue, output, output_stride);
 }
 

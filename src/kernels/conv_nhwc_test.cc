@@ -235,6 +235,9 @@ TEST(ConvNhwc, Groups) {
     conv(8, 8, 2);
     conv(8, 8, 8);
     conv(6, 24, 6);
+    conv(4, 4, 4);
+    conv(96, 32, 8);
+    conv(10, 30, 5);
     conv(128, 72, 2);
     check({.in_channels = 32, .out_channels = 32, .groups = 8, .window = window(3, 20, 1, 1)});
   });
