@@ -39,4 +39,13 @@ bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape);
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
                              const EpilogueF32& epilogue, float* output, int64_t output_stride);
 
+// The transposed convolution (torch.nn.ConvTranspose2d): input pixel (y, x) adds to the output at
+// (y * stride_h - pad_h + i * dilation_h, x * stride_w - pad_w + j * dilation_w). The weight is
+// [in_channels, out_channels / groups, kernel_h, kernel_w].
+size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
+void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                             const void* packed, const EpilogueF32& epilogue, float* output,
+                             int64_t output_stride);
+
 }  // namespace torchlet::kernels

@@ -27,18 +27,38 @@ Range block_of(int64_t index, int64_t size, int64_t count) {
   return {index * size, std::min(count, (index + 1) * size)};
 }
 
-// Those of the outputs that see the input with a tap: 0 <= output * stride - pad + tap < in.
-Range outputs_inside(const Range& outputs, int64_t in, int64_t stride, int64_t pad, int64_t tap) {
-  const int64_t before = std::max<int64_t>(0, pad - tap), until = in + pad - tap;
-  return {std::max(outputs.begin, ceil_div(before, stride)),
-          std::min(outputs.end, until <= 0 ? 0 : ceil_div(until, stride))};
+// What a tap connects along one axis: for t in `range`, input t * in_step + in_offset and output
+// t * out_step + out_offset.
+struct TapAxis {
+  Range range;
+  int64_t in_step, in_offset, out_step, out_offset;
+};
+
+// t such that begin <= t * step + offset < end.
+Range steps_inside(int64_t begin, int64_t end, int64_t step, int64_t offset) {
+  const int64_t before = std::max<int64_t>(0, begin - offset);
+  const int64_t until = std::max<int64_t>(0, end - offset);
+  return {ceil_div(before, step), ceil_div(until, step)};
+}
+
+Range intersection(const Range& a, const Range& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+// `shift` is where the tap lies: tap * dilation - padding.
+TapAxis tap_axis(const Range& outputs, int64_t in, int64_t stride, int64_t shift, bool transposed) {
+  if (transposed) {  // t counts inputs
+    return {intersection({0, in}, steps_inside(outputs.begin, outputs.end, stride, shift)), 1, 0,
+            stride, shift};
+  }
+  return {intersection(outputs, steps_inside(0, in, stride, shift)), stride, shift, 1, 0};
 }
 
 int64_t taps_inside(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
                     int64_t dilation) {
   int64_t count = 0;
   for (int64_t i = 0; i < kernel; ++i) {
-    count += outputs_inside({0, out}, in, stride, pad, i * dilation).size();
+    count += tap_axis({0, out}, in, stride, i * dilation - pad, false).range.size();
   }
   return count;
 }
@@ -52,7 +72,8 @@ struct Task {
 class TapsConvolution {
  public:
   TapsConvolution(const ConvRuns& runs, const float* input, const float* packed,
-                  const EpilogueF32& epilogue, float* output, int64_t output_stride)
+                  const EpilogueF32& epilogue, float* output, int64_t output_stride,
+                  bool transposed)
       : runs_(runs),
         window_(runs.window),
         tile_(tile_shape()),
@@ -60,56 +81,70 @@ class TapsConvolution {
         packed_(packed),
         epilogue_(epilogue),
         output_(output),
-        output_stride_(output_stride) {}
+        output_stride_(output_stride),
+        transposed_(transposed) {}
 
   void run(const Task& task) const {
     const Scratch<float> sums(task.lines.size() * task.line.size() * task.columns.size());
-    const auto for_each_pixel_of = [&](const Range& lines, const Range& line, const auto& body) {
-      if (line.size() == 0) return;
-      const int64_t strip = ceil_div(line.size(), ceil_div(line.size(), tile_.rows));
-      for (int64_t y = lines.begin; y < lines.end; ++y) {
-        for (int64_t x = line.begin; x < line.end; x += strip) {
-          body(y, x, std::min(strip, line.end - x));
-        }
-      }
-    };
-    for_each_pixel_of(task.lines, task.line, [&](int64_t y, int64_t x, int64_t pixels) {
-      StripJob job = strip_job(task, sums.data(), y, x, pixels);
+    for_each_output(task, sums.data(), [](StripJob job) {
       job.is_first = true;
+      job.is_last = false;
       multiply_strip(job);
     });
     for (int64_t channel = 0; channel < runs_.channels; channel += kSliceChannels) {
       for (int64_t i = 0; i < window_.kernel_h * window_.kernel_w; ++i) {
-        const int64_t tap_y = i / window_.kernel_w * window_.dilation_h;
-        const int64_t tap_x = i % window_.kernel_w * window_.dilation_w;
-        const Range lines =
-            outputs_inside(task.lines, window_.in_h, window_.stride_h, window_.pad_h, tap_y);
-        const Range line =
-            outputs_inside(task.line, window_.in_w, window_.stride_w, window_.pad_w, tap_x);
-        for_each_pixel_of(lines, line, [&](int64_t y, int64_t x, int64_t pixels) {
-          const int64_t in_y = y * window_.stride_h - window_.pad_h + tap_y;
-          const int64_t in_x = x * window_.stride_w - window_.pad_w + tap_x;
-          const int64_t pixel = (task.image * window_.in_h + in_y) * window_.in_w + in_x;
-          const TileSegment segment{
-              input_ + pixel * runs_.input_stride + task.group * runs_.channels + channel,
-              window_.stride_w * runs_.input_stride,
-              std::min(kSliceChannels, runs_.channels - channel), i * runs_.channels + channel};
-          StripJob job = strip_job(task, sums.data(), y, x, pixels);
-          job.segments = &segment;
-          job.segment_count = 1;
-          multiply_strip(job);
-        });
+        add_tap(task, sums.data(), i, channel);
       }
     }
-    for_each_pixel_of(task.lines, task.line, [&](int64_t y, int64_t x, int64_t pixels) {
-      StripJob job = strip_job(task, sums.data(), y, x, pixels);
-      job.is_last = true;
-      multiply_strip(job);
-    });
+    for_each_output(task, sums.data(), multiply_strip);
   }
 
  private:
-  // Adds nothing to the sums of some pixels.
+  // Calls body with jobs that add nothing, for all pixels of the task.
+  template <typename Body>
+  void for_each_output(const Task& task, float* sums, const Body& body) const {
+    const int64_t strip = strip_pixels(task.line.size());
+    for (int64_t y = task.lines.begin; y < task.lines.end; ++y) {
+      for (int64_t x = task.line.begin; x < task.line.end; x += strip) {
+        StripJob job = strip_job(task, sums, y, x, std::min(strip, task.line.end - x));
+        job.is_last = true;
+        body(job);
+      }
+    }
+  }
+
+  // Adds tap `tap` of the channels from `channel` on.
+  void add_tap(const Task& task, float* sums, int64_t tap, int64_t channel) const {
+    const int64_t shift_y = tap / window_.kernel_w * window_.dilation_h - window_.pad_h;
+    const int64_t shift_x = tap % window_.kernel_w * window_.dilation_w - window_.pad_w;
+    const TapAxis y = tap_axis(task.lines, window_.in_h, window_.stride_h, shift_y, transposed_);
+    const TapAxis x = tap_axis(task.line, window_.in_w, window_.stride_w, shift_x, transposed_);
+    if (x.range.size() == 0) return;
+    const int64_t strip = strip_pixels(x.range.size());
+    for (int64_t i = y.range.begin; i < y.range.end; ++i) {
+      const int64_t line = task.image * window_.in_h + i * y.in_step + y.in_offset;
+      for (int64_t j = x.range.begin; j < x.range.end; j += strip) {
+        const int64_t pixel = line * window_.in_w + j * x.in_step + x.in_offset;
+        const TileSegment segment{
+            input_ + pixel * runs_.input_stride + task.group * runs_.channels + channel,
+            x.in_step * runs_.input_stride, std::min(kSliceChannels, runs_.channels - channel),
+            tap * runs_.channels + channel};
+        StripJob job = strip_job(task, sums, i * y.out_step + y.out_offset,
+                                 j * x.out_step + x.out_offset, std::min(strip, x.range.end - j));
+        job.partial_stride *= x.out_step;
+        job.segments = &segment;
+        job.segment_count = 1;
+        multiply_strip(job);
+      }
+    }
+  }
+
+  // Strips of equal length, no longer than a tile.
+  int64_t strip_pixels(int64_t pixels) const {
+    return ceil_div(pixels, ceil_div(pixels, tile_.rows));
+  }
+
+  // Adds nothing to the sums of some pixels of a line.
   StripJob strip_job(const Task& task, float* sums, int64_t y, int64_t x, int64_t pixels) const {
     const int64_t columns = task.columns.size();
     const int64_t index = (y - task.lines.begin) * task.line.size() + x - task.line.begin;
@@ -139,6 +174,7 @@ class TapsConvolution {
   const EpilogueF32& epilogue_;
   float* output_;
   int64_t output_stride_;
+  bool transposed_;
 };
 
 }  // namespace
@@ -154,9 +190,11 @@ bool suits_taps(const ConvRuns& runs) {
   return 4 * inside < 3 * w.kernel_h * w.kernel_w * w.out_h * w.out_w;
 }
 
-void conv_taps_f32(const ConvNhwcShape& shape, const ConvRuns& runs, const float* input,
-                   const float* packed, const EpilogueF32& epilogue, float* output,
-                   int64_t output_stride) {
+namespace {
+
+void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const float* input,
+              const float* packed, const EpilogueF32& epilogue, float* output,
+              int64_t output_stride, bool transposed) {
   const TileShape tile = tile_shape();
   const Window2dShape& w = runs.window;
   const int64_t block_pixels = kSums / (kPanelsAtOnce * tile.width);
@@ -170,7 +208,8 @@ void conv_taps_f32(const ConvNhwcShape& shape, const ConvRuns& runs, const float
 
   const int64_t line_blocks = ceil_div(w.out_h, lines), parts = ceil_div(w.out_w, line);
   const int64_t column_blocks = ceil_div(runs.columns, columns);
-  const TapsConvolution convolution(runs, input, packed, epilogue, output, output_stride);
+  const TapsConvolution convolution(runs, input, packed, epilogue, output, output_stride,
+                                    transposed);
   parallel_for(shape.groups * runs.batch * line_blocks * parts * column_blocks, 1,
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
@@ -186,6 +225,56 @@ void conv_taps_f32(const ConvNhwcShape& shape, const ConvRuns& runs, const float
                    convolution.run(task);
                  }
                });
+}
+
+}  // namespace
+
+void conv_taps_f32(const ConvNhwcShape& shape, const ConvRuns& runs, const float* input,
+                   const float* packed, const EpilogueF32& epilogue, float* output,
+                   int64_t output_stride) {
+  run_taps(shape, runs, input, packed, epilogue, output, output_stride, false);
+}
+
+size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
+  const ConvRuns runs(shape, shape.in_channels);
+  return static_cast<size_t>(shape.groups * tile_shape().packed_columns(runs.columns) *
+                             runs.depth()) *
+         sizeof(float);
+}
+
+void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  const ConvRuns runs(shape, shape.in_channels);
+  const TileShape tile = tile_shape();
+  const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
+  const int64_t panels = ceil_div(runs.columns, tile.width);
+  parallel_for(shape.groups * panels, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i / panels, first = i % panels * tile.width;
+      const int64_t columns = std::min<int64_t>(tile.width, runs.columns - first);
+      const int64_t width = tile.panel_width(columns);
+      const float* from = weight + (group * runs.channels * runs.columns + first) * taps;
+      float* to = static_cast<float*>(packed) +
+                  (group * tile.packed_columns(runs.columns) + first) * runs.depth();
+      for (int64_t channel = 0; channel < runs.channels; ++channel) {
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          float* row = to + (tap * runs.channels + channel) * width;
+          for (int64_t j = 0; j < columns; ++j) {
+            row[j] = from[(channel * runs.columns + j) * taps + tap];
+          }
+          std::fill(row + columns, row + width, 0.0f);
+        }
+      }
+    }
+  });
+}
+
+void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                             const void* packed, const EpilogueF32& epilogue, float* output,
+                             int64_t output_stride) {
+  const ConvRuns runs(shape, input_stride);
+  if (runs.pixels() <= 0 || runs.columns <= 0) return;
+  run_taps(shape, runs, input, static_cast<const float*>(packed), epilogue, output, output_stride,
+           true);
 }
 
 }  // namespace torchlet::kernels
