@@ -117,6 +117,8 @@ class PlanBuilder {
   Image as_image(TensorId id);                         // logical [n, c, h, w]
   std::optional<Image> image_view(TensorId id) const;  // nothing if it needs a copy
   Rows as_rows(TensorId id);                           // 0-d and 1-d tensors are one row
+  // The copy that an earlier as_image() made of it, if it is no image itself.
+  std::optional<Image> image_at_hand(TensorId id) const;
   std::optional<Rows> rows_view(TensorId id) const;
   TensorId contiguous(TensorId id);
 
@@ -187,6 +189,7 @@ class PlanBuilder {
   const Node* current_ = nullptr;
   std::unordered_map<const SsaValue*, Entry> entries_;
   std::unordered_map<const TensorImpl*, TensorId> constants_;
+  std::unordered_map<TensorId, TensorId> image_copies_;
   std::vector<int> written_at_;         // step, by buffer
   std::optional<Recording> recording_;  // made when a lowering first declines
   bool wants_channels_last_ = false;    // outputs lie as the first image among the inputs does

@@ -266,7 +266,8 @@ bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) 
   if (!step) return false;
   std::optional<Operand> operand;
   if (plan.info(earlier).dim() == 4) {
-    if (const auto image = plan.image_view(earlier); image && plan.image_view(later)) {
+    const auto image = plan.image_at_hand(earlier);
+    if (image && plan.image_view(later) && plan.written_at(image->id) < plan.written_at(later)) {
       operand = *image;
     }
   } else if (const auto rows = plan.rows_view(earlier); rows && plan.rows_view(later)) {

@@ -145,13 +145,19 @@ std::optional<Image> PlanBuilder::image_view(TensorId id) const {
 }
 
 Image PlanBuilder::as_image(TensorId id) {
-  if (const auto image = image_view(id)) return *image;
+  if (const auto image = image_at_hand(id)) return *image;
   const PlanTensor from = info(id);
   if (from.dim() != 4 || from.numel() == 0) decline("not an image");
   const Image to = new_image(from.dtype, from.sizes[0], from.sizes[1], from.sizes[2], from.sizes[3],
                              from.quantizer);
   copy(id, to.id);
+  image_copies_.emplace(id, to.id);
   return to;
+}
+
+std::optional<Image> PlanBuilder::image_at_hand(TensorId id) const {
+  const auto copied = image_copies_.find(id);
+  return image_view(copied == image_copies_.end() ? id : copied->second);
 }
 
 std::optional<Rows> PlanBuilder::rows_view(TensorId id) const {

@@ -1,0 +1,110 @@
+#include "device/partition.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/testing.h"
+
+namespace torchlet::device {
+namespace {
+
+using passes::module_class;
+using passes::outline;
+using passes::Program;
+
+// Takes what its list names.
+class TestDevice : public Device {
+ public:
+  const char* name() const override { return "test"; }
+  std::string refusal(const Node& node) const override {
+    for (const char* taken : {"aten::relu", "aten::mul", "aten::add", "aten::transpose",
+                              "aten::sigmoid", "aten::chunk", "aten::cat"}) {
+      if (node.kind().str() == taken) return "";
+    }
+    return "not on the list";
+  }
+  std::shared_ptr<Segment> prepare(const Node&) const override { return nullptr; }
+};
+
+std::string partitioned(const std::string& body) {
+  Program program(module_class("M", {}, "  def forward(self: __torch__.M, x: Tensor" + body));
+  const auto optimized = Program::optimized(program.object("M", {}));
+  partition(*optimized.graph, TestDevice());
+  optimized.graph->verify();
+  return outline(*optimized.graph);
+}
+
+TEST(Partition, ARunBecomesASegment) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    return torch.sigmoid(torch.mul(y, y))\n"),
+            "Segment(relu mul sigmoid)");
+}
+
+TEST(Partition, OperatorsThatAreNotTakenSeparate) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    y = torch.erfinv(torch.relu(x))\n"
+                        "    return torch.sigmoid(y)\n"),
+            "Segment(relu) erfinv Segment(sigmoid)");
+}
+
+TEST(Partition, ViewsOfWhatComesFromOutsideStayOutside) {
+  EXPECT_EQ(partitioned(") -> Tuple[Tensor, Tensor]:\n"
+                        "    y = torch.transpose(x, 0, 1)\n"
+                        "    return (y, torch.relu(y))\n"),
+            "transpose Segment(relu) TupleConstruct");
+}
+
+TEST(Partition, AViewMayLeaveIfItsBaseDoesNot) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    return torch.transpose(torch.relu(x), 0, 1)\n"),
+            "Segment(relu transpose)");
+}
+
+TEST(Partition, ListsStayInside) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    a, b = torch.chunk(torch.relu(x), 2, 1)\n"
+                        "    return torch.cat([b, a], 1)\n"),
+            "Segment(relu chunk ListUnpack ListConstruct cat)");
+}
+
+TEST(Partition, NumbersAreComputedWithTheSegmentOrBeforeIt) {
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    return torch.mul(y, torch.add(n, 1))\n"),
+            "Segment(relu add mul)");
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    return torch.mul(x, torch.add(n, 1))\n"),
+            "add Segment(mul)");
+}
+
+TEST(Partition, BranchesOnNumbersBelongToTheSegment) {
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    if torch.gt(n, 1):\n"
+                        "      z = torch.sigmoid(y)\n"
+                        "    else:\n"
+                        "      ops.prim.RaiseException(\"too small\")\n"
+                        "      z = y\n"
+                        "    return torch.mul(z, z)\n"),
+            "Segment(relu gt If(sigmoid|RaiseException) mul)");
+}
+
+TEST(Partition, BlocksOfLoopsHaveSegmentsOfTheirOwn) {
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    y = x\n"
+                        "    for i in range(n):\n"
+                        "      y = torch.relu(torch.mul(y, y))\n"
+                        "    return y\n"),
+            "Loop(Segment(mul relu))");
+}
+
+TEST(Partition, WritesEndASegment) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    z = torch.add_(x, 1)\n"
+                        "    return torch.mul(y, x)\n"),
+            "Segment(relu) add_ Segment(mul)");
+}
+
+}  // namespace
+}  // namespace torchlet::device
