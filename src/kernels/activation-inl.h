@@ -101,11 +101,7 @@ HWY_INLINE void map_rows(float* y, int64_t stride, int64_t rows, int64_t columns
     rows = 1;
   }
   for (int64_t row = 0; row < rows; ++row, y += stride) {
-    int64_t i = 0;
-    for (; i + kStep <= columns; i += kStep) {
-      hn::StoreU(function(hn::LoadU(d, y + i)), d, y + i);
-    }
-    if (i < columns) {
+    for (int64_t i = 0; i < columns; i += kStep) {
       store_first(function(load_first(d, y + i, columns - i)), d, y + i, columns - i);
     }
   }

@@ -35,12 +35,13 @@ using V = hn::Vec<D>;
 constexpr D d;
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
 
-// y[i] = function(x[i])
+// y[i] = function(x[i]). The function appears once in the code; the branches for the tail cost
+// nothing next to it.
 template <class Function>
 HWY_INLINE void map(const float* x, float* y, int64_t n, const Function& function) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) hn::StoreU(function(hn::LoadU(d, x + i)), d, y + i);
-  if (i < n) store_first(function(load_first(d, x + i, n - i)), d, y + i, n - i);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    store_first(function(load_first(d, x + i, n - i)), d, y + i, n - i);
+  }
 }
 
 HWY_INLINE V one() { return hn::Set(d, 1.0f); }
@@ -168,37 +169,51 @@ void activation(const Activation& function, int64_t rows, int64_t columns, const
   }
 }
 
-// y[i] = op(a[i], b[i * kStep]), clamped.
-template <int kStep, class Function>
-HWY_INLINE void map2(const float* a, const float* b, float* y, int64_t n, V low, V high,
-                     const Function& function) {
-  const V scalar = hn::Set(d, *b);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    V q = scalar;
-    if constexpr (kStep == 1) q = hn::LoadU(d, b + i);
-    hn::StoreU(clamp(function(hn::LoadU(d, a + i), q), low, high), d, y + i);
-  }
-  if (i < n) {
-    V q = scalar;
-    if constexpr (kStep == 1) q = load_first(d, b + i, n - i);
-    store_first(clamp(function(load_first(d, a + i, n - i), q), low, high), d, y + i, n - i);
+// Some rows of a binary function. The second operand of a row is a vector of its own (b_step 1) or
+// one number (0).
+struct BinaryRows {
+  int64_t rows, columns;
+  const float* a;
+  int64_t a_stride;
+  const float* b;
+  int64_t b_stride, b_step;
+  float* y;
+  int64_t y_stride;
+  Bounds bounds;
+};
+
+template <class Function>
+HWY_INLINE void map2(const BinaryRows& r, const Function& function) {
+  const V low = hn::Set(d, r.bounds.low), high = hn::Set(d, r.bounds.high);
+  const int64_t whole = r.columns / kLanes * kLanes, rest = r.columns - whole;
+  for (int64_t row = 0; row < r.rows; ++row) {
+    const float* a = r.a + row * r.a_stride;
+    const float* b = r.b + row * r.b_stride;
+    float* y = r.y + row * r.y_stride;
+    const V scalar = hn::Set(d, *b);
+    if (r.b_step == 0) {
+      for (int64_t i = 0; i < whole; i += kLanes) {
+        hn::StoreU(clamp(function(hn::LoadU(d, a + i), scalar), low, high), d, y + i);
+      }
+    } else {
+      for (int64_t i = 0; i < whole; i += kLanes) {
+        const V value = function(hn::LoadU(d, a + i), hn::LoadU(d, b + i));
+        hn::StoreU(clamp(value, low, high), d, y + i);
+      }
+    }
+    if (rest > 0) {
+      const V q = r.b_step == 0 ? scalar : load_first(d, b + whole, rest);
+      const V value = function(load_first(d, a + whole, rest), q);
+      store_first(clamp(value, low, high), d, y + whole, rest);
+    }
   }
 }
 
 HWY_INLINE V larger(V p, V q) { return hn::IfThenElse(hn::IsNaN(p), p, max_keeping_nan(p, q)); }
 HWY_INLINE V smaller(V p, V q) { return hn::IfThenElse(hn::IsNaN(p), p, min_keeping_nan(p, q)); }
 
-void binary(MatrixBinaryOp op, const float* a, const float* b, bool b_is_scalar, float* y,
-            int64_t n, float low, float high) {
-  const V lo = hn::Set(d, low), hi = hn::Set(d, high);
-  const auto run = [&](const auto& function) HWY_ATTR {
-    if (b_is_scalar) {
-      map2<0>(a, b, y, n, lo, hi, function);
-    } else {
-      map2<1>(a, b, y, n, lo, hi, function);
-    }
-  };
+void binary(MatrixBinaryOp op, const BinaryRows& r) {
+  const auto run = [&](const auto& function) HWY_ATTR { map2(r, function); };
   switch (op) {
     case MatrixBinaryOp::kAdd:
       return run([](V p, V q) HWY_ATTR { return hn::Add(p, q); });
@@ -223,20 +238,34 @@ void binary(MatrixBinaryOp op, const float* a, const float* b, bool b_is_scalar,
 void binary_rows(MatrixBinaryOp op, int64_t begin, int64_t end, int64_t columns, const float* a,
                  int64_t a_stride, const SpreadOperand& b, const Activation& function, float* y,
                  int64_t y_stride) {
+  // An activation that is no clamp finds its piece in the first-level cache.
   constexpr int64_t kPiece = 4096;
   const bool clamped = is_clamp(function);
-  const Bounds bounds = bounds_of(function);
-  const bool b_is_scalar = b.spread == Spread::kScalar || b.spread == Spread::kRows;
-  for (int64_t row = begin; row < end; ++row) {
+  const bool by_batch = b.spread == Spread::kBatchColumns;
+  const bool is_one = b.spread == Spread::kScalar || b.spread == Spread::kRows;
+  const bool moves = b.spread == Spread::kNone || b.spread == Spread::kRows;
+  int64_t rows = 0;
+  for (int64_t row = begin; row < end; row += rows) {
+    rows = clamped ? end - row : std::clamp<int64_t>(kPiece / columns, 1, end - row);
+    if (by_batch) rows = std::min(rows, b.rows_per_batch - row % b.rows_per_batch);
     const float* second = b.data;
-    if (b.spread == Spread::kNone || b.spread == Spread::kRows) second += row * b.stride;
-    if (b.spread == Spread::kBatchColumns) second += row / b.rows_per_batch * b.stride;
+    if (by_batch) second += row / b.rows_per_batch * b.stride;
+    if (moves) second += row * b.stride;
     for (int64_t i = 0; i < columns; i += kPiece) {
-      const int64_t count = std::min(kPiece, columns - i);
+      const int64_t count = clamped ? columns : std::min(kPiece, columns - i);
       float* to = y + row * y_stride + i;
-      binary(op, a + row * a_stride + i, b_is_scalar ? second : second + i, b_is_scalar, to, count,
-             bounds.low, bounds.high);
-      if (!clamped) activate_rows(function, to, count, 1, count);
+      binary(op, {.rows = rows,
+                  .columns = count,
+                  .a = a + row * a_stride + i,
+                  .a_stride = a_stride,
+                  .b = is_one ? second : second + i,
+                  .b_stride = moves ? b.stride : 0,
+                  .b_step = is_one ? 0 : 1,
+                  .y = to,
+                  .y_stride = y_stride,
+                  .bounds = bounds_of(function)});
+      if (clamped) break;
+      activate_rows(function, to, y_stride, rows, count);
     }
   }
 }
