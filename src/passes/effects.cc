@@ -148,6 +148,16 @@ bool is_plain(const SsaValue* value) {
   }
 }
 
+// "{}, {}".format(...) with enough arguments.
+bool has_all_arguments(const Node& format) {
+  const Value* pattern = format.inputs().empty() ? nullptr : constant_of(format.input(0));
+  if (!pattern || !pattern->is_string()) return false;
+  const std::string& text = pattern->to_string();
+  size_t holes = 0;
+  for (size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) ++holes;
+  return holes < format.inputs().size();
+}
+
 bool cannot_raise(const Node& node) {
   if (!node.op()) {
     return node.kind() != prim::kListUnpack && node.kind() != prim::kToList &&
@@ -168,6 +178,7 @@ bool cannot_raise(const Node& node) {
                                                              "aten::is_complex",
                                                              "aten::get_device"};
   if (never.contains(node.kind().str())) return true;
+  if (node.kind().str() == "aten::format") return has_all_arguments(node);
   if (node.kind().str() == "aten::size") return node.inputs().size() == 1;
   static const std::unordered_set<std::string_view> on_numbers = {
       "aten::eq",      "aten::ne",     "aten::lt",  "aten::le",   "aten::gt",

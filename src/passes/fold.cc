@@ -231,6 +231,10 @@ class Folder {
 
   bool compare_with_none(Node& node) {
     if (node.kind() != kIs && node.kind() != kIsNot) return false;
+    if (node.input(0) == node.input(1)) {
+      replace(*node.output(), Value(node.kind() == kIs));
+      return true;
+    }
     for (size_t i = 0; i < 2; ++i) {
       const Type& type = *node.input(i)->type();
       const Type& other = *node.input(1 - i)->type();

@@ -44,9 +44,25 @@ TEST(Fold, ListsOnlyIfNobodyAddsToThem) {
                        "    return torch.add(l[0], l[-1], alpha=torch.len(l))\n"),
             "relu neg add");
   EXPECT_EQ(outline_of("    l = [torch.relu(x), torch.neg(x)]\n"
+                       "    a = l[0]\n"
                        "    _0 = torch.append(l, x)\n"
+                       "    return torch.add(a, l[-1], alpha=torch.len(l))\n"),
+            "relu neg ListConstruct __getitem__ append __getitem__ len add");
+  // Nobody reads before the last append.
+  EXPECT_EQ(outline_of("    l = annotate(List[Tensor], [])\n"
+                       "    _0 = torch.append(l, torch.relu(x))\n"
+                       "    y = torch.neg(x)\n"
+                       "    _1 = torch.append(l, y)\n"
                        "    return torch.add(l[0], l[-1], alpha=torch.len(l))\n"),
-            "relu neg ListConstruct append __getitem__ __getitem__ len add");
+            "relu neg add");
+  EXPECT_EQ(outline_of("    l = annotate(List[Tensor], [])\n"
+                       "    if torch.is_floating_point(x):\n"
+                       "      _0 = torch.append(l, x)\n"
+                       "    else:\n"
+                       "      pass\n"
+                       "    _1 = torch.append(l, torch.relu(x))\n"
+                       "    return torch.cat(l)\n"),
+            "ListConstruct is_floating_point If(append|) relu append cat");
 }
 
 TEST(Fold, TensorsThatStayInside) {
@@ -108,6 +124,47 @@ TEST(Fold, DropoutAndCastsVanish) {
   EXPECT_EQ(outline_of("    return torch.relu(torch.dropout(x, 2., False))\n"), "dropout relu");
   EXPECT_EQ(outline_of("    return torch.relu(torch.detach(x))\n"), "relu");
   EXPECT_EQ(outline_of("    return torch.detach(x)\n"), "detach");
+}
+
+TEST(Fold, PropertiesOfTensors) {
+  const std::string float32 = std::to_string(static_cast<int>(DType::kFloat32));
+  const std::string ask = "    if torch.eq(ops.prim.dtype(z), " + float32 +
+                          "):\n"
+                          "      r = torch.relu(z)\n"
+                          "    else:\n"
+                          "      r = torch.neg(z)\n"
+                          "    return r\n";
+  EXPECT_EQ(outline_of("    y = torch.conv1d(x, torch.ones([2, 2, 1]))\n"
+                       "    z = torch.add(torch.view(y, [-1]), 1)\n" +
+                       ask),
+            "conv1d view add relu");
+  EXPECT_EQ(outline_of("    z = torch.add(x, torch.ones([2]))\n" + ask),
+            "add dtype eq If(relu|neg)");
+  EXPECT_EQ(outline_of("    a = torch.__is__(x, x)\n"
+                       "    b = torch.__not__(ops.prim.is_cuda(x))\n"
+                       "    c = torch.__not__(torch.is_grad_enabled())\n"
+                       "    return torch.mul(x, torch.add(torch.add(int(a), int(b)), int(c)))\n"),
+            "mul");
+}
+
+TEST(Fold, TextOfErrorsIsMadeInTheirBranch) {
+  EXPECT_EQ(outline_of("    n = torch.size(x, 0)\n"
+                       "    text = torch.format(\"{} of {}\", n, torch.mul(n, 2))\n"
+                       "    if torch.eq(n, 3):\n"
+                       "      ops.prim.RaiseException(text, \"builtins.ValueError\")\n"
+                       "    else:\n"
+                       "      pass\n"
+                       "    return torch.relu(x)\n"),
+            "size eq If(mul format RaiseException|) relu");
+  // This one may raise by itself.
+  EXPECT_EQ(outline_of("    n = torch.size(x, 0)\n"
+                       "    text = torch.format(\"{} of {}\", n)\n"
+                       "    if torch.eq(n, 3):\n"
+                       "      ops.prim.RaiseException(text, \"builtins.ValueError\")\n"
+                       "    else:\n"
+                       "      pass\n"
+                       "    return torch.relu(x)\n"),
+            "size format eq If(RaiseException|) relu");
 }
 
 TEST(DeadCode, OnlyWhatCannotBeNoticed) {

@@ -9,7 +9,10 @@
 #include "passes/functionalise.h"
 #include "passes/identities.h"
 #include "passes/inline.h"
+#include "passes/lists.h"
+#include "passes/properties.h"
 #include "passes/ranks.h"
+#include "passes/sink.h"
 
 namespace torchlet::passes {
 namespace {
@@ -30,6 +33,8 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
     const AliasAnalysis aliases(graph, &heap);
     bool changed = fold_constants(graph, &aliases);
     changed = fold_ranks(graph) || changed;
+    changed = fold_properties(graph) || changed;
+    changed = merge_appends(graph) || changed;
     changed = remove_dead_code(graph) || changed;
     if (!changed) break;
   }
@@ -37,6 +42,7 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
   fold_batch_norms(graph);
   functionalise(graph, AliasAnalysis(graph, &heap));
   remove_dead_code(graph);
+  sink_into_branches(graph);
 }
 
 }  // namespace

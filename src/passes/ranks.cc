@@ -94,7 +94,9 @@ bool keeps_rank(const Node& node) {
                                                              "aten::flip",
                                                              "aten::cumsum",
                                                              "aten::slice",
+                                                             "aten::_native_multi_head_attention",
                                                              "aten::narrow",
+                                                             "aten::permute",
                                                              "aten::square",
                                                              "aten::prelu"};
   return names.contains(functional_name(node));
@@ -200,7 +202,9 @@ class Ranks {
       if (node.kind() != kLinear || rank(node.input(1)) == 2) same_rank(output, node.input(0));
     } else if (is_arithmetic(node)) {
       arithmetic(node);
-    } else if (node.kind() == kView || node.kind() == kReshape) {
+    } else if (node.kind() == kCat) {
+      join(node);
+    } else if (node.kind() == kView || node.kind() == kReshape || node.kind() == kExpand) {
       const auto& sizes = *node.input(1)->node();
       if (sizes.kind() == prim::kListConstruct) {
         set_rank(output, static_cast<int64_t>(sizes.inputs().size()));
@@ -213,6 +217,16 @@ class Ranks {
       if (to_end && start->to_int() >= 0) set_rank(output, start->to_int() + 1);
     } else if (node.kind() == kUnsqueeze) {
       if (const auto known = rank(node.input(0))) set_rank(output, *known + 1);
+    }
+  }
+
+  // Concatenated tensors have one rank, but that empty vectors do not count.
+  void join(const Node& node) {
+    const Node& list = *node.input(0)->node();
+    if (list.kind() != prim::kListConstruct) return;
+    for (const SsaValue* item : list.inputs()) {
+      const auto known = rank(item);
+      if (known && *known != 1) return set_rank(node.output(), *known);
     }
   }
 
@@ -278,7 +292,7 @@ class Ranks {
   inline static const Symbol kDim{"aten::dim"}, kEq{"aten::eq"}, kNe{"aten::ne"},
       kNot{"aten::__not__"}, kView{"aten::view"}, kReshape{"aten::reshape"},
       kUnsqueeze{"aten::unsqueeze"}, kFlatten{"aten::flatten"}, kLen{"aten::len"},
-      kSize{"aten::size"}, kLinear{"aten::linear"};
+      kCat{"aten::cat"}, kExpand{"aten::expand"}, kSize{"aten::size"}, kLinear{"aten::linear"};
 
   Graph& graph_;
   std::vector<const SsaValue*> parent_;
