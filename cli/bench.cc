@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,9 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/text.h"
+#include "graph/event_sink.h"
+#include "kernels/peak_flops.h"
+#include "profile/profiler.h"
 
 namespace torchlet::cli {
 namespace {
@@ -21,12 +25,13 @@ struct BenchOptions {
   InputOptions inputs;
   int threads = 0, warmup = 3, iterations = 0;
   double seconds = 2;
-  bool json = false, serve = false;
+  bool json = false, serve = false, profile = false;
+  std::string trace;
 };
 
 struct Timings {
-  double load = 0, first = 0;  // seconds
-  std::vector<double> steady;  // sorted
+  double load = 0, compile = 0, first = 0;  // seconds
+  std::vector<double> steady;               // sorted
   double percentile(double p) const {
     const double at = p * static_cast<double>(steady.size() - 1);
     return steady[static_cast<size_t>(at + 0.5)];
@@ -75,9 +80,17 @@ Timings measure(const BenchOptions& options, std::string& what) {
   for (const Value& input : inputs)
     what += (what.empty() ? "" : ", ") +
             (input.is_tensor() ? input.to_tensor().describe() : std::string(input.kind_name()));
-  start = now();
-  method(inputs);
-  timings.first = now() - start;
+  {
+    profile::Profiler first;
+    start = now();
+    method(inputs);
+    timings.first = now() - start;
+    for (const profile::Line& line : first.lines()) {
+      if (line.kernel != kCompileEvent) continue;
+      for (const double seconds : line.seconds) timings.compile += seconds;
+    }
+    timings.first -= timings.compile;
+  }
   Progress progress("bench");
   for (int i = 0; i < options.warmup; ++i) method(inputs);
 
@@ -114,9 +127,35 @@ void serve(const BenchOptions& options) {
   }
 }
 
+// What ran how long, run by run.
+void profile_model(const BenchOptions& options) {
+  constexpr size_t kLeastRuns = 5;
+  const Method method = load_model(options).get_method(options.method);
+  const std::vector<Value> inputs = inputs_for(method, options);
+  for (int i = 0; i <= options.warmup; ++i) method(inputs);
+  const double peak = kernels::measure_peak_flops() * num_threads();
+  const profile::Profiler profiler;
+  size_t runs = 0;
+  const double start = now();
+  while (runs < kLeastRuns || now() - start < options.seconds) {
+    method(inputs);
+    if (++runs == static_cast<size_t>(options.iterations)) break;
+  }
+  if (!options.trace.empty()) {
+    std::ofstream file(options.trace);
+    file << profiler.chrome_trace();
+    if (!file.flush()) fail(ErrorCode::kIo, "cannot write '" + options.trace + "'");
+  }
+  if (!options.profile) return;
+  std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32\n\n", runs, num_threads(),
+              peak * 1e-9);
+  std::printf("%s", profile::table(profiler.lines(), runs, peak).c_str());
+}
+
 void bench(const BenchOptions& options) {
   set_num_threads(options.threads);
   if (options.serve) return serve(options);
+  if (options.profile || !options.trace.empty()) return profile_model(options);
   std::string inputs;
   const Timings t = measure(options, inputs);
   double sum = 0;
@@ -128,6 +167,7 @@ void bench(const BenchOptions& options) {
                                  {"inputs", inputs},
                                  {"threads", num_threads()},
                                  {"load_ms", t.load * 1e3},
+                                 {"compile_ms", t.compile * 1e3},
                                  {"first_ms", t.first * 1e3},
                                  {"warmup", options.warmup},
                                  {"iterations", t.steady.size()},
@@ -144,6 +184,7 @@ void bench(const BenchOptions& options) {
   std::printf("inputs      %s\n", inputs.c_str());
   std::printf("threads     %d\n", num_threads());
   std::printf("load        %.2f ms\n", t.load * 1e3);
+  std::printf("compile     %.2f ms\n", t.compile * 1e3);
   std::printf("first run   %.2f ms\n", t.first * 1e3);
   std::printf("then        min %.2f  median %.2f  mean %.2f  p90 %.2f  p99 %.2f ms  (%zu runs)\n",
               t.steady.front() * 1e3, t.percentile(0.5) * 1e3, mean * 1e3, t.percentile(0.9) * 1e3,
@@ -174,6 +215,10 @@ void add_bench_command(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Write the figures as JSON");
+  command->add_flag("--profile", options->profile,
+                    "Show each kernel's time, speed and share of the processor's peak");
+  command->add_option("--trace", options->trace,
+                      "Write all runs as a trace for ui.perfetto.dev or chrome://tracing");
   command->add_flag("--serve", options->serve,
                     "For each number on stdin, write the milliseconds of so many runs on one line");
   command->footer(

@@ -2,6 +2,7 @@
 
 #include "device/cpu/cpu_device.h"
 #include "device/partition.h"
+#include "graph/event_sink.h"
 #include "tensor/containers.h"
 
 namespace torchlet::api {
@@ -30,9 +31,13 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
     writes_ = {};
     made_in_ = epoch;
   }
+  const double begin = event_clock();
   passes::Optimized optimized = passes::optimize(method, self, writes_);
   device::partition(*optimized.graph, *device_);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
+  if (EventSink* sink = event_sink()) {
+    sink->record({kCompileEvent, nullptr, {}, begin, event_clock(), 0, false});
+  }
 
   const std::unique_lock lock(mutex_);
   writes_.merge(optimized.writes);

@@ -4,12 +4,14 @@
 #include <new>
 
 #include "base/error.h"
+#include "graph/event_sink.h"
 #include "graph/module_path.h"
 #include "graph/operator.h"
 #include "graph/prim_kinds.h"
 #include "graph/segment.h"
 #include "interp/values.h"
 #include "tensor/containers.h"
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::interp {
 
@@ -278,7 +280,16 @@ void Machine::store_all(const Instruction& in, std::span<Value> values) {
 void Machine::call_operator(const Instruction& in) {
   const std::span<Value> arguments = gather(in);
   const std::span<Value> results(arguments.data() + in.num_inputs, in.num_outputs);
-  in.op->call(arguments, results);
+  if (EventSink* sink = event_sink()) {
+    const double begin = event_clock();
+    in.op->call(arguments, results);
+    const bool is_tensor = !results.empty() && results[0].is_tensor();
+    sink->record({in.op->name.c_str(), in.node,
+                  is_tensor ? IntSpan(results[0].tensor_impl()->sizes) : IntSpan(), begin,
+                  event_clock(), 0, false});
+  } else {
+    in.op->call(arguments, results);
+  }
   for (Value& argument : arguments) argument = Value();
   store_all(in, results);
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <mutex>
 
+#include "graph/event_sink.h"
 #include "tensor/containers.h"
 
 namespace torchlet::cpu {
@@ -116,8 +117,13 @@ std::shared_ptr<const Plan> CpuSegment::find(std::span<const Value> inputs) {
 }
 
 std::shared_ptr<const Plan> CpuSegment::compile(std::span<const Value> inputs) {
+  const double begin = event_clock();
   std::string why;
-  return PlanBuilder(node_, inputs, packed_).build(why);
+  auto plan = PlanBuilder(node_, inputs, packed_).build(why);
+  if (EventSink* sink = event_sink()) {
+    sink->record({kCompileEvent, &node_, {}, begin, event_clock(), 0, false});
+  }
+  return plan;
 }
 
 }  // namespace torchlet::cpu

@@ -10,6 +10,7 @@
 
 #include "base/small_vector.h"
 #include "device/cpu/arena.h"
+#include "graph/event_sink.h"
 #include "graph/graph.h"
 #include "kernels/nhwc.h"
 #include "tensor/tensor_impl.h"
@@ -81,6 +82,7 @@ class Step {
   // The name of the kernel and, if it is counted, its work.
   virtual const char* kernel() const = 0;
   virtual double flops() const { return 0; }
+  virtual bool is_int8() const { return false; }  // flops() counts operations on bytes
 
   // What follows may become part of this step. True if it does: the step then writes the result
   // of the later operator in the place of its own.
@@ -113,6 +115,9 @@ struct Plan {
   // `inputs` are those that the plan was built for, with other data. `outputs` receives fresh
   // tensors. Allocates nothing but these.
   void run(std::span<const Value> inputs, std::span<Value> outputs, ArenaPool& arenas) const;
+
+ private:
+  void run_profiled(const Memory& memory, EventSink& sink) const;
 };
 
 inline const PlanTensor& Memory::tensor(TensorId id) const {

@@ -1,0 +1,67 @@
+#include "kernels/peak_flops.h"
+
+#include "kernels/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/peak_flops.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// `rounds` multiply-adds on each of kSums independent vectors; returns the operations. `result`
+// keeps them from being left out.
+int64_t multiply_add(int64_t rounds, volatile float* result) {
+  constexpr int kSums = 12;
+  const hn::ScalableTag<float> d;
+  const auto x = hn::Set(d, 0.5f);
+  auto y = x;
+  hn::Vec<decltype(d)> sum[kSums];
+  HWY_UNROLL(12)
+  for (int i = 0; i < kSums; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
+  for (int64_t round = 0; round < rounds; ++round) {
+    HWY_UNROLL(12)
+    for (int i = 0; i < kSums; ++i) sum[i] = hn::MulAdd(sum[i], y, x);
+  }
+  HWY_UNROLL(12)
+  for (int i = 0; i < kSums; ++i) y = hn::Add(y, sum[i]);
+  *result = hn::GetLane(y);
+  return rounds * kSums * 2 * static_cast<int64_t>(hn::Lanes(d));
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <algorithm>
+#include <chrono>
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(multiply_add);
+
+double measure_peak_flops() {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  double best = 0;
+  volatile float result = 0;
+  while (Clock::now() - start < std::chrono::milliseconds(20)) {
+    const auto begin = Clock::now();
+    const int64_t operations = HWY_DYNAMIC_DISPATCH(multiply_add)(20000, &result);
+    const std::chrono::duration<double> seconds = Clock::now() - begin;
+    best = std::max(best, static_cast<double>(operations) / seconds.count());
+  }
+  return best;
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE
