@@ -168,15 +168,10 @@ bool cannot_raise(const Node& node) {
     return name == "dtype" || name == "device" || name == "layout" || name == "requires_grad" ||
            name.starts_with("is_") || name == "NumToTensor";
   }
-  static const std::unordered_set<std::string_view> never = {"aten::dim",
-                                                             "aten::len",
-                                                             "aten::__is__",
-                                                             "aten::__isnot__",
-                                                             "aten::numel",
-                                                             "aten::detach",
-                                                             "aten::is_floating_point",
-                                                             "aten::is_complex",
-                                                             "aten::get_device"};
+  static const std::unordered_set<std::string_view> never = {
+      "aten::dim",        "aten::len",       "aten::dict",   "aten::__is__",
+      "aten::__isnot__",  "aten::numel",     "aten::detach", "aten::is_floating_point",
+      "aten::is_complex", "aten::get_device"};
   if (never.contains(node.kind().str())) return true;
   if (node.kind().str() == "aten::format") return has_all_arguments(node);
   if (node.kind().str() == "aten::size") return node.inputs().size() == 1;

@@ -65,6 +65,26 @@ TEST(Fold, ListsOnlyIfNobodyAddsToThem) {
             "ListConstruct is_floating_point If(append|) relu append cat");
 }
 
+TEST(Fold, ItemsOfDicts) {
+  const std::string fill =
+      "    d = annotate(Dict[str, Tensor], {})\n"
+      "    torch._set_item(d, \"a\", torch.relu(x))\n"
+      "    torch._set_item(d, \"b\", torch.neg(x))\n";
+  EXPECT_EQ(outline_of(fill + "    torch._set_item(d, \"a\", torch.exp(d[\"a\"]))\n"
+                              "    return torch.add(d[\"a\"], d[\"b\"])\n"),
+            "relu neg exp add");
+  // Another key may be one of these, and a missing one raises.
+  EXPECT_EQ(outline_of(fill + "    return d[\"c\"]\n"),
+            "DictConstruct relu _set_item neg _set_item __getitem__");
+  EXPECT_EQ(outline_of(fill + "    if torch.is_floating_point(x):\n"
+                              "      torch._set_item(d, \"a\", x)\n"
+                              "    else:\n"
+                              "      pass\n"
+                              "    return d[\"a\"]\n"),
+            "DictConstruct relu _set_item neg _set_item is_floating_point If(_set_item|) "
+            "__getitem__");
+}
+
 TEST(Fold, TensorsThatStayInside) {
   const Optimized made = folded("    return torch.add(x, torch.mul(torch.ones([2]), 3))\n");
   EXPECT_EQ(outline(*made.graph), "add");

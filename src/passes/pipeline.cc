@@ -4,6 +4,7 @@
 #include "passes/alias.h"
 #include "passes/batch_norm.h"
 #include "passes/dead_code.h"
+#include "passes/dicts.h"
 #include "passes/fold.h"
 #include "passes/freeze.h"
 #include "passes/functionalise.h"
@@ -35,6 +36,7 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
     changed = fold_ranks(graph) || changed;
     changed = fold_properties(graph) || changed;
     changed = merge_appends(graph) || changed;
+    changed = forward_dict_items(graph) || changed;
     changed = remove_dead_code(graph) || changed;
     if (!changed) break;
   }
