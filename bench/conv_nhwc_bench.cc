@@ -201,22 +201,28 @@ double real_multiply_adds(const ConvNhwcShape& s) {
          static_cast<double>(s.in_channels / s.groups * s.out_channels * s.batch);
 }
 
-void conv(benchmark::State& state, const Layer& layer, int threads) {
+void conv(benchmark::State& state, const Layer& layer, int threads, bool cold) {
   set_num_threads(threads);
   const ConvNhwcShape s = shape_of(layer);
   const Window2dShape& w = s.window;
   const int64_t taps = s.in_channels / s.groups * w.kernel_h * w.kernel_w;
   const Floats input(w.in_h * w.in_w * s.in_channels), weight(s.out_channels * taps);
   const Floats bias(s.out_channels), output(w.out_h * w.out_w * s.out_channels);
-  const Floats packed(static_cast<int64_t>(conv_nhwc_f32_packed_bytes(s) / sizeof(float)));
-  conv_nhwc_f32_pack(s, weight.data(), packed.data());
+  // Cold weights: so many copies in turns that none is in a cache, as in a whole network.
+  const auto packed_size = static_cast<int64_t>(conv_nhwc_f32_packed_bytes(s) / sizeof(float));
+  const int64_t copies = cold ? (int64_t{32} << 20) / packed_size + 1 : 1;
+  const Floats packed(copies * packed_size);
+  for (int64_t i = 0; i < copies; ++i) {
+    conv_nhwc_f32_pack(s, weight.data(), packed.data() + i * packed_size);
+  }
   const EpilogueF32 epilogue{.bias = bias.data(), .activation = {ActivationKind::kClamp, 0, 6}};
 
   double limit = fma_limit(), best = 1e9;
+  int64_t run = 0;
   for (auto _ : state) {
+    const float* weights = packed.data() + run++ % copies * packed_size;
     const auto start = std::chrono::steady_clock::now();
-    conv_nhwc_f32(s, input.data(), s.in_channels, packed.data(), epilogue, output.data(),
-                  s.out_channels);
+    conv_nhwc_f32(s, input.data(), s.in_channels, weights, epilogue, output.data(), s.out_channels);
     best = std::min(best, seconds_since(start));
   }
   limit = std::max(limit, fma_limit()) * threads;
@@ -226,20 +232,24 @@ void conv(benchmark::State& state, const Layer& layer, int threads) {
   state.counters["share"] = rate / limit;
 }
 
-std::string name_of(const Layer& layer, int threads) {
+std::string name_of(const Layer& layer, int threads, bool cold) {
   return std::string(layer.model) + "/" + std::to_string(layer.in_channels) + "->" +
          std::to_string(layer.out_channels) + " " + std::to_string(layer.size) + "x" +
          std::to_string(layer.size) + " k" + std::to_string(layer.kernel) + " s" +
          std::to_string(layer.stride) + " d" + std::to_string(layer.dilation) + " g" +
-         std::to_string(layer.groups) + "/threads:" + std::to_string(threads);
+         std::to_string(layer.groups) + (cold ? "/cold" : "") +
+         "/threads:" + std::to_string(threads);
 }
 
 const bool kRegistered = [] {
   for (const int threads : {1, 2}) {
-    for (const Layer& layer : kLayers) {
-      benchmark::RegisterBenchmark(
-          name_of(layer, threads).c_str(),
-          [&layer, threads](benchmark::State& state) { conv(state, layer, threads); });
+    for (const bool cold : {false, true}) {
+      for (const Layer& layer : kLayers) {
+        benchmark::RegisterBenchmark(name_of(layer, threads, cold).c_str(),
+                                     [&layer, threads, cold](benchmark::State& state) {
+                                       conv(state, layer, threads, cold);
+                                     });
+      }
     }
   }
   return true;

@@ -80,6 +80,9 @@ constexpr int64_t kShortRun = 8;
 // panel.
 constexpr int64_t kRowFloats = int64_t{4} << 10;
 
+// Up to so many pixels read all panels in turn.
+constexpr int64_t kSmallImage = 64;
+
 StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_t rows) {
   return {.segments = nullptr,
           .segment_count = 0,
@@ -98,8 +101,12 @@ StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_
 void run_in_place(const Task& task, const ConvRuns& runs, const TileShape& tile) {
   // Pixels without gaps, of some length, are fetched ahead.
   const bool fetch_next = runs.input_stride == runs.channels && runs.channels >= 128;
-  const bool one_tile = fetch_next || task.epilogue->residual_last;
-  const int64_t tiles = one_tile ? 1 : kRowFloats / runs.channels / tile.rows;
+  // Where few pixels meet each panel once, the next panel is.
+  const int64_t pixels = task.last_pixel - task.first_pixel;
+  const bool is_small = pixels <= kSmallImage && pixels > 1;
+  int64_t tiles = fetch_next ? 1 : kRowFloats / runs.channels / tile.rows;
+  if (is_small) tiles = kSmallImage / tile.rows + 1;
+  if (task.epilogue->residual_last) tiles = 1;
   const int64_t most_rows = std::max<int64_t>(1, tiles) * tile.rows;
   for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += most_rows) {
     const int64_t rows = std::min(most_rows, task.last_pixel - pixel);
@@ -108,7 +115,12 @@ void run_in_place(const Task& task, const ConvRuns& runs, const TileShape& tile)
     StripJob job = strip_job(task, runs, pixel, rows);
     job.segments = &segment;
     job.segment_count = 1;
-    if (fetch_next) job.ahead = a + rows * runs.input_stride;
+    if (is_small) {
+      job.ahead_row = job.ahead_rows = runs.depth();
+    } else if (fetch_next) {
+      job.ahead = a + rows * runs.input_stride;
+      job.ahead_count = rows * runs.input_stride;
+    }
     multiply_strip(job);
   }
 }
@@ -133,7 +145,10 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
     job.segments = segments.data();
     job.segment_count =
         strip.segments(task.input, copy_all, copies.data(), copy_stride, segments.data());
-    if (fetch_next) job.ahead = task.input + (pixel + rows) * runs.input_stride;
+    if (fetch_next) {
+      job.ahead = task.input + (pixel + rows) * runs.input_stride;
+      job.ahead_count = rows * runs.input_stride;
+    }
     multiply_strip(job);
   }
 }

@@ -49,9 +49,10 @@ struct TileJob {
   float low = 0, high = 0;
   float* c = nullptr;
   int64_t c_stride = 0;
-  // What is wanted next, or null: with every step of k, a cache line of it is brought to the
-  // second-level cache. Only full tiles do.
+  // What is wanted next: `ahead_count` floats are brought to the second-level cache, a cache line
+  // with every step of k of a tile of at least 7 rows.
   const float* ahead = nullptr;
+  int64_t ahead_count = 0;
 };
 void multiply_panel(const TileJob& job, int64_t rows);
 
@@ -73,7 +74,11 @@ struct StripJob {
   float* output;
   int64_t output_stride;
   int64_t pixel, channel;
-  const float* ahead = nullptr;  // as in TileJob, for the first panel
+  // What is wanted next, as in TileJob: with the first panel these floats, or with every panel
+  // these of its rows; row `depth` is the first one of the next panel.
+  const float* ahead = nullptr;
+  int64_t ahead_count = 0;
+  int64_t ahead_row = 0, ahead_rows = 0;
 };
 void multiply_strip(const StripJob& job);
 

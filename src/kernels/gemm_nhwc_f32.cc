@@ -39,7 +39,7 @@ constexpr int kPanelWidth = kVecectors * kTileLanes;
 // C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
 // nothing in registers: bias, residual, clamp.
 template <int R, int V, bool kFetch = false>
-HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
+HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ahead = nullptr) {
   constexpr int kLanes = kTileLanes;
   Vec sum[R][V];
   float* out = job.c + row * job.c_stride;
@@ -72,7 +72,6 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
     }
   }
 
-  const float* ahead = job.ahead;
   for (int64_t s = 0; s < job.segment_count; ++s) {
     const TileSegment& segment = job.segments[s];
     const int64_t stride = segment.a_row_stride;
@@ -120,17 +119,27 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row) {
   }
 }
 
+// A tile of R rows that also fetches ahead, if there is something left to fetch.
+template <int R, int V>
+HWY_INLINE void multiply_and_fetch(const TileJob& job, int64_t row, int64_t& fetched) {
+  if (fetched >= job.ahead_count) return multiply_tile<R, V>(job, row);
+  multiply_tile<R, V, true>(job, row, job.ahead + fetched);
+  for (int64_t s = 0; s < job.segment_count; ++s) fetched += job.segments[s].k * 16;
+}
+
 template <int V>
 void multiply_rows(const TileJob& job, int64_t rows) {
-  int64_t row = 0;
-  if (job.ahead && rows >= kTileRows) {
-    multiply_tile<kTileRows, V, true>(job, row);
-    row += kTileRows;
+  int64_t row = 0, fetched = 0;
+  // 15 and 16 rows are better as two tiles of almost the same height.
+  const auto takes_full_tile = [](int64_t left) {
+    return left >= kTileRows && (kTileRows <= 8 || left == kTileRows || left > 16);
+  };
+  for (; takes_full_tile(rows - row); row += kTileRows) {
+    multiply_and_fetch<kTileRows, V>(job, row, fetched);
   }
-  for (; rows - row >= kTileRows; row += kTileRows) multiply_tile<kTileRows, V>(job, row);
   if constexpr (kTileRows > 8) {
-    if (rows - row >= 8) multiply_tile<8, V>(job, row), row += 8;
-    if (rows - row == 7) multiply_tile<7, V>(job, row), row += 7;
+    for (; rows - row >= 8; row += 8) multiply_and_fetch<8, V>(job, row, fetched);
+    if (rows - row == 7) multiply_and_fetch<7, V>(job, row, fetched), row += 7;
   }
   for (; rows - row >= 4; row += 4) multiply_tile<4, V>(job, row);
   if (rows - row >= 2) multiply_tile<2, V>(job, row), row += 2;
@@ -181,7 +190,8 @@ void multiply_strip_here(const StripJob& s) {
               .low = bounds.low,
               .high = bounds.high,
               .c_stride = s.is_last ? s.output_stride : s.partial_stride,
-              .ahead = s.ahead};
+              .ahead = s.ahead,
+              .ahead_count = s.ahead_count};
   for (int64_t column = s.first_column; column < s.last_column; column += kPanelWidth) {
     const int64_t channel = s.channel + column;
     float* partial = s.partial ? s.partial + column - s.first_column : nullptr;
@@ -189,6 +199,11 @@ void multiply_strip_here(const StripJob& s) {
         has_residual ? epilogue.residual + s.pixel * epilogue.residual_stride + channel : nullptr;
     job.b = s.b + column * s.depth;
     job.columns = std::min<int64_t>(kPanelWidth, s.last_column - column);
+    if (s.ahead_rows > 0) {
+      const int64_t width = job.columns <= kTileLanes ? kTileLanes : kPanelWidth;
+      job.ahead = job.b + s.ahead_row * width;
+      job.ahead_count = s.ahead_rows * width;
+    }
     job.bias = epilogue.bias ? epilogue.bias + channel : nullptr;
     job.partial = s.is_first ? nullptr : partial;
     job.residual = epilogue.residual_last ? nullptr : residual;
@@ -198,7 +213,7 @@ void multiply_strip_here(const StripJob& s) {
     } else {
       multiply_and_finish(epilogue, residual, job, s.rows);
     }
-    job.ahead = nullptr;
+    job.ahead_count = 0;
   }
 }
 

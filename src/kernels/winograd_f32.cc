@@ -132,14 +132,18 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
       const int64_t panel_stride = points * channels * kPanelWidth;
+      const int64_t to_next_point = channels * width - (end - 1 - begin) * panel_stride;
+      const float* b = block.weight + panel * panel_stride + p * width * channels;
       multiply_panel({.segments = &segment,
                       .segment_count = 1,
-                      .b = block.weight + panel * panel_stride + p * width * channels,
+                      .b = b,
                       .columns = width,
                       .low = unbounded.low,
                       .high = unbounded.high,
                       .c = products.data() + (panel - begin) * panel_size + p * kPanelWidth,
-                      .c_stride = points * kPanelWidth},
+                      .c_stride = points * kPanelWidth,
+                      .ahead = b + (panel + 1 < end ? panel_stride : to_next_point),
+                      .ahead_count = width * channels},
                      block.tiles);
     }
   }
