@@ -64,15 +64,17 @@ HWY_INLINE V keep_in_register(V v) {
 HWY_INLINE hn::Vec128<float> max_keeping_nan(hn::Vec128<float> number, hn::Vec128<float> x) {
   return hn::Vec128<float>(vmaxq_f32(number.raw, x.raw));
 }
-HWY_INLINE hn::Vec128<double> max_keeping_nan(hn::Vec128<double> number, hn::Vec128<double> x) {
-  return hn::Vec128<double>(vmaxq_f64(number.raw, x.raw));
-}
 HWY_INLINE hn::Vec128<float> min_keeping_nan(hn::Vec128<float> number, hn::Vec128<float> x) {
   return hn::Vec128<float>(vminq_f32(number.raw, x.raw));
+}
+#if HWY_HAVE_FLOAT64
+HWY_INLINE hn::Vec128<double> max_keeping_nan(hn::Vec128<double> number, hn::Vec128<double> x) {
+  return hn::Vec128<double>(vmaxq_f64(number.raw, x.raw));
 }
 HWY_INLINE hn::Vec128<double> min_keeping_nan(hn::Vec128<double> number, hn::Vec128<double> x) {
   return hn::Vec128<double>(vminq_f64(number.raw, x.raw));
 }
+#endif
 #else
 // x86 returns the second operand if one of the two is NaN.
 template <class V>
