@@ -100,7 +100,30 @@ class Partitioner {
   }
 
  private:
+  // Is it a 0-d tensor that tracing made of a size, or computed from such? prim::NumToTensor is
+  // where they begin; like numbers they are known when a segment is compiled.
+  static bool is_size_tensor(const SsaValue& value) {
+    const Node& node = *value.node();
+    if (node.kind() == prim::kConstant) return true;
+    if (!node.op() || !value.type()->is(TypeKind::kTensor)) return false;
+    return node.kind().str() == "prim::NumToTensor" || is_size_arithmetic(node);
+  }
+  static bool is_size_arithmetic(const Node& node) {
+    static constexpr std::string_view kKinds[] = {"aten::mul",   "aten::add", "aten::sub",
+                                                  "aten::div",   "aten::Int", "aten::floor_divide",
+                                                  "aten::Float", "aten::floor"};
+    if (std::ranges::find(kKinds, node.kind().str()) == std::end(kKinds)) return false;
+    bool any = false;
+    for (const SsaValue* input : node.inputs()) {
+      if (!input->type()->is(TypeKind::kTensor)) continue;
+      if (!is_size_tensor(*input)) return false;
+      any = true;
+    }
+    return any && !writes(node);
+  }
+
   bool fits(const Node& node) const {
+    if (node.kind().str() == "prim::NumToTensor" || is_size_arithmetic(node)) return true;
     if (node.kind() == prim::kIf) return is_known_branch(node);
     if (is_container_node(node)) {
       return std::ranges::all_of(node.inputs(), [](const SsaValue* value) {
