@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "device/cpu/fuse_blocks.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/memory_planner.h"
 #include "device/cpu/reference_step.h"
@@ -39,6 +40,7 @@ std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
     }
     lower_block(*segment_.block(0));
     add_outputs();
+    fuse_inverted_residuals(*plan_);
     assign_memory();
     return std::move(plan_);
   } catch (const Declined& declined) {
@@ -170,7 +172,7 @@ TensorId PlanBuilder::add_input(const Tensor& tensor, size_t index) {
   return static_cast<TensorId>(plan_->tensors.size() - 1);
 }
 
-TensorId PlanBuilder::add_constant(const Tensor& tensor) {
+TensorId PlanBuilder::constant(const Tensor& tensor) {
   const auto known = constants_.find(tensor.impl());
   if (known != constants_.end()) return known->second;
   const TensorId id = add_input(tensor, 0);
@@ -278,7 +280,7 @@ void PlanBuilder::add_outputs() {
                !entry.known.is_list()) {
       output.value = entry.known;
     } else if (entry.kind == Entry::Kind::kKnown && entry.known.is_tensor()) {
-      output.tensor = output_tensor(add_constant(entry.known.to_tensor()), i);
+      output.tensor = output_tensor(constant(entry.known.to_tensor()), i);
     } else {
       decline("a list that leaves the segment");
     }

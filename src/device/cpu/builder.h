@@ -126,6 +126,8 @@ class PlanBuilder {
 
   TensorId new_tensor(DType dtype, IntSpan sizes, IntSpan strides,
                       std::shared_ptr<const Quantizer> quantizer = nullptr);
+  // A tensor that is known now; the plan keeps it.
+  TensorId constant(const Tensor& tensor);
   TensorId new_contiguous(DType dtype, IntSpan sizes,
                           std::shared_ptr<const Quantizer> quantizer = nullptr);
   // Logical [n, c, h, w], channels last in memory.
@@ -169,7 +171,6 @@ class PlanBuilder {
 
  private:
   TensorId add_input(const Tensor& tensor, size_t index);
-  TensorId add_constant(const Tensor& tensor);
   TensorId tensor_of_entry(const Entry& entry);
   void lower_block(const Block& block);
   void lower_branch(const Node& node);

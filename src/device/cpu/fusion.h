@@ -11,15 +11,16 @@ namespace torchlet::cpu {
 // A step whose kernel takes an EpilogueF32.
 class EpilogueStep : public Step {
  public:
+  // `bias` as keep_bias() gives it.
+  explicit EpilogueStep(const float* bias) : bias_(bias) {}
   bool fuse(const kernels::Activation& activation) override;
   bool fuse_residual(Operand other) override;
 
- protected:
   kernels::EpilogueF32 epilogue(const Memory& memory) const;
-
-  const float* bias_ = nullptr;
+  bool has_residual() const { return residual_.id != kNoTensor; }
 
  private:
+  const float* bias_;
   kernels::Activation activation_;
   Operand residual_;
   bool residual_last_ = false;

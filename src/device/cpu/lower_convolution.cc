@@ -1,7 +1,6 @@
 // Convolutions: NHWC images, weights packed once.
 #include "device/cpu/conv_step.h"
 #include "device/cpu/lowering.h"
-#include "kernels/dwconv_nhwc.h"
 #include "ops/common.h"
 
 namespace torchlet::cpu {
@@ -10,31 +9,6 @@ namespace {
 using kernels::ConvNhwcShape;
 using kernels::DwConvShape;
 using kernels::Window2dShape;
-
-class DepthwiseStep : public EpilogueStep {
- public:
-  DepthwiseStep(const DwConvShape& shape, Operand input, Operand output, const void* packed,
-                const float* bias)
-      : shape_(shape), input_(input), output_(output), packed_(packed) {
-    bias_ = bias;
-  }
-  const char* kernel() const override { return "dwconv_nhwc_f32"; }
-  bool reads_strides() const override { return true; }
-  double flops() const override {
-    const Window2dShape& w = shape_.window;
-    return 2.0 * static_cast<double>(shape_.batch * shape_.channels * w.out_h * w.out_w *
-                                     w.kernel_h * w.kernel_w);
-  }
-  void run(const Memory& m) const override {
-    kernels::dwconv_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
-                             epilogue(m), m.data<float>(writes), m.stride(output_));
-  }
-
- private:
-  DwConvShape shape_;
-  Operand input_, output_;
-  const void* packed_;
-};
 
 struct ConvArguments {
   TensorId input;
@@ -153,6 +127,60 @@ void lower_general(PlanBuilder& plan, const Node& node) {
   lower(plan, node, std::move(a));
 }
 
+class TransposedStep : public EpilogueStep {
+ public:
+  TransposedStep(const ConvNhwcShape& shape, Operand input, Operand output, const void* packed,
+                 const float* bias)
+      : EpilogueStep(bias), shape_(shape), input_(input), output_(output), packed_(packed) {}
+  const char* kernel() const override { return "conv_transpose_nhwc_f32"; }
+  bool reads_strides() const override { return true; }
+  void run(const Memory& m) const override {
+    kernels::conv_transpose_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
+                                     epilogue(m), m.data<float>(writes), m.stride(output_));
+  }
+
+ private:
+  ConvNhwcShape shape_;
+  Operand input_, output_;
+  const void* packed_;
+};
+
+// The weight is [C, O / groups, kh, kw].
+void lower_transposed(PlanBuilder& plan, const Node& node) {
+  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  const Tensor weight = plan.known_tensor(node, 1);
+  if (weight.dim() != 4 || weight.dtype() != DType::kFloat32) decline("unusual weights");
+  const IntArray stride = plan.known_ints(node, 3, 2), padding = plan.known_ints(node, 4, 2);
+  const IntArray extra = plan.known_ints(node, 5, 2), dilation = plan.known_ints(node, 7, 2);
+  const int64_t groups = plan.known_int(node, 6);
+  const IntSpan w = weight.sizes();
+  if (groups < 1 || w[0] != input.c || w[0] % groups != 0 || w[1] == 0) decline("groups");
+  IntArray out;
+  for (size_t d = 0; d < 2; ++d) {
+    if (stride[d] < 1 || dilation[d] < 1 || padding[d] < 0 || extra[d] < 0) decline("a window");
+    const int64_t in = d == 0 ? input.h : input.w;
+    out.push_back((in - 1) * stride[d] - 2 * padding[d] + dilation[d] * (w[2 + d] - 1) + extra[d] +
+                  1);
+    if (out[d] < 1) decline("an empty result");
+  }
+  const ConvNhwcShape shape{input.n,
+                            input.c,
+                            w[1] * groups,
+                            groups,
+                            {input.h, input.w, out[0], out[1], w[2], w[3], stride[0], stride[1],
+                             padding[0], padding[1], dilation[0], dilation[1]}};
+  const Image output = plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
+  const void* packed = plan.keep(plan.packed().get(
+      weight, "conv_transpose", kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
+      [&](void* to) {
+        kernels::conv_transpose_nhwc_f32_pack(shape, weight.contiguous().data_ptr<float>(), to);
+      }));
+  const float* bias = keep_bias(plan, plan.known_tensor(node, 2), shape.out_channels);
+  plan.add_step({input.id}, output.id,
+                std::make_unique<TransposedStep>(shape, input, output, packed, bias));
+  plan.define(node, output.id);
+}
+
 }  // namespace
 
 std::span<const Lowering> convolution_lowerings() {
@@ -161,6 +189,7 @@ std::span<const Lowering> convolution_lowerings() {
       {"aten::conv2d", lower_conv},
       {"aten::_convolution", lower_general},
       {"aten::convolution", lower_general},
+      {"aten::conv_transpose2d", lower_transposed},
   };
   return kTable;
 }

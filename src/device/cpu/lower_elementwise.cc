@@ -313,8 +313,10 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
         scale = -1;
         shift = b;
         break;
-      default:
-        decline("a number there");
+      default: {
+        const TensorId known = plan.constant(ops::full({}, Scalar(*second), DType::kFloat32));
+        return plan.define(node, add_binary(plan, op, id, known));
+      }
     }
     return plan.define(node, add_unary(plan, id, MatrixUnaryOp::kAffine, scale, shift));
   }

@@ -92,7 +92,7 @@ IntArray PlanBuilder::known_ints(const Node& node, size_t input, size_t count) c
 TensorId PlanBuilder::tensor_of_entry(const Entry& entry) {
   if (entry.kind == Entry::Kind::kTensor) return entry.tensor;
   if (entry.kind == Entry::Kind::kKnown && entry.known.is_tensor()) {
-    return add_constant(entry.known.to_tensor());
+    return constant(entry.known.to_tensor());
   }
   decline("not a tensor");
 }

@@ -171,6 +171,37 @@ TEST(Plan, DepthwiseGroupedDilatedAndOneDimensional) {
   line.check({random_tensor({2, 3, 11})});
 }
 
+TEST(Plan, InvertedResidualsRunInStrips) {
+  // Large enough to pay: the wide image has 2.4 MB.
+  Case c({{"a", random_tensor({96, 16, 1, 1})},
+          {"b", random_tensor({96, 1, 3, 3})},
+          {"c", random_tensor({16, 96, 1, 1})},
+          {"d", random_tensor({16, 1, 3, 3})},
+          {"e", random_tensor({24, 16, 1, 1})}},
+         "    y = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"
+         "    y = torch.hardtanh(y, 0., 6.)\n"
+         "    y = torch.conv2d(y, self.b, None, [1, 1], [1, 1], [1, 1], 96)\n"
+         "    y = torch.hardtanh(y, 0., 6.)\n"
+         "    y = torch.conv2d(y, self.c, None, [1, 1], [0, 0], [1, 1], 1)\n"
+         "    return torch.add(x, y)\n");
+  const Tensor x = random_tensor({1, 16, 80, 80}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "inverted_residual_f32");
+  const Tensor small = random_tensor({1, 16, 8, 8}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({small});
+  EXPECT_EQ(c.kernels({small}), "conv_nhwc_f32 dwconv_nhwc_f32 conv_nhwc_f32");
+}
+
+TEST(Plan, TransposedConvolution) {
+  for (const int64_t groups : {1, 2}) {
+    Case c(
+        {{"w", random_tensor({4, 3, 3, 2})}, {"b", random_tensor({3 * groups})}},
+        "    return torch.relu(torch.conv_transpose2d(x, self.w, self.b, [2, 1], [1, 0], [1, 0], " +
+            std::to_string(groups) + ", [1, 2]))\n");
+    c.check({random_tensor({2, 4, 5, 6})});
+  }
+}
+
 TEST(Plan, ConcatenationIsWrittenInPlace) {
   Case c({{"a", random_tensor({4, 4, 1, 1})}, {"b", random_tensor({3, 4, 3, 3})}},
          "    u = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"

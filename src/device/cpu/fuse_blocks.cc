@@ -1,0 +1,137 @@
+#include "device/cpu/fuse_blocks.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "device/cpu/conv_step.h"
+#include "kernels/inverted_residual.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::InvertedResidualShape;
+
+class InvertedResidualStep : public Step {
+ public:
+  // `expand` may be null.
+  InvertedResidualStep(const InvertedResidualShape& shape, std::unique_ptr<Step> expand,
+                       std::unique_ptr<Step> depthwise, std::unique_ptr<Step> project)
+      : shape_(shape),
+        expand_(as<ConvStep>(std::move(expand))),
+        depthwise_(as<DepthwiseStep>(std::move(depthwise))),
+        project_(as<ConvStep>(std::move(project))) {
+    const Step& first = expand_ ? static_cast<const Step&>(*expand_) : *depthwise_;
+    reads = project_->reads;  // with its residual
+    std::replace(reads.begin(), reads.end(), project_->input().id, first.reads[0]);
+    writes = project_->writes;
+    node = project_->node;
+  }
+
+  const char* kernel() const override { return "inverted_residual_f32"; }
+  bool reads_strides() const override { return true; }
+  double flops() const override {
+    return (expand_ ? expand_->flops() : 0) + depthwise_->flops() + project_->flops();
+  }
+  void run(const Memory& m) const override {
+    kernels::InvertedResidualF32 layers;
+    if (expand_) {
+      layers.expand = expand_->packed();
+      layers.expand_epilogue = expand_->epilogue(m);
+    }
+    layers.depthwise = depthwise_->packed();
+    layers.depthwise_epilogue = depthwise_->epilogue(m);
+    layers.project = project_->packed();
+    layers.project_epilogue = project_->epilogue(m);
+    const Operand input = expand_ ? expand_->input() : depthwise_->input();
+    kernels::inverted_residual_f32(shape_, m.data<float>(input.id), m.stride(input), layers,
+                                   m.data<float>(writes), m.stride(project_->output()));
+  }
+
+ private:
+  template <typename S>
+  static std::unique_ptr<S> as(std::unique_ptr<Step> step) {
+    return std::unique_ptr<S>(static_cast<S*>(step.release()));
+  }
+
+  InvertedResidualShape shape_;
+  std::unique_ptr<ConvStep> expand_;
+  std::unique_ptr<DepthwiseStep> depthwise_;
+  std::unique_ptr<ConvStep> project_;
+};
+
+class Fuser {
+ public:
+  explicit Fuser(Plan& plan)
+      : plan_(plan), writer_(plan.buffers.size(), -1), accesses_(plan.buffers.size()) {
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      const Step& step = *plan.steps[i];
+      for (const TensorId id : step.reads) ++accesses_[buffer(id)];
+      ++accesses_[buffer(step.writes)];
+      writer_[buffer(step.writes)] = static_cast<int>(i);
+    }
+  }
+
+  void run() {
+    for (size_t i = 0; i < plan_.steps.size(); ++i) fuse_at(i);
+    std::erase_if(plan_.steps, [](const auto& step) { return !step; });
+  }
+
+ private:
+  size_t buffer(TensorId id) const {
+    return static_cast<size_t>(plan_.tensors[static_cast<size_t>(id)].buffer);
+  }
+
+  // The place of the step that computes `id` if nobody but one reader ever sees it; else -1.
+  int only_writer(TensorId id) const {
+    const size_t b = buffer(id);
+    if (plan_.buffers[b].kind != Buffer::Kind::kArena || accesses_[b] != 2) return -1;
+    return writer_[b];
+  }
+
+  template <typename S>
+  S* at(int place) const {
+    return place < 0 ? nullptr : dynamic_cast<S*>(plan_.steps[static_cast<size_t>(place)].get());
+  }
+
+  void fuse_at(size_t i) {
+    const auto* project = at<ConvStep>(static_cast<int>(i));
+    if (!project || !project->is_pointwise()) return;
+    const int depthwise_at = only_writer(project->input().id);
+    const auto* depthwise = at<DepthwiseStep>(depthwise_at);
+    if (!depthwise || depthwise->has_residual()) return;
+    const int expand_at = only_writer(depthwise->input().id);
+    const auto* expand = at<ConvStep>(expand_at);
+    const bool expands = expand && expand->is_pointwise() && !expand->has_residual();
+    if (expands && try_fuse(i, depthwise_at, expand_at)) return;
+    try_fuse(i, depthwise_at, -1);
+  }
+
+  bool try_fuse(size_t project_at, int depthwise_at, int expand_at) {
+    auto& steps = plan_.steps;
+    const auto& depthwise = *at<DepthwiseStep>(depthwise_at);
+    const auto* expand = at<ConvStep>(expand_at);
+    InvertedResidualShape shape;
+    shape.batch = depthwise.shape().batch;
+    shape.hidden_channels = depthwise.shape().channels;
+    shape.in_channels = expand ? expand->shape().in_channels : shape.hidden_channels;
+    shape.out_channels = at<ConvStep>(static_cast<int>(project_at))->shape().out_channels;
+    shape.window = depthwise.shape().window;
+    if (!kernels::inverted_residual_pays(shape)) return false;
+    std::unique_ptr<Step> first;
+    if (expand) first = std::move(steps[static_cast<size_t>(expand_at)]);
+    steps[project_at] = std::make_unique<InvertedResidualStep>(
+        shape, std::move(first), std::move(steps[static_cast<size_t>(depthwise_at)]),
+        std::move(steps[project_at]));
+    return true;
+  }
+
+  Plan& plan_;
+  std::vector<int> writer_;    // the last step that writes it, by buffer
+  std::vector<int> accesses_;  // of steps, by buffer
+};
+
+}  // namespace
+
+void fuse_inverted_residuals(Plan& plan) { Fuser(plan).run(); }
+
+}  // namespace torchlet::cpu
