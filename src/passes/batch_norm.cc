@@ -74,21 +74,22 @@ std::optional<std::vector<double>> doubles(const Tensor& tensor, int64_t count, 
 }
 
 // weight * scale along the output channels, in double.
+template <typename T>
 Tensor scaled_weight(const Layer& layer, const std::vector<double>& scale) {
-  const Tensor wide = layer.weight.to(DType::kFloat64).contiguous().clone();
-  double* data = wide.data_ptr<double>();
-  const int64_t outer = layer.channel_dim == 0 ? 1 : wide.size(0);
-  const int64_t channels = wide.size(layer.channel_dim);
-  const int64_t inner = wide.numel() / (outer * channels);
+  const Tensor scaled = layer.weight.contiguous().clone();
+  T* data = scaled.data_ptr<T>();
+  const int64_t outer = layer.channel_dim == 0 ? 1 : scaled.size(0);
+  const int64_t channels = scaled.size(layer.channel_dim);
+  const int64_t inner = scaled.numel() / (outer * channels);
   const int64_t outer_per_group = outer / layer.groups;
   for (int64_t o = 0; o < outer; ++o) {
     const int64_t group = layer.channel_dim == 0 ? 0 : o / outer_per_group;
     for (int64_t c = 0; c < channels; ++c) {
       const double factor = scale[static_cast<size_t>(group * channels + c)];
-      for (int64_t i = 0; i < inner; ++i) *data++ *= factor;
+      for (int64_t i = 0; i < inner; ++i, ++data) *data = static_cast<T>(*data * factor);
     }
   }
-  return wide.to(layer.weight.dtype());
+  return scaled;
 }
 
 Tensor vector_of(const std::vector<double>& values, DType dtype) {
@@ -130,8 +131,9 @@ bool fold(Node& norm) {
   }
 
   Node& conv = *layer->node;
-  conv.replace_input(1,
-                     insert_constant(&conv, Value(scaled_weight(*layer, scale)), types::tensor()));
+  const Tensor weight = dtype == DType::kFloat32 ? scaled_weight<float>(*layer, scale)
+                                                 : scaled_weight<double>(*layer, scale);
+  conv.replace_input(1, insert_constant(&conv, Value(weight), types::tensor()));
   conv.replace_input(2, insert_constant(&conv, Value(vector_of(*bias, dtype)), types::tensor()));
   norm.output()->replace_all_uses_with(conv.output());
   norm.destroy();

@@ -81,6 +81,9 @@ std::optional<Value> Heap::known(const SsaValue* value) {
   if (const Value* constant = constant_of(value)) return *constant;
   const auto& inputs = node.graph()->inputs();
   if (!inputs.empty() && value == inputs[0]) return self_;
+  if (const auto found = known_attributes_.find(value); found != known_attributes_.end()) {
+    return found->second;
+  }
   std::optional<Slot> read;
   if (node.kind() == prim::kGetAttr) {
     read = slot(node);
@@ -97,7 +100,7 @@ std::optional<Value> Heap::known(const SsaValue* value) {
   }
   if (!read || writes_.writes(*read)) return std::nullopt;
   reliance_.slots.insert(*read);
-  return read->first->slots[read->second];
+  return known_attributes_[value] = read->first->slots[read->second];
 }
 
 }  // namespace torchlet::passes

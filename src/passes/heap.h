@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,7 @@ class Heap {
   Value self_;
   WriteSet writes_;
   Reliance reliance_;
+  std::unordered_map<const SsaValue*, Value> known_attributes_;
 };
 
 }  // namespace torchlet::passes

@@ -40,13 +40,12 @@ class Inliner {
     for (Node* node = block.first(); node;) {
       for (Block* inner : node->blocks()) this->block(*inner);
       Node* next = node->next();
-      if (node->has_attribute("function") && inline_call(*node, next)) changed_ = true;
+      if (node->has_attribute("function") && inline_call(*node)) changed_ = true;
       node = next;
     }
   }
 
-  // Sets `next` to the first node of the body.
-  bool inline_call(Node& call, Node*& next) {
+  bool inline_call(Node& call) {
     Function* function = call.function_attribute("function");
     if (is_recursive(call, function)) return false;
     const Callee& callee = callee_of(*function);
@@ -67,18 +66,15 @@ class Inliner {
     for (size_t i = 0; i < call.inputs().size(); ++i) {
       values[callee.graph->inputs()[i]] = call.input(i);
     }
-    Node* first = nullptr;
     for (const Node* node : *callee.graph->block()) {
       Node* copy = clone_node(*node, graph_, values);
       set_inlined_call(*copy, inlined);
       copy->insert_before(&call);
-      if (!first) first = copy;
     }
     if (!call.outputs().empty()) {
       call.output()->replace_all_uses_with(result_of(*callee.graph, values, call));
     }
     call.destroy();
-    if (first) next = first;
     return true;
   }
 

@@ -5,7 +5,8 @@
 
 namespace torchlet::passes {
 
-// Replaces calls of known functions by their bodies; the nodes remember the call
+// Replaces calls of known functions by their bodies, but not the calls in these: one level, so that
+// branches which are never taken can go before what they call comes. The nodes remember the call
 // (Node::inlined_call). Left as they are: recursive calls, calls whose number of arguments is
 // wrong, and what would make the graph larger than kMaxInlinedNodes. `function` is the one whose
 // graph this is.

@@ -18,15 +18,15 @@
 namespace torchlet::passes {
 namespace {
 
-// Passes feed each other; so often at most.
-constexpr int kMaxRounds = 20;
+// Passes feed each other: so often at most. Calls are inlined a level in each round.
+constexpr int kMaxRounds = 20, kMaxCallDepth = 200;
 
 void run_passes(Graph& graph, Function& method, Heap& heap) {
-  for (int round = 0; round < kMaxRounds; ++round) {
-    bool changed = inline_calls(graph, method);
-    changed = freeze_plain(graph, heap) || changed;
+  for (int round = 0; round < kMaxCallDepth; ++round) {
+    bool changed = freeze_plain(graph, heap);
     changed = fold_constants(graph, nullptr) || changed;
     changed = remove_dead_code(graph) || changed;
+    changed = inline_calls(graph, method) || changed;
     if (!changed) break;
   }
   freeze_tensors(graph, heap);
