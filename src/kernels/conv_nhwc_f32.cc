@@ -80,8 +80,10 @@ constexpr int64_t kShortRun = 8;
 // panel.
 constexpr int64_t kRowFloats = int64_t{4} << 10;
 
-// Up to so many pixels read all panels in turn.
-constexpr int64_t kSmallImage = 64;
+// An image so small that it stays in the second-level cache while the panels go by: each is read
+// once, and the next one fetched meanwhile.
+constexpr int64_t kSmallImagePixels = 256;
+constexpr int64_t kSmallImageFloats = int64_t{232} << 10;
 
 StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_t rows) {
   return {.segments = nullptr,
@@ -98,44 +100,56 @@ StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_
           .channel = task.channel};
 }
 
-void run_in_place(const Task& task, const ConvRuns& runs, const TileShape& tile) {
+// The rows of A that begin at `a`, all pixels of the task.
+void run_rows(const Task& task, const ConvRuns& runs, const TileShape& tile, const float* a,
+              int64_t row_stride, bool is_small) {
   // Pixels without gaps, of some length, are fetched ahead.
-  const bool fetch_next = runs.input_stride == runs.channels && runs.channels >= 128;
-  // Where few pixels meet each panel once, the next panel is.
-  const int64_t pixels = task.last_pixel - task.first_pixel;
-  const bool is_small = pixels <= kSmallImage && pixels > 1;
-  int64_t tiles = fetch_next ? 1 : kRowFloats / runs.channels / tile.rows;
-  if (is_small) tiles = kSmallImage / tile.rows + 1;
+  const bool fetch_next = !is_small && row_stride == runs.depth() && row_stride >= 128;
+  int64_t tiles = fetch_next ? 1 : kRowFloats / runs.depth() / tile.rows;
+  if (is_small) tiles = kSmallImagePixels / tile.rows + 1;
   if (task.epilogue->residual_last) tiles = 1;
   const int64_t most_rows = std::max<int64_t>(1, tiles) * tile.rows;
   for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += most_rows) {
     const int64_t rows = std::min(most_rows, task.last_pixel - pixel);
-    const float* a = task.input + pixel * runs.input_stride;
-    const TileSegment segment{a, runs.input_stride, runs.channels, 0};
+    const TileSegment segment{a + (pixel - task.first_pixel) * row_stride, row_stride, runs.depth(),
+                              0};
     StripJob job = strip_job(task, runs, pixel, rows);
     job.segments = &segment;
     job.segment_count = 1;
     if (is_small) {
       job.ahead_row = job.ahead_rows = runs.depth();
     } else if (fetch_next) {
-      job.ahead = a + rows * runs.input_stride;
-      job.ahead_count = rows * runs.input_stride;
+      job.ahead = segment.a + rows * row_stride;
+      job.ahead_count = rows * row_stride;
     }
     multiply_strip(job);
   }
 }
 
 void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
-  const int64_t columns = task.last_column - task.first_column;
   const int64_t pixels = task.last_pixel - task.first_pixel;
+  const int64_t columns = task.last_column - task.first_column;
+  const int64_t copy_stride = (runs.depth() / 16 | 1) * 16 + 16;
+  const bool is_small =
+      pixels > 1 && pixels <= kSmallImagePixels && pixels * copy_stride <= kSmallImageFloats;
   // Rows 4 KB apart share their cache sets.
   const bool collides =
       runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
   const bool copy_all = collides || runs.run_length() < kShortRun;
-  if (runs.pointwise && !copy_all) return run_in_place(task, runs, tile);
+  if (runs.pointwise && !copy_all) {
+    const float* a = task.input + task.first_pixel * runs.input_stride;
+    return run_rows(task, runs, tile, a, runs.input_stride, is_small);
+  }
+  if (is_small && columns > tile.width) {
+    const Scratch<float> copies(copy_stride * pixels);
+    for (int64_t i = 0; i < pixels; i += tile.rows) {
+      const PixelStrip strip(runs, task.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
+      strip.copy(task.input, copies.data() + i * copy_stride, copy_stride);
+    }
+    return run_rows(task, runs, tile, copies.data(), copy_stride, true);
+  }
 
   const bool fetch_next = runs.pointwise && runs.input_stride == runs.channels;
-  const int64_t copy_stride = (runs.depth() / 16 | 1) * 16 + 16;
   const Scratch<float> copies(copy_stride * tile.rows);
   const Scratch<TileSegment> segments(runs.count);
   for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {

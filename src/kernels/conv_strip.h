@@ -61,6 +61,16 @@ class PixelStrip {
     return count;
   }
 
+  // Copies all runs of all rows, also those that are padding.
+  void copy(const float* input, float* copies, int64_t copy_stride) const {
+    for (int64_t i = 0; i < conv_.count; ++i) {
+      const ConvRun run = conv_.run(i);
+      for (int64_t r = 0; r < rows_; ++r) {
+        copy_run(input, run, r, copies + r * copy_stride + run.b_row);
+      }
+    }
+  }
+
  private:
   bool row_exists(const ConvRun& run, int64_t r) const {
     const int64_t y = y_[r] + run.y;

@@ -11,6 +11,8 @@ namespace {
 
 // A panel of weights from this size on is read tap by tap.
 constexpr int64_t kPanelBytes = int64_t{768} << 10;
+constexpr int64_t kSmallImagePanelBytes = int64_t{512} << 10;
+constexpr int64_t kSmallImagePixels = 64;
 // The sums of a task, half a megabyte; at least this many columns of them share what is read.
 constexpr int64_t kSums = int64_t{1} << 17;
 constexpr int64_t kPanelsAtOnce = 4;
@@ -91,9 +93,12 @@ class TapsConvolution {
       job.is_last = false;
       multiply_strip(job);
     });
+    const int64_t taps = window_.kernel_h * window_.kernel_w;
     for (int64_t channel = 0; channel < runs_.channels; channel += kSliceChannels) {
-      for (int64_t i = 0; i < window_.kernel_h * window_.kernel_w; ++i) {
-        add_tap(task, sums.data(), i, channel);
+      for (int64_t i = 0; i < taps; ++i) {
+        const int64_t next_row =
+            i + 1 < taps ? (i + 1) * runs_.channels + channel : channel + kSliceChannels;
+        add_tap(task, sums.data(), i, channel, next_row);
       }
     }
     for_each_output(task, sums.data(), multiply_strip);
@@ -113,27 +118,35 @@ class TapsConvolution {
     }
   }
 
-  // Adds tap `tap` of the channels from `channel` on.
-  void add_tap(const Task& task, float* sums, int64_t tap, int64_t channel) const {
+  // Adds tap `tap` of the channels from `channel` on; row `next_row` of the weights is wanted next.
+  void add_tap(const Task& task, float* sums, int64_t tap, int64_t channel,
+               int64_t next_row) const {
     const int64_t shift_y = tap / window_.kernel_w * window_.dilation_h - window_.pad_h;
     const int64_t shift_x = tap % window_.kernel_w * window_.dilation_w - window_.pad_w;
     const TapAxis y = tap_axis(task.lines, window_.in_h, window_.stride_h, shift_y, transposed_);
     const TapAxis x = tap_axis(task.line, window_.in_w, window_.stride_w, shift_x, transposed_);
     if (x.range.size() == 0) return;
     const int64_t strip = strip_pixels(x.range.size());
+    const int64_t depth = std::min(kSliceChannels, runs_.channels - channel);
+    int64_t strips = 0;
     for (int64_t i = y.range.begin; i < y.range.end; ++i) {
       const int64_t line = task.image * window_.in_h + i * y.in_step + y.in_offset;
       for (int64_t j = x.range.begin; j < x.range.end; j += strip) {
         const int64_t pixel = line * window_.in_w + j * x.in_step + x.in_offset;
         const TileSegment segment{
             input_ + pixel * runs_.input_stride + task.group * runs_.channels + channel,
-            x.in_step * runs_.input_stride, std::min(kSliceChannels, runs_.channels - channel),
-            tap * runs_.channels + channel};
+            x.in_step * runs_.input_stride, depth, tap * runs_.channels + channel};
         StripJob job = strip_job(task, sums, i * y.out_step + y.out_offset,
                                  j * x.out_step + x.out_offset, std::min(strip, x.range.end - j));
         job.partial_stride *= x.out_step;
         job.segments = &segment;
         job.segment_count = 1;
+        // The first strip reads these weights, the next two have time to fetch those.
+        if (strips == 1 || strips == 2) {
+          job.ahead_row = next_row + (strips - 1) * depth / 2;
+          job.ahead_rows = depth / 2;
+        }
+        ++strips;
         multiply_strip(job);
       }
     }
@@ -183,7 +196,9 @@ bool suits_taps(const ConvRuns& runs) {
   const Window2dShape& w = runs.window;
   const TileShape tile = tile_shape();
   if (runs.pixels() <= tile.rows || runs.channels < 64 || runs.columns < tile.width) return false;
-  if (runs.depth() * tile.width * static_cast<int64_t>(sizeof(float)) > kPanelBytes) return true;
+  const int64_t panel_bytes = runs.depth() * tile.width * static_cast<int64_t>(sizeof(float));
+  const bool is_small = runs.pixels() <= kSmallImagePixels;
+  if (panel_bytes > (is_small ? kSmallImagePanelBytes : kPanelBytes)) return true;
   const int64_t inside =
       taps_inside(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h) *
       taps_inside(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
