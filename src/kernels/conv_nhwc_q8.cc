@@ -124,6 +124,15 @@ bool pack_column(const Conv2dShape& s, const LayerQ8& layer, const Sizes& sizes,
   return constants.wide;
 }
 
+int packed_form(const Conv2dShape& s, const LayerQ8& layer) {
+#if TORCHLET_KERNELS_AMX
+  return amx_pays(s, layer) ? 1 : 0;
+#else
+  (void)s, (void)layer;
+  return 0;
+#endif
+}
+
 void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
   const int repeats = weight_repeats(layer, s.out_channels);
   const Sizes sizes(s, repeats);
@@ -326,6 +335,7 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(packed_bytes);
+HWY_EXPORT(packed_form);
 HWY_EXPORT(pack);
 HWY_EXPORT(multiply_chunks);
 HWY_EXPORT(chunk_count);
@@ -347,6 +357,10 @@ Conv2dShape with_flat_pixels(Conv2dShape s) {
 
 size_t conv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
   return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
+}
+
+int conv_nhwc_q8_form(const Conv2dShape& shape, const LayerQ8& layer) {
+  return HWY_DYNAMIC_DISPATCH(packed_form)(shape, layer);
 }
 
 void conv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed) {

@@ -15,6 +15,8 @@ namespace torchlet::kernels {
 // What conv_nhwc_q8 reads instead of the layer: its weights in the order of the computation, and
 // what can be computed in advance. The form belongs to the processor.
 size_t conv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer);
+// Packed weights of one layer serve all shapes of the same form; a shape is its input's size here.
+int conv_nhwc_q8_form(const Conv2dShape& shape, const LayerQ8& layer);
 // `packed` is aligned to 64 bytes.
 void conv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed);
 

@@ -131,6 +131,10 @@ bool pack_column(const Plan& plan, const LayerQ8& layer, int repeats, int64_t ch
   return constants.wide;
 }
 
+int packed_form(const Conv2dShape& s, const LayerQ8& layer) {
+  return static_cast<int>(Plan(s, weight_repeats(layer, s.out_channels)).rows);
+}
+
 void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
   const int repeats = weight_repeats(layer, s.out_channels);
   const Plan plan(s, repeats);
@@ -455,12 +459,17 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(packed_bytes);
+HWY_EXPORT(packed_form);
 HWY_EXPORT(pack);
 HWY_EXPORT(convolve_blocks);
 HWY_EXPORT(block_count);
 
 size_t dwconv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
   return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
+}
+
+int dwconv_nhwc_q8_form(const Conv2dShape& shape, const LayerQ8& layer) {
+  return HWY_DYNAMIC_DISPATCH(packed_form)(shape, layer);
 }
 
 void dwconv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed) {

@@ -11,6 +11,8 @@ namespace torchlet::kernels {
 // The depthwise convolution of quint8 images, groups == in_channels == out_channels; else as
 // conv_nhwc_q8.h.
 size_t dwconv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer);
+// Packed weights of one layer serve all shapes of the same form; a shape is its input's size here.
+int dwconv_nhwc_q8_form(const Conv2dShape& shape, const LayerQ8& layer);
 // `packed` is aligned to 64 bytes.
 void dwconv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed);
 

@@ -82,13 +82,24 @@ void PlanBuilder::lower(const Node& node) {
   if (evaluate_known(node)) return;
   const size_t steps = plan_->steps.size();
   try {
-    const Lowering* lowering = find_lowering(node.kind());
+    const Lowering* lowering = find_lowering(node.kind(), reads_quantized(node));
     if (!lowering) decline("no kernel for it");
     lowering->lower(*this, node);
   } catch (const Declined&) {
     TORCHLET_ASSERT(plan_->steps.size() >= steps);
     lower_reference(node);
   }
+}
+
+bool PlanBuilder::reads_quantized(const Node& node) const {
+  const auto is_quantized = [&](const Entry& entry) {
+    return entry.kind == Entry::Kind::kTensor && info(entry.tensor).quantizer;
+  };
+  for (const SsaValue* input : node.inputs()) {
+    const Entry& argument = entry(input);
+    if (is_quantized(argument) || std::ranges::any_of(argument.list, is_quantized)) return true;
+  }
+  return false;
 }
 
 bool PlanBuilder::lower_plain(const Node& node) {

@@ -94,6 +94,7 @@ class PlanBuilder {
     std::vector<Entry> list;
   };
   const Entry& entry(const Node& node, size_t input) const;
+  const Entry& entry(const SsaValue* value) const;
 
   bool is_none(const Node& node, size_t input) const;
   // The values of arguments; Declined unless they are known and of that kind.
@@ -177,6 +178,7 @@ class PlanBuilder {
   void define_constants(const Node& node);
   void lower(const Node& node);
   bool lower_plain(const Node& node);
+  bool reads_quantized(const Node& node) const;
   bool evaluate_known(const Node& node);
   void lower_reference(const Node& node);
   void add_outputs();

@@ -12,7 +12,7 @@ class CpuDevice : public device::Device {
 
   std::string refusal(const Node& node) const override {
     if (node.op()->schema.is_vararg) return "it takes any number of arguments";
-    const Lowering* lowering = find_lowering(node.kind());
+    const Lowering* lowering = find_lowering(node.kind(), false);
     if (!lowering) return "there is no kernel for it";
     if (lowering->refusal) {
       if (std::string why = lowering->refusal(node); !why.empty()) return why;

@@ -90,13 +90,7 @@ IntArray stride_argument(PlanBuilder& plan, const Node& node, const IntArray& ke
 
 void lower_max_pool(PlanBuilder& plan, const Node& node) {
   const Image input = image_argument(plan, node);
-  PoolArguments a;
-  a.kernel = plan.known_ints(node, 1, 2);
-  a.stride = stride_argument(plan, node, a.kernel);
-  a.padding = plan.known_ints(node, 3, 2);
-  a.dilation = plan.known_ints(node, 4, 2);
-  a.ceil_mode = plan.known_bool(node, 5);
-  const PoolShape shape = pool_shape(input, a);
+  const PoolShape shape = max_pool_shape(plan, node, input);
   const Image output = new_pooled(plan, shape);
   add_image_step(plan, "max_pool_nhwc_f32", input, output,
                  [shape](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
@@ -162,6 +156,16 @@ void lower_mean(PlanBuilder& plan, const Node& node) {
 }
 
 }  // namespace
+
+PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input) {
+  PoolArguments a;
+  a.kernel = plan.known_ints(node, 1, 2);
+  a.stride = stride_argument(plan, node, a.kernel);
+  a.padding = plan.known_ints(node, 3, 2);
+  a.dilation = plan.known_ints(node, 4, 2);
+  a.ceil_mode = plan.known_bool(node, 5);
+  return pool_shape(input, a);
+}
 
 std::span<const Lowering> pooling_lowerings() {
   static constexpr Lowering kTable[] = {

@@ -1,21 +1,36 @@
 #include "device/cpu/lowering.h"
 
+#include <initializer_list>
 #include <unordered_map>
 
 namespace torchlet::cpu {
+namespace {
 
-const Lowering* find_lowering(Symbol op) {
-  static const std::unordered_map<const std::string*, const Lowering*> table = [] {
-    std::unordered_map<const std::string*, const Lowering*> all;
-    for (const auto lowerings :
-         {convolution_lowerings(), elementwise_lowerings(), join_lowerings(), matmul_lowerings(),
-          norm_lowerings(), pooling_lowerings(), resize_lowerings(), view_lowerings()}) {
-      for (const Lowering& lowering : lowerings) all.emplace(&Symbol(lowering.op).str(), &lowering);
+class Table {
+ public:
+  explicit Table(std::initializer_list<std::span<const Lowering>> parts) {
+    for (const auto& part : parts) {
+      for (const Lowering& lowering : part) all_.emplace(&Symbol(lowering.op).str(), &lowering);
     }
-    return all;
-  }();
-  const auto found = table.find(&op.str());  // symbols are interned
-  return found == table.end() ? nullptr : found->second;
+  }
+  const Lowering* find(Symbol op) const {
+    const auto found = all_.find(&op.str());  // symbols are interned
+    return found == all_.end() ? nullptr : found->second;
+  }
+
+ private:
+  std::unordered_map<const std::string*, const Lowering*> all_;
+};
+
+}  // namespace
+
+const Lowering* find_lowering(Symbol op, bool is_quantized) {
+  static const Table real({convolution_lowerings(), elementwise_lowerings(), join_lowerings(),
+                           matmul_lowerings(), norm_lowerings(), pooling_lowerings(),
+                           resize_lowerings(), view_lowerings()});
+  static const Table quantized({quantized_elementwise_lowerings(), quantized_layer_lowerings()});
+  const Lowering* first = (is_quantized ? quantized : real).find(op);
+  return first ? first : (is_quantized ? real : quantized).find(op);
 }
 
 }  // namespace torchlet::cpu

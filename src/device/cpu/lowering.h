@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/cpu/builder.h"
+#include "kernels/pool_nhwc.h"
 
 namespace torchlet::cpu {
 
@@ -22,10 +23,15 @@ std::span<const Lowering> join_lowerings();
 std::span<const Lowering> matmul_lowerings();
 std::span<const Lowering> norm_lowerings();
 std::span<const Lowering> pooling_lowerings();
+std::span<const Lowering> quantized_elementwise_lowerings();
+std::span<const Lowering> quantized_layer_lowerings();
 std::span<const Lowering> resize_lowerings();
 std::span<const Lowering> view_lowerings();
 
-// Null if there is none.
-const Lowering* find_lowering(Symbol op);
+// Of a node max_pool2d; Declined for windows without results.
+kernels::PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input);
+
+// Null if there is none. For quantized tensors and for others an operator may have two.
+const Lowering* find_lowering(Symbol op, bool is_quantized);
 
 }  // namespace torchlet::cpu

@@ -8,10 +8,13 @@ namespace torchlet::cpu {
 
 using Entry = PlanBuilder::Entry;
 
-const Entry& PlanBuilder::entry(const Node& node, size_t input) const {
+const Entry& PlanBuilder::entry(const SsaValue* value) const {
   static const Entry undefined;
-  const auto found = entries_.find(node.input(input));
+  const auto found = entries_.find(value);
   return found == entries_.end() ? undefined : found->second;
+}
+const Entry& PlanBuilder::entry(const Node& node, size_t input) const {
+  return entry(node.input(input));
 }
 
 const Value& PlanBuilder::known(const Node& node, size_t input) const {

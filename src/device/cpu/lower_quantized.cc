@@ -1,0 +1,291 @@
+// Operators of quint8 tensors without weights. A function of one tensor, element by element, is a
+// table that the reference implementation fills.
+#include <algorithm>
+
+#include "device/cpu/lowering.h"
+#include "device/cpu/quantized.h"
+#include "kernels/pool_nhwc_q8.h"
+#include "ops/common.h"
+#include "ops/quantize.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::AffineQ8;
+using kernels::OutputQ8;
+
+bool is_rectified(const Node& node) { return node.kind().name().ends_with("_relu"); }
+
+// ---- real numbers and back ----
+
+void lower_quantize(PlanBuilder& plan, const Node& node) {
+  if (plan.known_int(node, 3) != static_cast<int64_t>(DType::kQUInt8)) decline("another dtype");
+  plan.define(node, add_quantize(plan, plan.tensor(node, 0), quantizer_argument(plan, node, 1, 2)));
+}
+
+void lower_dequantize(PlanBuilder& plan, const Node& node) {
+  plan.define(node, add_dequantize(plan, plan.tensor(node, 0)));
+}
+
+// Operators that PyTorch computes on the real numbers and quantizes as their input.
+void lower_through_reals(PlanBuilder& plan, const Node& node) {
+  const Lowering* real = find_lowering(node.kind(), false);
+  if (real->lower == lower_through_reals) decline("no kernel for it");
+  const PlanBuilder::Entry quantized = plan.entry(node, 0);
+  const TensorId id = plan.tensor(node, 0);
+  const auto quantizer = plan.info(id).quantizer;
+  plan.define(node.input(0), {PlanBuilder::Entry::Kind::kTensor, {}, add_dequantize(plan, id), {}});
+  try {
+    real->lower(plan, node);
+  } catch (const Declined&) {
+    plan.define(node.input(0), quantized);
+    throw;
+  }
+  plan.define(node.input(0), quantized);
+  plan.define(node, add_quantize(plan, plan.entry(node.output()).tensor, quantizer));
+}
+
+// ---- functions of one element ----
+
+void lower_table(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  affine_of(plan, id);
+  std::vector<Value> arguments = {Value(every_byte(plan.info(id).quantizer))};
+  for (size_t i = 1; i < node.op()->schema.arguments.size(); ++i) {
+    arguments.push_back(plan.known(node, i));
+  }
+  Value result;
+  node.op()->call(arguments, std::span(&result, 1));
+  const Tensor table = result.is_tensor() ? result.to_tensor() : Tensor();
+  if (!table.defined() || table.dtype() != DType::kQUInt8 || table.numel() != 256) {
+    decline("a result of another kind");
+  }
+  const Grid x = as_grid(plan, id);
+  const Grid y = result_grid(plan, x, DType::kQUInt8, table.impl()->quantizer);
+  add_table_step(plan, x, y, table.contiguous());
+  plan.define(node, y.operand.id);
+}
+
+// ---- arithmetic of two ----
+
+class AddStep : public Step {
+ public:
+  AddStep(const kernels::AddQ8& add, const Grid& a, const Grid& b, const Grid& y,
+          const OutputQ8& result)
+      : add_(add), a_(a), b_(b), y_(y), result_(result) {}
+  const char* kernel() const override { return "add_rows_q8"; }
+  bool reads_strides() const override { return !a_.is_flat; }
+  void run(const Memory& m) const override {
+    kernels::add_rows_q8(add_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand.id), a_.stride(m),
+                         m.data<uint8_t>(b_.operand.id), b_.stride(m), result_,
+                         m.data<uint8_t>(writes), y_.stride(m));
+  }
+
+ private:
+  kernels::AddQ8 add_;
+  Grid a_, b_, y_;
+  OutputQ8 result_;
+};
+
+class BinaryStep : public Step {
+ public:
+  BinaryStep(const kernels::BinaryQ8& binary, const Grid& a, const Grid& b, int64_t rows_per_b,
+             const Grid& y, const OutputQ8& result)
+      : binary_(binary), a_(a), b_(b), y_(y), rows_per_b_(rows_per_b), result_(result) {}
+  const char* kernel() const override { return "binary_rows_q8"; }
+  bool reads_strides() const override { return !a_.is_flat; }
+  void run(const Memory& m) const override {
+    kernels::binary_rows_q8(binary_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand.id),
+                            a_.stride(m), m.data<uint8_t>(b_.operand.id), b_.stride(m), rows_per_b_,
+                            result_, m.data<uint8_t>(writes), y_.stride(m));
+  }
+
+ private:
+  kernels::BinaryQ8 binary_;
+  Grid a_, b_, y_;
+  int64_t rows_per_b_;
+  OutputQ8 result_;
+};
+
+// `b` [n, c, 1, 1] of pictures `a` [n, c, h, w].
+bool is_one_per_channel(const PlanTensor& a, const PlanTensor& b) {
+  return a.dim() == 4 && b.dim() == 4 && a.sizes[0] == b.sizes[0] && a.sizes[1] == b.sizes[1] &&
+         b.sizes[2] == 1 && b.sizes[3] == 1;
+}
+
+void lower_binary(PlanBuilder& plan, const Node& node) {
+  if (node.inputs().size() != 4) decline("a number there");
+  TensorId a = plan.tensor(node, 0), b = plan.tensor(node, 1);
+  const auto quantizer = quantizer_argument(plan, node, 2, 3);
+  const OutputQ8 result = output_q8(*quantizer, is_rectified(node));
+  const bool same_sizes = plan.info(a).sizes == plan.info(b).sizes;
+  if (!same_sizes && is_one_per_channel(plan.info(b), plan.info(a))) std::swap(a, b);
+  const AffineQ8 affine_a = affine_of(plan, a), affine_b = affine_of(plan, b);
+  const float scale = affine_of(*quantizer).scale;
+  const bool adds = node.kind().name().starts_with("add");
+  std::pair<Grid, Grid> operands;
+  int64_t rows_per_b = 1;
+  if (same_sizes) {
+    operands = as_grids(plan, a, b);
+  } else if (is_one_per_channel(plan.info(a), plan.info(b)) && !adds) {
+    const Image image = plan.as_image(a);
+    rows_per_b = image.h * image.w;
+    operands = {{image, image.pixels(), image.c, false}, as_grid(plan, plan.as_image(b).id)};
+  } else {
+    decline("an unusual broadcast");
+  }
+  const auto& [grid_a, grid_b] = operands;
+  const Grid y = result_grid(plan, grid_a, DType::kQUInt8, quantizer);
+  const SmallVector<TensorId, 6> reads = {grid_a.operand.id, grid_b.operand.id};
+  if (const auto add = adds ? kernels::make_add_q8(affine_a, affine_b, scale) : std::nullopt) {
+    plan.add_step(reads, y.operand.id, std::make_unique<AddStep>(*add, grid_a, grid_b, y, result));
+  } else {
+    const auto op = adds ? kernels::BinaryOpQ8::kAdd : kernels::BinaryOpQ8::kMul;
+    plan.add_step(reads, y.operand.id,
+                  std::make_unique<BinaryStep>(kernels::BinaryQ8{op, affine_a, affine_b, scale},
+                                               grid_a, grid_b, rows_per_b, y, result));
+  }
+  plan.define(node, y.operand.id);
+}
+
+// ---- joining ----
+
+// What requantizes a part of a concatenation; an undefined tensor if nothing changes.
+Tensor joining_table(const std::shared_ptr<const Quantizer>& from,
+                     const std::shared_ptr<const Quantizer>& to, bool rectifies) {
+  const Tensor bytes = every_byte(from);
+  Tensor real = ops::dequantize(bytes);
+  if (rectifies) {
+    float* data = real.data_ptr<float>();
+    for (int64_t i = 0; i < real.numel(); ++i) data[i] = std::max(data[i], 0.0f);
+  }
+  const Tensor table = ops::quantize(real, DType::kQUInt8, to);
+  const uint8_t* before = static_cast<const uint8_t*>(bytes.raw_data());
+  return std::equal(before, before + 256, static_cast<const uint8_t*>(table.raw_data())) ? Tensor()
+                                                                                         : table;
+}
+
+// Of images along their channels.
+void lower_cat(PlanBuilder& plan, const Node& node) {
+  const std::vector<TensorId> parts = plan.tensors(node, 0);
+  if (parts.empty()) decline("nothing to join");
+  const PlanTensor first = plan.info(parts[0]);
+  affine_of(plan, parts[0]);
+  if (first.dim() != 4 || wrap_dim(plan.known_int(node, 1), 4) != 1) {
+    decline("not along the channels of images");
+  }
+  const bool has_scale = node.inputs().size() > 2 && !plan.is_none(node, 2);
+  const auto quantizer = has_scale ? quantizer_argument(plan, node, 2, 3) : first.quantizer;
+  affine_of(*quantizer);
+  int64_t channels = 0;
+  for (const TensorId part : parts) {
+    affine_of(plan, part);
+    const PlanTensor& t = plan.info(part);
+    if (t.dim() != 4 || t.sizes[0] != first.sizes[0] || t.sizes[2] != first.sizes[2] ||
+        t.sizes[3] != first.sizes[3] || t.numel() == 0) {
+      decline("unlike parts");
+    }
+    channels += t.sizes[1];
+  }
+  const Image whole = plan.new_image(DType::kQUInt8, first.sizes[0], channels, first.sizes[2],
+                                     first.sizes[3], quantizer);
+  const IntArray strides = plan.info(whole.id).strides;
+  int64_t start = 0;
+  for (const TensorId part : parts) {
+    const PlanTensor t = plan.info(part);
+    const TensorId place = plan.new_view(whole.id, t.sizes, strides, start);
+    const Tensor table = joining_table(t.quantizer, quantizer, is_rectified(node));
+    if (table.defined()) {
+      const Image from = plan.as_image(part);
+      add_table_step(plan, as_grid(plan, from.id),
+                     {Operand{place, true}, from.pixels(), from.c, false}, table);
+    } else if (!plan.place(part, place)) {
+      plan.copy(part, place);
+    }
+    start += t.sizes[1];
+  }
+  plan.define(node, whole.id);
+}
+
+// ---- pooling ----
+
+class MaxPoolStep : public Step {
+ public:
+  MaxPoolStep(const kernels::PoolShape& shape, Operand input, Operand output)
+      : shape_(shape), input_(input), output_(output) {}
+  const char* kernel() const override { return "max_pool_nhwc_q8"; }
+  bool reads_strides() const override { return true; }
+  void run(const Memory& m) const override {
+    kernels::max_pool_nhwc_q8(shape_, m.data<uint8_t>(input_.id), m.stride(input_),
+                              m.data<uint8_t>(writes), m.stride(output_));
+  }
+
+ private:
+  kernels::PoolShape shape_;
+  Operand input_, output_;
+};
+
+void lower_max_pool(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  affine_of(plan, id);
+  const Image input = plan.as_image(id);
+  const kernels::PoolShape shape = max_pool_shape(plan, node, input);
+  const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, shape.window.out_h,
+                                      shape.window.out_w, plan.info(id).quantizer);
+  plan.add_step({input.id}, output.id, std::make_unique<MaxPoolStep>(shape, input, output));
+  plan.define(node, output.id);
+}
+
+}  // namespace
+
+std::span<const Lowering> quantized_elementwise_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::quantize_per_tensor", lower_quantize},
+      {"aten::dequantize", lower_dequantize},
+      {"quantized::add", lower_binary},
+      {"quantized::add_relu", lower_binary},
+      {"quantized::mul", lower_binary},
+      {"quantized::mul_relu", lower_binary},
+      {"quantized::cat", lower_cat},
+      {"quantized::cat_relu", lower_cat},
+      {"aten::cat", lower_cat},
+      {"aten::max_pool2d", lower_max_pool},
+      {"quantized::max_pool2d", lower_max_pool},
+      {"aten::relu", lower_table},
+      {"aten::relu6", lower_table},
+      {"aten::hardtanh", lower_table},
+      {"aten::clamp", lower_table},
+      {"aten::clamp_min", lower_table},
+      {"aten::clamp_max", lower_table},
+      {"aten::leaky_relu", lower_table},
+      {"aten::elu", lower_table},
+      {"aten::celu", lower_table},
+      {"aten::threshold", lower_table},
+      {"aten::gelu", lower_table},
+      {"aten::sigmoid", lower_table},
+      {"aten::hardsigmoid", lower_table},
+      {"aten::tanh", lower_table},
+      {"quantized::relu6", lower_table},
+      {"quantized::clamp", lower_table},
+      {"quantized::threshold", lower_table},
+      {"quantized::leaky_relu", lower_table},
+      {"quantized::elu", lower_table},
+      {"quantized::celu", lower_table},
+      {"quantized::hardswish", lower_table},
+      {"quantized::sigmoid", lower_table},
+      {"quantized::add_scalar", lower_table},
+      {"quantized::add_scalar_relu", lower_table},
+      {"quantized::mul_scalar", lower_table},
+      {"quantized::mul_scalar_relu", lower_table},
+      {"aten::adaptive_avg_pool2d", lower_through_reals},
+      {"aten::_adaptive_avg_pool2d", lower_through_reals},
+      {"aten::avg_pool2d", lower_through_reals},
+      {"aten::mean", lower_through_reals},
+      {"aten::upsample_nearest2d", lower_through_reals},
+      {"aten::_upsample_nearest_exact2d", lower_through_reals},
+      {"aten::upsample_bilinear2d", lower_through_reals},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

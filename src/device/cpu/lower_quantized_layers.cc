@@ -1,0 +1,237 @@
+// Quantized convolutions and linear layers.
+#include "device/cpu/lowering.h"
+#include "device/cpu/quantized.h"
+#include "kernels/conv_nhwc_q8.h"
+#include "kernels/dwconv_nhwc_q8.h"
+#include "ops/common.h"
+#include "ops/custom_class.h"
+#include "ops/packed_params.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::Conv2dShape;
+using kernels::LayerQ8;
+using kernels::OutputQ8;
+using kernels::Window2dShape;
+
+// One of the kernels for layers with weights.
+struct LayerKernel {
+  const char* name;
+  size_t (*packed_bytes)(const Conv2dShape&, const LayerQ8&);
+  int (*form)(const Conv2dShape&, const LayerQ8&);
+  void (*pack)(const Conv2dShape&, const LayerQ8&, void*);
+  void (*run)(const Conv2dShape&, const uint8_t*, int64_t, const void*, const OutputQ8&, uint8_t*,
+              int64_t);
+};
+constexpr LayerKernel kConv = {"conv_nhwc_q8", kernels::conv_nhwc_q8_packed_bytes,
+                               kernels::conv_nhwc_q8_form, kernels::conv_nhwc_q8_pack,
+                               kernels::conv_nhwc_q8};
+constexpr LayerKernel kDepthwise = {"dwconv_nhwc_q8", kernels::dwconv_nhwc_q8_packed_bytes,
+                                    kernels::dwconv_nhwc_q8_form, kernels::dwconv_nhwc_q8_pack,
+                                    kernels::dwconv_nhwc_q8};
+
+class LayerStep : public Step {
+ public:
+  LayerStep(const LayerKernel& kernel, const Conv2dShape& shape, Operand input, Operand output,
+            const void* packed, const OutputQ8& result)
+      : kernel_(kernel),
+        shape_(shape),
+        input_(input),
+        output_(output),
+        packed_(packed),
+        result_(result) {}
+  const char* kernel() const override { return kernel_.name; }
+  bool reads_strides() const override { return true; }
+  double flops() const override {
+    const Window2dShape& w = shape_.window;
+    return 2.0 *
+           static_cast<double>(shape_.batch * w.out_h * w.out_w * shape_.out_channels *
+                               (shape_.in_channels / shape_.groups) * w.kernel_h * w.kernel_w);
+  }
+  void run(const Memory& m) const override {
+    kernel_.run(shape_, m.data<uint8_t>(input_.id), m.stride(input_), packed_, result_,
+                m.data<uint8_t>(writes), m.stride(output_));
+  }
+
+ private:
+  const LayerKernel& kernel_;
+  Conv2dShape shape_;
+  Operand input_, output_;
+  const void* packed_;
+  OutputQ8 result_;
+};
+
+// A layer's numbers as the kernels take them.
+class Layer {
+ public:
+  Layer(const Tensor& weight, const Tensor& bias, const kernels::AffineQ8& input,
+        const kernels::AffineQ8& output)
+      : weight_(weight.contiguous()) {
+    const size_t channels = static_cast<size_t>(weight.size(0));
+    if (weight.dtype() != DType::kQInt8 || !weight.impl()->quantizer) decline("no qint8 weights");
+    const Quantizer& quantizer = *weight.impl()->quantizer;
+    if (quantizer.per_tensor()) {
+      scales_.assign(channels, static_cast<float>(quantizer.scale));
+      zero_points_.assign(channels, static_cast<int32_t>(quantizer.zero_point));
+    } else {
+      if (quantizer.axis != 0) decline("scales along another axis");
+      const Tensor scales = quantizer.scales.to(DType::kFloat32).contiguous();
+      const Tensor zeros = quantizer.zero_points.to(DType::kInt32).contiguous();
+      if (static_cast<size_t>(scales.numel()) != channels ||
+          static_cast<size_t>(zeros.numel()) != channels) {
+        decline("scales for other channels");
+      }
+      scales_.assign(scales.data_ptr<float>(), scales.data_ptr<float>() + channels);
+      zero_points_.assign(zeros.data_ptr<int32_t>(), zeros.data_ptr<int32_t>() + channels);
+    }
+    for (const int32_t zero : zero_points_) {
+      if (zero < -128 || zero > 127) decline("an unusual zero point");
+    }
+    if (bias.defined()) {
+      if (bias.numel() != weight.size(0)) decline("an unusual bias");
+      bias_ = bias.to(DType::kFloat32).contiguous();
+    }
+    layer_ = {static_cast<const int8_t*>(weight_.raw_data()),
+              scales_.data(),
+              zero_points_.data(),
+              bias.defined() ? bias_.data_ptr<float>() : nullptr,
+              input.scale,
+              input.zero_point,
+              output.scale};
+  }
+  Layer(const Layer&) = delete;
+
+  const LayerQ8& operator*() const { return layer_; }
+
+ private:
+  Tensor weight_, bias_;
+  std::vector<float> scales_;
+  std::vector<int32_t> zero_points_;
+  LayerQ8 layer_;
+};
+
+// The packed form depends on the quantization of what comes in and goes out, too.
+const void* pack(PlanBuilder& plan, const LayerKernel& kernel, const Conv2dShape& shape,
+                 const Tensor& weight, const Layer& layer) {
+  const std::string key =
+      format("%s %d %a %d %a", kernel.name, kernel.form(shape, *layer),
+             static_cast<double>((*layer).input_scale), int{(*layer).input_zero_point},
+             static_cast<double>((*layer).output_scale));
+  return plan.keep(plan.packed().get(weight, key.c_str(), kernel.packed_bytes(shape, *layer),
+                                     [&](void* to) { kernel.pack(shape, *layer, to); }));
+}
+
+Window2dShape window_of(const Image& input, const Tensor& weight, const ops::ConvParams& p) {
+  if (p.stride.size() != 2 || p.padding.size() != 2 || p.dilation.size() != 2) {
+    decline("an unusual window");
+  }
+  for (size_t d = 0; d < 2; ++d) {
+    if (p.stride[d] < 1 || p.dilation[d] < 1 || p.padding[d] < 0) decline("an invalid window");
+  }
+  Window2dShape w{input.h,
+                  input.w,
+                  0,
+                  0,
+                  weight.size(2),
+                  weight.size(3),
+                  p.stride[0],
+                  p.stride[1],
+                  p.padding[0],
+                  p.padding[1],
+                  p.dilation[0],
+                  p.dilation[1]};
+  w.out_h = kernels::window_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h);
+  w.out_w = kernels::window_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
+  if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
+  return w;
+}
+
+// The scale and the zero point are the last arguments of every overload.
+std::shared_ptr<const Quantizer> output_quantizer(const PlanBuilder& plan, const Node& node) {
+  const size_t count = node.inputs().size();
+  return quantizer_argument(plan, node, count - 2, count - 1);
+}
+
+bool is_rectified(const Node& node) { return node.kind().name().ends_with("_relu"); }
+
+Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
+  const kernels::AffineQ8 affine = affine_of(plan, id);
+  const Value& packed_params = plan.known(node, 1);
+  if (!packed_params.is_custom()) decline("weights that are not known");
+  const auto& params = ops::custom_object<ops::ConvPackedParams>(packed_params);
+  const Tensor& weight = params.weight();
+  const ops::ConvParams& p = params.params();
+  if (p.transposed) decline("a transposed convolution");
+  if (weight.dim() != 4 || weight.numel() == 0 || plan.info(id).dim() != 4) {
+    decline("not an image");
+  }
+  const Image input = plan.as_image(id);
+  const int64_t out_channels = weight.size(0);
+  if (p.groups < 1 || weight.size(1) * p.groups != input.c || out_channels % p.groups != 0) {
+    decline("weights that do not fit");
+  }
+  const Conv2dShape shape{input.n, input.c, out_channels, p.groups, window_of(input, weight, p)};
+  const auto quantizer = output_quantizer(plan, node);
+  const Layer layer(weight, params.bias(), affine, affine_of(*quantizer));
+  const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
+  const LayerKernel& kernel = is_depthwise ? kDepthwise : kConv;
+  const void* packed = pack(plan, kernel, shape, weight, layer);
+  const Image output = plan.new_image(DType::kQUInt8, input.n, out_channels, shape.window.out_h,
+                                      shape.window.out_w, quantizer);
+  plan.add_step({input.id}, output.id,
+                std::make_unique<LayerStep>(kernel, shape, input, output, packed,
+                                            output_q8(*quantizer, is_rectified(node))));
+  return output;
+}
+
+void lower_conv2d(PlanBuilder& plan, const Node& node) {
+  plan.define(node, lower_image(plan, node, plan.tensor(node, 0)).id);
+}
+
+// Of height 1, as its weights are.
+void lower_conv1d(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  if (plan.info(id).dim() != 3) decline("not a line");
+  const TensorId image = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
+  const Image output = lower_image(plan, node, image);
+  plan.define(node, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
+}
+
+// A pointwise convolution of an image of one line.
+void lower_linear(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  const kernels::AffineQ8 affine = affine_of(plan, id);
+  const Value& packed_params = plan.known(node, 1);
+  if (!packed_params.is_custom()) decline("weights that are not known");
+  const auto [weight, bias] = ops::custom_object<ops::LinearPackedParams>(packed_params).unpack();
+  if (!weight.is_quantized() || weight.numel() == 0) decline("weights that are not quantized");
+  const Rows x = plan.as_rows(id);
+  if (plan.info(id).dim() == 0 || x.cols != weight.size(1)) decline("weights that do not fit");
+  const Conv2dShape shape{1, x.cols, weight.size(0), 1, Window2dShape{1, x.rows, 1, x.rows, 1, 1}};
+  const auto quantizer = output_quantizer(plan, node);
+  const Layer layer(weight, bias, affine, affine_of(*quantizer));
+  const void* packed = pack(plan, kConv, shape, weight, layer);
+  IntArray sizes = plan.info(id).sizes;
+  sizes.back() = weight.size(0);
+  const TensorId y = plan.new_contiguous(DType::kQUInt8, sizes, quantizer);
+  plan.add_step({x.id}, y,
+                std::make_unique<LayerStep>(kConv, shape, x, Operand{y, false}, packed,
+                                            output_q8(*quantizer, is_rectified(node))));
+  plan.define(node, y);
+}
+
+}  // namespace
+
+std::span<const Lowering> quantized_layer_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"quantized::conv1d", lower_conv1d},  {"quantized::conv1d_relu", lower_conv1d},
+      {"quantized::conv2d", lower_conv2d},  {"quantized::conv2d_relu", lower_conv2d},
+      {"_quantized::conv2d", lower_conv2d}, {"_quantized::conv2d_relu", lower_conv2d},
+      {"quantized::linear", lower_linear},  {"quantized::linear_relu", lower_linear},
+      {"_quantized::linear", lower_linear},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

@@ -1,0 +1,167 @@
+#include "device/cpu/quantized.h"
+
+#include <algorithm>
+#include <array>
+
+namespace torchlet::cpu {
+
+using kernels::AffineQ8;
+using kernels::OutputQ8;
+
+AffineQ8 affine_of(const Quantizer& quantizer) {
+  if (!quantizer.per_tensor() || quantizer.zero_point < 0 || quantizer.zero_point > 255) {
+    decline("an unusual quantization");
+  }
+  return {static_cast<float>(quantizer.scale), static_cast<uint8_t>(quantizer.zero_point)};
+}
+
+AffineQ8 affine_of(const PlanBuilder& plan, TensorId id) {
+  const PlanTensor& t = plan.info(id);
+  if (t.dtype != DType::kQUInt8 || !t.quantizer) decline("no quint8 tensor");
+  return affine_of(*t.quantizer);
+}
+
+std::shared_ptr<const Quantizer> quantizer_argument(const PlanBuilder& plan, const Node& node,
+                                                    size_t scale, size_t zero_point) {
+  return per_tensor_quantizer(plan.known_double(node, scale),
+                              static_cast<int64_t>(plan.known_double(node, zero_point)));
+}
+
+OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified) {
+  const uint8_t zero = affine_of(quantizer).zero_point;
+  return {zero, is_rectified ? zero : uint8_t{0}, 255};
+}
+
+// ---- forms ----
+
+namespace {
+
+bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
+
+Grid grid_of(const Image& image) { return {image, image.pixels(), image.c, false}; }
+Grid flat_grid(const PlanBuilder& plan, TensorId id) {
+  return {{id, false}, 1, plan.info(id).numel(), true};
+}
+
+}  // namespace
+
+Grid as_grid(PlanBuilder& plan, TensorId id) {
+  if (plan.info(id).numel() == 0) decline("an empty tensor");
+  if (const auto image = plan.image_view(id)) return grid_of(*image);
+  if (is_dense(plan.info(id))) return flat_grid(plan, id);
+  const Rows rows = plan.as_rows(id);
+  return {rows, rows.rows, rows.cols, false};
+}
+
+std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b) {
+  if (plan.info(a).numel() == 0) decline("an empty tensor");
+  if (plan.image_view(a) || plan.image_view(b)) {
+    const Grid first = grid_of(plan.as_image(a));
+    return {first, grid_of(plan.as_image(b))};
+  }
+  if (!is_dense(plan.info(a)) || !(plan.info(a).strides == plan.info(b).strides)) {
+    a = plan.contiguous(a);
+    b = plan.contiguous(b);
+  }
+  return {flat_grid(plan, a), flat_grid(plan, b)};
+}
+
+Grid result_grid(PlanBuilder& plan, const Grid& like, DType dtype,
+                 std::shared_ptr<const Quantizer> quantizer) {
+  const PlanTensor from = plan.info(like.operand.id);
+  if (like.operand.is_image) {
+    return grid_of(plan.new_image(dtype, from.sizes[0], from.sizes[1], from.sizes[2], from.sizes[3],
+                                  std::move(quantizer)));
+  }
+  Grid result = like;
+  const IntArray strides = like.is_flat ? from.strides : contiguous_strides(from.sizes);
+  result.operand.id = plan.new_tensor(dtype, from.sizes, strides, std::move(quantizer));
+  return result;
+}
+
+// ---- steps ----
+
+namespace {
+
+class TableStep : public Step {
+ public:
+  TableStep(const Grid& x, const Grid& y, const Tensor& table) : x_(x), y_(y) {
+    const uint8_t* bytes = static_cast<const uint8_t*>(table.raw_data());
+    std::copy_n(bytes, table_.size(), table_.begin());
+  }
+  const char* kernel() const override { return "map_rows_q8"; }
+  bool reads_strides() const override { return !x_.is_flat && !y_.is_flat; }
+  void run(const Memory& m) const override {
+    kernels::map_rows_q8(x_.rows, x_.columns, m.data<uint8_t>(x_.operand.id), x_.stride(m),
+                         table_.data(), m.data<uint8_t>(writes), y_.stride(m));
+  }
+
+ private:
+  Grid x_, y_;
+  std::array<uint8_t, 256> table_;
+};
+
+class DequantizeStep : public Step {
+ public:
+  DequantizeStep(const Grid& x, const Grid& y, const AffineQ8& affine)
+      : x_(x), y_(y), affine_(affine) {}
+  const char* kernel() const override { return "dequantize_rows_q8"; }
+  bool reads_strides() const override { return !x_.is_flat && !y_.is_flat; }
+  void run(const Memory& m) const override {
+    kernels::dequantize_rows_q8(x_.rows, x_.columns, m.data<uint8_t>(x_.operand.id), x_.stride(m),
+                                affine_, m.data<float>(writes), y_.stride(m));
+  }
+
+ private:
+  Grid x_, y_;
+  AffineQ8 affine_;
+};
+
+class QuantizeStep : public Step {
+ public:
+  QuantizeStep(const Grid& x, const Grid& y, const AffineQ8& affine)
+      : x_(x), y_(y), affine_(affine) {}
+  const char* kernel() const override { return "quantize_rows_q8"; }
+  bool reads_strides() const override { return !x_.is_flat && !y_.is_flat; }
+  void run(const Memory& m) const override {
+    kernels::quantize_rows_q8(x_.rows, x_.columns, m.data<float>(x_.operand.id), x_.stride(m),
+                              affine_, m.data<uint8_t>(writes), y_.stride(m));
+  }
+
+ private:
+  Grid x_, y_;
+  AffineQ8 affine_;
+};
+
+}  // namespace
+
+void add_table_step(PlanBuilder& plan, const Grid& x, const Grid& y, const Tensor& table) {
+  plan.add_step({x.operand.id}, y.operand.id, std::make_unique<TableStep>(x, y, table));
+}
+
+Tensor every_byte(std::shared_ptr<const Quantizer> quantizer) {
+  const Tensor bytes = empty(IntArray{256}, DType::kQUInt8);
+  uint8_t* data = static_cast<uint8_t*>(bytes.raw_data());
+  for (int i = 0; i < 256; ++i) data[i] = static_cast<uint8_t>(i);
+  bytes.impl()->quantizer = std::move(quantizer);
+  return bytes;
+}
+
+TensorId add_dequantize(PlanBuilder& plan, TensorId id) {
+  const AffineQ8 affine = affine_of(plan, id);
+  const Grid x = as_grid(plan, id);
+  const Grid y = result_grid(plan, x, DType::kFloat32, nullptr);
+  plan.add_step({x.operand.id}, y.operand.id, std::make_unique<DequantizeStep>(x, y, affine));
+  return y.operand.id;
+}
+
+TensorId add_quantize(PlanBuilder& plan, TensorId id, std::shared_ptr<const Quantizer> quantizer) {
+  if (plan.info(id).dtype != DType::kFloat32) decline("another dtype");
+  const AffineQ8 affine = affine_of(*quantizer);
+  const Grid x = as_grid(plan, id);
+  const Grid y = result_grid(plan, x, DType::kQUInt8, std::move(quantizer));
+  plan.add_step({x.operand.id}, y.operand.id, std::make_unique<QuantizeStep>(x, y, affine));
+  return y.operand.id;
+}
+
+}  // namespace torchlet::cpu

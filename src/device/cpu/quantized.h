@@ -1,0 +1,41 @@
+// What the lowerings of quantized operators share: quint8 tensors as kernels read them.
+#pragma once
+
+#include "device/cpu/builder.h"
+#include "kernels/elementwise_q8.h"
+
+namespace torchlet::cpu {
+
+// The quantization of a quint8 tensor; Declined for others.
+kernels::AffineQ8 affine_of(const PlanBuilder& plan, TensorId id);
+// That of a result, from the numbers that an operator is given.
+std::shared_ptr<const Quantizer> quantizer_argument(const PlanBuilder& plan, const Node& node,
+                                                    size_t scale, size_t zero_point);
+kernels::AffineQ8 affine_of(const Quantizer& quantizer);
+// Clamped from the zero point on if the result is rectified.
+kernels::OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified);
+
+// A tensor as the matrix that elementwise kernels read.
+struct Grid {
+  Operand operand;
+  int64_t rows = 0, columns = 0;
+  bool is_flat = false;  // one row without gaps; else pixels of an image, or rows
+
+  int64_t stride(const Memory& m) const { return is_flat ? columns : m.stride(operand); }
+};
+Grid as_grid(PlanBuilder& plan, TensorId id);
+// The same order of elements for both, which have the same sizes.
+std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b);
+// For a result in the order of `like`.
+Grid result_grid(PlanBuilder& plan, const Grid& like, DType dtype,
+                 std::shared_ptr<const Quantizer> quantizer);
+
+// y = table[x], elsewhere than x.
+void add_table_step(PlanBuilder& plan, const Grid& x, const Grid& y, const Tensor& table);
+// f(quint8 of every integer, quantized as `affine`), a quint8 tensor of 256 elements.
+Tensor every_byte(std::shared_ptr<const Quantizer> quantizer);
+
+TensorId add_dequantize(PlanBuilder& plan, TensorId id);
+TensorId add_quantize(PlanBuilder& plan, TensorId id, std::shared_ptr<const Quantizer> quantizer);
+
+}  // namespace torchlet::cpu
