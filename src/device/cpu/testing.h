@@ -1,0 +1,128 @@
+// For tests: a program through the plan and as it was written, and which kernels ran.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "device/cpu/builder.h"
+#include "device/cpu/cpu_device.h"
+#include "device/partition.h"
+#include "graph/prim_kinds.h"
+#include "interp/interpreter.h"
+#include "passes/testing.h"
+
+namespace torchlet::cpu {
+
+using passes::module_class;
+using passes::Program;
+
+inline Tensor random_tensor(IntArray sizes, float low = -1, float high = 1) {
+  static std::mt19937 random(7);
+  const Tensor tensor = empty(sizes, DType::kFloat32);
+  std::uniform_real_distribution<float> uniform(low, high);
+  float* data = tensor.data_ptr<float>();
+  for (int64_t i = 0; i < tensor.numel(); ++i) data[i] = uniform(random);
+  return tensor;
+}
+
+class PlannedFunction : public Function {
+ public:
+  PlannedFunction(Function& original, std::unique_ptr<Graph> graph)
+      : original_(original), graph_(std::move(graph)) {}
+  const std::string& qualified_name() const override { return original_.qualified_name(); }
+  const Schema& schema() override { return original_.schema(); }
+  const Graph& graph() override { return *graph_; }
+
+ private:
+  Function& original_;
+  std::unique_ptr<Graph> graph_;
+};
+
+// One method through the plan and as it was written.
+class Case {
+ public:
+  Case(std::vector<std::pair<std::string, Tensor>> weights, const std::string& body,
+       const std::string& parameters = "x: Tensor", const std::string& result = "Tensor")
+      : program_(source(weights, body, parameters, result)),
+        device_(make_cpu_device()),
+        self_(program_.object("M", values(weights))) {
+    auto optimized = Program::optimized(self_);
+    device::partition(*optimized.graph, *device_);
+    optimized.graph->verify();
+    planned_ =
+        std::make_unique<PlannedFunction>(Program::method(self_), std::move(optimized.graph));
+  }
+
+  Value planned(std::vector<Value> inputs) {
+    inputs.insert(inputs.begin(), self_);
+    return interpreter_.run(*planned_, std::move(inputs));
+  }
+  Value reference(std::vector<Value> inputs) {
+    inputs.insert(inputs.begin(), self_);
+    return interpreter_.run(Program::method(self_), std::move(inputs));
+  }
+
+  // Twice, since the first run also compiles.
+  void check(const std::vector<Value>& inputs, double tolerance = 1e-5) {
+    const Tensor want = reference(inputs).to_tensor();
+    for (int run = 0; run < 2; ++run) {
+      expect_near(planned(inputs).to_tensor(), want, tolerance);
+    }
+  }
+
+  static void expect_near(const Tensor& got, const Tensor& want, double tolerance) {
+    ASSERT_EQ(IntArray(got.sizes()), IntArray(want.sizes()));
+    ASSERT_EQ(got.dtype(), want.dtype());
+    const Tensor a = got.contiguous().to(DType::kFloat64);
+    const Tensor b = want.contiguous().to(DType::kFloat64);
+    double largest = 0, worst = 0;
+    for (int64_t i = 0; i < b.numel(); ++i) {
+      const double x = a.data_ptr<double>()[i], y = b.data_ptr<double>()[i];
+      if (std::isnan(x) && std::isnan(y)) continue;
+      largest = std::max(largest, std::abs(y));
+      worst = std::max(worst, std::abs(x - y));
+    }
+    EXPECT_LE(worst, tolerance * std::max(largest, 1e-3));
+  }
+
+  // The kernels of the only segment for these inputs: "conv_nhwc_f32 copy_strided".
+  std::string kernels(const std::vector<Value>& inputs) {
+    PackedWeights packed;
+    std::string why, text;
+    for (const Node* node : *planned_->graph().block()) {
+      if (node->kind() != prim::kSegment) continue;
+      const auto plan = PlanBuilder(*node, inputs, packed).build(why);
+      if (!plan) return "declined: " + why;
+      for (const auto& step : plan->steps) {
+        text += (text.empty() ? "" : " ") + std::string(step->kernel());
+      }
+    }
+    return text;
+  }
+
+ private:
+  using Weights = std::vector<std::pair<std::string, Tensor>>;
+  static std::string source(const Weights& weights, const std::string& body,
+                            const std::string& parameters, const std::string& result) {
+    std::vector<std::string> attributes;
+    for (const auto& weight : weights) attributes.push_back(weight.first + " : Tensor");
+    std::string method =
+        "  def forward(self: __torch__.M, " + parameters + ") -> " + result + ":\n";
+    return module_class("M", attributes, method + body);
+  }
+  static std::vector<std::pair<std::string, Value>> values(const Weights& weights) {
+    std::vector<std::pair<std::string, Value>> all;
+    for (const auto& [name, tensor] : weights) all.emplace_back(name, Value(tensor));
+    return all;
+  }
+
+  Program program_;
+  std::unique_ptr<device::Device> device_;
+  Value self_;
+  std::unique_ptr<PlannedFunction> planned_;
+  interp::Interpreter interpreter_;
+};
+
+}  // namespace torchlet::cpu
