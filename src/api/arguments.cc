@@ -131,8 +131,8 @@ Value convert_argument(const Value& value, const Argument& argument, const Schem
 
 }  // namespace
 
-std::vector<Value> bind_arguments(const Schema& schema, const Value& self,
-                                  std::vector<Value> arguments, const Kwargs& kwargs) {
+void bind_arguments(const Schema& schema, const Value& self, std::span<const Value> arguments,
+                    const Kwargs& kwargs, std::vector<Value>& bound) {
   const auto& declared = schema.arguments;
   if (arguments.size() + 1 > declared.size()) {
     fail(ErrorCode::kInvalidArgument,
@@ -150,7 +150,6 @@ std::vector<Value> bind_arguments(const Schema& schema, const Value& self,
     }
     given[*at] = &value;
   }
-  std::vector<Value> bound;
   bound.reserve(declared.size());
   bound.push_back(self);
   for (size_t i = 1; i < declared.size(); ++i) {
@@ -163,7 +162,6 @@ std::vector<Value> bind_arguments(const Schema& schema, const Value& self,
                                                schema.name.c_str(), declared[i].name.c_str()));
     }
   }
-  return bound;
 }
 
 }  // namespace torchlet::api

@@ -90,14 +90,23 @@ std::string Method::optimized_graph() const {
 }
 
 Value Method::operator()(std::vector<Value> arguments, const Kwargs& kwargs) const {
-  std::vector<Value> bound =
-      api::bind_arguments(function_->schema(), self_, std::move(arguments), kwargs);
+  // The vector of the thread's last call is used again, so that calls do not touch the heap.
+  thread_local std::vector<Value> spare;
+  std::vector<Value> bound = std::exchange(spare, {});
+  bound.clear();
+  api::bind_arguments(function_->schema(), self_, arguments, kwargs, bound);
+  arguments.clear();
   const LoadedProgram& program = *model_->program;
+  Value result;
   if (program.device == Device::kReference) {
-    return program.interpreter.run(*function_, std::move(bound));
+    result = program.interpreter.call(*function_, program.interpreter.code(*function_), bound);
+  } else {
+    const auto optimized = model_->methods.get(*function_, self_);
+    result = program.interpreter.call(*optimized, optimized->code(), bound);
   }
-  const auto optimized = model_->methods.get(*function_, self_);
-  return program.interpreter.run(*optimized, optimized->code(), std::move(bound));
+  bound.clear();
+  spare = std::move(bound);
+  return result;
 }
 
 // ---- Module ----

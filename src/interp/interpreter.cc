@@ -34,10 +34,10 @@ const Code& Interpreter::code(Function& function) const {
 }
 
 Value Interpreter::run(Function& function, std::vector<Value> arguments) const {
-  return run(function, code(function), std::move(arguments));
+  return call(function, code(function), arguments);
 }
 
-Value Interpreter::run(Function& function, const Code& code, std::vector<Value> arguments) const {
+Value Interpreter::call(Function& function, const Code& code, std::span<Value> arguments) const {
   std::unique_ptr<Machine> machine = take_machine();
   try {
     Value result = machine->run(function, code, arguments);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -33,7 +34,11 @@ class Interpreter {
   // program changes are the caller's to protect.
   Value run(Function& function, std::vector<Value> arguments) const;
   // The same with code that is kept elsewhere.
-  Value run(Function& function, const Code& code, std::vector<Value> arguments) const;
+  Value run(Function& function, const Code& code, std::vector<Value> arguments) const {
+    return call(function, code, arguments);
+  }
+  // Moves from the arguments, and does not touch the heap if the program does not.
+  Value call(Function& function, const Code& code, std::span<Value> arguments) const;
   // The method of an object's class. Error kNotFound if it has none of that name.
   Value run_method(const Value& object, std::string_view name, std::vector<Value> arguments) const;
 

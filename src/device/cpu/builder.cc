@@ -297,6 +297,7 @@ void PlanBuilder::add_outputs() {
     }
     plan_->outputs.push_back(std::move(output));
   }
+  plan_->spares = std::make_unique<SpareResults[]>(outputs.size());
 }
 
 // A contiguous tensor in memory of its own: what a step computes is computed there at once.

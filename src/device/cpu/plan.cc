@@ -34,16 +34,39 @@ Tensor Memory::handle(TensorId id) const {
   return tensor;
 }
 
+// A tensor that was given out before and came back serves again; callers that keep many results
+// get new ones.
+Tensor Plan::result(size_t output) const {
+  constexpr size_t kMostSpares = 4;
+  const PlanTensor& t = tensors[static_cast<size_t>(outputs[output].tensor)];
+  SpareResults& spare = spares[output];
+  const std::lock_guard lock(spare.mutex);
+  for (const Tensor& tensor : spare.tensors) {
+    const TensorImpl& impl = *tensor.impl();
+    // Its holder may have changed more than its elements.
+    if (impl.use_count() == 1 && impl.storage->use_count() == 1 && impl.dtype == t.dtype &&
+        impl.sizes == t.sizes && impl.strides == t.strides && impl.storage_offset == 0 &&
+        impl.quantizer == t.quantizer && !impl.requires_grad) {
+      return tensor;
+    }
+  }
+  Tensor result = empty_strided(t.sizes, t.strides, t.dtype);
+  result.impl()->quantizer = t.quantizer;
+  if (spare.tensors.size() < kMostSpares) {
+    spare.tensors.push_back(result);
+  } else {
+    spare.tensors[spare.next++ % kMostSpares] = result;
+  }
+  return result;
+}
+
 void Plan::run(std::span<const Value> inputs, std::span<Value> results, ArenaPool& arenas) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].tensor == kNoTensor) {
       results[i] = outputs[i].value;
       continue;
     }
-    const PlanTensor& t = tensors[static_cast<size_t>(outputs[i].tensor)];
-    const Tensor result = empty_strided(t.sizes, t.strides, t.dtype);
-    result.impl()->quantizer = t.quantizer;
-    results[i] = Value(result);
+    results[i] = Value(result(i));
   }
   const ArenaPool::Lease arena(arenas, static_cast<size_t>(arena_bytes));
   const kernels::Scratch<std::byte*> bases(static_cast<int64_t>(buffers.size()));

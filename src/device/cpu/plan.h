@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,13 @@ struct PlanOutput {
   Value value;
 };
 
+// Results that nobody holds any more, to be given out again.
+struct SpareResults {
+  std::mutex mutex;
+  std::vector<Tensor> tensors;
+  size_t next = 0;  // the one to forget next
+};
+
 struct Plan {
   std::vector<PlanTensor> tensors;
   std::vector<Buffer> buffers;
@@ -111,12 +119,14 @@ struct Plan {
   std::vector<PlanOutput> outputs;
   std::vector<std::shared_ptr<const void>> packed;  // weights that steps point to
   int64_t arena_bytes = 0;
+  std::unique_ptr<SpareResults[]> spares;  // one for each output
 
-  // `inputs` are those that the plan was built for, with other data. `outputs` receives fresh
-  // tensors. Allocates nothing but these.
+  // `inputs` are those that the plan was built for, with other data. `outputs` receives
+  // tensors that nobody else holds. In the steady state it does not touch the heap.
   void run(std::span<const Value> inputs, std::span<Value> outputs, ArenaPool& arenas) const;
 
  private:
+  Tensor result(size_t output) const;
   void run_profiled(const Memory& memory, EventSink& sink) const;
 };
 
