@@ -187,6 +187,29 @@ TEST(Fold, TextOfErrorsIsMadeInTheirBranch) {
             "size format eq If(RaiseException|) relu");
 }
 
+TEST(CommonValues, SizesAndArithmeticOnce) {
+  EXPECT_EQ(outline_of("    a = torch.add(torch.size(x, 0), 1)\n"
+                       "    b = torch.add(torch.size(x, 0), 1)\n"
+                       "    c = torch.add(torch.size(x, 1), 1)\n"
+                       "    return torch.mul(x, torch.sub(torch.add(a, b), c))\n"),
+            "size add size add add sub mul");
+  // Not of what is written, and nothing from inside a branch.
+  EXPECT_EQ(outline_of("    a = torch.item(x)\n"
+                       "    _0 = torch.neg_(x)\n"
+                       "    b = torch.item(x)\n"
+                       "    return [a, b]\n",
+                       "List[number]"),
+            "item neg_ item ListConstruct");
+  EXPECT_EQ(outline_of("    n = 0\n"
+                       "    if torch.is_floating_point(x):\n"
+                       "      n = torch.size(x, 0)\n"
+                       "    else:\n"
+                       "      pass\n"
+                       "    return torch.add(n, torch.size(x, 0))\n",
+                       "int"),
+            "is_floating_point If(size|) size add");
+}
+
 TEST(DeadCode, OnlyWhatCannotBeNoticed) {
   EXPECT_EQ(outline_of("    a = torch.dim(x)\n"
                        "    b = torch.size(x)\n"

@@ -3,6 +3,7 @@
 #include "graph/clone.h"
 #include "passes/alias.h"
 #include "passes/batch_norm.h"
+#include "passes/common_values.h"
 #include "passes/dead_code.h"
 #include "passes/dicts.h"
 #include "passes/fold.h"
@@ -11,6 +12,7 @@
 #include "passes/identities.h"
 #include "passes/inline.h"
 #include "passes/lists.h"
+#include "passes/padding.h"
 #include "passes/properties.h"
 #include "passes/ranks.h"
 #include "passes/sink.h"
@@ -42,7 +44,12 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
   }
   remove_identities(graph);
   fold_batch_norms(graph);
-  functionalise(graph, AliasAnalysis(graph, &heap));
+  fold_padding(graph);
+  {
+    const AliasAnalysis aliases(graph, &heap);
+    share_common_values(graph, aliases);
+    functionalise(graph, aliases);
+  }
   remove_dead_code(graph);
   sink_into_branches(graph);
 }
