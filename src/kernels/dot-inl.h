@@ -59,7 +59,13 @@ HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
 #if HWY_TARGET == HWY_NEON
   const int32x4_t low = vmull_s16(vget_low_s16(a16.raw), vget_low_s16(b16.raw));
   const int32x4_t high = vmull_s16(vget_high_s16(a16.raw), vget_high_s16(b16.raw));
+#if HWY_ARCH_ARM_A64
   return hn::Add(sum, DotVec(vpaddq_s32(low, high)));
+#else
+  const int32x2_t low_sums = vpadd_s32(vget_low_s32(low), vget_high_s32(low));
+  const int32x2_t high_sums = vpadd_s32(vget_low_s32(high), vget_high_s32(high));
+  return hn::Add(sum, DotVec(vcombine_s32(low_sums, high_sums)));
+#endif
 #else
   auto unused = sum;
   return hn::ReorderWidenMulAccumulate(DotTag(), a16, b16, sum, unused);  // pmaddwd

@@ -31,15 +31,13 @@ Fft::Fft(int64_t n, bool forward) : n_(n) {
   inner_.emplace_back(size, false);
   chirp_.resize(static_cast<size_t>(n));
   filter_.resize(static_cast<size_t>(size));
+  int64_t square = 0;  // k^2 modulo 2n, which keeps the angle small, and so exact
   for (int64_t k = 0; k < n; ++k) {
-    // k^2 modulo 2n keeps the angle small, and so exact.
-    const int64_t square =
-        static_cast<int64_t>(static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k) %
-                             static_cast<unsigned __int128>(2 * n));
     const Complex value = root(square, 2 * n, forward);
     chirp_[static_cast<size_t>(k)] = value;
     filter_[static_cast<size_t>(k)] = std::conj(value);
     if (k > 0) filter_[static_cast<size_t>(size - k)] = std::conj(value);
+    square = (square + 2 * k + 1) % (2 * n);
   }
   inner_[0].transform(filter_.data());
 }

@@ -44,7 +44,14 @@ HWY_INLINE VecI32 round_to_i32(VecF32 v) {
 
 // The two vectors, saturated, in blocks of 128 bits: block b of the result holds block b of `a`
 // and then that of `b`.
-HWY_INLINE VecI16 pack_i16(VecI32 a, VecI32 b) { return hn::ReorderDemote2To(TagI16(), a, b); }
+HWY_INLINE VecI16 pack_i16(VecI32 a, VecI32 b) {
+#if HWY_TARGET == HWY_NEON  // where Highway's ReorderDemote2To puts b first on 32-bit Arm
+  const hn::Half<TagI16> half;
+  return hn::Combine(TagI16(), hn::DemoteTo(half, b), hn::DemoteTo(half, a));
+#else
+  return hn::ReorderDemote2To(TagI16(), a, b);
+#endif
+}
 HWY_INLINE VecU8 pack_u8(VecI16 a, VecI16 b) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   return VecU8{_mm512_packus_epi16(a.raw, b.raw)};

@@ -248,4 +248,23 @@ Inverse inverse(const Tensor& a) {
   });
 }
 
+void check_inexact(const Tensor& a, const char* name) {
+  TORCHLET_CHECK(is_floating_point(a.dtype()) || is_complex(a.dtype()),
+                 "%s: Expected a floating point or complex tensor as input. Got %s", name,
+                 std::string(dtype_name(a.dtype())).c_str());
+}
+
+Tensor adjoint(const Tensor& a) {
+  const Tensor view = transpose(a, -2, -1);
+  return is_complex(a.dtype()) ? call("aten::conj_physical", "", {view}) : view;
+}
+
+Tensor call(const char* name, const char* overload, std::vector<Value> args) {
+  const Operator* op = find_operator(name, overload);
+  TORCHLET_ASSERT(op);
+  std::vector<Value> results(op->schema.returns.size());
+  op->call(args, results);
+  return results[0].to_tensor();
+}
+
 }  // namespace torchlet::ops::linalg

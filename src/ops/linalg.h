@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 #include <complex>
 
+#include "graph/operator.h"
 #include "ops/common.h"
 
 namespace torchlet::ops::linalg {
@@ -17,6 +18,8 @@ using MatrixMap = Eigen::Map<Matrix<T>>;
 
 // float32, float64, complex64 or complex128, else an Error that names the operator.
 void check_dtype(const Tensor& a, const char* name);
+// Any float or complex dtype: what needs no decomposition takes the 16-bit floats too.
+void check_inexact(const Tensor& a, const char* name);
 void check_matrix(const Tensor& a, const char* name);  // and at least two dimensions
 void check_square(const Tensor& a, const char* name);
 
@@ -65,6 +68,10 @@ class Batch {
 // The batch dimensions of both, broadcast; and a matrix tensor brought to them.
 IntArray batch_of(const Tensor& a, const Tensor& b);
 Tensor expand_batch(const Tensor& a, IntSpan batch);
+
+Tensor adjoint(const Tensor& a);  // conjugate transpose of [..., m, n]
+// The first result of another operator.
+Tensor call(const char* name, const char* overload, std::vector<Value> args);
 
 // ---- decompositions of one dtype, used by more than one file ----
 

@@ -9,6 +9,7 @@
 namespace torchlet::ops {
 namespace {
 
+using linalg::adjoint;
 using linalg::Batch;
 using linalg::Matrix;
 using linalg::with_type;
@@ -130,16 +131,6 @@ std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& a, bool pivot) {
   const Lu factors = lu_factor(a, pivot);
   auto [p, l, u] = lu_unpack(factors.lu, factors.pivots, true, pivot);
   return {p, l, u};
-}
-
-Tensor adjoint(const Tensor& a) {
-  const Tensor view = transpose(a, -2, -1);
-  if (!is_complex(a.dtype())) return view;
-  return with_type(a.dtype(), [&](auto zero) {
-    const Batch<decltype(zero)> out(view);
-    for (int64_t i = 0; i < out.count(); ++i) out[i] = out[i].conjugate().eval();
-    return out.to(a.dtype());
-  });
 }
 
 // X of A X = B (A^H X = B if adjoint), with A factored.
