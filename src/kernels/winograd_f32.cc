@@ -190,16 +190,29 @@ constexpr double kG4[][3] = {{1, 0, 0},
                              {1. / 6, -1. / 3 * kRootHalf, 1. / 3},
                              {0, 0, 1}};
 
-// to[p * stride] = G w G^T at point p.
-void transform_weights(int64_t tile, const float* w, float* to, int64_t stride) {
+// to[p * stride + j] = G w G^T at point p of the weights w = weight + j * weight_stride, j < count.
+void transform_weights(int64_t tile, const float* weight, int64_t weight_stride, int64_t count,
+                       float* to, int64_t stride) {
+  constexpr int64_t kColumns = 32;  // at once, so that all loops over j are loops over vectors
   const auto* G = tile == 4 ? kG4 : kG2;
+  double w[9][kColumns] = {};
+  for (int64_t j = 0; j < count; ++j) {
+    for (int64_t i = 0; i < 9; ++i) w[i][j] = static_cast<double>(weight[j * weight_stride + i]);
+  }
   for (int64_t y = 0; y < tile + 2; ++y) {
-    double line[3] = {0, 0, 0};
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) line[j] += G[y][i] * static_cast<double>(w[i * 3 + j]);
+    double line[3][kColumns];
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < kColumns; ++j) {
+        line[i][j] = G[y][0] * w[i][j] + G[y][1] * w[3 + i][j] + G[y][2] * w[6 + i][j];
+      }
     }
     for (int64_t x = 0; x < tile + 2; ++x, to += stride) {
-      *to = static_cast<float>(line[0] * G[x][0] + line[1] * G[x][1] + line[2] * G[x][2]);
+      const double* g = G[x];
+      float out[kColumns];
+      for (int64_t j = 0; j < kColumns; ++j) {
+        out[j] = static_cast<float>(g[0] * line[0][j] + g[1] * line[1][j] + g[2] * line[2][j]);
+      }
+      std::copy_n(out, count, to);
     }
   }
 }
@@ -214,10 +227,13 @@ int winograd_tile(const ConvNhwcShape& s) {
   }
   // Cycles per input and output channel: multiply-adds at 32 per cycle, 0.85 of that for the direct
   // convolution, and the weights, which come from beyond the second-level cache at 8 bytes per
-  // cycle, once. Taps on the padding cost the direct convolution nothing.
+  // cycle. Winograd's products fetch most of them meanwhile. Taps on the padding cost the direct
+  // convolution nothing.
   const auto winograd_cycles = [](const WinogradGrid& grid) {
     const auto points = static_cast<double>(grid.points());
-    return static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / 32 + points / 2;
+    const double products = static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / 32;
+    const double weights = points / 2;
+    return std::max(products, weights) + std::min(products, weights) / 8;
   };
   const auto taps_inside = [](int64_t in, int64_t out, int64_t pad, int64_t dilation) {
     int64_t count = 0;
@@ -233,7 +249,7 @@ int winograd_tile(const ConvNhwcShape& s) {
                         9.0 / 2;
   const double four = winograd_cycles(WinogradGrid(s, 4)),
                two = winograd_cycles(WinogradGrid(s, 2));
-  if (std::min(four, two) > 0.95 * direct) return 0;
+  if (std::min(four, two) > direct) return 0;
   return four <= two ? 4 : 2;
 }
 
@@ -258,10 +274,8 @@ void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* p
       float* to = packed + column * points * channels;
       std::fill_n(to, points * channels * width, 0.0f);
       for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t j = 0; j < columns; ++j) {
-          transform_weights(m, weight + ((column + j) * channels + c) * 9, to + c * width + j,
-                            channels * width);
-        }
+        transform_weights(m, weight + (column * channels + c) * 9, channels * 9, columns,
+                          to + c * width, channels * width);
       }
     }
   });
