@@ -133,38 +133,42 @@ void conv_few_channels_f32(const ConvNhwcShape& shape, const FewChannelsInput& i
          copies.lines_for(block_lines + 1) * copies.line_size() <= kCopyFloats) {
     ++block_lines;
   }
+  const int64_t row_stride = w.stride_w * runs.channels;
+  const int64_t most_rows = epilogue.residual_last ? tile.rows : w.out_w;
   const int64_t blocks = (w.out_h + block_lines - 1) / block_lines;
   const int64_t ops = block_lines * w.out_w * runs.columns * runs.depth();
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
   parallel_for(runs.batch * blocks, grain, [&](int64_t begin, int64_t end) {
     const Scratch<float> lines(copies.lines_for(block_lines) * copies.line_size());
     const Scratch<TileSegment> segments(runs.count);
+    const Scratch<int64_t> offsets(runs.count);
+    for (int64_t r = 0; r < runs.count; ++r) {
+      const ConvRun run = runs.run(r);
+      offsets[r] = run.y * copies.line_size() + run.x * runs.channels;
+    }
     for (int64_t block = begin; block < end; ++block) {
       const int64_t image = block / blocks, first = block % blocks * block_lines;
       const int64_t count = std::min(block_lines, w.out_h - first);
       copies.copy(image, first, count, lines.data());
-      for (int64_t i = 0; i < count * w.out_w;) {
-        const int64_t y = i / w.out_w, x = i % w.out_w;
-        const int64_t rows = std::min<int64_t>(tile.rows, w.out_w - x);
-        for (int64_t r = 0; r < runs.count; ++r) {
-          const ConvRun run = runs.run(r);
-          segments[r] = {lines.data() + (y * w.stride_h + run.y) * copies.line_size() +
-                             (x * w.stride_w + run.x) * runs.channels,
-                         w.stride_w * runs.channels, run.length, run.b_row};
+      for (int64_t y = 0; y < count; ++y) {
+        for (int64_t x = 0; x < w.out_w; x += most_rows) {
+          const float* a = lines.data() + y * w.stride_h * copies.line_size() + x * row_stride;
+          for (int64_t r = 0; r < runs.count; ++r) {
+            segments[r] = {a + offsets[r], row_stride, runs.run_length(), r * runs.run_length()};
+          }
+          multiply_strip({.segments = segments.data(),
+                          .segment_count = runs.count,
+                          .b = packed,
+                          .depth = runs.depth(),
+                          .first_column = 0,
+                          .last_column = runs.columns,
+                          .rows = std::min(most_rows, w.out_w - x),
+                          .epilogue = &epilogue,
+                          .output = output,
+                          .output_stride = output_stride,
+                          .pixel = (image * w.out_h + first + y) * w.out_w + x,
+                          .channel = 0});
         }
-        multiply_strip({.segments = segments.data(),
-                        .segment_count = runs.count,
-                        .b = packed,
-                        .depth = runs.depth(),
-                        .first_column = 0,
-                        .last_column = runs.columns,
-                        .rows = rows,
-                        .epilogue = &epilogue,
-                        .output = output,
-                        .output_stride = output_stride,
-                        .pixel = (image * w.out_h + first) * w.out_w + i,
-                        .channel = 0});
-        i += rows;
       }
     }
   });

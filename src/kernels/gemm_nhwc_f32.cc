@@ -22,12 +22,12 @@ constexpr D d;
 constexpr int kTileLanes = static_cast<int>(HWY_LANES(float));
 
 // Vectors of a full panel, and the most rows of a tile: rows * vectors sums, the vectors of the
-// panel and a value of A have to fit the vector registers, 32 of them with AVX-512 and NEON, 16
-// elsewhere.
+// panel and a value of A have to fit the vector registers, 32 of them with AVX-512 and 64-bit NEON,
+// 16 elsewhere.
 constexpr int kVecectors = 2;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 14;
-#elif HWY_TARGET == HWY_NEON
+#elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
 constexpr int kTileRows = 8;
 #elif HWY_TARGET == HWY_AVX2
 constexpr int kTileRows = 6;
