@@ -69,8 +69,7 @@ TEST(Alias, ViewsShareMemoryAndResultsDoNot) {
   EXPECT_TRUE(a.may_alias("x", "y"));  // a caller may pass one tensor twice
   EXPECT_FALSE(a.aliases().is_written(a.value("made")));
   EXPECT_FALSE(a.aliases().escapes(a.value("made")));
-  EXPECT_EQ(a.aliases().makers(a.value("made")),
-            std::vector<const Node*>{a.value("made")->node()});
+  EXPECT_EQ(a.aliases().makers(a.value("made")), std::vector<const Node*>{a.value("made")->node()});
   EXPECT_TRUE(a.aliases().makers(a.value("x")).empty());
 }
 

@@ -4,7 +4,6 @@
 
 #include "graph/function.h"
 #include "graph/prim_kinds.h"
-#include "passes/alias.h"
 #include "passes/constants.h"
 #include "tensor/tensor_impl.h"
 
@@ -69,8 +68,7 @@ bool freeze_plain(Graph& graph, Heap& heap) {
   return changed;
 }
 
-bool freeze_tensors(Graph& graph, Heap& heap) {
-  const AliasAnalysis aliases(graph, &heap);
+bool freeze_tensors(Graph& graph, Heap& heap, const AliasAnalysis& aliases) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     const bool is_constant = node.kind() == prim::kConstant;

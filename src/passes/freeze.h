@@ -1,5 +1,6 @@
 #pragma once
 
+#include "passes/alias.h"
 #include "passes/heap.h"
 
 namespace torchlet::passes {
@@ -10,7 +11,8 @@ namespace torchlet::passes {
 bool freeze_plain(Graph& graph, Heap& heap);
 
 // Replaces attributes that hold tensors, lists and dicts by constants that share their memory,
-// unless this graph or `heap.writes()` writes them. After the calls were inlined.
-bool freeze_tensors(Graph& graph, Heap& heap);
+// unless this graph or `heap.writes()` writes them; constants of the program that are written are
+// marked (passes/constants.h). `aliases` are of this graph, after its calls were inlined.
+bool freeze_tensors(Graph& graph, Heap& heap, const AliasAnalysis& aliases);
 
 }  // namespace torchlet::passes

@@ -31,10 +31,10 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
     changed = inline_calls(graph, method) || changed;
     if (!changed) break;
   }
-  freeze_tensors(graph, heap);
   for (int round = 0; round < kMaxRounds; ++round) {
     const AliasAnalysis aliases(graph, &heap);
-    bool changed = fold_constants(graph, &aliases);
+    bool changed = freeze_tensors(graph, heap, aliases);
+    changed = fold_constants(graph, &aliases) || changed;
     changed = fold_ranks(graph) || changed;
     changed = fold_properties(graph) || changed;
     changed = merge_appends(graph) || changed;

@@ -87,6 +87,18 @@ class Run(unittest.TestCase):
             self.assertEqual(len(lines), 3, done.stderr)
             self.assertTrue(lines[0].endswith("  " + name), lines)
 
+    def test_devices_agree(self):
+        outputs = []
+        for device in "cpu", "reference":
+            done = torchlet("run", "models/digits_mobilenet_v2.pt", "--image", "models/samples/digit_7.png",
+                            "--device", device, "--json")
+            outputs.append(json.loads(done.stdout)["output"]["data"])
+        for fast, slow in zip(*outputs):
+            self.assertAlmostEqual(fast, slow, delta=1e-4 * max(map(abs, outputs[1])))
+        refused = torchlet("run", f"{FIXTURES}/api.pt", "--device", "gpu")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("reference", refused.stderr)
+
     def test_missing_operators_can_be_allowed(self):
         done = torchlet("run", f"{FIXTURES}/unsupported.pt", "--shape", "2", "--allow-unsupported")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -216,6 +228,13 @@ class Inspect(unittest.TestCase):
         self.assertRegex(node["unsupported_operators"][0]["places"][0], r"^make_fixtures\.py:\d+, in ")
         text = torchlet("inspect", f"{FIXTURES}/unsupported.pt").stdout
         self.assertIn("NOT SUPPORTED", text)
+
+    def test_the_graph_as_it_runs(self):
+        done = torchlet("inspect", "models/digits_mobilenet_v2.pt", "--graph", "--optimized", "--method", "forward")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("prim::Segment", done.stdout)
+        self.assertNotIn("CallMethod", done.stdout)
+        self.assertNotIn("aten::batch_norm", done.stdout)
 
     def test_code_and_graph(self):
         self.assertIn("def forward(self: __torch__.Api", torchlet("inspect", f"{FIXTURES}/api.pt", "--code").stdout)
