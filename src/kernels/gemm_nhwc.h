@@ -34,8 +34,9 @@ struct TileSegment {
   int64_t b_row;
 };
 
-// C = clamp(sum over the segments of A B + bias + residual), for some rows and one panel of B. The
-// sum starts from `partial` instead of the bias if that is given.
+// C = clamp(x), or x clamp(x / 6 + 1 / 2), of x = sum over the segments of A B + bias + residual,
+// for some rows and one panel of B. The sum starts from `partial` instead of the bias if that is
+// given.
 struct TileJob {
   const TileSegment* segments = nullptr;
   int64_t segment_count = 0;
@@ -47,6 +48,7 @@ struct TileJob {
   const float* residual = nullptr;
   int64_t residual_stride = 0;
   float low = 0, high = 0;
+  bool is_gated = false;  // the latter, which with [0, 1] is hardswish
   float* c = nullptr;
   int64_t c_stride = 0;
   // What is wanted next: `ahead_count` floats are brought to the second-level cache, a cache line

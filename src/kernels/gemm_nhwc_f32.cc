@@ -37,7 +37,7 @@ constexpr int kTileRows = 4;
 constexpr int kPanelWidth = kVecectors * kTileLanes;
 
 // C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
-// nothing in registers: bias, residual, clamp.
+// nothing in registers: bias, residual, clamp or hardswish.
 template <int R, int V, bool kFetch = false>
 HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ahead = nullptr) {
   constexpr int kLanes = kTileLanes;
@@ -100,30 +100,42 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
 
   const Vec lo = hn::Set(d, job.low), hi = hn::Set(d, job.high);
   const float* residual = job.residual ? job.residual + row * job.residual_stride : nullptr;
-  HWY_UNROLL(14)
-  for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) {
-      Vec value = sum[r][v];
-      if (residual) {
-        const float* from = residual + r * job.residual_stride + v * kLanes;
-        value = hn::Add(value, v + 1 < V ? hn::LoadU(d, from) : load_first(d, from, last));
+  const auto store = [&](const auto& function) HWY_ATTR {
+    HWY_UNROLL(14)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(2)
+      for (int v = 0; v < V; ++v) {
+        Vec value = sum[r][v];
+        if (residual) {
+          const float* from = residual + r * job.residual_stride + v * kLanes;
+          value = hn::Add(value, v + 1 < V ? hn::LoadU(d, from) : load_first(d, from, last));
+        }
+        value = function(value);
+        float* to = out + r * job.c_stride + v * kLanes;
+        if (v + 1 < V) {
+          hn::StoreU(value, d, to);
+        } else {
+          store_first(value, d, to, last);
+        }
       }
-      value = clamp(value, lo, hi);
-      float* to = out + r * job.c_stride + v * kLanes;
-      if (v + 1 < V)
-        hn::StoreU(value, d, to);
-      else
-        store_first(value, d, to, last);
     }
+  };
+  if (job.is_gated) {
+    store([&](Vec x) HWY_ATTR {
+      const Vec gate = hn::MulAdd(x, hn::Set(d, 1.0f / 6), hn::Set(d, 0.5f));
+      return hn::Mul(x, clamp(gate, lo, hi));
+    });
+  } else {
+    store([&](Vec x) HWY_ATTR { return clamp(x, lo, hi); });
   }
 }
 
-// A tile of R rows that also fetches ahead, if there is something left to fetch.
+// A tile of R rows that also fetches ahead, if there is something left to fetch and the panel is
+// wide: one of a single vector is not worth a kernel of its own.
 template <int R, int V>
 HWY_INLINE void multiply_and_fetch(const TileJob& job, int64_t row, int64_t& fetched) {
-  if (fetched >= job.ahead_count) return multiply_tile<R, V>(job, row);
-  multiply_tile<R, V, true>(job, row, job.ahead + fetched);
+  if (V == 1 || fetched >= job.ahead_count) return multiply_tile<R, V>(job, row);
+  multiply_tile<R, V, V != 1>(job, row, job.ahead + fetched);
   for (int64_t s = 0; s < job.segment_count; ++s) fetched += job.segments[s].k * 16;
 }
 
@@ -180,15 +192,18 @@ void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, Til
 void multiply_strip_here(const StripJob& s) {
   const EpilogueF32& epilogue = *s.epilogue;
   const bool has_residual = epilogue.residual && s.is_last;
-  const bool in_registers =
-      !s.is_last || (is_clamp(epilogue.activation) && !(has_residual && epilogue.residual_last));
-  const Bounds bounds = bounds_of(s.is_last && in_registers ? epilogue.activation : Activation{});
+  const bool is_gated = s.is_last && epilogue.activation.kind == ActivationKind::kHardswish;
+  const bool in_registers = !s.is_last || ((is_gated || is_clamp(epilogue.activation)) &&
+                                           !(has_residual && epilogue.residual_last));
+  Bounds bounds = bounds_of(s.is_last && in_registers ? epilogue.activation : Activation{});
+  if (is_gated && in_registers) bounds = {0, 1};
   TileJob job{.segments = s.segments,
               .segment_count = s.segment_count,
               .partial_stride = s.partial_stride,
               .residual_stride = epilogue.residual_stride,
               .low = bounds.low,
               .high = bounds.high,
+              .is_gated = is_gated && in_registers,
               .c_stride = s.is_last ? s.output_stride : s.partial_stride,
               .ahead = s.ahead,
               .ahead_count = s.ahead_count};
