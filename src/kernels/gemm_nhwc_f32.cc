@@ -36,6 +36,27 @@ constexpr int kTileRows = 4;
 #endif
 constexpr int kPanelWidth = kVecectors * kTileLanes;
 
+// Loads and stores of the last vector of a panel, of which `count` >= 1 lanes exist.
+class LastVector {
+ public:
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL  // where a mask costs nothing
+  HWY_INLINE explicit LastVector(int64_t count)
+      : mask_(hn::FirstN(d, static_cast<size_t>(count))) {}
+  HWY_INLINE Vec load(const float* from) const { return hn::MaskedLoad(mask_, d, from); }
+  HWY_INLINE void store(Vec v, float* to) const { hn::BlendedStore(v, mask_, d, to); }
+
+ private:
+  hn::Mask<D> mask_;
+#else
+  HWY_INLINE explicit LastVector(int64_t count) : count_(count) {}
+  HWY_INLINE Vec load(const float* from) const { return load_first(d, from, count_); }
+  HWY_INLINE void store(Vec v, float* to) const { store_first(v, d, to, count_); }
+
+ private:
+  int64_t count_;
+#endif
+};
+
 // C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
 // nothing in registers: bias, residual, clamp or hardswish.
 template <int R, int V, bool kFetch = false>
@@ -43,7 +64,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
   constexpr int kLanes = kTileLanes;
   Vec sum[R][V];
   float* out = job.c + row * job.c_stride;
-  const int64_t last = job.columns - (V - 1) * kLanes;  // columns of the last vector
+  const LastVector last(job.columns - (V - 1) * kLanes);
   if (job.partial) {
     const float* partial = job.partial + row * job.partial_stride;
     HWY_UNROLL(14)
@@ -51,7 +72,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
       HWY_UNROLL(2)
       for (int v = 0; v < V; ++v) {
         const float* from = partial + r * job.partial_stride + v * kLanes;
-        sum[r][v] = v + 1 < V ? hn::LoadU(d, from) : load_first(d, from, last);
+        sum[r][v] = v + 1 < V ? hn::LoadU(d, from) : last.load(from);
       }
     }
   } else {
@@ -63,7 +84,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
       else if (v + 1 < V)
         bias[v] = hn::LoadU(d, job.bias + v * kLanes);
       else
-        bias[v] = load_first(d, job.bias + v * kLanes, last);
+        bias[v] = last.load(job.bias + v * kLanes);
     }
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
@@ -108,14 +129,14 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
         Vec value = sum[r][v];
         if (residual) {
           const float* from = residual + r * job.residual_stride + v * kLanes;
-          value = hn::Add(value, v + 1 < V ? hn::LoadU(d, from) : load_first(d, from, last));
+          value = hn::Add(value, v + 1 < V ? hn::LoadU(d, from) : last.load(from));
         }
         value = function(value);
         float* to = out + r * job.c_stride + v * kLanes;
         if (v + 1 < V) {
           hn::StoreU(value, d, to);
         } else {
-          store_first(value, d, to, last);
+          last.store(value, to);
         }
       }
     }
