@@ -92,6 +92,28 @@ Tensor first_quantized(const Value& value) {
   return std::ranges::find_if(items, is_quantized_value)->to_tensor();
 }
 
+// The same integers with another quantizer.
+Tensor requantized(const Tensor& tensor, std::shared_ptr<const Quantizer> quantizer) {
+  const Tensor view = make_view(tensor, tensor.sizes(), tensor.strides(), tensor.storage_offset());
+  view.impl()->quantizer = std::move(quantizer);
+  return view;
+}
+
+// Integers less the zero point are averaged without rounding, as PyTorch does; with the scale in
+// it, an average halfway between two integers might go to the wrong one.
+void run_average(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  if (!args[0].is_tensor() || !args[0].to_tensor().is_quantized()) {
+    return op.base->call(args, results);
+  }
+  const Tensor input = args[0].to_tensor();
+  const std::shared_ptr<const Quantizer> quantizer = input.impl()->quantizer;
+  TORCHLET_CHECK(quantizer->per_tensor(), "%s of a tensor quantized per channel", op.name.c_str());
+  const auto unit = per_tensor_quantizer(1, quantizer->zero_point);
+  args[0] = Value(dequantize(requantized(input, unit)));
+  op.base->call(args, results);
+  results[0] = Value(requantized(quantize(results[0].to_tensor(), input.dtype(), unit), quantizer));
+}
+
 template <QuantizedOutput kOutput>
 void run_quantized(const Operator& op, std::span<Value> args, std::span<Value> results) {
   Tensor like;
@@ -135,13 +157,6 @@ QuantizedOutput quantized_output(std::string_view name) {
                                                 "max_pool1d",
                                                 "max_pool2d",
                                                 "max_pool3d",
-                                                "avg_pool1d",
-                                                "avg_pool2d",
-                                                "avg_pool3d",
-                                                "adaptive_avg_pool1d",
-                                                "adaptive_avg_pool2d",
-                                                "adaptive_avg_pool3d",
-                                                "mean",
                                                 "upsample_nearest1d",
                                                 "upsample_nearest2d",
                                                 "upsample_nearest3d",
@@ -169,11 +184,17 @@ QuantizedOutput quantized_output(std::string_view name) {
                                                 "le",
                                                 "gt",
                                                 "ge"};
+  constexpr std::string_view kAverageNames[] = {
+      "avg_pool1d",           "avg_pool2d",           "avg_pool3d",
+      "adaptive_avg_pool1d",  "adaptive_avg_pool2d",  "adaptive_avg_pool3d",
+      "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mean"};
   constexpr std::string_view kUnitNames[] = {"sigmoid", "hardsigmoid"};
   if (!name.starts_with("aten::")) return QuantizedOutput::kNone;
   name.remove_prefix(std::string_view("aten::").size());
   if (std::ranges::find(kAsInputNames, name) != std::end(kAsInputNames))
     return QuantizedOutput::kAsInput;
+  if (std::ranges::find(kAverageNames, name) != std::end(kAverageNames))
+    return QuantizedOutput::kAverage;
   if (std::ranges::find(kUnitNames, name) != std::end(kUnitNames)) return QuantizedOutput::kUnit;
   return name == "tanh" ? QuantizedOutput::kSignedUnit : QuantizedOutput::kNone;
 }
@@ -181,9 +202,10 @@ QuantizedOutput quantized_output(std::string_view name) {
 Operator quantized_variant(const Operator& base, QuantizedOutput output) {
   Operator op = base;
   op.base = &base;
-  op.fn = output == QuantizedOutput::kAsInput ? run_quantized<QuantizedOutput::kAsInput>
-          : output == QuantizedOutput::kUnit  ? run_quantized<QuantizedOutput::kUnit>
-                                              : run_quantized<QuantizedOutput::kSignedUnit>;
+  op.fn = output == QuantizedOutput::kAsInput   ? run_quantized<QuantizedOutput::kAsInput>
+          : output == QuantizedOutput::kAverage ? run_average
+          : output == QuantizedOutput::kUnit    ? run_quantized<QuantizedOutput::kUnit>
+                                                : run_quantized<QuantizedOutput::kSignedUnit>;
   return op;
 }
 

@@ -30,6 +30,7 @@ const Operator* functional_twin(const Operator& inplace);
 enum class QuantizedOutput : uint8_t {
   kNone,        // an error
   kAsInput,     // quantized like its first tensor
+  kAverage,     // the same, of averages: the scale drops out, so those of the integers are rounded
   kUnit,        // results in [0, 1): scale 1/256
   kSignedUnit,  // results in (-1, 1): scale 2/256
 };

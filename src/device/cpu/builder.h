@@ -135,6 +135,8 @@ class PlanBuilder {
   Image new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
                   std::shared_ptr<const Quantizer> quantizer = nullptr);
   TensorId new_view(TensorId base, IntSpan sizes, IntSpan strides, int64_t offset);
+  // The same integers, meaning other numbers.
+  TensorId requantized(TensorId id, std::shared_ptr<const Quantizer> quantizer);
   // [sizes] of the same elements in order (one size may be -1), copied if no view can do that.
   TensorId reshaped(TensorId id, IntSpan sizes);
   // A tensor of that shape without memory, for operators that only look at shapes, and the view

@@ -27,13 +27,16 @@ void lower_dequantize(PlanBuilder& plan, const Node& node) {
   plan.define(node, add_dequantize(plan, plan.tensor(node, 0)));
 }
 
-// Operators that PyTorch computes on the real numbers and quantizes as their input.
+// Averages and interpolations: the scale drops out, so they are taken of the integers, as PyTorch
+// does.
 void lower_through_reals(PlanBuilder& plan, const Node& node) {
   const Lowering* real = find_lowering(node.kind(), false);
   if (real->lower == lower_through_reals) decline("no kernel for it");
   const PlanBuilder::Entry quantized = plan.entry(node, 0);
-  const TensorId id = plan.tensor(node, 0);
+  TensorId id = plan.tensor(node, 0);
   const auto quantizer = plan.info(id).quantizer;
+  const auto unit = per_tensor_quantizer(1, affine_of(plan, id).zero_point);
+  id = plan.requantized(id, unit);
   plan.define(node.input(0), {PlanBuilder::Entry::Kind::kTensor, {}, add_dequantize(plan, id), {}});
   try {
     real->lower(plan, node);
@@ -42,7 +45,8 @@ void lower_through_reals(PlanBuilder& plan, const Node& node) {
     throw;
   }
   plan.define(node.input(0), quantized);
-  plan.define(node, add_quantize(plan, plan.entry(node.output()).tensor, quantizer));
+  const TensorId result = add_quantize(plan, plan.entry(node.output()).tensor, unit);
+  plan.define(node, plan.requantized(result, quantizer));
 }
 
 // ---- functions of one element ----

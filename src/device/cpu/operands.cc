@@ -213,6 +213,12 @@ TensorId PlanBuilder::viewed(TensorId base, const Tensor& shape) {
   return new_view(base, shape.sizes(), shape.strides(), shape.storage_offset());
 }
 
+TensorId PlanBuilder::requantized(TensorId id, std::shared_ptr<const Quantizer> quantizer) {
+  const TensorId view = viewed(id, shape_of(id));
+  plan_->tensors[static_cast<size_t>(view)].quantizer = std::move(quantizer);
+  return view;
+}
+
 TensorId PlanBuilder::reshaped(TensorId id, IntSpan sizes) {
   try {
     return viewed(id, ops::view(shape_of(id), sizes));
