@@ -117,8 +117,8 @@ class Module {
   // kNotFound if there is none of that name; a submodule is a Value of kind kObject.
   bool hasattr(std::string_view name) const;
   Value attr(std::string_view name) const;
-  // The methods of all modules are optimised anew at their next call. Not while another thread runs
-  // a method of the module.
+  // Methods that rely on the attribute are optimised anew at their next call; after a few times
+  // they do not rely on it any more. Not while another thread runs a method of the module.
   void setattr(std::string_view name, Value value) const;
   std::vector<std::pair<std::string, Value>> named_attributes() const;
 

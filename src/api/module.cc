@@ -153,9 +153,11 @@ Value Module::attr(std::string_view name) const { return object_.object_ref().at
 void Module::setattr(std::string_view name, Value value) const {
   Object& object = object_.object_ref();
   const auto slot = object.type->find_attribute(name);
-  if (slot) value = api::convert(value, object.type->attributes()[*slot].type);
-  object.set_attribute(name, std::move(value));
-  api::OptimizedMethods::attributes_changed();
+  if (!slot) return object.set_attribute(name, std::move(value));  // says that there is none
+  value = api::convert(value, object.type->attributes()[*slot].type);
+  const Value before = *slot < object.slots.size() ? object.slots[*slot] : Value();
+  object.set_attribute(name, value);
+  model_->methods.attribute_set({&object, *slot}, before, value);
 }
 
 std::vector<std::pair<std::string, Value>> Module::named_attributes() const {

@@ -42,9 +42,10 @@ class OptimizedMethods {
   // The method for this object; the first of several threads makes it, the others wait.
   std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self);
 
-  // Some attribute of some module was changed from outside: nothing made so far holds. It concerns
-  // all models, because modules can be handed from one to another.
-  static void attributes_changed() { epoch_.fetch_add(1, std::memory_order_acq_rel); }
+  // An attribute of a module was set from outside: what relied on it is made again. One that is set
+  // again and again (kMaxTimesSet) is not relied on any more, so that setting it costs nothing.
+  void attribute_set(const passes::Slot& slot, const Value& before, const Value& after);
+  static constexpr int kMaxTimesSet = 3;
 
  private:
   struct Entry {
@@ -55,14 +56,20 @@ class OptimizedMethods {
   using Key = std::pair<const Function*, const Object*>;
 
   std::shared_ptr<OptimizedFunction> find(const Key& key) const;
+  void forget_conflicts();
 
+  // Counts the changes that concern all models: once a module was handed from one tree to another,
+  // setting an attribute in the one may be seen in the other.
   static std::atomic<uint64_t> epoch_;
+  static std::atomic<bool> modules_are_shared_;
 
   std::unique_ptr<device::Device> device_;  // segments of the graphs run there
   std::mutex making_;
   mutable std::shared_mutex mutex_;  // of what follows
   std::map<Key, Entry> entries_;
-  passes::WriteSet writes_;  // of all methods made in this epoch
+  passes::WriteSet writes_;   // of all methods in entries_, and of some before
+  passes::WriteSet outside_;  // what was set from outside
+  std::map<passes::Slot, int> times_set_;
   uint64_t made_in_ = 0;
 };
 

@@ -38,9 +38,12 @@ class Pair {
     return fast;
   }
   void set(const std::string& attribute, const Value& value) {
-    fast_.object_ref().set_attribute(attribute, deep_copy(value));
+    Object& object = fast_.object_ref();
+    const size_t slot = *object.type->find_attribute(attribute);
+    const Value before = object.slots[slot];
+    object.slots[slot] = deep_copy(value);
+    methods_.attribute_set({&object, slot}, before, object.slots[slot]);
     plain_.object_ref().set_attribute(attribute, deep_copy(value));
-    OptimizedMethods::attributes_changed();
   }
   bool is_made_anew(const std::string& method) {
     const auto before = made_[method];
@@ -141,6 +144,22 @@ TEST(OptimizedMethods, AttributesSetFromOutside) {
   EXPECT_EQ(m.call("forward", {make({1, 1})}), "13.0 ");
   m.set("w", make({0, 5}, DType::kFloat32, {1, 2}));
   EXPECT_EQ(m.call("forward", {make({1, 1})}), "15.0 ");
+}
+
+TEST(OptimizedMethods, AnAttributeThatIsSetOftenIsAVariable) {
+  Program program(module_class("M", {"scale : float", "w : Tensor"},
+                               "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+                               "    return torch.mul(torch.add(x, self.w), self.scale)\n"));
+  Pair m(program, "M", {{"scale", 1.0}, {"w", make({1, 2})}});
+  for (int i = 1; i <= 6; ++i) {
+    m.set("scale", static_cast<double>(i));
+    EXPECT_EQ(m.is_made_anew("forward"), i <= OptimizedMethods::kMaxTimesSet);
+    EXPECT_EQ(m.call("forward", {make({1, 1})}),
+              float_text(2.0 * i) + " " + float_text(3.0 * i) + " ");
+  }
+  m.set("w", make({3, 3}));
+  EXPECT_TRUE(m.is_made_anew("forward"));
+  EXPECT_EQ(m.call("forward", {make({1, 1})}), "24.0 24.0 ");
 }
 
 TEST(OptimizedMethods, ASharedSubmoduleIsOne) {

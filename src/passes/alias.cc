@@ -25,6 +25,20 @@ bool merge(std::vector<uint32_t>& to, const std::vector<uint32_t>& more) {
   return true;
 }
 
+bool may_hold_objects(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kClass:
+    case TypeKind::kInterface:
+    case TypeKind::kAny:
+    case TypeKind::kAnyClass:
+    case TypeKind::kUnknown:
+      return true;
+    default:
+      return std::ranges::any_of(type.elements(),
+                                 [](const TypePtr& t) { return may_hold_objects(*t); });
+  }
+}
+
 bool is_container(const Type& type) {
   return type.is(TypeKind::kList) || type.is(TypeKind::kDict) || type.is(TypeKind::kAnyList);
 }
@@ -376,7 +390,14 @@ void AliasAnalysis::call(const Node& node) {
 // ---- answers ----
 
 void AliasAnalysis::finish(const Graph& graph) {
-  if (places_[kOutside].written) writes_.unknown = true;
+  if (places_[kOutside].written) {
+    writes_.unknown = true;
+    // An argument may be a module of this model, and hold any of its memory.
+    const auto& inputs = graph.inputs();
+    for (size_t i = heap_ ? 1 : 0; i < inputs.size(); ++i) {
+      if (may_hold_objects(*inputs[i]->type())) writes_.all = true;
+    }
+  }
   Places out = reach({kOutside});
   for (const PlaceId place : out) places_[place].kept = true;
   for (const SsaValue* output : graph.outputs()) {
