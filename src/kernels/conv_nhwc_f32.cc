@@ -14,6 +14,10 @@ namespace {
 
 // A block of packed weights stays in the second-level cache while the pixels go by.
 constexpr int64_t kWeightBlockBytes = int64_t{768} << 10;
+// An image so small that it stays in the second-level cache while the panels go by: each is read
+// once, and the next one fetched meanwhile.
+constexpr int64_t kSmallImagePixels = 256;
+constexpr int64_t kSmallImageFloats = int64_t{232} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 
@@ -24,6 +28,9 @@ int64_t even_block(int64_t count, int64_t most, int64_t unit) {
   const int64_t blocks = ceil_div(count, std::max<int64_t>(1, most));
   return ceil_div(ceil_div(count, blocks), unit) * unit;
 }
+
+// From one copied row of A to the next: no multiple of 4 KB, where rows share their cache sets.
+int64_t copy_stride(int64_t depth) { return (depth / 16 | 1) * 16 + 16; }
 
 // How the product of one group is cut.
 struct Cut {
@@ -39,6 +46,12 @@ Cut cut_conv(const ConvRuns& runs, int64_t groups, const TileShape& tile) {
   const int64_t most_panels = kWeightBlockBytes / std::max<int64_t>(1, panel_bytes);
   cut.columns = even_block(columns, std::max<int64_t>(1, most_panels) * tile.width, tile.width);
   cut.pixels = ceil_div(pixels, tile.rows) * tile.rows;
+  // Copies of windows are worth keeping until all panels have seen them.
+  const int64_t small = kSmallImageFloats / copy_stride(depth) / tile.rows * tile.rows;
+  if (!runs.pointwise && cut.columns < columns && small >= 4 * tile.rows) {
+    cut.columns = even_block(columns, columns, tile.width);
+    cut.pixels = even_block(pixels, std::min(small, kSmallImagePixels), tile.rows);
+  }
 
   // More tasks than threads, so that a thread that the system interrupts is not waited for.
   const int64_t threads = num_threads();
@@ -79,11 +92,6 @@ constexpr int64_t kShortRun = 8;
 // Rows of A that are read in place by all panels in turn stay in the first-level cache, with a
 // panel.
 constexpr int64_t kRowFloats = int64_t{4} << 10;
-
-// An image so small that it stays in the second-level cache while the panels go by: each is read
-// once, and the next one fetched meanwhile.
-constexpr int64_t kSmallImagePixels = 256;
-constexpr int64_t kSmallImageFloats = int64_t{232} << 10;
 
 StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_t rows) {
   return {.segments = nullptr,
@@ -129,9 +137,9 @@ void run_rows(const Task& task, const ConvRuns& runs, const TileShape& tile, con
 void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
   const int64_t pixels = task.last_pixel - task.first_pixel;
   const int64_t columns = task.last_column - task.first_column;
-  const int64_t copy_stride = (runs.depth() / 16 | 1) * 16 + 16;
+  const int64_t stride = copy_stride(runs.depth());
   const bool is_small =
-      pixels > 1 && pixels <= kSmallImagePixels && pixels * copy_stride <= kSmallImageFloats;
+      pixels > 1 && pixels <= kSmallImagePixels && pixels * stride <= kSmallImageFloats;
   // Rows 4 KB apart share their cache sets.
   const bool collides =
       runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
@@ -141,16 +149,16 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
     return run_rows(task, runs, tile, a, runs.input_stride, is_small);
   }
   if (is_small && columns > tile.width) {
-    const Scratch<float> copies(copy_stride * pixels);
+    const Scratch<float> copies(stride * pixels);
     for (int64_t i = 0; i < pixels; i += tile.rows) {
       const PixelStrip strip(runs, task.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
-      strip.copy(task.input, copies.data() + i * copy_stride, copy_stride);
+      strip.copy(task.input, copies.data() + i * stride, stride);
     }
-    return run_rows(task, runs, tile, copies.data(), copy_stride, true);
+    return run_rows(task, runs, tile, copies.data(), stride, true);
   }
 
   const bool fetch_next = runs.pointwise && runs.input_stride == runs.channels;
-  const Scratch<float> copies(copy_stride * tile.rows);
+  const Scratch<float> copies(stride * tile.rows);
   const Scratch<TileSegment> segments(runs.count);
   for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {
     const int64_t rows = std::min<int64_t>(tile.rows, task.last_pixel - pixel);
@@ -158,7 +166,7 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
     StripJob job = strip_job(task, runs, pixel, rows);
     job.segments = segments.data();
     job.segment_count =
-        strip.segments(task.input, copy_all, copies.data(), copy_stride, segments.data());
+        strip.segments(task.input, copy_all, copies.data(), stride, segments.data());
     if (fetch_next) {
       job.ahead = task.input + (pixel + rows) * runs.input_stride;
       job.ahead_count = rows * runs.input_stride;

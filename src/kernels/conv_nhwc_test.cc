@@ -379,6 +379,27 @@ TEST(ConvNhwc, Epilogues) {
   });
 }
 
+// Each way of convolving stores its results by itself.
+TEST(ConvNhwc, EpiloguesOfAllWays) {
+  const ConvNhwcShape shapes[] = {
+      {.in_channels = 33, .out_channels = 35, .window = window(13, 14, 3, 3, 1, 1)},  // Winograd
+      {.in_channels = 3, .out_channels = 35, .window = window(9, 40, 3, 3, 2, 1)},  // few channels
+      {.in_channels = 70, .out_channels = 35, .window = window(6, 17, 3, 3, 1, 7, 7)},  // by tap
+      {.in_channels = 12, .out_channels = 35, .window = window(9, 9, 3, 3, 2, 1)}};
+  for_each_target([&] {
+    for (const auto& shape : shapes)
+      for (const auto kind :
+           {ActivationKind::kClamp, ActivationKind::kHardswish, ActivationKind::kTanh})
+        for (const bool last : {false, true}) {
+          check(shape, {.output_gap = 1,
+                        .residual = true,
+                        .residual_last = last,
+                        .activation = {kind, -300, 300},
+                        .tolerance = 8e-4});
+        }
+  });
+}
+
 TEST(ConvNhwc, ResidualMayBeTheResultAndNanStays) {
   for_each_target([] {
     const ConvNhwcShape s{.in_channels = 1, .out_channels = 3, .window = window(1, 20, 1, 1)};
