@@ -2,6 +2,7 @@
 
 #include <torchlet/error.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "graph/clone.h"
@@ -20,6 +21,20 @@ size_t count_nodes(const Block& block) {
   return count;
 }
 
+size_t depth_inside(const Block& block) {
+  size_t deepest = 0;
+  for (const Node* node : block) {
+    for (const Block* inner : node->blocks()) deepest = std::max(deepest, 1 + depth_inside(*inner));
+  }
+  return deepest;
+}
+
+size_t depth_of(const Node& node) {
+  size_t depth = 0;
+  for (const Node* at = node.owner()->owner(); at; at = at->owner()->owner()) ++depth;
+  return depth;
+}
+
 class Inliner {
  public:
   Inliner(Graph& graph, const Function& function)
@@ -33,7 +48,7 @@ class Inliner {
  private:
   struct Callee {
     const Graph* graph = nullptr;  // null if it cannot be inlined
-    size_t num_nodes = 0;
+    size_t num_nodes = 0, depth = 0;
   };
 
   void block(Block& block) {
@@ -51,7 +66,8 @@ class Inliner {
     const Callee& callee = callee_of(*function);
     if (!callee.graph || callee.graph->inputs().size() != call.inputs().size() ||
         callee.graph->outputs().size() > 1 || call.outputs().size() > 1 ||
-        num_nodes_ + callee.num_nodes > kMaxInlinedNodes) {
+        num_nodes_ + callee.num_nodes > kMaxInlinedNodes ||
+        depth_of(call) + callee.depth > kMaxBlockDepth) {
       return false;
     }
     num_nodes_ += callee.num_nodes;
@@ -107,6 +123,7 @@ class Inliner {
       try {
         found->second.graph = &function.graph();
         found->second.num_nodes = count_nodes(*found->second.graph->block());
+        found->second.depth = depth_inside(*found->second.graph->block());
       } catch (const Error&) {
         // A function that does not compile is an error when it is reached, as without inlining.
       }

@@ -104,5 +104,32 @@ TEST(Inline, StopsBeforeTheGraphBecomesTooLarge) {
   EXPECT_TRUE(find(*graph, "prim::CallFunction"));
 }
 
+TEST(Inline, StopsBeforeBlocksAreNestedTooDeeply) {
+  std::string text = "def f0(x: int) -> int:\n  return torch.add(x, 1)\n";
+  for (size_t i = 1; i <= kMaxBlockDepth + 10; ++i) {
+    text += "def f" + std::to_string(i) +
+            "(x: int) -> int:\n  if torch.gt(x, 0):\n    y = __torch__.f" + std::to_string(i - 1) +
+            "(x)\n  else:\n    y = x\n  return y\n";
+  }
+  Program program(text + module_class("M", {},
+                                      "  def forward(self: __torch__.M, x: int) -> int:\n"
+                                      "    return __torch__.f" +
+                                          std::to_string(kMaxBlockDepth + 10) + "(x)\n"));
+  Function& forward = Program::method(program.object("M", {}));
+  const auto graph = clone_graph(forward.graph());
+  inline_all(*graph, forward);
+  size_t depth = 0;
+  const Block* block = graph->block();
+  while (block) {
+    const Block* inner = nullptr;
+    for (const Node* node : *block) {
+      if (!node->blocks().empty()) inner = node->block(0);
+    }
+    depth += inner != nullptr;
+    block = inner;
+  }
+  EXPECT_EQ(depth, kMaxBlockDepth);
+}
+
 }  // namespace
 }  // namespace torchlet::passes
