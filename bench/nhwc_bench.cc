@@ -17,6 +17,7 @@
 #include "kernels/elementwise_nhwc.h"
 #include "kernels/inverted_residual.h"
 #include "kernels/pool_nhwc.h"
+#include "kernels/rows.h"
 #include "kernels/transpose.h"
 
 namespace torchlet::kernels {
@@ -357,6 +358,28 @@ void squeeze_excite(benchmark::State& state, int64_t pixels, int64_t channels) {
 }
 BENCHMARK_CAPTURE(squeeze_excite, 28x28x72, 28 * 28, 72);
 BENCHMARK_CAPTURE(squeeze_excite, 14x14x672, 14 * 14, 672);
+
+// The shapes of attention in ViT-B/16.
+void softmax(benchmark::State& state) {
+  set_num_threads(1);
+  const int64_t rows = 197, cols = 197;
+  auto x = data(rows * cols);
+  for (auto _ : state) softmax_f32(x.data(), x.data(), rows, cols);
+  set_rates(state, 0, 8 * rows * cols);
+}
+BENCHMARK(softmax);
+
+void layer_norm(benchmark::State& state) {
+  set_num_threads(1);
+  const int64_t rows = 197, cols = 768;
+  const auto x = data(rows * cols), weight = data(cols);
+  auto y = x;
+  for (auto _ : state) {
+    layer_norm_f32(x.data(), weight.data(), weight.data(), y.data(), rows, cols, 1e-6f);
+  }
+  set_rates(state, 0, 8 * rows * cols);
+}
+BENCHMARK(layer_norm);
 
 void activation(benchmark::State& state, ActivationKind kind) {
   set_num_threads(1);

@@ -36,25 +36,39 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, VI y) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(y, hn::Set(di, 127))));
 }
 
-// e^x, 1 ulp. Overflows to infinity, underflows through the denormal numbers to 0; NaN stays NaN.
+// x = n ln 2 + r, |r| <= ln 2 / 2, and e^r.
 template <class D, class V>
-HWY_INLINE V vector_exp(D d, V x) {
+HWY_INLINE V reduced_exp(D d, V x, V& n) {
   constexpr float kLog2E = 1.44269504f;
   constexpr float kLn2High = 0.693359375f;  // few bits, so that n * kLn2High is exact
   constexpr float kLn2Low = -2.12194440e-4f;
   static constexpr float kTail[] = {5.000000000e-01f, 1.666666716e-01f, 4.166626930e-02f,
                                     8.333263919e-03f, 1.394617604e-03f, 1.991854660e-04f};
-  const hn::RebindToSigned<D> di;
-  // x = n ln 2 + r, |r| <= ln 2 / 2.
-  x = clamp(x, hn::Set(d, -104.0f), hn::Set(d, 89.0f));
-  const V n = hn::Round(hn::Mul(x, hn::Set(d, kLog2E)));
+  n = hn::Round(hn::Mul(x, hn::Set(d, kLog2E)));
   V r = hn::NegMulAdd(n, hn::Set(d, kLn2High), x);
   r = hn::NegMulAdd(n, hn::Set(d, kLn2Low), r);
-  const V e_r = hn::Add(hn::MulAdd(hn::Mul(r, r), polynomial(d, r, kTail), r), hn::Set(d, 1.0f));
+  return hn::Add(hn::MulAdd(hn::Mul(r, r), polynomial(d, r, kTail), r), hn::Set(d, 1.0f));
+}
+
+// e^x, 1 ulp. Overflows to infinity, underflows through the denormal numbers to 0; NaN stays NaN.
+template <class D, class V>
+HWY_INLINE V vector_exp(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  V n;
+  const V e_r = reduced_exp(d, clamp(x, hn::Set(d, -104.0f), hn::Set(d, 89.0f)), n);
   // In two steps, because 2^n itself may not be a normal number.
   const auto whole = hn::ConvertTo(di, n);
   const auto half = hn::ShiftRight<1>(whole);
   return hn::Mul(hn::Mul(e_r, power_of_two(d, half)), power_of_two(d, hn::Sub(whole, half)));
+}
+
+// The same for x in [-87, 88] or NaN.
+template <class D, class V>
+HWY_INLINE V vector_exp_of_moderate(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  V n;
+  const V e_r = reduced_exp(d, x, n);
+  return hn::Mul(e_r, power_of_two(d, hn::ConvertTo(di, n)));
 }
 
 // 1 / (1 + e^-x), 2 ulp.

@@ -75,12 +75,17 @@ HWY_INLINE float sum_row(const float* x, int64_t n) {
 // A NaN in the row may or may not be the result.
 HWY_INLINE float max_row(const float* x, int64_t n) {
   const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
-  V max = lowest;
-  for (int64_t i = 0; i < n; i += kLanes) {
-    const auto inside = hn::FirstN(d, static_cast<size_t>(std::min(kLanes, n - i)));
-    max = hn::Max(max, hn::IfThenElse(inside, load_first(d, x + i, n - i), lowest));
+  V max[2] = {lowest, lowest};
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    max[0] = hn::Max(max[0], hn::LoadU(d, x + i));
+    max[1] = hn::Max(max[1], hn::LoadU(d, x + i + kLanes));
   }
-  return hn::GetLane(hn::MaxOfLanes(d, max));
+  for (; i < n; i += kLanes) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(std::min(kLanes, n - i)));
+    max[0] = hn::Max(max[0], hn::IfThenElse(inside, load_first(d, x + i, n - i), lowest));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(max[0], max[1])));
 }
 
 HWY_INLINE void moments(const float* x, int64_t n, float* mean, float* variance) {
@@ -93,15 +98,34 @@ HWY_INLINE void moments(const float* x, int64_t n, float* mean, float* variance)
   *variance = squares / static_cast<float>(n);
 }
 
+// e^(x - max), where max >= x; 0 where that is less than 2e-38.
+HWY_INLINE V exp_below(V x, V max) {
+  const V distance = hn::Sub(x, max), lowest = hn::Set(d, -87.0f);
+  const V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
+  return hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
+}
+
 HWY_INLINE void softmax_row(const float* from, float* to, int64_t cols) {
   const V max = hn::Set(d, max_row(from, cols));
-  for (int64_t i = 0; i < cols; i += kLanes) {
-    const V v = hn::Sub(load_first(d, from + i, cols - i), max);
-    store_first(vector_exp(d, v), d, to + i, cols - i);
+  V sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kLanes <= cols; i += kLanes) {
+    const V e = exp_below(hn::LoadU(d, from + i), max);
+    hn::StoreU(e, d, to + i);
+    sum = hn::Add(sum, e);
   }
-  const V sum = hn::Set(d, sum_row(to, cols));
-  for (int64_t i = 0; i < cols; i += kLanes) {
-    store_first(hn::Div(load_first(d, to + i, cols - i), sum), d, to + i, cols - i);
+  if (i < cols) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(cols - i));
+    const V e = exp_below(load_first(d, from + i, cols - i), max);
+    store_first(e, d, to + i, cols - i);
+    sum = hn::Add(sum, hn::IfThenElseZero(inside, e));
+  }
+  const V scale = hn::Set(d, 1 / hn::GetLane(hn::SumOfLanes(d, sum)));
+  for (i = 0; i + kLanes <= cols; i += kLanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, to + i), scale), d, to + i);
+  }
+  if (i < cols) {
+    store_first(hn::Mul(load_first(d, to + i, cols - i), scale), d, to + i, cols - i);
   }
 }
 
@@ -120,12 +144,13 @@ HWY_INLINE void layer_norm_row(const RowFunction& f, const float* from, float* t
   float mean, variance;
   moments(from, cols, &mean, &variance);
   const V center = hn::Set(d, mean), scale = hn::Set(d, 1 / std::sqrt(variance + f.eps));
+  const V one = hn::Set(d, 1.0f);
   for (int64_t i = 0; i < cols; i += kLanes) {
     const int64_t left = cols - i;
-    V v = hn::Mul(hn::Sub(load_first(d, from + i, left), center), scale);
-    if (f.weight) v = hn::Mul(v, load_first(d, f.weight + i, left));
-    if (f.bias) v = hn::Add(v, load_first(d, f.bias + i, left));
-    store_first(v, d, to + i, left);
+    const V normal = hn::Mul(hn::Sub(load_first(d, from + i, left), center), scale);
+    const V weight = f.weight ? load_first(d, f.weight + i, left) : one;
+    const V bias = f.bias ? load_first(d, f.bias + i, left) : hn::Zero(d);
+    store_first(hn::MulAdd(normal, weight, bias), d, to + i, left);
   }
 }
 
