@@ -155,9 +155,8 @@ void Module::setattr(std::string_view name, Value value) const {
   const auto slot = object.type->find_attribute(name);
   if (!slot) return object.set_attribute(name, std::move(value));  // says that there is none
   value = api::convert(value, object.type->attributes()[*slot].type);
-  const Value before = *slot < object.slots.size() ? object.slots[*slot] : Value();
-  object.set_attribute(name, value);
-  model_->methods.attribute_set({&object, *slot}, before, value);
+  object.set_attribute(name, std::move(value));
+  model_->methods.attribute_set(object_, *slot);
 }
 
 std::vector<std::pair<std::string, Value>> Module::named_attributes() const {

@@ -33,9 +33,7 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
     made_in_ = epoch;
   }
   const double begin = event_clock();
-  passes::WriteSet writes = writes_;
-  writes.merge(outside_);
-  passes::Optimized optimized = passes::optimize(method, self, writes);
+  passes::Optimized optimized = passes::optimize(method, self, all_writes());
   device::partition(*optimized.graph, *device_);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
   if (EventSink* sink = event_sink()) {
@@ -49,23 +47,31 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   return made;
 }
 
-void OptimizedMethods::forget_conflicts() {
+passes::WriteSet OptimizedMethods::all_writes() const {
   passes::WriteSet all = writes_;
-  all.merge(outside_);
+  for (const auto& [slot, set] : set_from_outside_) {
+    if (set.times >= kMaxTimesSet) all.slots.insert(slot);
+    // The value may be that of another attribute too.
+    const auto memory = passes::memory_of(slot.first->slots[slot.second]);
+    all.exposed.insert(memory.begin(), memory.end());
+  }
+  return all;
+}
+
+void OptimizedMethods::forget_conflicts() {
+  const passes::WriteSet all = all_writes();
   std::erase_if(entries_, [&](const auto& entry) { return entry.second.reliance.conflicts(all); });
 }
 
-void OptimizedMethods::attribute_set(const passes::Slot& slot, const Value& before,
-                                     const Value& after) {
-  if (after.is_object()) modules_are_shared_ = true;
+void OptimizedMethods::attribute_set(const Value& object, size_t attribute) {
+  const passes::Slot slot(&object.object_ref(), attribute);
+  if (slot.first->slots[attribute].is_object()) modules_are_shared_ = true;
   const std::lock_guard making(making_);
   const std::unique_lock lock(mutex_);
-  // Whatever a program writes through this attribute from now on may be one of these.
-  for (const Value* value : {&before, &after}) {
-    for (const void* address : passes::memory_of(*value)) outside_.exposed.insert(address);
-  }
-  const bool is_variable = outside_.slots.contains(slot);
-  if (!is_variable && ++times_set_[slot] >= kMaxTimesSet) outside_.slots.insert(slot);
+  SetFromOutside& set = set_from_outside_[slot];
+  set.object = object;
+  const bool is_variable = set.times >= kMaxTimesSet;
+  if (!is_variable) ++set.times;
   if (modules_are_shared_) {
     epoch_.fetch_add(1, std::memory_order_acq_rel);
   } else if (is_variable) {

@@ -44,7 +44,7 @@ class OptimizedMethods {
 
   // An attribute of a module was set from outside: what relied on it is made again. One that is set
   // again and again (kMaxTimesSet) is not relied on any more, so that setting it costs nothing.
-  void attribute_set(const passes::Slot& slot, const Value& before, const Value& after);
+  void attribute_set(const Value& object, size_t attribute);
   static constexpr int kMaxTimesSet = 3;
 
  private:
@@ -57,6 +57,7 @@ class OptimizedMethods {
 
   std::shared_ptr<OptimizedFunction> find(const Key& key) const;
   void forget_conflicts();
+  passes::WriteSet all_writes() const;
 
   // Counts the changes that concern all models: once a module was handed from one tree to another,
   // setting an attribute in the one may be seen in the other.
@@ -67,9 +68,12 @@ class OptimizedMethods {
   std::mutex making_;
   mutable std::shared_mutex mutex_;  // of what follows
   std::map<Key, Entry> entries_;
-  passes::WriteSet writes_;   // of all methods in entries_, and of some before
-  passes::WriteSet outside_;  // what was set from outside
-  std::map<passes::Slot, int> times_set_;
+  passes::WriteSet writes_;  // of all methods in entries_, and of some before
+  struct SetFromOutside {
+    Value object;
+    int times = 0;
+  };
+  std::map<passes::Slot, SetFromOutside> set_from_outside_;
   uint64_t made_in_ = 0;
 };
 

@@ -40,9 +40,8 @@ class Pair {
   void set(const std::string& attribute, const Value& value) {
     Object& object = fast_.object_ref();
     const size_t slot = *object.type->find_attribute(attribute);
-    const Value before = object.slots[slot];
     object.slots[slot] = deep_copy(value);
-    methods_.attribute_set({&object, slot}, before, object.slots[slot]);
+    methods_.attribute_set(fast_, slot);
     plain_.object_ref().set_attribute(attribute, deep_copy(value));
   }
   bool is_made_anew(const std::string& method) {
