@@ -41,13 +41,15 @@ class PackedWeights {
   std::shared_ptr<const void> get(const Tensor& source, const char* kernel, size_t nbytes,
                                   const Pack& pack) {
     const std::lock_guard lock(mutex_);
-    Entry& entry = entries_[Key{source.impl(), kernel, nbytes}];
-    if (!entry.packed) {
-      std::shared_ptr<std::byte> memory = allocate(nbytes);
-      pack(memory.get());
-      entry = {source, std::move(memory)};
+    const Key key{source.impl(), kernel, nbytes};
+    if (const auto known = entries_.find(key); known != entries_.end()) {
+      return known->second.packed;
     }
-    return entry.packed;
+    // Tensors that nobody else holds will not be asked for again.
+    std::erase_if(entries_, [](const auto& e) { return e.second.source.impl()->use_count() == 1; });
+    std::shared_ptr<std::byte> memory = allocate(nbytes);
+    pack(memory.get());
+    return entries_.emplace(key, Entry{source, std::move(memory)}).first->second.packed;
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "device/cpu/plan.h"
 
+#include <algorithm>
+
 #include "kernels/scratch.h"
 
 namespace torchlet::cpu {
@@ -35,10 +37,12 @@ Tensor Memory::handle(TensorId id) const {
 }
 
 // A tensor that was given out before and came back serves again; callers that keep many results
-// get new ones.
+// get new ones, and large ones are not kept for long.
 Tensor Plan::result(size_t output) const {
-  constexpr size_t kMostSpares = 4;
+  constexpr size_t kMostSpares = 4, kMostSpareBytes = size_t{32} << 20;
   const PlanTensor& t = tensors[static_cast<size_t>(outputs[output].tensor)];
+  const size_t nbytes = static_cast<size_t>(t.numel()) * element_size(t.dtype);
+  const size_t most = std::min(kMostSpares, kMostSpareBytes / std::max<size_t>(nbytes, 1));
   SpareResults& spare = spares[output];
   const std::lock_guard lock(spare.mutex);
   for (const Tensor& tensor : spare.tensors) {
@@ -52,10 +56,10 @@ Tensor Plan::result(size_t output) const {
   }
   Tensor result = empty_strided(t.sizes, t.strides, t.dtype);
   result.impl()->quantizer = t.quantizer;
-  if (spare.tensors.size() < kMostSpares) {
+  if (spare.tensors.size() < most) {
     spare.tensors.push_back(result);
-  } else {
-    spare.tensors[spare.next++ % kMostSpares] = result;
+  } else if (most > 0) {
+    spare.tensors[spare.next++ % most] = result;
   }
   return result;
 }
