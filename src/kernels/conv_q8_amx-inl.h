@@ -147,10 +147,22 @@ class AmxTiles {
 #define TORCHLET_TILE_DOT(sum, a, b) \
   asm volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #sum : : : "memory")
 
+// Memory that is wanted soon, fetched a few lines at a time.
+struct AmxPrefetch {
+  HWY_INLINE void step() {
+    for (int64_t i = 0; i < lines_per_step && next < end; ++i, next += 64) {
+      _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
+    }
+  }
+  const uint8_t* next = nullptr;
+  const uint8_t* end = nullptr;
+  int64_t lines_per_step = 0;
+};
+
 // The sums of kAmxRows rows times 16 * kTiles columns, in tiles 0 to 3.
 template <int kTiles>
 HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t* weights,
-                             int64_t depth) {
+                             int64_t depth, AmxPrefetch& prefetch) {
   const int64_t tile_stride = 64;
   TORCHLET_TILE_ZERO(0);
   TORCHLET_TILE_ZERO(2);
@@ -171,6 +183,7 @@ HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t*
       TORCHLET_TILE_DOT(3, 5, 7);
     }
     weights += kTiles * kTileBytes;
+    prefetch.step();
   }
 }
 
@@ -267,6 +280,7 @@ struct AmxBlock {
   const uint8_t* const* table;
   int64_t row_count;
   int64_t count;           // of rows
+  bool is_first;           // of the picture
   const uint8_t* weights;  // of the group
   uint8_t* output;         // of the block and the group
   int64_t output_stride;
@@ -279,14 +293,15 @@ struct AmxOperand {
 
 template <int kTiles>
 void amx_panel(const AmxSizes& sizes, const AmxBlock& block, const AmxOperand* operands,
-               const uint8_t* panel, int64_t channel, const RequantizeQ8& requantize) {
+               const uint8_t* panel, int64_t channel, const RequantizeQ8& requantize,
+               AmxPrefetch& prefetch) {
   alignas(64) int32_t sums[2][kAmxRows * 16 * kTiles];
   // The sums of one tile become bytes while the next one is multiplied.
   const int64_t tiles = (block.count + kAmxRows - 1) / kAmxRows;
   for (int64_t i = 0; i <= tiles; ++i) {
     if (i < tiles) {
       amx_multiply<kTiles>(operands[i].rows, operands[i].stride, panel + kTiles * 2 * 64,
-                           sizes.depth);
+                           sizes.depth, prefetch);
     }
     if (i > 0) {
       const int64_t row = (i - 1) * kAmxRows;
@@ -310,13 +325,20 @@ inline void amx_multiply_block(const AmxSizes& sizes, const AmxBlock& block, int
     operand = {buffer + row * sizes.depth, sizes.depth};
     amx_gather(sizes, block.table, block.row_count, row, buffer + row * sizes.depth);
   }
+  // The weights of the next panel come from afar while this one is multiplied, unless rows before
+  // these have brought them near.
+  const int64_t row_tiles = (block.count + kAmxRows - 1) / kAmxRows;
+  AmxPrefetch prefetch;
+  prefetch.lines_per_step = block.is_first ? (2 * kTileBytes / 64 + row_tiles - 1) / row_tiles : 0;
+  prefetch.end = block.weights + sizes.group_bytes();
   for (int64_t panel = first_panel; panel < end_panel; ++panel) {
     const uint8_t* packed = block.weights + panel * 2 * sizes.tile_bytes();
     const int64_t channel = panel * kAmxColumns;
+    prefetch.next = packed + 2 * sizes.tile_bytes();
     if (sizes.panel_tiles(panel) == 2) {
-      amx_panel<2>(sizes, block, operands, packed, channel, requantize);
+      amx_panel<2>(sizes, block, operands, packed, channel, requantize, prefetch);
     } else {
-      amx_panel<1>(sizes, block, operands, packed, channel, requantize);
+      amx_panel<1>(sizes, block, operands, packed, channel, requantize, prefetch);
     }
   }
 }
@@ -350,6 +372,7 @@ inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end
                          table.rows(),
                          cut.rows,
                          rows,
+                         first_row == 0,
                          run.weights() + group * sizes.group_bytes(),
                          run.output + first_row * run.output_stride + group * sizes.channels,
                          run.output_stride};

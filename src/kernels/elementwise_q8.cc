@@ -159,7 +159,7 @@ void add_row(const AddQ8& add, const uint8_t* a, const uint8_t* b, int64_t count
   });
 }
 
-template <BinaryOpQ8 kOp>
+template <BinaryOpQ8 kOp, bool kGuards>
 void binary_row(const BinaryQ8& p, const uint8_t* a, const uint8_t* b, int64_t count,
                 const OutputQ8& result, uint8_t* y) {
   const TagF32 d;
@@ -177,7 +177,8 @@ void binary_row(const BinaryQ8& p, const uint8_t* a, const uint8_t* b, int64_t c
       const VecF32 real_b = real_number(load_i32(from_b, v), b_zero, b_scale);
       const VecF32 real =
           kOp == BinaryOpQ8::kAdd ? hn::Add(real_a, real_b) : hn::Mul(real_a, real_b);
-      q[v] = round_guarded(hn::Mul(real, inverse));
+      const VecF32 scaled = hn::Mul(real, inverse);
+      q[v] = kGuards ? round_guarded(scaled) : round_to_i32(scaled);
     }
     store_bytes(in_order(requantize.pack(q[0], q[1], q[2], q[3])), y + i, n);
   });
@@ -185,8 +186,14 @@ void binary_row(const BinaryQ8& p, const uint8_t* a, const uint8_t* b, int64_t c
 
 void binary_row_of(const BinaryQ8& p, const uint8_t* a, const uint8_t* b, int64_t count,
                    const OutputQ8& result, uint8_t* y) {
-  if (p.op == BinaryOpQ8::kAdd) return binary_row<BinaryOpQ8::kAdd>(p, a, b, count, result, y);
-  binary_row<BinaryOpQ8::kMul>(p, a, b, count, result, y);
+  const float most_a = 255 * p.a.scale, most_b = 255 * p.b.scale;
+  const bool adds = p.op == BinaryOpQ8::kAdd;
+  const float most = adds ? most_a + most_b : most_a * most_b;
+  const bool fits = most * (1.0f / p.output_scale) < 0x1p30f;
+  if (fits && adds) return binary_row<BinaryOpQ8::kAdd, false>(p, a, b, count, result, y);
+  if (fits) return binary_row<BinaryOpQ8::kMul, false>(p, a, b, count, result, y);
+  if (adds) return binary_row<BinaryOpQ8::kAdd, true>(p, a, b, count, result, y);
+  binary_row<BinaryOpQ8::kMul, true>(p, a, b, count, result, y);
 }
 
 }  // namespace
