@@ -23,14 +23,14 @@
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
 
+#undef TORCHLET_KERNELS_AMX
+#if HWY_TARGET == HWY_AVX3_DL && HWY_ARCH_X86_64
+#define TORCHLET_KERNELS_AMX 1
+
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-#undef TORCHLET_KERNELS_AMX
-#if HWY_TARGET == HWY_AVX3_DL && HWY_ARCH_X86_64
-#define TORCHLET_KERNELS_AMX 1
 
 constexpr int64_t kAmxDepth = 64;    // bytes of a row of a tile
 constexpr int64_t kAmxRows = 32;     // two tiles
@@ -381,13 +381,13 @@ inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end
   }
 }
 
-#else
-#define TORCHLET_KERNELS_AMX 0
-#endif
-
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
 HWY_AFTER_NAMESPACE();
+
+#else
+#define TORCHLET_KERNELS_AMX 0
+#endif  // HWY_TARGET == HWY_AVX3_DL && HWY_ARCH_X86_64
 
 #endif  // TORCHLET_KERNELS_CONV_Q8_AMX_INL_H_

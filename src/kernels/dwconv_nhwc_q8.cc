@@ -180,7 +180,7 @@ HWY_INLINE VecU8 load_pixel(const uint8_t* from, int64_t count) {
   }
 }
 
-HWY_INLINE VecU8 interleave_pairs(VecU8 a, VecU8 b, bool upper) {
+[[maybe_unused]] HWY_INLINE VecU8 interleave_pairs(VecU8 a, VecU8 b, bool upper) {
   const hn::Repartition<uint16_t, TagU8> d16;
   const auto a16 = hn::BitCast(d16, a), b16 = hn::BitCast(d16, b);
   return hn::BitCast(

@@ -20,7 +20,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-using TagQuarter = hn::Rebind<uint8_t, TagI32>;  // the bytes of one vector of 32 bits
 constexpr int64_t kBytesU8 = static_cast<int64_t>(HWY_LANES(uint8_t));
 
 // Calls body(i, count, is_full) for vectors of bytes: the last one may have fewer than a vector.
@@ -41,23 +40,6 @@ struct Padded {
     return data;
   }
 };
-
-HWY_INLINE VecI32 load_i32(const uint8_t* from, int v) {
-  return hn::PromoteTo(TagI32(), hn::LoadU(TagQuarter(), from + v * kLanesI32));
-}
-
-// Four vectors that were packed in blocks, in their order.
-HWY_INLINE VecU8 in_order(VecU8 blocks) {
-  if constexpr (kLanesI32 == 4) {
-    return blocks;
-  } else {
-    alignas(64) int32_t from[kLanesI32];
-    constexpr int kBlocks = kLanesI32 / 4;
-    for (int i = 0; i < kLanesI32; ++i) from[i] = i % kBlocks * 4 + i / kBlocks;
-    return hn::BitCast(TagU8(), hn::TableLookupLanes(hn::BitCast(TagI32(), blocks),
-                                                     hn::SetTableIndices(TagI32(), from)));
-  }
-}
 
 // To an integer near it, or at least one that saturates as it does; PyTorch's cast makes what no
 // int64 holds the smallest value.

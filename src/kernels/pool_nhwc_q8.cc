@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/thread_pool.h"
 #include "kernels/pool_nhwc_q8.h"
@@ -64,6 +65,54 @@ void max_pool_line(const PoolShape& shape, const uint8_t* input, int64_t input_s
   }
 }
 
+struct Averaging {
+  VecI32 start;
+  VecF32 multiplier;
+  RequantizeQ8 requantize;
+};
+
+// `count` channels of the windows of one output pixel.
+HWY_INLINE void average_channels(const Window2dShape& w, const Averaging& p, const uint8_t* pixels,
+                                 int64_t stride, int64_t count, uint8_t* to) {
+  constexpr int64_t kBytes = static_cast<int64_t>(HWY_LANES(uint8_t));
+  alignas(64) uint8_t buffer[kBytes];
+  VecI32 sum[4] = {p.start, p.start, p.start, p.start};
+  for (int64_t i = 0; i < w.kernel_h; ++i) {
+    for (int64_t j = 0; j < w.kernel_w; ++j) {
+      const uint8_t* from = pixels + (i * w.in_w + j) * stride;
+      if (count < kBytes) {
+        std::memcpy(buffer, from, static_cast<size_t>(count));
+        from = buffer;
+      }
+      HWY_UNROLL(4)
+      for (int v = 0; v < 4; ++v) sum[v] = hn::Add(sum[v], load_i32(from, v));
+    }
+  }
+  const VecU8 bytes = p.requantize(sum[0], p.multiplier, sum[1], p.multiplier, sum[2], p.multiplier,
+                                   sum[3], p.multiplier);
+  store_bytes(in_order(bytes), to, count);
+}
+
+void avg_pool_line(const PoolShape& shape, const AffineQ8& quantization, const uint8_t* input,
+                   int64_t input_stride, uint8_t* output, int64_t output_stride, int64_t line) {
+  const Window2dShape& w = shape.window;
+  constexpr int64_t kBytes = static_cast<int64_t>(HWY_LANES(uint8_t));
+  const int64_t size = w.kernel_h * w.kernel_w;
+  const float multiplier = quantization.scale / (quantization.scale * static_cast<float>(size));
+  const Averaging averaging{
+      hn::Set(TagI32(), static_cast<int32_t>(-quantization.zero_point * size)),
+      hn::Set(TagF32(), multiplier), RequantizeQ8({quantization.zero_point}, false)};
+  const int64_t y = line / w.out_h * w.in_h + line % w.out_h * w.stride_h;
+  for (int64_t x = 0; x < w.out_w; ++x) {
+    const uint8_t* pixels = input + (y * w.in_w + x * w.stride_w) * input_stride;
+    uint8_t* to = output + (line * w.out_w + x) * output_stride;
+    for (int64_t c = 0; c < shape.channels; c += kBytes) {
+      average_channels(w, averaging, pixels + c, input_stride, std::min(kBytes, shape.channels - c),
+                       to + c);
+    }
+  }
+}
+
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
@@ -75,17 +124,34 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(max_pool_line);
+HWY_EXPORT(avg_pool_line);
 
-void max_pool_nhwc_q8(const PoolShape& shape, const uint8_t* input, int64_t input_stride,
-                      uint8_t* output, int64_t output_stride) {
+namespace {
+
+void for_each_line(const PoolShape& shape, FunctionRef<void(int64_t line)> body) {
   const Window2dShape& w = shape.window;
   const int64_t ops = w.out_w * w.kernel_h * w.kernel_w * shape.channels;
   const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 19) / std::max<int64_t>(1, ops));
   parallel_for(shape.batch * w.out_h, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      HWY_DYNAMIC_DISPATCH(max_pool_line)
-      (shape, input, input_stride, output, output_stride, line);
-    }
+    for (int64_t line = begin; line < end; ++line) body(line);
+  });
+}
+
+}  // namespace
+
+void max_pool_nhwc_q8(const PoolShape& shape, const uint8_t* input, int64_t input_stride,
+                      uint8_t* output, int64_t output_stride) {
+  for_each_line(shape, [&](int64_t line) {
+    HWY_DYNAMIC_DISPATCH(max_pool_line)
+    (shape, input, input_stride, output, output_stride, line);
+  });
+}
+
+void avg_pool_nhwc_q8(const PoolShape& shape, const AffineQ8& quantization, const uint8_t* input,
+                      int64_t input_stride, uint8_t* output, int64_t output_stride) {
+  for_each_line(shape, [&](int64_t line) {
+    HWY_DYNAMIC_DISPATCH(avg_pool_line)
+    (shape, quantization, input, input_stride, output, output_stride, line);
   });
 }
 

@@ -128,6 +128,26 @@ HWY_INLINE VecU8 join_blocks(VecU8 bytes) {
   }
 }
 
+using TagQuarter = hn::Rebind<uint8_t, TagI32>;  // the bytes of one vector of 32 bits
+
+// The v-th such part of a vector of bytes.
+HWY_INLINE VecI32 load_i32(const uint8_t* from, int v) {
+  return hn::PromoteTo(TagI32(), hn::LoadU(TagQuarter(), from + v * kLanesI32));
+}
+
+// Four vectors that were packed in blocks, in their order.
+HWY_INLINE VecU8 in_order(VecU8 blocks) {
+  if constexpr (kLanesI32 == 4) {
+    return blocks;
+  } else {
+    alignas(64) int32_t from[kLanesI32];
+    constexpr int kBlocks = kLanesI32 / 4;
+    for (int i = 0; i < kLanesI32; ++i) from[i] = i % kBlocks * 4 + i / kBlocks;
+    return hn::BitCast(TagU8(), hn::TableLookupLanes(hn::BitCast(TagI32(), blocks),
+                                                     hn::SetTableIndices(TagI32(), from)));
+  }
+}
+
 // The first `count` bytes, and nothing beside them.
 HWY_INLINE void store_bytes(VecU8 bytes, uint8_t* HWY_RESTRICT to, int64_t count) {
   constexpr int64_t kBytes = static_cast<int64_t>(HWY_LANES(uint8_t));

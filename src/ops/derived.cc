@@ -1,12 +1,15 @@
 #include "ops/derived.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "ops/common.h"
+#include "ops/elementwise.h"
+#include "ops/op.h"
 #include "ops/quantize.h"
 #include "tensor/containers.h"
 
@@ -99,6 +102,57 @@ Tensor requantized(const Tensor& tensor, std::shared_ptr<const Quantizer> quanti
   return view;
 }
 
+// How many pixels each element of an average pooling is the mean of, if all windows lie in the
+// quint8 image; else 0.
+int64_t averaged_pixels(std::string_view name, std::span<const Value> args) {
+  if (!args[0].is_tensor()) return 0;
+  const Tensor self = args[0].to_tensor();
+  if (self.dim() != 4 || self.dtype() != DType::kQUInt8 || !self.impl()->quantizer->per_tensor()) {
+    return 0;
+  }
+  const int64_t height = self.size(2), width = self.size(3);
+  const auto ints = [&](size_t i) {
+    return args[i].is_none() ? IntArray() : FromValue<IntArray>::get(args[i]);
+  };
+  if (name == "aten::mean") {
+    const IntArray dims = args.size() > 1 ? ints(1) : IntArray();
+    const bool over_pixels = dims.size() == 2 && wrap_dim(dims[0], 4) + wrap_dim(dims[1], 4) == 5 &&
+                             std::abs(wrap_dim(dims[0], 4) - wrap_dim(dims[1], 4)) == 1;
+    return over_pixels ? height * width : 0;
+  }
+  if (name == "aten::adaptive_avg_pool2d") {
+    const IntArray size = ints(1);
+    if (size.size() != 2 || size[0] < 1 || size[1] < 1) return 0;
+    return height % size[0] == 0 && width % size[1] == 0 ? height / size[0] * (width / size[1]) : 0;
+  }
+  if (name == "aten::avg_pool2d") {
+    const IntArray size = ints(1), padding = ints(3);
+    const bool is_plain = std::ranges::all_of(padding, [](int64_t p) { return p == 0; }) &&
+                          !args[4].to_bool() && args[6].is_none();
+    if (!is_plain || size.empty()) return 0;
+    return size.front() * size.back();
+  }
+  return 0;
+}
+
+// QNNPACK's rounding of an average of integers (qnnpack/src/average-pooling.c): the sum is exact,
+// and its multiplier is computed in this order.
+Tensor quantize_average(const Tensor& mean_of_integers, int64_t pixels,
+                        const std::shared_ptr<const Quantizer>& quantizer) {
+  const float scale = static_cast<float>(quantizer->scale);
+  const float multiplier = scale / (scale * static_cast<float>(pixels));
+  const double zero = static_cast<double>(quantizer->zero_point);
+  const Tensor integers = map<kMapReal, 1>({mean_of_integers}, DType::kFloat32, [=](auto mean) {
+    const double sum = std::nearbyint(static_cast<double>(mean) * static_cast<double>(pixels));
+    const float q = std::nearbyint(static_cast<float>(sum) * multiplier);
+    return static_cast<decltype(mean)>(std::clamp(static_cast<double>(q) + zero, 0.0, 255.0));
+  });
+  const Tensor result = empty_like(integers, DType::kQUInt8);
+  result.copy_(integers);
+  result.impl()->quantizer = quantizer;
+  return result;
+}
+
 // Integers less the zero point are averaged without rounding, as PyTorch does; with the scale in
 // it, an average halfway between two integers might go to the wrong one.
 void run_average(const Operator& op, std::span<Value> args, std::span<Value> results) {
@@ -109,8 +163,13 @@ void run_average(const Operator& op, std::span<Value> args, std::span<Value> res
   const std::shared_ptr<const Quantizer> quantizer = input.impl()->quantizer;
   TORCHLET_CHECK(quantizer->per_tensor(), "%s of a tensor quantized per channel", op.name.c_str());
   const auto unit = per_tensor_quantizer(1, quantizer->zero_point);
+  const int64_t pixels = averaged_pixels(op.name.str(), args);
   args[0] = Value(dequantize(requantized(input, unit)));
   op.base->call(args, results);
+  if (pixels > 0) {
+    results[0] = Value(quantize_average(results[0].to_tensor(), pixels, quantizer));
+    return;
+  }
   results[0] = Value(requantized(quantize(results[0].to_tensor(), input.dtype(), unit), quantizer));
 }
 

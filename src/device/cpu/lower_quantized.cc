@@ -31,7 +31,7 @@ void lower_dequantize(PlanBuilder& plan, const Node& node) {
 // does.
 void lower_through_reals(PlanBuilder& plan, const Node& node) {
   const Lowering* real = find_lowering(node.kind(), false);
-  if (real->lower == lower_through_reals) decline("no kernel for it");
+  if (!real || real == find_lowering(node.kind(), true)) decline("no kernel for it");
   const PlanBuilder::Entry quantized = plan.entry(node, 0);
   TensorId id = plan.tensor(node, 0);
   const auto quantizer = plan.info(id).quantizer;
@@ -240,6 +240,81 @@ void lower_max_pool(PlanBuilder& plan, const Node& node) {
   plan.define(node, output.id);
 }
 
+class AvgPoolStep : public Step {
+ public:
+  AvgPoolStep(const kernels::PoolShape& shape, const AffineQ8& affine, Operand input,
+              Operand output)
+      : shape_(shape), affine_(affine), input_(input), output_(output) {}
+  const char* kernel() const override { return "avg_pool_nhwc_q8"; }
+  bool reads_strides() const override { return true; }
+  void run(const Memory& m) const override {
+    kernels::avg_pool_nhwc_q8(shape_, affine_, m.data<uint8_t>(input_.id), m.stride(input_),
+                              m.data<uint8_t>(writes), m.stride(output_));
+  }
+
+ private:
+  kernels::PoolShape shape_;
+  AffineQ8 affine_;
+  Operand input_, output_;
+};
+
+// Windows of [size[0], size[1]] pixels, `stride` apart, that cover the input or less.
+Image add_average(PlanBuilder& plan, const Image& input, const IntArray& size,
+                  const IntArray& stride) {
+  kernels::Window2dShape w{input.h, input.w, 0, 0, size[0], size[1], stride[0], stride[1]};
+  w.out_h = kernels::window_output_size(w.in_h, w.kernel_h, w.stride_h, 0, 1);
+  w.out_w = kernels::window_output_size(w.in_w, w.kernel_w, w.stride_w, 0, 1);
+  if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
+  const AffineQ8 affine = affine_of(plan, input.id);
+  const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, w.out_h, w.out_w,
+                                      plan.info(input.id).quantizer);
+  const kernels::PoolShape shape{input.n, input.c, w};
+  plan.add_step({input.id}, output.id, std::make_unique<AvgPoolStep>(shape, affine, input, output));
+  return output;
+}
+
+Image quantized_image(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor(node, 0);
+  affine_of(plan, id);
+  return plan.as_image(id);
+}
+
+void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
+  const Image input = quantized_image(plan, node);
+  const IntArray size = plan.known_ints(node, 1, 2);
+  if (size[0] < 1 || size[1] < 1 || input.h % size[0] != 0 || input.w % size[1] != 0) {
+    return lower_through_reals(plan, node);
+  }
+  const IntArray window = {input.h / size[0], input.w / size[1]};
+  plan.define(node, add_average(plan, input, window, window).id);
+}
+
+void lower_avg_pool(PlanBuilder& plan, const Node& node) {
+  const Image input = quantized_image(plan, node);
+  const IntArray size = plan.known_ints(node, 1, 2);
+  const IntArray stride = plan.known_ints(node, 2).empty() ? size : plan.known_ints(node, 2, 2);
+  const bool is_plain = plan.known_ints(node, 3, 2) == IntArray{0, 0} &&
+                        !plan.known_bool(node, 4) && plan.is_none(node, 6);
+  if (!is_plain || size[0] < 1 || size[1] < 1 || stride[0] < 1 || stride[1] < 1) {
+    return lower_through_reals(plan, node);
+  }
+  plan.define(node, add_average(plan, input, size, stride).id);
+}
+
+// mean(x, [2, 3]) of an image.
+void lower_mean(PlanBuilder& plan, const Node& node) {
+  const PlanTensor& t = plan.info(plan.tensor(node, 0));
+  if (t.dim() != 4 || node.op()->schema.arguments.size() != 4 || plan.is_none(node, 1) ||
+      !plan.is_none(node, 3) ||
+      !(ops::normalize_dims(plan.known_ints(node, 1), 4) == IntArray{2, 3})) {
+    return lower_through_reals(plan, node);
+  }
+  const Image input = quantized_image(plan, node);
+  const Image output = add_average(plan, input, {input.h, input.w}, {1, 1});
+  if (plan.known_bool(node, 2)) return plan.define(node, output.id);
+  plan.define(node, plan.reshaped(output.id, IntArray{output.n, output.c}));
+}
+
 }  // namespace
 
 std::span<const Lowering> quantized_elementwise_lowerings() {
@@ -281,10 +356,10 @@ std::span<const Lowering> quantized_elementwise_lowerings() {
       {"quantized::add_scalar_relu", lower_table},
       {"quantized::mul_scalar", lower_table},
       {"quantized::mul_scalar_relu", lower_table},
-      {"aten::adaptive_avg_pool2d", lower_through_reals},
-      {"aten::_adaptive_avg_pool2d", lower_through_reals},
-      {"aten::avg_pool2d", lower_through_reals},
-      {"aten::mean", lower_through_reals},
+      {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::avg_pool2d", lower_avg_pool},
+      {"aten::mean", lower_mean},
       {"aten::upsample_nearest2d", lower_through_reals},
       {"aten::_upsample_nearest_exact2d", lower_through_reals},
       {"aten::upsample_bilinear2d", lower_through_reals},

@@ -118,11 +118,20 @@ TEST(QuantizedPlan, Pooling) {
   check_exactly(max, x);
   EXPECT_NE(max.kernels({x}).find("max_pool_nhwc_q8"), std::string::npos);
   for (const char* call :
-       {"torch.adaptive_avg_pool2d(q, [1, 1])",
+       {"torch.adaptive_avg_pool2d(q, [1, 1])", "torch.adaptive_avg_pool2d(q, [3, 1])",
         "torch.avg_pool2d(q, [3, 3], [2, 1], [1, 0], False, False)", "torch.mean(q, [2, 3])"}) {
     SCOPED_TRACE(call);
     Case c = quantized({}, "    y = " + std::string(call) + "\n");
     check_exactly(c, x);
+  }
+  // Half of the averages of four integers or so lie in the middle of two integers.
+  const Tensor coarse = random_tensor({1, 20, 8, 14}, -0.1f, 0.1f);
+  for (const char* call : {"torch.adaptive_avg_pool2d(q, [4, 7])", "torch.mean(q, [-1, 2], True)",
+                           "torch.avg_pool2d(q, [2, 2], [], [0, 0], False, True)"}) {
+    SCOPED_TRACE(call);
+    Case c = quantized({}, "    y = " + std::string(call) + "\n");
+    check_exactly(c, coarse);
+    EXPECT_NE(c.kernels({coarse}).find("avg_pool_nhwc_q8"), std::string::npos);
   }
 }
 
