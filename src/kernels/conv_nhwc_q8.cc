@@ -31,7 +31,6 @@ namespace {
 // ---- The shape of a tile ----
 
 constexpr int kMaxVectors = 4;  // of columns in a panel
-constexpr int64_t kPanelColumns = kMaxVectors * kDotLanes;
 
 // Rows of a tile, so that the sums fit the registers.
 template <int kVectors>
