@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "base/huge_pages.h"
+
 namespace torchlet::cpu {
 namespace {
 
@@ -24,6 +26,7 @@ ArenaPool::Lease::Lease(ArenaPool& pool, size_t nbytes) : pool_(pool) {
   block_.data.reset();  // before the larger one is taken
   block_.data.reset(static_cast<std::byte*>(::operator new(nbytes, kAlignment)));
   block_.nbytes = nbytes;
+  prefer_huge_pages(block_.data.get(), nbytes);
 }
 
 ArenaPool::Lease::~Lease() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/huge_pages.h"
 #include "device/cpu/fuse_blocks.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/memory_planner.h"
@@ -18,8 +19,9 @@ void decline(std::string why) { throw Declined{std::move(why)}; }
 
 std::shared_ptr<std::byte> PackedWeights::allocate(size_t nbytes) {
   constexpr std::align_val_t kAlignment{64};
-  return {static_cast<std::byte*>(::operator new(std::max<size_t>(nbytes, 1), kAlignment)),
-          [](std::byte* memory) { ::operator delete(memory, kAlignment); }};
+  auto* memory = static_cast<std::byte*>(::operator new(std::max<size_t>(nbytes, 1), kAlignment));
+  prefer_huge_pages(memory, nbytes);
+  return {memory, [](std::byte* data) { ::operator delete(data, kAlignment); }};
 }
 
 PlanBuilder::PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed)
