@@ -69,6 +69,7 @@ struct Row {
   const float* bias;
   float* output;
   int64_t output_stride;
+  bool hardswish;  // instead of the bounds
   Bounds bounds;
 };
 
@@ -88,6 +89,7 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
   const int64_t taps = row.taps, row_step = row.row_step, channels = row.channels;
   const int64_t weight_stride = row.weight_stride;
   const int left = place.left, inside = kColumns - place.right;
+  const bool hardswish = row.hardswish;
   const float* const* const input_rows = row.input_rows;
   const float* const bias = row.bias;
   const float* const weights = row.weight;
@@ -121,10 +123,15 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
       weight += kWidth * kDwConvBlock;
     }
     float* HWY_RESTRICT out = output + c;
-    HWY_UNROLL(8)
-    for (int t = 0; t < kTile; ++t, out += out_stride) {
-      hn::StoreU(clamp(sum[t], low, high), d, out);
+    if (hardswish) {
+      HWY_UNROLL(8)
+      for (int t = 0; t < kTile; ++t) sum[t] = activate_hardswish(d, sum[t]);
+    } else {
+      HWY_UNROLL(8)
+      for (int t = 0; t < kTile; ++t) sum[t] = clamp(sum[t], low, high);
     }
+    HWY_UNROLL(8)
+    for (int t = 0; t < kTile; ++t, out += out_stride) hn::StoreU(sum[t], d, out);
   }
 }
 
@@ -167,7 +174,8 @@ HWY_NOINLINE void convolve_pixel(const Row& row, const PixelTaps& taps, int64_t 
     HWY_UNROLL(4)
     for (int v = 0; v < kVectorsPerBlock; ++v) {
       const int64_t at = v * kLanes;
-      if (count > at) store_first(clamp(sum[v], low, high), d, out + at, count - at);
+      const V value = row.hardswish ? activate_hardswish(d, sum[v]) : clamp(sum[v], low, high);
+      if (count > at) store_first(value, d, out + at, count - at);
     }
   }
 }
@@ -244,7 +252,9 @@ void convolve(const DwConvTask& task) {
   const DwConvShape& shape = *task.shape;
   const Window2dShape& s = shape.window;
   const EpilogueF32& epilogue = *task.epilogue;
-  const bool in_registers = is_clamp(epilogue.activation) && !epilogue.residual;
+  const bool hardswish =
+      epilogue.activation.kind == ActivationKind::kHardswish && !epilogue.residual;
+  const bool in_registers = hardswish || (is_clamp(epilogue.activation) && !epilogue.residual);
   const int64_t begin = dwconv_block_channel(shape.channels, task.block_begin);
   const int64_t end = std::min(shape.channels, task.block_end * kDwConvBlock);
   const Tile tile = choose_tile(shape);
@@ -262,6 +272,7 @@ void convolve(const DwConvTask& task) {
                   epilogue.bias,
                   task.output + pixel * task.output_stride,
                   task.output_stride,
+                  hardswish,
                   bounds_of(in_registers ? epilogue.activation : Activation{})};
     convolve_row(s, tile, row, task.block_begin, task.block_end);
     if (!in_registers) {

@@ -178,6 +178,25 @@ TEST(DwConvNhwc, ActivationsAfterTheSum) {
   });
 }
 
+TEST(DwConvNhwc, Hardswish) {
+  for_each_target([] {
+    for (int64_t channels : {5, 24}) {
+      const Case data(channels, window(9, 3, 1, 1, 1), 1, 1);
+      const EpilogueF32 epilogue{.bias = data.bias.data(),
+                                 .activation = {ActivationKind::kHardswish}};
+      std::vector<float> out(data.residual.size(), kUntouched);
+      dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(),
+                      epilogue, out.data(), data.output_stride);
+      const std::vector<float> sums = data.expected(false, -INFINITY, INFINITY);
+      for (size_t i = 0; i < out.size(); ++i) {
+        if (static_cast<int64_t>(i) % data.output_stride >= channels) continue;
+        const float gate = std::fmin(6.0f, std::fmax(0.0f, sums[i] + 3)) / 6;
+        ASSERT_FLOAT_EQ(out[i], sums[i] * gate);
+      }
+    }
+  });
+}
+
 TEST(DwConvNhwc, NaNGoesThroughAClamp) {
   for_each_target([] {
     Case data(16, window(3, 3, 1, 1, 1), 1, 0);
