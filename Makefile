@@ -9,11 +9,13 @@ CMAKE_ARGS ?=
 BUILD_DIR = build/$(patsubst asan-ubsan,asan,$(PRESET))
 DIGIT ?= models/samples/digit_7.png
 
-.PHONY: help deps build demo test format clean
+.PHONY: help deps build demo test test-arm64 test-armv7 size format clean
 
 help:
 	@echo 'make demo     install what is missing, build, classify a picture and time it'
 	@echo 'make test     install what is missing, build, run every test'
+	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
+	@echo 'make size     build one static file and show what takes its room'
 	@echo 'make build    build the library, the command and the tests'
 	@echo 'make format   clang-format over the C++ sources'
 	@echo 'make clean    remove build/'
@@ -32,6 +34,12 @@ demo: build
 
 test: build
 	@ctest --preset $(PRESET) --parallel $(JOBS) --progress
+
+test-arm64 test-armv7: test-%:
+	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_arm.sh $*
+
+size: deps
+	@scripts/check_size.sh $(JOBS)
 
 format:
 	@scripts/install_deps.sh clang-format

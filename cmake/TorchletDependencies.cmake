@@ -9,12 +9,17 @@ find_dependency(JPEG)
 find_dependency(PNG)
 find_dependency(PkgConfig)
 
-if(NOT TARGET PkgConfig::torchlet_hwy)
-  pkg_check_modules(torchlet_hwy REQUIRED QUIET IMPORTED_TARGET libhwy)
+if(TARGET torchlet_highway)
+  set(torchlet_hwy_target torchlet_highway)
+else()
+  if(NOT TARGET PkgConfig::torchlet_hwy)
+    pkg_check_modules(torchlet_hwy REQUIRED QUIET IMPORTED_TARGET libhwy)
+  endif()
+  set(torchlet_hwy_target PkgConfig::torchlet_hwy)
 endif()
 
 set(TORCHLET_DEPENDENCIES
-    PkgConfig::torchlet_hwy
+    ${torchlet_hwy_target}
     JPEG::JPEG
     PNG::PNG
     ZLIB::ZLIB

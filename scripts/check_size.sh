@@ -1,0 +1,13 @@
+#!/bin/sh
+# Builds the static command, shows the room that each part takes and fails if the stripped file has grown too large.
+set -eu
+cd "$(dirname "$0")/.."
+limit=6600000 # bytes; docs/size.md says what brings it down
+
+cmake --preset static --log-level=WARNING >/dev/null
+cmake --build --preset static --parallel "${1:-$(nproc)}" --target torchlet_cli
+strip -o build/static/torchlet.stripped build/static/torchlet
+scripts/size_table.py build/static/torchlet.map
+size=$(stat -c %s build/static/torchlet.stripped)
+echo "build/static/torchlet.stripped: $size bytes, $limit allowed"
+[ "$size" -le "$limit" ]

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Fetches from Debian 12 what cannot be installed beside the build machine's own packages, without touching these:
+#
+#   debian_files.sh highway                 the source of Highway, in build/debian/highway (Debian has no static library of it)
+#   debian_files.sh sysroot arm64|armhf     the libraries of another architecture, in build/debian/sysroot-ARCH
+#
+# apt keeps its lists for this in build/debian, so nothing here needs root. What is there already is left alone.
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p build/debian
+root=$PWD/build/debian
+
+apt() {
+  apt-get -qq -o Dir::Etc::sourcelist="$root/sources.list" -o Dir::Etc::sourceparts=/dev/null \
+    -o Dir::State::lists="$root/lists" -o Dir::Cache="$root/cache" -o APT::Sandbox::User="$(id -un)" \
+    -o APT::Architectures::=amd64 -o APT::Architectures::="$arch" "$@"
+}
+
+update() {
+  mkdir -p "$root/lists/partial" "$root/cache/archives/partial" "$work"
+  key=/usr/share/keyrings/debian-archive-keyring.gpg
+  echo "deb [arch=$arch signed-by=$key] http://deb.debian.org/debian bookworm main
+deb-src [signed-by=$key] http://deb.debian.org/debian bookworm main" >"$root/sources.list"
+  apt update
+}
+
+done_file=$root/$1-${2-source}.done
+[ ! -e "$done_file" ] || exit 0
+work=$root/download-$$
+trap 'rm -rf "$work"' EXIT
+case "$1" in
+highway)
+  arch=$(dpkg --print-architecture)
+  rm -rf "$root/highway"
+  update
+  (cd "$work" && apt source --download-only highway && dpkg-source --no-check -x highway_*.dsc "$root/highway") >/dev/null
+  ;;
+sysroot)
+  arch=$2
+  rm -rf "$root/sysroot-$arch"
+  update
+  (cd "$work" && apt download zlib1g-dev:"$arch" libjpeg62-turbo-dev:"$arch" libpng-dev:"$arch" libgtest-dev:"$arch" \
+    googletest nlohmann-json3-dev libeigen3-dev libcli11-dev)
+  for package in "$work"/*.deb; do dpkg -x "$package" "$root/sysroot-$arch"; done
+  ;;
+esac
+touch "$done_file"

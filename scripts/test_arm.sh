@@ -1,0 +1,27 @@
+#!/bin/sh
+# Cross-compiles for Arm and tests what is particular to a processor under QEMU: the kernels, the threads, and the sample
+# model from its file to its answer.
+#
+#   scripts/test_arm.sh arm64|armv7
+set -eu
+cd "$(dirname "$0")/.."
+case "$1" in
+arm64) debian=arm64 compiler=g++-aarch64-linux-gnu emulator=qemu-aarch64-static ;;
+armv7) debian=armhf compiler=g++-arm-linux-gnueabihf emulator=qemu-arm-static ;;
+*) echo "usage: test_arm.sh arm64|armv7" >&2 && exit 2 ;;
+esac
+scripts/install_deps.sh "$compiler" qemu-user-static
+scripts/debian_files.sh sysroot "$debian"
+cmake --preset "$1" --log-level=WARNING ${CMAKE_ARGS:-} >/dev/null
+cmake --build --preset "$1" --parallel "${JOBS:-$(nproc)}" --target kernels_test base_test torchlet_cli
+"$emulator" "build/$1/base_test" --gtest_brief=1
+"$emulator" "build/$1/kernels_test" --gtest_brief=1
+for digit in 0:zero 2:two 3:three 4:four 7:seven 9:nine; do
+  picture=models/samples/digit_${digit%:*}.png word=${digit#*:}
+  answer=$("$emulator" "build/$1/torchlet" run models/digits_mobilenet_v2.pt --image "$picture" \
+    --labels models/digits_labels.txt --top 1)
+  case "$answer" in
+  *" $word"*) echo "$1: $picture: $word" ;;
+  *) echo "$1: $picture: $answer, not $word" >&2 && exit 1 ;;
+  esac
+done
