@@ -92,7 +92,11 @@ class Worker:
         self.process.communicate()
 
 
-def fastest(engine: str, python: dict, folder: str, model: str, precision: str, threads: int):
+def difference(output, wanted) -> float:
+    return float(abs(output - wanted).max() / abs(wanted).max())
+
+
+def fastest(engine: str, python: dict, folder: str, model: str, precision: str, threads: int, wanted):
     """The engine with the variant that is fastest in a few short turns; None if it cannot run the model."""
     spec = importlib.util.spec_from_file_location(engine, f"{HERE}/engines/{engine}.py")
     module = importlib.util.module_from_spec(spec)
@@ -102,6 +106,8 @@ def fastest(engine: str, python: dict, folder: str, model: str, precision: str, 
         worker = Worker(python[module.PYTHON], engine, folder, model, precision, variant, threads)
         try:
             worker.answer()
+            if engine != "torchlet" and precision == "fp32" and difference(worker.output(), wanted) > 0.01:
+                raise RuntimeError(f"{engine} ({variant}): its answer is wrong, so it does not count")
             workers.append(worker)
         except RuntimeError as error:
             print(f"  {error}", file=sys.stderr)
@@ -124,14 +130,14 @@ def compare(options, python: dict, model: str, precision: str, threads: int) -> 
     base = os.path.join(options.folder, f"{model}.")
     wanted = numpy.load(base + ("output.npy" if precision == "fp32" else "int8.output.npy"))
     workers = [w for e in options.engines.split(",")
-               if (w := fastest(e, python, options.folder, model, precision, threads))]
+               if (w := fastest(e, python, options.folder, model, precision, threads, wanted))]
     try:
         cells, right = [], True
         for worker in workers:
-            difference = float(numpy.abs(worker.output() - wanted).max() / numpy.abs(wanted).max())
-            cells.append(f"differs {difference:.1g}")
+            differs = difference(worker.output(), wanted)
+            cells.append(f"differs {differs:.1g}")
             if worker.name == "torchlet":
-                right = difference <= TOLERANCE[precision]
+                right = differs <= TOLERANCE[precision]
         for _ in range(options.rounds):
             for worker in workers:
                 worker.rounds.append(worker.turn(options.turn))
