@@ -4,45 +4,7 @@
 //   ninja -C build/release conv_nhwc_bench && build/release/conv_nhwc_bench
 //   --benchmark_min_time=0.1
 
-#include "kernels/simd_targets.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../bench/conv_nhwc_bench.cc"
 #include <benchmark/benchmark.h>
-#include <hwy/foreach_target.h>  // IWYU pragma: keep
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace torchlet::kernels {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// `rounds` multiply-adds on each of kSums independent vectors; returns the floating-point
-// operations.
-int64_t multiply_add_rounds(int64_t rounds) {
-  constexpr int kSums = 12;
-  const hn::ScalableTag<float> d;
-  const auto x = hn::Set(d, 0.5f);
-  auto y = x;
-  hn::Vec<decltype(d)> sum[kSums];
-  HWY_UNROLL(12)
-  for (int i = 0; i < kSums; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
-  for (int64_t round = 0; round < rounds; ++round) {
-    HWY_UNROLL(12)
-    for (int i = 0; i < kSums; ++i) sum[i] = hn::MulAdd(sum[i], y, x);
-  }
-  HWY_UNROLL(12)
-  for (int i = 0; i < kSums; ++i) y = hn::Add(y, sum[i]);
-  benchmark::DoNotOptimize(hn::GetLane(y));
-  return rounds * kSums * 2 * static_cast<int64_t>(hn::Lanes(d));
-}
-
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace torchlet::kernels
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 
 #include <algorithm>
 #include <ctime>
@@ -53,10 +15,9 @@ HWY_AFTER_NAMESPACE();
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc.h"
+#include "kernels/peak_flops.h"
 
 namespace torchlet::kernels {
-
-HWY_EXPORT(multiply_add_rounds);
 
 namespace {
 
@@ -66,17 +27,6 @@ double now(int threads) {
   timespec time;
   clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-// FLOP/s of one thread, the best of a few short runs.
-double fma_limit() {
-  double best = 0;
-  for (int i = 0; i < 10; ++i) {
-    const double start = now(1);
-    const auto operations = static_cast<double>(HWY_DYNAMIC_DISPATCH(multiply_add_rounds)(10000));
-    best = std::max(best, operations / (now(1) - start));
-  }
-  return best;
 }
 
 class Floats {
@@ -221,7 +171,7 @@ void conv(benchmark::State& state, const Layer& layer, int threads, bool cold) {
   }
   const EpilogueF32 epilogue{.bias = bias.data(), .activation = {ActivationKind::kClamp, 0, 6}};
 
-  double limit = fma_limit(), best = 1e9;
+  double limit = measure_peak_flops(), best = 1e9;
   int64_t run = 0;
   for (auto _ : state) {
     const float* weights = packed.data() + run++ % copies * packed_size;
@@ -229,7 +179,7 @@ void conv(benchmark::State& state, const Layer& layer, int threads, bool cold) {
     conv_nhwc_f32(s, input.data(), s.in_channels, weights, epilogue, output.data(), s.out_channels);
     best = std::min(best, now(threads) - start);
   }
-  limit = std::max(limit, fma_limit()) * threads;
+  limit = std::max(limit, measure_peak_flops()) * threads;
   const double rate = 2 * real_multiply_adds(s) / best;
   state.counters["us"] = best * 1e6;
   state.counters["GFLOP/s"] = rate / 1e9;
@@ -261,5 +211,3 @@ const bool kRegistered = [] {
 
 }  // namespace
 }  // namespace torchlet::kernels
-
-#endif  // HWY_ONCE

@@ -3,45 +3,7 @@
 //
 //   ninja -C build/release kernel_bench && build/release/kernel_bench
 
-#include "kernels/simd_targets.h"
-
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "../bench/kernel_bench.cc"
 #include <benchmark/benchmark.h>
-#include <hwy/foreach_target.h>  // IWYU pragma: keep
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace torchlet::kernels {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// `rounds` multiply-adds on each of kSums independent vectors; returns the floating-point
-// operations.
-int64_t multiply_add(int64_t rounds) {
-  constexpr int kSums = 12;
-  const hn::ScalableTag<float> d;
-  const auto x = hn::Set(d, 0.5f);
-  auto y = x;
-  hn::Vec<decltype(d)> sum[kSums];
-  HWY_UNROLL(12)
-  for (int i = 0; i < kSums; ++i) sum[i] = hn::Set(d, static_cast<float>(i));
-  for (int64_t round = 0; round < rounds; ++round) {
-    HWY_UNROLL(12)
-    for (int i = 0; i < kSums; ++i) sum[i] = hn::MulAdd(sum[i], y, x);
-  }
-  HWY_UNROLL(12)
-  for (int i = 0; i < kSums; ++i) y = hn::Add(y, sum[i]);
-  benchmark::DoNotOptimize(hn::GetLane(y));
-  return rounds * kSums * 2 * static_cast<int64_t>(hn::Lanes(d));
-}
-
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace torchlet::kernels
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 
 #include <string>
 #include <vector>
@@ -51,12 +13,11 @@ HWY_AFTER_NAMESPACE();
 #include "kernels/elementwise.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_u8i8.h"
+#include "kernels/peak_flops.h"
 #include "kernels/pool2d.h"
 #include "kernels/rows.h"
 
 namespace torchlet::kernels {
-
-HWY_EXPORT(multiply_add);
 
 namespace {
 
@@ -72,11 +33,9 @@ void set_flops(benchmark::State& state, int64_t per_iteration) {
 }
 
 void fma_limit(benchmark::State& state) {
-  int64_t operations = 0;
-  for (auto _ : state) operations = HWY_DYNAMIC_DISPATCH(multiply_add)(10000);
-  set_flops(state, operations);
+  for (auto _ : state) state.counters["FLOP/s"] = Counter(measure_peak_flops());
 }
-BENCHMARK(fma_limit);
+BENCHMARK(fma_limit)->Iterations(5);
 
 void gemm(benchmark::State& state, int64_t m, int64_t n, int64_t k) {
   set_num_threads(1);
@@ -209,5 +168,3 @@ BENCHMARK(max_pool);
 
 }  // namespace
 }  // namespace torchlet::kernels
-
-#endif  // HWY_ONCE

@@ -55,6 +55,12 @@ bool is_nondeterministic(const Node& node) {
 
 }  // namespace
 
+std::string_view functional_name(const Node& node) {
+  std::string_view name = node.kind().str();
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
 bool writes_input(const Node& node, size_t i) {
   if (!node.op()) return node.kind() == prim::kSetAttr && i == 0;
   const auto& arguments = node.op()->schema.arguments;

@@ -18,12 +18,6 @@ struct Properties {
   bool is_plain = false;  // neither nested, sparse nor quantized
 };
 
-std::string_view functional_name(const Node& node) {
-  std::string_view name = node.kind().str();
-  if (name.ends_with('_')) name.remove_suffix(1);
-  return name;
-}
-
 // The result is of the first argument's kind and dtype.
 bool keeps_properties(const Node& node) {
   static const std::unordered_set<std::string_view> names = {"aten::relu",

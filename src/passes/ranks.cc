@@ -16,13 +16,6 @@
 namespace torchlet::passes {
 namespace {
 
-// "aten::relu" of "aten::relu_".
-std::string_view functional_name(const Node& node) {
-  std::string_view name = node.kind().str();
-  if (name.ends_with('_')) name.remove_suffix(1);
-  return name;
-}
-
 // The result has as many dimensions as the first argument.
 bool keeps_rank(const Node& node) {
   static const std::unordered_set<std::string_view> names = {"aten::conv1d",
