@@ -2,16 +2,17 @@
 #include <sys/resource.h>
 #include <torchlet/torchlet.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <cstdlib>
 
 #include "base/error.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/files.h"
 #include "cli/inputs.h"
+#include "cli/json_values.h"
 #include "cli/text.h"
 #include "graph/event_sink.h"
 #include "kernels/peak_flops.h"
@@ -55,8 +56,8 @@ std::vector<Value> inputs_for(const Method& method, const BenchOptions& options)
   }
   if (needed.empty()) return {};
   if (needed != std::vector<std::string>{"Tensor"}) {
-    throw CLI::ValidationError(
-        "bench", "name the inputs of " + method.schema() + " with --shape, --input or --value");
+    throw UsageError("bench: name the inputs of " + method.schema() +
+                     " with --shape, --input or --value");
   }
   const Tensor picture = zeros(std::array<int64_t, 4>{1, 3, 224, 224}, DType::kFloat32);
   std::fill_n(picture.data_ptr<float>(), picture.numel(), 0.5f);
@@ -111,12 +112,13 @@ Timings measure(const BenchOptions& options, std::string& what) {
   return timings;
 }
 
-// Answers each number on stdin with the milliseconds of so many runs, so that a program can time
-// several engines in turns.
+// Answers each line of stdin, a number, with the milliseconds of so many runs, so that a program
+// can time several engines in turns.
 void serve(const BenchOptions& options) {
   const Method method = load_model(options).get_method(options.method);
   const std::vector<Value> inputs = inputs_for(method, options);
-  for (int count; std::scanf("%d", &count) == 1;) {
+  for (char line[32]; std::fgets(line, sizeof line, stdin);) {
+    const int count = std::atoi(line);
     for (int i = 0; i < count; ++i) {
       const double start = now();
       method(inputs);
@@ -141,11 +143,7 @@ void profile_model(const BenchOptions& options) {
     method(inputs);
     if (++runs == static_cast<size_t>(options.iterations)) break;
   }
-  if (!options.trace.empty()) {
-    std::ofstream file(options.trace);
-    file << profiler.chrome_trace();
-    if (!file.flush()) fail(ErrorCode::kIo, "cannot write '" + options.trace + "'");
-  }
+  if (!options.trace.empty()) write_file(options.trace, profiler.chrome_trace());
   if (!options.profile) return;
   std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32\n\n", runs, num_threads(),
               peak * 1e-9);
@@ -162,22 +160,22 @@ void bench(const BenchOptions& options) {
   for (const double seconds : t.steady) sum += seconds;
   const double mean = sum / static_cast<double>(t.steady.size());
   if (options.json) {
-    const nlohmann::json node = {{"model", options.model},
-                                 {"method", options.method},
-                                 {"inputs", inputs},
-                                 {"threads", num_threads()},
-                                 {"load_ms", t.load * 1e3},
-                                 {"compile_ms", t.compile * 1e3},
-                                 {"first_ms", t.first * 1e3},
-                                 {"warmup", options.warmup},
-                                 {"iterations", t.steady.size()},
-                                 {"min_ms", t.steady.front() * 1e3},
-                                 {"median_ms", t.percentile(0.5) * 1e3},
-                                 {"mean_ms", mean * 1e3},
-                                 {"p90_ms", t.percentile(0.9) * 1e3},
-                                 {"p99_ms", t.percentile(0.99) * 1e3},
-                                 {"peak_memory_bytes", peak_memory()}};
-    std::printf("%s\n", node.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    const Json node = {{"model", options.model},
+                       {"method", options.method},
+                       {"inputs", inputs},
+                       {"threads", num_threads()},
+                       {"load_ms", t.load * 1e3},
+                       {"compile_ms", t.compile * 1e3},
+                       {"first_ms", t.first * 1e3},
+                       {"warmup", options.warmup},
+                       {"iterations", t.steady.size()},
+                       {"min_ms", t.steady.front() * 1e3},
+                       {"median_ms", t.percentile(0.5) * 1e3},
+                       {"mean_ms", mean * 1e3},
+                       {"p90_ms", t.percentile(0.9) * 1e3},
+                       {"p99_ms", t.percentile(0.99) * 1e3},
+                       {"peak_memory_bytes", peak_memory()}};
+    std::printf("%s\n", json_text(node, 1).c_str());
     return;
   }
   std::printf("model       %s\n", options.model.c_str());
@@ -192,39 +190,41 @@ void bench(const BenchOptions& options) {
   std::printf("peak memory %s\n", human_bytes(peak_memory()).c_str());
 }
 
+double parse_seconds(const std::string& text) {
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(seconds) || seconds <= 0) {
+    throw UsageError("--seconds: '" + text + "' is no number above 0");
+  }
+  return seconds;
+}
+
 }  // namespace
 
-void add_bench_command(CLI::App& app) {
-  auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "Time a model: load, first run, steady state");
-  command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
-  options->inputs.add_to(*command);
-  command->add_option("--method", options->method, "What to call")->capture_default_str();
-  add_threads_option(*command, options->threads);
-  command
-      ->add_option("--device", options->device,
-                   "cpu, or reference: the program as it was written, operator by operator")
-      ->check(CLI::IsMember({"cpu", "reference"}))
-      ->capture_default_str();
-  command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--iterations", options->iterations, "Counted runs, instead of --seconds")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--seconds", options->seconds, "How long to measure")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Write the figures as JSON");
-  command->add_flag("--profile", options->profile,
-                    "Show each kernel's time, speed and share of the processor's peak");
-  command->add_option("--trace", options->trace,
-                      "Write all runs as a trace for ui.perfetto.dev or chrome://tracing");
-  command->add_flag("--serve", options->serve,
-                    "For each number on stdin, write the milliseconds of so many runs on one line");
-  command->footer(
-      "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
-      "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");
-  command->callback([options] { bench(*options); });
+void bench_command(int argc, char** argv) {
+  BenchOptions options;
+  CommandLine line("bench", "Time a model: load, first run, steady state",
+                   "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
+                   "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");
+  add_model(line, options.model);
+  options.inputs.add_to(line);
+  line.add_text("--method", "TEXT", options.method, "What to call");
+  add_threads_option(line, options.threads);
+  add_device_option(line, options.device);
+  line.add_integer("--warmup", options.warmup, 0, "Runs that are not counted, after the first");
+  line.add_integer("--iterations", options.iterations, 0, "Counted runs, instead of --seconds");
+  line.add_option(
+      "--seconds", "FLOAT", [&](const std::string& text) { options.seconds = parse_seconds(text); },
+      "How long to measure", format("%g", options.seconds));
+  line.add_flag("--json", options.json, "Write the figures as JSON");
+  line.add_flag("--profile", options.profile,
+                "Show each kernel's time, speed and share of the processor's peak");
+  line.add_text("--trace", "FILE", options.trace,
+                "Write all runs as a trace for ui.perfetto.dev or chrome://tracing");
+  line.add_flag(
+      "--serve", options.serve,
+      "For each line on stdin, a number, write the milliseconds of so many runs on one line");
+  if (line.parse(argc, argv)) bench(options);
 }
 
 }  // namespace torchlet::cli

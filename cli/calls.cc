@@ -3,19 +3,17 @@
 #include <torchlet/torchlet.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
+#include "cli/files.h"
 #include "cli/json_values.h"
 
 namespace torchlet::cli {
 namespace {
 
 Json read_request(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) fail(ErrorCode::kIo, "cannot read " + path);
-  Json request = Json::parse(file, nullptr, false);
+  Json request = parse_json(MappedFile(path).bytes());
   if (!request.is_object() || !request.contains("calls") || !request["calls"].is_array()) {
     fail(ErrorCode::kInvalidArgument, path + " is no JSON object with a list of \"calls\"");
   }
@@ -52,9 +50,9 @@ void run_calls(const std::string& model, const std::string& request_path, const 
   };
   const Module module = load(model, options);
 
-  std::filesystem::create_directories(folder);
-  const std::filesystem::path beside = std::filesystem::path(request_path).parent_path();
-  ValueReader reader(beside.empty() ? "." : beside.string());
+  make_folder(folder);
+  const size_t slash = request_path.rfind('/');
+  ValueReader reader(slash == std::string::npos ? "." : request_path.substr(0, slash + 1));
   ValueWriter writer(folder);
   const Json& calls = request["calls"];
   const bool fresh = !request.value("stateful", false) && calls.size() > 1;
@@ -67,10 +65,7 @@ void run_calls(const std::string& model, const std::string& request_path, const 
     }
   }
   writer.finish();
-  std::ofstream file(folder + "/results.json");
-  file << Json{{"results", std::move(results)}}.dump(-1, ' ', false,
-                                                     Json::error_handler_t::replace);
-  if (!file.flush()) fail(ErrorCode::kIo, "cannot write " + folder + "/results.json");
+  write_file(folder + "/results.json", json_text({{"results", std::move(results)}}));
 }
 
 }  // namespace torchlet::cli

@@ -1,16 +1,11 @@
-// The subcommands of `torchlet`, one file each. A command sets itself up in `app` and runs from its
-// callback; it throws torchlet::Error for what goes wrong with a model, and CLI::ValidationError
-// for a wrong use of its options.
+// The subcommands of `torchlet`, one file each. argv[0] is the subcommand's name. They throw
+// torchlet::Error for what goes wrong with a model, and UsageError for a wrong use of the options.
 #pragma once
-
-namespace CLI {
-class App;
-}
 
 namespace torchlet::cli {
 
-void add_run_command(CLI::App& app);
-void add_inspect_command(CLI::App& app);
-void add_bench_command(CLI::App& app);
+void run_command(int argc, char** argv);
+void inspect_command(int argc, char** argv);
+void bench_command(int argc, char** argv);
 
 }  // namespace torchlet::cli

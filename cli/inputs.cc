@@ -1,9 +1,10 @@
 #include "cli/inputs.h"
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
+#include "cli/json_values.h"
 #include "tensor/npy.h"
 
 namespace torchlet::cli {
@@ -14,29 +15,25 @@ DType dtype_option(const std::string& name) {
     const auto dtype = static_cast<DType>(i);
     if (dtype_name(dtype) == name && !is_quantized(dtype)) return dtype;
   }
-  throw CLI::ValidationError("--dtype", "there is no dtype '" + name + "'");
+  throw UsageError("--dtype: there is no dtype '" + name + "'");
 }
 
 std::vector<int64_t> parse_shape(const std::string& text) {
   std::vector<int64_t> sizes;
-  std::stringstream parts(text == "scalar" ? "" : text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    size_t used = 0;
+  if (text == "scalar") return sizes;
+  const char* end = text.data() + text.size();
+  for (const char* at = text.data();; ++at) {
     int64_t size = -1;
-    try {
-      size = std::stoll(part, &used);
-    } catch (const std::exception&) {
-      used = std::string::npos;
-    }
-    if (used != part.size() || size < 0) {
-      throw CLI::ValidationError("--shape", "'" + text + "' is no shape such as 1,3,224,224");
+    at = std::from_chars(at, end, size).ptr;
+    if (size < 0 || (at != end && *at != ',')) {
+      throw UsageError("--shape: '" + text + "' is no shape such as 1,3,224,224");
     }
     sizes.push_back(size);
+    if (at == end) return sizes;
   }
-  return sizes;
 }
 
-Value from_json(const nlohmann::json& node) {
+Value from_json(const Json& node) {
   if (node.is_boolean()) return Value(node.get<bool>());
   if (node.is_number_integer()) return Value(node.get<int64_t>());
   if (node.is_number_float()) return Value(node.get<double>());
@@ -56,49 +53,53 @@ Value from_json(const nlohmann::json& node) {
 
 }  // namespace
 
-void add_threads_option(CLI::App& command, int& threads) {
-  command.add_option("--threads", threads, "How many, or auto for all processors")
-      ->check(CLI::Range(0, 256))
-      ->transform([](std::string text) { return text == "auto" ? "0" : text; })
-      ->default_str("auto");
+void add_model(CommandLine& line, std::string& path) {
+  const auto set = [&](const std::string& text) { path = text; };
+  line.add_positional("model", "FILE.pt", set, "A TorchScript file");
+}
+
+void add_threads_option(CommandLine& line, int& threads) {
+  const auto set = [&](const std::string& text) {
+    threads = text == "auto" ? 0 : parse_integer("--threads", text, 0, 256);
+  };
+  line.add_option("--threads", "INT", set, "How many, or auto for all processors", "auto");
+}
+
+void add_device_option(CommandLine& line, std::string& device) {
+  line.add_choice("--device", {"cpu", "reference"}, device,
+                  "cpu, or reference: the program as it was written, operator by operator");
 }
 
 Value parse_literal(const std::string& text) {
-  const auto node = nlohmann::json::parse(text, nullptr, false);
-  if (node.is_discarded()) {
-    throw CLI::ValidationError("--value", "'" + text + "' is no JSON value");
-  }
+  const Json node = parse_json(std::as_bytes(std::span(text)));
+  if (node.is_discarded()) throw UsageError("--value: '" + text + "' is no JSON value");
   return from_json(node);
 }
 
-void InputOptions::add_to(CLI::App& command) {
-  command_ = &command;
-  files_option_ =
-      command.add_option("input,--input", files_, "Tensors from .npy files")->type_name("FILE.npy");
-  images_option_ =
-      command.add_option("--image", images_, "A picture (PNG, JPEG), prepared as for ImageNet")
-          ->type_name("FILE");
-  shapes_option_ = command
-                       .add_option("--shape", shapes_,
-                                   "A tensor of this shape with pseudo-random values in [0, 1), "
-                                   "or in 0..9 for integers; 'scalar' for no dimension")
-                       ->type_name("1,3,224,224");
-  texts_option_ = command.add_option("--text", texts_, "A str")->type_name("TEXT");
-  literals_option_ =
-      command.add_option("--value", literals_, "An int, float, bool, None, list or dict as JSON")
-          ->type_name("JSON");
-  command.add_option("--dtype", dtype_, "Of the tensors that --shape makes")->capture_default_str();
-  command
-      .add_option("--resize", image_options_.resize,
-                  "Shorter side of --image before it is cropped; 0 keeps it")
-      ->capture_default_str();
-  command.add_option("--crop", image_options_.crop, "Side of the central square; 0 keeps all")
-      ->capture_default_str();
-  for (CLI::Option* option : {images_option_, shapes_option_, texts_option_, literals_option_}) {
-    option->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-        ->allow_extra_args(false);  // else CLI11 takes "[1, 2]" apart
-  }
+CommandLine::Setter InputOptions::keep(Kind kind) {
+  return [this, kind](const std::string& text) { given_.emplace_back(kind, text); };
+}
+
+void InputOptions::add_to(CommandLine& line) {
+  const auto add = [&](const char* name, const char* value, Kind kind, const char* help) {
+    line.add_option(name, value, keep(kind), help, "", true);
+  };
+  line.add_positional("input", "FILE.npy", keep(Kind::kFile), "Tensors from .npy files", true);
+  add("--input", "FILE.npy", Kind::kFile, "A tensor from a .npy file");
+  add("--image", "FILE", Kind::kImage, "A picture (PNG, JPEG), prepared as for ImageNet");
+  add("--shape", "1,3,224,224", Kind::kShape,
+      "A tensor of this shape with pseudo-random values in [0, 1), or in 0..9 for integers; "
+      "'scalar' for no dimension");
+  add("--text", "TEXT", Kind::kText, "A str");
+  add("--value", "JSON", Kind::kLiteral, "An int, float, bool, None, list or dict as JSON");
+  line.add_text("--dtype", "TEXT", dtype_, "Of the tensors that --shape makes");
+  line.add_integer("--resize", image_options_.resize, 0,
+                   "Shorter side of --image before it is cropped; 0 keeps it");
+  line.add_integer("--crop", image_options_.crop, 0, "Side of the central square; 0 keeps all");
+}
+
+bool InputOptions::has_image() const {
+  return std::ranges::any_of(given_, [](auto& input) { return input.first == Kind::kImage; });
 }
 
 // A fixed generator (Knuth's MMIX constants), so that two runs see the same numbers.
@@ -119,19 +120,23 @@ Value InputOptions::filled(const std::string& shape) const {
 
 std::vector<Value> InputOptions::values() const {
   std::vector<Value> result;
-  std::map<const CLI::Option*, size_t> taken;
-  for (const CLI::Option* option : command_->parse_order()) {
-    const size_t i = taken[option]++;
-    if (option == files_option_ && i < files_.size()) {
-      result.emplace_back(load_npy(files_[i]));
-    } else if (option == images_option_ && i < images_.size()) {
-      result.emplace_back(load_image(images_[i], image_options_));
-    } else if (option == shapes_option_ && i < shapes_.size()) {
-      result.push_back(filled(shapes_[i]));
-    } else if (option == texts_option_ && i < texts_.size()) {
-      result.emplace_back(texts_[i]);
-    } else if (option == literals_option_ && i < literals_.size()) {
-      result.push_back(parse_literal(literals_[i]));
+  for (const auto& [kind, text] : given_) {
+    switch (kind) {
+      case Kind::kFile:
+        result.emplace_back(load_npy(text));
+        break;
+      case Kind::kImage:
+        result.emplace_back(load_image(text, image_options_));
+        break;
+      case Kind::kShape:
+        result.push_back(filled(text));
+        break;
+      case Kind::kText:
+        result.emplace_back(text);
+        break;
+      case Kind::kLiteral:
+        result.push_back(parse_literal(text));
+        break;
     }
   }
   return result;

@@ -1,44 +1,42 @@
-// The options that `run` and `bench` share.
+// The options that commands share.
 #pragma once
 
 #include <torchlet/image.h>
 #include <torchlet/value.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "cli/command_line.h"
 
 namespace torchlet::cli {
 
 class InputOptions {
  public:
   // Adds the options (and positional .npy files) to a command.
-  void add_to(CLI::App& command);
+  void add_to(CommandLine& line);
 
   // The values in the order in which the command line names them; empty if it names none.
   std::vector<Value> values() const;
-  bool has_image() const { return !images_.empty(); }
+  bool has_image() const;
 
  private:
+  enum class Kind { kFile, kImage, kShape, kText, kLiteral };
+
+  CommandLine::Setter keep(Kind kind);
   Value filled(const std::string& shape) const;
 
-  const CLI::App* command_ = nullptr;
-  CLI::Option* files_option_ = nullptr;
-  CLI::Option* images_option_ = nullptr;
-  CLI::Option* shapes_option_ = nullptr;
-  CLI::Option* texts_option_ = nullptr;
-  CLI::Option* literals_option_ = nullptr;
-  std::vector<std::string> files_, images_, shapes_, texts_, literals_;
+  std::vector<std::pair<Kind, std::string>> given_;
   std::string dtype_ = "float32";
   ImageOptions image_options_;
 };
 
+// The first argument that is no option.
+void add_model(CommandLine& line, std::string& path);
 // --threads: a number, or "auto" for all processors, which sets `threads` to 0.
-void add_threads_option(CLI::App& command, int& threads);
+void add_threads_option(CommandLine& line, int& threads);
+void add_device_option(CommandLine& line, std::string& device);
 
 // The value as a program's argument: "3", "2.5", "true", "null", "\"text\"", "[1, 2]",
 // "{\"a\": 1}".

@@ -1,20 +1,18 @@
 // `torchlet inspect`: what a model is and what it needs.
 #include <torchlet/torchlet.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
-#include <nlohmann/json.hpp>
 
 #include "archive/reader.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/json_values.h"
 #include "cli/text.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 struct InspectOptions {
   std::string model, method;
@@ -96,7 +94,7 @@ void print_json(const Module& module, const InspectOptions& options) {
                      {"buffers", tensors_json(module.named_buffers())},
                      {"operators", std::move(operators)},
                      {"unsupported_operators", unsupported_json(module)}};
-  std::printf("%s\n", node.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", json_text(node, 1).c_str());
 }
 
 void print_tensors(const char* title, const std::vector<std::pair<std::string, Tensor>>& tensors,
@@ -171,18 +169,18 @@ void inspect(const InspectOptions& options) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app) {
-  auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = app.add_subcommand(
-      "inspect", "Show a model's methods, parameters and operators, and what is not supported");
-  command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
-  command->add_flag("--all", options->all, "List every parameter and buffer");
-  command->add_flag("--graph", options->graph, "Show the methods as graphs");
-  command->add_flag("--optimized", options->optimized, "With --graph: as they run");
-  command->add_option("--method", options->method, "Only this one for --graph");
-  command->add_flag("--code", options->code, "Show the TorchScript source in the file");
-  command->add_flag("--json", options->json, "Write everything as JSON");
-  command->callback([options] { inspect(*options); });
+void inspect_command(int argc, char** argv) {
+  InspectOptions options;
+  CommandLine line("inspect",
+                   "Show a model's methods, parameters and operators, and what is not supported");
+  add_model(line, options.model);
+  line.add_flag("--all", options.all, "List every parameter and buffer");
+  line.add_flag("--graph", options.graph, "Show the methods as graphs");
+  line.add_flag("--optimized", options.optimized, "With --graph: as they run");
+  line.add_text("--method", "TEXT", options.method, "Only this one for --graph");
+  line.add_flag("--code", options.code, "Show the TorchScript source in the file");
+  line.add_flag("--json", options.json, "Write everything as JSON");
+  if (line.parse(argc, argv)) inspect(options);
 }
 
 }  // namespace torchlet::cli

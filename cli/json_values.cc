@@ -57,6 +57,15 @@ Tensor with_strides(const Tensor& plain, const Json& node) {
 
 }  // namespace
 
+Json parse_json(std::span<const std::byte> text) {
+  const auto* first = reinterpret_cast<const char*>(text.data());
+  return Json::parse(first, first + text.size(), nullptr, false);
+}
+
+std::string json_text(const Json& node, int indent) {
+  return node.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 // ---- reading ----
 
 Value ValueReader::read(const Json& node) {

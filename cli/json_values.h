@@ -19,6 +19,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "base/mapped_file.h"
@@ -26,6 +27,12 @@
 namespace torchlet::cli {
 
 using Json = nlohmann::json;
+
+// `is_discarded()` if the text is no JSON.
+Json parse_json(std::span<const std::byte> text);
+// On one line, or with each level `indent` spaces further in. What is no UTF-8 in a string is
+// replaced.
+std::string json_text(const Json& node, int indent = -1);
 
 class ValueReader {
  public:

@@ -1,15 +1,13 @@
 // `torchlet run`: calls a method and shows what it gives.
 #include <torchlet/torchlet.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <memory>
 
 #include "base/error.h"
 #include "cli/calls.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/files.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
 #include "cli/text.h"
@@ -33,10 +31,8 @@ bool looks_like_scores(const Value& output) {
 }
 
 // One line for each of the best classes.
-void show_classes(const Value& output, const RunOptions& options) {
-  const std::vector<std::string> labels =
-      options.labels.empty() ? std::vector<std::string>() : read_labels(options.labels);
-  for (const auto& [index, probability] : top_classes(output.to_tensor(), options.top)) {
+void show_classes(const Value& output, int top, const std::vector<std::string>& labels) {
+  for (const auto& [index, probability] : top_classes(output.to_tensor(), top)) {
     const auto at = static_cast<size_t>(index);
     const std::string label = at < labels.size() ? labels[at] : "class " + std::to_string(index);
     std::printf("%6.2f %%  %s\n", static_cast<double>(probability) * 100, label.c_str());
@@ -83,13 +79,11 @@ Json plain_json(const Value& value) {
 }
 
 void save_output(const Value& output, const std::string& folder) {
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   ValueWriter writer(folder);
   const Json node = writer.write(output);
   writer.finish();
-  std::ofstream file(folder + "/output.json");
-  file << node.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
-  if (!file.flush()) fail(ErrorCode::kIo, "cannot write " + folder + "/output.json");
+  write_file(folder + "/output.json", json_text(node, 1) + "\n");
 }
 
 void refuse_unsupported(const Module& module) {
@@ -112,6 +106,8 @@ void run_once(const RunOptions& options) {
       std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     };
   }
+  std::vector<std::string> labels;
+  if (!options.labels.empty()) labels = read_labels(options.labels);
   const Module module = load(options.model, load_options);
   if (!options.allow_unsupported && !module.unsupported_operators().empty()) {
     refuse_unsupported(module);
@@ -128,12 +124,12 @@ void run_once(const RunOptions& options) {
                  {"method", options.method},
                  {"seconds", seconds},
                  {"output", plain_json(output)}};
-    std::printf("%s\n", node.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::printf("%s\n", json_text(node).c_str());
     return;
   }
   const bool classes = options.inputs.has_image() || !options.labels.empty();
   if (classes && looks_like_scores(output)) {
-    show_classes(output, options);
+    show_classes(output, options.top, labels);
   } else {
     std::fputs(describe(output, "output").c_str(), stdout);
   }
@@ -144,37 +140,32 @@ void run(const RunOptions& options) {
   set_num_threads(options.threads);
   if (options.calls.empty()) return run_once(options);
   if (options.save.empty()) {
-    throw CLI::ValidationError("--calls", "needs --save FOLDER for the results");
+    throw UsageError("--calls needs --save FOLDER for the results");
   }
   run_calls(options.model, options.calls, options.save, parse_device(options.device));
 }
 
 }  // namespace
 
-void add_run_command(CLI::App& app) {
-  auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Run a model on tensors or a picture");
-  command->add_option("model", options->model, "A TorchScript file (.pt)")->required();
-  options->inputs.add_to(*command);
-  command->add_option("--method", options->method, "What to call")->capture_default_str();
-  command->add_option("--labels", options->labels, "Names of the classes, one a line")
-      ->check(CLI::ExistingFile);
-  command->add_option("--top", options->top, "How many classes to show")->capture_default_str();
-  command->add_option("--save", options->save, "Folder for the result: output.json, data.npy");
-  command->add_option("--calls", options->calls,
-                      "Make the calls of this JSON file and save results.json; see "
-                      "cli/calls.h for the notation");
-  add_threads_option(*command, options->threads);
-  command
-      ->add_option("--device", options->device,
-                   "cpu, or reference: the program as it was written, operator by operator")
-      ->check(CLI::IsMember({"cpu", "reference"}))
-      ->capture_default_str();
-  command->add_flag("--allow-unsupported", options->allow_unsupported,
-                    "Run although operators are missing, until one of them is reached");
-  command->add_flag("--json", options->json, "Write the result as JSON");
-  command->footer("Example: torchlet run mobilenet.pt --image cat.jpg --labels imagenet.txt");
-  command->callback([options] { run(*options); });
+void run_command(int argc, char** argv) {
+  RunOptions options;
+  CommandLine line("run", "Run a model on tensors or a picture",
+                   "Example: torchlet run mobilenet.pt --image cat.jpg --labels imagenet.txt");
+  add_model(line, options.model);
+  options.inputs.add_to(line);
+  line.add_text("--method", "TEXT", options.method, "What to call");
+  line.add_text("--labels", "FILE", options.labels, "Names of the classes, one a line");
+  line.add_integer("--top", options.top, 0, "How many classes to show");
+  line.add_text("--save", "FOLDER", options.save, "For the result: output.json, data.npy");
+  line.add_text("--calls", "FILE", options.calls,
+                "Make the calls of this JSON file and save results.json; see cli/calls.h for the "
+                "notation");
+  add_threads_option(line, options.threads);
+  add_device_option(line, options.device);
+  line.add_flag("--allow-unsupported", options.allow_unsupported,
+                "Run although operators are missing, until one of them is reached");
+  line.add_flag("--json", options.json, "Write the result as JSON");
+  if (line.parse(argc, argv)) run(options);
 }
 
 }  // namespace torchlet::cli

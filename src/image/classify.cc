@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numeric>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 
 namespace torchlet {
 
@@ -32,12 +32,14 @@ Tensor load_image(const std::string& path, const ImageOptions& options) {
 }
 
 std::vector<std::string> read_labels(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) fail(ErrorCode::kIo, "cannot read the labels in " + path);
+  const MappedFile file(path);
+  std::string_view left(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   std::vector<std::string> labels;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    labels.push_back(line);
+  while (!left.empty()) {
+    std::string_view line = left.substr(0, left.find('\n'));
+    left.remove_prefix(std::min(line.size() + 1, left.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    labels.emplace_back(line);
   }
   return labels;
 }

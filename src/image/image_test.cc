@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <torchlet/image.h>
 
+#include <cstdio>
+
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "tensor/npy.h"
@@ -65,6 +67,15 @@ TEST(Image, DamagedPicturesAreErrors) {
     }
   }
   EXPECT_THROW(read_image("tests/fixtures/image/input_24.npy"), Error);
+}
+
+TEST(Image, LabelsAreLinesOfAnySystem) {
+  const std::string path = testing::TempDir() + "labels.txt";
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  std::fputs("cat\r\n\nsea lion\ndog", file);
+  std::fclose(file);
+  EXPECT_EQ(read_labels(path), (std::vector<std::string>{"cat", "", "sea lion", "dog"}));
+  EXPECT_THROW(read_labels(path + ".none"), Error);
 }
 
 TEST(Image, TopClassesAreSortedProbabilities) {

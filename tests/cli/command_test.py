@@ -42,9 +42,27 @@ class Usage(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
             self.assertTrue(done.stdout)
 
+    def test_help_tells_options_with_their_defaults(self):
+        text = torchlet("run", "--help").stdout
+        for words in "Usage: torchlet run [OPTIONS] model [input...]", "--device {cpu,reference}=cpu\n", "--crop INT=224 ":
+            self.assertIn(words, text)
+
+    def test_options_stand_anywhere_and_take_their_values_in_two_ways(self):
+        for arguments in (["--method=distance", "--json", "--value=[1, 2.5]", "--value={\"shift\": 2}", "MODEL"],
+                          ["MODEL", "--value", "[1, 2.5]", "--json", "--method", "distance", "--value", '{"shift": 2}']):
+            done = torchlet("run", *(f"{FIXTURES}/api.pt" if a == "MODEL" else a for a in arguments), "--value", "null")
+            self.assertEqual(json.loads(done.stdout)["output"], [5.5, [2.5, 1.0]], done.stderr)
+        done = torchlet("inspect", "--", f"{FIXTURES}/api.pt")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_wrong_use_is_status_2_and_one_line(self):
         for arguments in ([], ["fly"], ["run"], ["run", "--no-such-option", "x"], ["bench", "m.pt", "--threads", "-1"],
+                          ["bench", "m.pt", "--threads", "257"], ["bench", "m.pt", "--seconds", "0"],
+                          ["bench", "m.pt", "--warmup", "2x"], ["bench", "m.pt", "--warmup", ""],
+                          ["run", "m.pt", "--method"], ["run", "m.pt", "--method", "a", "--method", "b"],
+                          ["inspect", "a.pt", "b.pt"], ["inspect", "a.pt", "--json=1"], ["inspect", "-x", "a.pt"],
                           ["run", f"{FIXTURES}/linear.pt", "--shape", "2,x"],
+                          ["run", f"{FIXTURES}/linear.pt", "--shape", "2,"],
                           ["run", f"{FIXTURES}/linear.pt", "--calls", "request.json"]):
             done = torchlet(*arguments)
             self.assertEqual(done.returncode, 2, (arguments, done.stderr))
@@ -56,7 +74,9 @@ class Usage(unittest.TestCase):
                           ["run", f"{FIXTURES}/unsupported.pt", "--shape", "2"],
                           ["run", f"{FIXTURES}/api.pt", "--method", "check", "--value=-1"],
                           ["run", f"{FIXTURES}/linear.pt"], ["bench", f"{FIXTURES}/linear.pt", "--shape", "7"],
-                          ["run", f"{FIXTURES}/linear.pt", f"{FIXTURES}/no_such_file.npy"]):
+                          ["run", f"{FIXTURES}/linear.pt", f"{FIXTURES}/no_such_file.npy"],
+                          ["run", f"{FIXTURES}/linear.pt", "--labels", "no_such_file.txt"],
+                          ["run", f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy", "--save", "README.md/out"]):
             done = torchlet(*arguments)
             self.assertEqual(done.returncode, 1, (arguments, done.stderr))
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
