@@ -7,6 +7,7 @@
 #include "kernels/conv_taps_f32.h"
 #include "kernels/gemm_nhwc.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 #include "kernels/winograd_f32.h"
 
 namespace torchlet::kernels {
@@ -32,13 +33,21 @@ int64_t even_block(int64_t count, int64_t most, int64_t unit) {
 // From one copied row of A to the next: no multiple of 4 KB, where rows share their cache sets.
 int64_t copy_stride(int64_t depth) { return (depth / 16 | 1) * 16 + 16; }
 
-// How the product of one group is cut.
-struct Cut {
-  int64_t columns, column_blocks;
-  int64_t pixels, pixel_blocks;
+// Some pixels and some columns of a group, the first column that of a panel.
+struct Block {
+  int64_t first_column, last_column;
+  int64_t first_pixel, last_pixel;
 };
 
-Cut cut_conv(const ConvRuns& runs, int64_t groups, const TileShape& tile) {
+// How the product of a group is cut: into units, panels of columns if threads share the columns,
+// else tiles of pixels of one range of columns after the other.
+struct Cut {
+  bool by_columns;
+  int64_t columns, pixels;  // what a thread does at once
+  int64_t units;
+};
+
+Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
   constexpr int64_t kFloat = sizeof(float);
   Cut cut;
   const int64_t pixels = runs.pixels(), columns = runs.columns, depth = runs.depth();
@@ -52,29 +61,27 @@ Cut cut_conv(const ConvRuns& runs, int64_t groups, const TileShape& tile) {
     cut.columns = even_block(columns, columns, tile.width);
     cut.pixels = even_block(pixels, std::min(small, kSmallImagePixels), tile.rows);
   }
-
-  // More tasks than threads, so that a thread that the system interrupts is not waited for.
-  const int64_t threads = num_threads();
-  if (threads > 1) {
-    const int64_t ops = groups * pixels * columns * depth;
-    const int64_t tasks = std::clamp<int64_t>(ops / kOpsPerTask, 1, 4 * threads);
-    const int64_t per_group = ceil_div(tasks, groups);
-    // Weights outweigh pixels where the picture is small: there each thread reads its own.
-    const bool by_columns = pixels < 8 * tile.rows;
-    if (by_columns) {
-      cut.columns =
-          std::min(cut.columns, even_block(columns, ceil_div(columns, per_group), tile.width));
-    } else {
-      const int64_t blocks = ceil_div(per_group, ceil_div(columns, cut.columns));
-      cut.pixels = std::min(cut.pixels, even_block(pixels, ceil_div(pixels, blocks), tile.rows));
-    }
-  }
-  cut.column_blocks = ceil_div(columns, cut.columns);
-  cut.pixel_blocks = ceil_div(pixels, cut.pixels);
+  cut.by_columns = is_cut_by_columns(pixels);
+  cut.units = cut.by_columns ? ceil_div(columns, tile.width)
+                             : ceil_div(columns, cut.columns) * ceil_div(pixels, tile.rows);
   return cut;
 }
 
-// Some pixels and some columns of one group, the first column that of a panel.
+// The block that begins with unit `first`, of at most `*count` units; sets how many it has.
+Block block_of_units(const ConvRuns& runs, const TileShape& tile, const Cut& cut, int64_t first,
+                     int64_t* count) {
+  const int64_t pixels = runs.pixels(), columns = runs.columns;
+  if (cut.by_columns) {
+    return {first * tile.width, std::min(columns, (first + *count) * tile.width), 0, pixels};
+  }
+  const int64_t tiles = ceil_div(pixels, tile.rows);
+  const int64_t column = first / tiles * cut.columns, first_tile = first % tiles;
+  *count = std::min(*count, tiles - first_tile);
+  return {column, std::min(columns, column + cut.columns), first_tile * tile.rows,
+          std::min(pixels, (first_tile + *count) * tile.rows)};
+}
+
+// One group.
 struct Task {
   const float* input;   // the group's first channel
   const float* weight;  // the group's packed weights
@@ -82,8 +89,6 @@ struct Task {
   float* output;
   int64_t output_stride;
   int64_t channel;  // of the output, the group's first
-  int64_t first_column, last_column;
-  int64_t first_pixel, last_pixel;
 };
 
 // Runs shorter than this are copied: a segment costs as much as a few steps of k.
@@ -93,13 +98,14 @@ constexpr int64_t kShortRun = 8;
 // panel.
 constexpr int64_t kRowFloats = int64_t{4} << 10;
 
-StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_t rows) {
+StripJob strip_job(const Task& task, const Block& block, const ConvRuns& runs, int64_t pixel,
+                   int64_t rows) {
   return {.segments = nullptr,
           .segment_count = 0,
           .b = task.weight,
           .depth = runs.depth(),
-          .first_column = task.first_column,
-          .last_column = task.last_column,
+          .first_column = block.first_column,
+          .last_column = block.last_column,
           .rows = rows,
           .epilogue = task.epilogue,
           .output = task.output,
@@ -108,20 +114,20 @@ StripJob strip_job(const Task& task, const ConvRuns& runs, int64_t pixel, int64_
           .channel = task.channel};
 }
 
-// The rows of A that begin at `a`, all pixels of the task.
-void run_rows(const Task& task, const ConvRuns& runs, const TileShape& tile, const float* a,
-              int64_t row_stride, bool is_small) {
+// The rows of A that begin at `a`, all pixels of the block.
+void run_rows(const Task& task, const Block& block, const ConvRuns& runs, const TileShape& tile,
+              const float* a, int64_t row_stride, bool is_small) {
   // Pixels without gaps, of some length, are fetched ahead.
   const bool fetch_next = !is_small && row_stride == runs.depth() && row_stride >= 128;
   int64_t tiles = fetch_next ? 1 : kRowFloats / runs.depth() / tile.rows;
   if (is_small) tiles = kSmallImagePixels / tile.rows + 1;
   if (task.epilogue->residual_last) tiles = 1;
   const int64_t most_rows = std::max<int64_t>(1, tiles) * tile.rows;
-  for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += most_rows) {
-    const int64_t rows = std::min(most_rows, task.last_pixel - pixel);
-    const TileSegment segment{a + (pixel - task.first_pixel) * row_stride, row_stride, runs.depth(),
-                              0};
-    StripJob job = strip_job(task, runs, pixel, rows);
+  for (int64_t pixel = block.first_pixel; pixel < block.last_pixel; pixel += most_rows) {
+    const int64_t rows = std::min(most_rows, block.last_pixel - pixel);
+    const TileSegment segment{a + (pixel - block.first_pixel) * row_stride, row_stride,
+                              runs.depth(), 0};
+    StripJob job = strip_job(task, block, runs, pixel, rows);
     job.segments = &segment;
     job.segment_count = 1;
     if (is_small) {
@@ -134,9 +140,9 @@ void run_rows(const Task& task, const ConvRuns& runs, const TileShape& tile, con
   }
 }
 
-void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
-  const int64_t pixels = task.last_pixel - task.first_pixel;
-  const int64_t columns = task.last_column - task.first_column;
+void run_block(const Task& task, const Block& block, const ConvRuns& runs, const TileShape& tile) {
+  const int64_t pixels = block.last_pixel - block.first_pixel;
+  const int64_t columns = block.last_column - block.first_column;
   const int64_t stride = copy_stride(runs.depth());
   const bool is_small =
       pixels > 1 && pixels <= kSmallImagePixels && pixels * stride <= kSmallImageFloats;
@@ -145,25 +151,25 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
       runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
   const bool copy_all = collides || runs.run_length() < kShortRun;
   if (runs.pointwise && !copy_all) {
-    const float* a = task.input + task.first_pixel * runs.input_stride;
-    return run_rows(task, runs, tile, a, runs.input_stride, is_small);
+    const float* a = task.input + block.first_pixel * runs.input_stride;
+    return run_rows(task, block, runs, tile, a, runs.input_stride, is_small);
   }
   if (is_small && columns > tile.width) {
     const Scratch<float> copies(stride * pixels);
     for (int64_t i = 0; i < pixels; i += tile.rows) {
-      const PixelStrip strip(runs, task.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
+      const PixelStrip strip(runs, block.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
       strip.copy(task.input, copies.data() + i * stride, stride);
     }
-    return run_rows(task, runs, tile, copies.data(), stride, true);
+    return run_rows(task, block, runs, tile, copies.data(), stride, true);
   }
 
   const bool fetch_next = runs.pointwise && runs.input_stride == runs.channels;
   const Scratch<float> copies(stride * tile.rows);
   const Scratch<TileSegment> segments(runs.count);
-  for (int64_t pixel = task.first_pixel; pixel < task.last_pixel; pixel += tile.rows) {
-    const int64_t rows = std::min<int64_t>(tile.rows, task.last_pixel - pixel);
+  for (int64_t pixel = block.first_pixel; pixel < block.last_pixel; pixel += tile.rows) {
+    const int64_t rows = std::min<int64_t>(tile.rows, block.last_pixel - pixel);
     const PixelStrip strip(runs, pixel, rows);
-    StripJob job = strip_job(task, runs, pixel, rows);
+    StripJob job = strip_job(task, block, runs, pixel, rows);
     job.segments = segments.data();
     job.segment_count =
         strip.segments(task.input, copy_all, copies.data(), stride, segments.data());
@@ -172,6 +178,19 @@ void run_task(const Task& task, const ConvRuns& runs, const TileShape& tile) {
       job.ahead_count = rows * runs.input_stride;
     }
     multiply_strip(job);
+  }
+}
+
+// As blocks of the size of the cut.
+void run_blocks(const Task& task, const Block& all, const ConvRuns& runs, const TileShape& tile,
+                const Cut& cut) {
+  for (int64_t c = all.first_column; c < all.last_column; c += cut.columns) {
+    for (int64_t p = all.first_pixel; p < all.last_pixel; p += cut.pixels) {
+      run_block(task,
+                {c, std::min(all.last_column, c + cut.columns), p,
+                 std::min(all.last_pixel, p + cut.pixels)},
+                runs, tile);
+    }
   }
 }
 
@@ -252,16 +271,12 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
     return conv_taps_f32(merged, runs, input, static_cast<const float*>(packed), epilogue, output,
                          output_stride);
   }
-  const Cut cut = cut_conv(runs, merged.groups, tile);
-  const int64_t per_group = cut.column_blocks * cut.pixel_blocks;
-  const int64_t ops = cut.pixels * cut.columns * runs.depth();
+  const Cut cut = cut_conv(runs, tile);
+  const int64_t ops = runs.pixels() * runs.columns * runs.depth() / cut.units;
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
-  parallel_for(merged.groups * per_group, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t group = i / per_group;
-      const int64_t column = i % per_group / cut.pixel_blocks * cut.columns;
-      const int64_t pixel = i % cut.pixel_blocks * cut.pixels;
-      const int64_t last_column = std::min(runs.columns, column + cut.columns);
+  parallel_for(merged.groups * cut.units, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t next = begin; next < end;) {
+      const int64_t group = next / cut.units, unit = next % cut.units;
       const float* group_weight = static_cast<const float*>(packed) +
                                   group * tile.packed_columns(runs.columns) * runs.depth();
       const Task task{.input = input + group * runs.channels,
@@ -269,12 +284,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                       .epilogue = &epilogue,
                       .output = output,
                       .output_stride = output_stride,
-                      .channel = group * runs.columns,
-                      .first_column = column,
-                      .last_column = last_column,
-                      .first_pixel = pixel,
-                      .last_pixel = std::min(runs.pixels(), pixel + cut.pixels)};
-      run_task(task, runs, tile);
+                      .channel = group * runs.columns};
+      int64_t count = std::min(cut.units - unit, end - next);
+      run_blocks(task, block_of_units(runs, tile, cut, unit, &count), runs, tile, cut);
+      next += count;
     }
   });
 }

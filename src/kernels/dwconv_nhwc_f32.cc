@@ -13,6 +13,7 @@
 #include "kernels/dwconv_nhwc.h"
 #include "kernels/scratch.h"
 #include "kernels/simd-inl.h"
+#include "kernels/split.h"
 
 // One task: rows [row_begin, row_end) of the output, channels [channel_begin, channel_end).
 // Everything that a channel indexes begins at channel 0; `output` and the residual at row
@@ -310,10 +311,10 @@ int64_t blocks_at_once(const DwConvShape& shape) {
   return std::max<int64_t>(1, kNear / (pixels * kBlockBytes));
 }
 
-void convolve_rows(DwConvTask task) {
-  const int64_t step = blocks_at_once(*task.shape), end = dwconv_blocks(task.shape->channels);
+void convolve_blocks(DwConvTask task) {
+  const int64_t step = blocks_at_once(*task.shape), end = task.block_end;
   // The last block overlaps the one before it, so a function after the sum has to see both at once.
-  for (task.block_begin = 0; task.block_begin < end; task.block_begin = task.block_end) {
+  for (; task.block_begin < end; task.block_begin = task.block_end) {
     task.block_end = end - task.block_begin <= step + 1 ? end : task.block_begin + step;
     HWY_DYNAMIC_DISPATCH(convolve)(task);
   }
@@ -344,8 +345,8 @@ void dwconv_nhwc_f32_rows(const DwConvShape& shape, const float* const* input_ro
                           int64_t input_stride, const void* packed, const EpilogueF32& epilogue,
                           float* output, int64_t output_stride, int64_t row_begin,
                           int64_t row_end) {
-  convolve_rows({&shape, input_rows, input_stride, static_cast<const float*>(packed), &epilogue,
-                 output, output_stride, row_begin, row_end, 0, 0});
+  convolve_blocks({&shape, input_rows, input_stride, static_cast<const float*>(packed), &epilogue,
+                   output, output_stride, row_begin, row_end, 0, dwconv_blocks(shape.channels)});
 }
 
 void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input_stride,
@@ -356,27 +357,46 @@ void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input
   const Scratch<const float*> rows(all_rows);
   for (int64_t y = 0; y < all_rows; ++y) rows[y] = input + y * s.in_w * input_stride;
 
-  // A strip of output rows, whose input fits the second-level cache, is a task; a picture of few
-  // rows is cut along its channels, too.
-  constexpr int64_t kStripBytes = int64_t{512} << 10, kOpsPerTask = int64_t{1} << 18;
+  const auto run = [&](int64_t picture, int64_t row_begin, int64_t row_end, int64_t block_begin,
+                       int64_t block_end) {
+    const int64_t pixel = (picture * s.out_h + row_begin) * s.out_w;
+    EpilogueF32 local = epilogue;
+    if (local.residual) local.residual += pixel * local.residual_stride;
+    convolve_blocks({&shape, rows.data() + picture * s.in_h, input_stride,
+                     static_cast<const float*>(packed), &local, output + pixel * output_stride,
+                     output_stride, row_begin, row_end, block_begin, block_end});
+  };
+  constexpr int64_t kOpsPerTask = int64_t{1} << 16;
+  const int64_t row_ops = std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels);
+  if (is_cut_by_columns(s.in_h * s.in_w)) {
+    const int64_t blocks = dwconv_blocks(shape.channels);
+    // If the last block overlaps the one before it, they stay together.
+    const int64_t units =
+        shape.channels % kDwConvBlock == 0 ? blocks : std::max<int64_t>(1, blocks - 1);
+    const int64_t ops = row_ops * s.out_h * shape.batch;
+    const int64_t grain = even_grain(units, 1, ops, kOpsPerTask);
+    return parallel_for(units, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t picture = 0; picture < shape.batch; ++picture) {
+        run(picture, 0, s.out_h, begin, end == units ? blocks : end);
+      }
+    });
+  }
+
+  // A strip of output rows whose input fits the second-level cache is a task.
+  constexpr int64_t kStripBytes = int64_t{512} << 10;
+  const int64_t threads = num_threads();
   const int64_t row_bytes =
       s.in_w * s.stride_h * shape.channels * static_cast<int64_t>(sizeof(float));
-  const int64_t row_ops = std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels);
-  const int64_t strip_rows =
-      std::clamp<int64_t>(std::min(kStripBytes / row_bytes, 4 * kOpsPerTask / row_ops), 1, s.out_h);
-  const int64_t strips = (s.out_h + strip_rows - 1) / strip_rows;
-  const int64_t tasks = shape.batch * strips;
-  const int64_t grain = std::max<int64_t>(1, kOpsPerTask / (row_ops * strip_rows));
-  parallel_for(tasks, grain, [&](int64_t begin, int64_t end) {
+  const int64_t far_strips = (s.out_h * row_bytes - 1) / kStripBytes + 1;
+  const int64_t most_strips = std::clamp<int64_t>(s.out_h * row_ops / kOpsPerTask, 1, s.out_h);
+  const int64_t even_strips = (far_strips + threads - 1) / threads * threads;
+  const int64_t strips = std::min(even_strips, most_strips);
+  const int64_t grain = std::max<int64_t>(1, kOpsPerTask * strips / (row_ops * s.out_h));
+  parallel_for(shape.batch * strips, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
-      const int64_t picture = index / strips, strip = index % strips;
-      const int64_t row_begin = strip * s.out_h / strips, row_end = (strip + 1) * s.out_h / strips;
-      const int64_t pixel = (picture * s.out_h + row_begin) * s.out_w;
-      EpilogueF32 local = epilogue;
-      if (local.residual) local.residual += pixel * local.residual_stride;
-      convolve_rows({&shape, rows.data() + picture * s.in_h, input_stride,
-                     static_cast<const float*>(packed), &local, output + pixel * output_stride,
-                     output_stride, row_begin, row_end, 0, 0});
+      const int64_t strip = index % strips;
+      run(index / strips, strip * s.out_h / strips, (strip + 1) * s.out_h / strips, 0,
+          dwconv_blocks(shape.channels));
     }
   });
 }

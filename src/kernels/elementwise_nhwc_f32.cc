@@ -13,6 +13,7 @@
 #include "kernels/elementwise_nhwc.h"
 #include "kernels/log-inl.h"
 #include "kernels/simd-inl.h"
+#include "kernels/split.h"
 // After the target is chosen.
 #include <hwy/contrib/math/math-inl.h>
 
@@ -303,15 +304,37 @@ HWY_EXPORT(scale_shift);
 
 namespace {
 
-// Calls body(begin, end, is_flat): the rows [begin, end) of the matrix or, if it has no gaps
-// (`dense`), its elements [begin, end) as one row.
-void parallel_matrix(int64_t rows, int64_t columns, bool dense, int64_t elements_per_task,
-                     FunctionRef<void(int64_t, int64_t)> body) {
-  if (dense) return parallel_for(rows * columns, elements_per_task, body);
-  parallel_for(rows, std::max<int64_t>(1, elements_per_task / std::max<int64_t>(1, columns)), body);
+// Rows and columns of a matrix.
+struct Part {
+  int64_t row, rows;
+  int64_t column, columns;
+};
+
+// Calls body(Part) for the parts of a matrix.
+void parallel_matrix(int64_t rows, int64_t columns, int64_t elements_per_task,
+                     FunctionRef<void(const Part&)> body) {
+  constexpr int64_t kCacheLine = 16;
+  const int64_t elements = rows * columns;
+  if (is_cut_by_columns(rows)) {
+    const int64_t grain = even_grain(columns, kCacheLine, elements, elements_per_task);
+    return parallel_for(columns, grain, [&](int64_t begin, int64_t end) {
+      body({0, rows, begin, end - begin});
+    });
+  }
+  parallel_for(rows, even_grain(rows, 1, elements, elements_per_task),
+               [&](int64_t begin, int64_t end) {
+                 body({begin, end - begin, 0, columns});
+               });
 }
 
-constexpr int64_t kCheap = int64_t{1} << 16, kCostly = int64_t{1} << 13;
+// A matrix without gaps that is cut by rows is one row: its borders need not be those of rows.
+void flatten(bool dense, int64_t& rows, int64_t& columns) {
+  if (!dense || is_cut_by_columns(rows)) return;
+  columns *= rows;
+  rows = 1;
+}
+
+constexpr int64_t kCheap = int64_t{1} << 14, kCostly = int64_t{1} << 12;
 
 }  // namespace
 
@@ -319,61 +342,48 @@ void unary_rows_f32(MatrixUnaryOp op, int64_t rows, int64_t columns, const float
                     int64_t x_stride, float* y, int64_t y_stride, float alpha, float beta,
                     float gamma) {
   const UnaryParameters parameters{alpha, beta, gamma};
-  const bool dense = rows == 1 || (x_stride == columns && y_stride == columns);
-  parallel_matrix(rows, columns, dense, kCostly, [&](int64_t begin, int64_t end) {
-    if (dense) {
-      HWY_DYNAMIC_DISPATCH(unary)(op, x + begin, y + begin, end - begin, parameters);
-      return;
-    }
-    for (int64_t row = begin; row < end; ++row) {
-      HWY_DYNAMIC_DISPATCH(unary)(op, x + row * x_stride, y + row * y_stride, columns, parameters);
+  flatten(x_stride == columns && y_stride == columns, rows, columns);
+  parallel_matrix(rows, columns, kCostly, [&](const Part& part) {
+    for (int64_t row = part.row; row < part.row + part.rows; ++row) {
+      HWY_DYNAMIC_DISPATCH(unary)
+      (op, x + row * x_stride + part.column, y + row * y_stride + part.column, part.columns,
+       parameters);
     }
   });
 }
 
 void activation_rows_f32(const Activation& function, int64_t rows, int64_t columns, const float* x,
                          int64_t x_stride, float* y, int64_t y_stride) {
-  const bool dense = rows == 1 || (x_stride == columns && y_stride == columns);
-  parallel_matrix(rows, columns, dense, kCostly, [&](int64_t begin, int64_t end) {
-    if (dense) {
-      const int64_t n = end - begin;
-      HWY_DYNAMIC_DISPATCH(activation)(function, 1, n, x + begin, n, y + begin, n);
-    } else {
-      HWY_DYNAMIC_DISPATCH(activation)
-      (function, end - begin, columns, x + begin * x_stride, x_stride, y + begin * y_stride,
-       y_stride);
-    }
+  flatten(x_stride == columns && y_stride == columns, rows, columns);
+  parallel_matrix(rows, columns, kCostly, [&](const Part& part) {
+    HWY_DYNAMIC_DISPATCH(activation)
+    (function, part.rows, part.columns, x + part.row * x_stride + part.column, x_stride,
+     y + part.row * y_stride + part.column, y_stride);
   });
 }
 
 void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const float* a,
                      int64_t a_stride, const SpreadOperand& b, const Activation& function, float* y,
                      int64_t y_stride) {
-  const bool dense =
-      rows == 1 ||
-      (a_stride == columns && y_stride == columns &&
-       (b.spread == Spread::kScalar || (b.spread == Spread::kNone && b.stride == columns)));
-  const bool one_row = dense && (b.spread == Spread::kScalar || b.spread == Spread::kNone);
-  parallel_matrix(rows, columns, one_row, kCheap, [&](int64_t begin, int64_t end) {
-    if (one_row) {
-      SpreadOperand part = b;
-      if (b.spread == Spread::kNone) part.data += begin;
-      const int64_t n = end - begin;
-      HWY_DYNAMIC_DISPATCH(binary_rows)(op, 0, 1, n, a + begin, n, part, function, y + begin, n);
-    } else {
-      HWY_DYNAMIC_DISPATCH(binary_rows)
-      (op, begin, end, columns, a, a_stride, b, function, y, y_stride);
-    }
+  flatten(a_stride == columns && y_stride == columns &&
+              (b.spread == Spread::kScalar || (b.spread == Spread::kNone && b.stride == columns)),
+          rows, columns);
+  parallel_matrix(rows, columns, kCheap, [&](const Part& part) {
+    SpreadOperand local = b;
+    if (b.spread != Spread::kScalar && b.spread != Spread::kRows) local.data += part.column;
+    HWY_DYNAMIC_DISPATCH(binary_rows)
+    (op, part.row, part.row + part.rows, part.columns, a + part.column, a_stride, local, function,
+     y + part.column, y_stride);
   });
 }
 
 void scale_shift_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t x_stride,
                           const float* scale, const float* shift, const Activation& function,
                           float* y, int64_t y_stride) {
-  parallel_matrix(rows, columns, false, kCheap, [&](int64_t begin, int64_t end) {
+  parallel_matrix(rows, columns, kCheap, [&](const Part& part) {
     HWY_DYNAMIC_DISPATCH(scale_shift)
-    (end - begin, columns, x + begin * x_stride, x_stride, scale, shift, function,
-     y + begin * y_stride, y_stride);
+    (part.rows, part.columns, x + part.row * x_stride + part.column, x_stride, scale + part.column,
+     shift + part.column, function, y + part.row * y_stride + part.column, y_stride);
   });
 }
 

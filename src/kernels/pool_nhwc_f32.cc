@@ -10,7 +10,9 @@
 
 #include "base/thread_pool.h"
 #include "kernels/pool_nhwc.h"
+#include "kernels/scratch.h"
 #include "kernels/simd-inl.h"
+#include "kernels/split.h"
 
 #ifndef TORCHLET_KERNELS_POOL_NHWC_PIXEL_
 #define TORCHLET_KERNELS_POOL_NHWC_PIXEL_
@@ -210,17 +212,39 @@ void adaptive_max_pool_nhwc_f32(const AdaptivePoolShape& shape, const float* inp
 
 void global_avg_pool_nhwc_f32(int64_t batch, int64_t pixels, int64_t channels, const float* input,
                               int64_t input_stride, float* output, int64_t output_stride) {
-  // Tasks are ranges of channels, in whole cache lines.
-  const int64_t grain =
-      std::max<int64_t>(64, (int64_t{1} << 16) / std::max<int64_t>(1, pixels) / 16 * 16);
+  constexpr int64_t kCacheLine = 16, kElementsPerTask = int64_t{1} << 14;
+  const int64_t elements = pixels * channels;
+  // Parts of the pixels, each with its share of the mean.
+  const int64_t parts = is_cut_by_columns(pixels)
+                            ? 1
+                            : std::clamp<int64_t>(elements / kElementsPerTask, 1, num_threads());
+  const int64_t share_stride = (channels - 1) / kCacheLine * kCacheLine + kCacheLine;
+  const Scratch<float> shares(parts * share_stride);
   for (int64_t n = 0; n < batch; ++n) {
     const float* from = input + n * pixels * input_stride;
     float* to = output + n * output_stride;
-    parallel_for(channels, grain, [&](int64_t begin, int64_t end) {
-      dispatch_mean(
-          {from + begin, 1, 0, pixels, input_stride, static_cast<float>(pixels), to + begin},
-          end - begin);
+    const auto mean = [&](int64_t pixel, int64_t pixel_end, int64_t begin, int64_t end, float* y) {
+      dispatch_mean({from + pixel * input_stride + begin, 1, 0, pixel_end - pixel, input_stride,
+                     static_cast<float>(pixels), y + begin},
+                    end - begin);
+    };
+    if (parts == 1) {
+      const int64_t grain = even_grain(channels, kCacheLine, elements, kElementsPerTask);
+      parallel_for(channels, grain,
+                   [&](int64_t begin, int64_t end) { mean(0, pixels, begin, end, to); });
+      continue;
+    }
+    parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t part = begin; part < end; ++part) {
+        mean(part * pixels / parts, (part + 1) * pixels / parts, 0, channels,
+             shares.data() + part * share_stride);
+      }
     });
+    for (int64_t c = 0; c < channels; ++c) {
+      float sum = shares[c];
+      for (int64_t part = 1; part < parts; ++part) sum += shares[part * share_stride + c];
+      to[c] = sum;
+    }
   }
 }
 
