@@ -159,11 +159,17 @@ struct AmxPrefetch {
   int64_t lines_per_step = 0;
 };
 
+// Bytes between the rows of a tile of weights, to the tile of the next 16 columns, and to those of
+// the next kAmxDepth rows.
+struct AmxWeightStrides {
+  int64_t row = 64, columns = kTileBytes, depth;
+};
+
 // The sums of kAmxRows rows times 16 * kTiles columns, in tiles 0 to 3.
 template <int kTiles>
 HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t* weights,
-                             int64_t depth, AmxPrefetch& prefetch) {
-  const int64_t tile_stride = 64;
+                             int64_t depth, AmxPrefetch& prefetch,
+                             const AmxWeightStrides& w = {.depth = kTiles * kTileBytes}) {
   TORCHLET_TILE_ZERO(0);
   TORCHLET_TILE_ZERO(2);
   if (kTiles == 2) {
@@ -172,17 +178,17 @@ HWY_INLINE void amx_multiply(const uint8_t* rows, int64_t stride, const uint8_t*
   }
   const uint8_t* lower = rows + 16 * stride;
   for (int64_t k = 0; k < depth; k += kAmxDepth) {
-    TORCHLET_TILE_LOAD(6, weights, tile_stride);
+    TORCHLET_TILE_LOAD(6, weights, w.row);
     TORCHLET_TILE_LOAD(4, rows + k, stride);
     TORCHLET_TILE_DOT(0, 4, 6);
     TORCHLET_TILE_LOAD(5, lower + k, stride);
     TORCHLET_TILE_DOT(2, 5, 6);
     if (kTiles == 2) {
-      TORCHLET_TILE_LOAD(7, weights + kTileBytes, tile_stride);
+      TORCHLET_TILE_LOAD(7, weights + w.columns, w.row);
       TORCHLET_TILE_DOT(1, 4, 7);
       TORCHLET_TILE_DOT(3, 5, 7);
     }
-    weights += kTiles * kTileBytes;
+    weights += w.depth;
     prefetch.step();
   }
 }

@@ -138,6 +138,10 @@ QParams choose_qparams(const Tensor& self, DType dtype) {
     low = std::min(low, data[i]);
     high = std::max(high, data[i]);
   }
+  return choose_qparams(low, high, dtype);
+}
+
+QParams choose_qparams(float low, float high, DType dtype) {
   const int64_t q_low = dtype == DType::kQInt8 ? -128 : 0, q_high = q_low + 255;
   double scale = (static_cast<double>(high) - low) / static_cast<double>(q_high - q_low);
   // A scale of 0, or so small that its inverse overflows, is as good as any.

@@ -20,6 +20,8 @@ struct QParams {
 // (quant_utils.h ChooseQuantizationParams): zero is exact. There is no reduce_range, which leaves
 // out a bit for old x86 instructions: QNNPACK ignores it.
 QParams choose_qparams(const Tensor& self, DType dtype);
+// Those of values in [low, high], low <= 0 <= high.
+QParams choose_qparams(float low, float high, DType dtype);
 
 // Spreads all steps of the dtype over [low, high), which holds 0: the fixed output quantization of
 // PyTorch's quantized sigmoid [0, 1) and tanh [-1, 1).

@@ -6,9 +6,6 @@
 #include "ops/common.h"
 
 namespace torchlet::cpu {
-namespace {
-
-// rows [rows, in] times weight [out, in] transposed.
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias) {
   if (weight.dtype() != DType::kFloat32 || weight.dim() != 2) decline("unusual weights");
   const Rows rows = plan.as_rows(input);
@@ -30,6 +27,8 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
       std::make_unique<ConvStep>(shape, rows, result, packed, keep_bias(plan, bias, out)));
   return result.id;
 }
+
+namespace {
 
 void lower_linear(PlanBuilder& plan, const Node& node) {
   const TensorId input = plan.tensor_of(node, 0, DType::kFloat32);

@@ -1,6 +1,7 @@
 // Quantized convolutions and linear layers.
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized.h"
+#include "device/cpu/quantized_layer.h"
 #include "kernels/conv_nhwc_q8.h"
 #include "kernels/dwconv_nhwc_q8.h"
 #include "ops/common.h"
@@ -62,58 +63,15 @@ class LayerStep : public Step {
   OutputQ8 result_;
 };
 
-// A layer's numbers as the kernels take them.
-class Layer {
- public:
-  Layer(const Tensor& weight, const Tensor& bias, const kernels::AffineQ8& input,
-        const kernels::AffineQ8& output)
-      : weight_(weight.contiguous()) {
-    const size_t channels = static_cast<size_t>(weight.size(0));
-    if (weight.dtype() != DType::kQInt8 || !weight.impl()->quantizer) decline("no qint8 weights");
-    const Quantizer& quantizer = *weight.impl()->quantizer;
-    if (quantizer.per_tensor()) {
-      scales_.assign(channels, static_cast<float>(quantizer.scale));
-      zero_points_.assign(channels, static_cast<int32_t>(quantizer.zero_point));
-    } else {
-      if (quantizer.axis != 0) decline("scales along another axis");
-      const Tensor scales = quantizer.scales.to(DType::kFloat32).contiguous();
-      const Tensor zeros = quantizer.zero_points.to(DType::kInt32).contiguous();
-      if (static_cast<size_t>(scales.numel()) != channels ||
-          static_cast<size_t>(zeros.numel()) != channels) {
-        decline("scales for other channels");
-      }
-      scales_.assign(scales.data_ptr<float>(), scales.data_ptr<float>() + channels);
-      zero_points_.assign(zeros.data_ptr<int32_t>(), zeros.data_ptr<int32_t>() + channels);
-    }
-    for (const int32_t zero : zero_points_) {
-      if (zero < -128 || zero > 127) decline("an unusual zero point");
-    }
-    if (bias.defined()) {
-      if (bias.numel() != weight.size(0)) decline("an unusual bias");
-      bias_ = bias.to(DType::kFloat32).contiguous();
-    }
-    layer_ = {static_cast<const int8_t*>(weight_.raw_data()),
-              scales_.data(),
-              zero_points_.data(),
-              bias.defined() ? bias_.data_ptr<float>() : nullptr,
-              input.scale,
-              input.zero_point,
-              output.scale};
-  }
-  Layer(const Layer&) = delete;
-
-  const LayerQ8& operator*() const { return layer_; }
-
- private:
-  Tensor weight_, bias_;
-  std::vector<float> scales_;
-  std::vector<int32_t> zero_points_;
-  LayerQ8 layer_;
-};
+void set_scales(LayerQ8& layer, const kernels::AffineQ8& input, const Quantizer& output) {
+  layer.input_scale = input.scale;
+  layer.input_zero_point = input.zero_point;
+  layer.output_scale = affine_of(output).scale;
+}
 
 // The packed form depends on the quantization of what comes in and goes out, too.
 const void* pack(PlanBuilder& plan, const LayerKernel& kernel, const Conv2dShape& shape,
-                 const Tensor& weight, const Layer& layer) {
+                 const Tensor& weight, const QuantizedLayer& layer) {
   const std::string key =
       format("%s %d %a %d %a", kernel.name, kernel.form(shape, *layer),
              static_cast<double>((*layer).input_scale), int{(*layer).input_zero_point},
@@ -173,7 +131,8 @@ Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
   }
   const Conv2dShape shape{input.n, input.c, out_channels, p.groups, window_of(input, weight, p)};
   const auto quantizer = output_quantizer(plan, node);
-  const Layer layer(weight, params.bias(), affine, affine_of(*quantizer));
+  QuantizedLayer layer(weight, params.bias());
+  set_scales(*layer, affine, *quantizer);
   const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
   const LayerKernel& kernel = is_depthwise ? kDepthwise : kConv;
   const void* packed = pack(plan, kernel, shape, weight, layer);
@@ -210,7 +169,8 @@ void lower_linear(PlanBuilder& plan, const Node& node) {
   if (plan.info(id).dim() == 0 || x.cols != weight.size(1)) decline("weights that do not fit");
   const Conv2dShape shape{1, x.cols, weight.size(0), 1, Window2dShape{1, x.rows, 1, x.rows, 1, 1}};
   const auto quantizer = output_quantizer(plan, node);
-  const Layer layer(weight, bias, affine, affine_of(*quantizer));
+  QuantizedLayer layer(weight, bias);
+  set_scales(*layer, affine, *quantizer);
   const void* packed = pack(plan, kConv, shape, weight, layer);
   IntArray sizes = plan.info(id).sizes;
   sizes.back() = weight.size(0);

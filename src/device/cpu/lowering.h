@@ -18,6 +18,7 @@ struct Lowering {
 
 // One table for each file lower_*.cc.
 std::span<const Lowering> convolution_lowerings();
+std::span<const Lowering> dynamic_lowerings();
 std::span<const Lowering> elementwise_lowerings();
 std::span<const Lowering> join_lowerings();
 std::span<const Lowering> matmul_lowerings();
@@ -30,6 +31,9 @@ std::span<const Lowering> view_lowerings();
 
 // Of a node max_pool2d; Declined for windows without results.
 kernels::PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input);
+
+// The linear layer of rows [..., in] with weight [out, in] and a bias, or none.
+TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias);
 
 // Null if there is none. For quantized tensors and for others an operator may have two.
 const Lowering* find_lowering(Symbol op, bool is_quantized);

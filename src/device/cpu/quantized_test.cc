@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/testing.h"
+#include "ops/common.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -67,6 +68,43 @@ TEST(QuantizedPlan, LinearLayersOfAnyRank) {
     EXPECT_EQ(c.kernels({random_tensor({3, 10})}),
               "quantize_rows_q8 conv_nhwc_q8 dequantize_rows_q8");
   }
+}
+
+TEST(QuantizedPlan, DynamicLinearLayers) {
+  for (const char* name : {"linear_dynamic", "linear_relu_dynamic"}) {
+    for (const int64_t zero : {0, 3}) {
+      Case c({{"w", random_tensor({37, 70})}, {"b", random_tensor({37})}},
+             "    w = torch.quantize_per_tensor(self.w, 0.011, " +
+                 std::to_string(zero) +
+                 ", 12)\n"
+                 "    p = ops.quantized.linear_prepack(w, self.b)\n"
+                 "    return ops.quantized." +
+                 name + "(x, p, True)\n");
+      for (const IntArray& sizes : {IntArray{70}, {1, 70}, {5, 70}, {2, 20, 70}}) {
+        check_exactly(c, random_tensor(sizes, -3, 2));
+      }
+      check_exactly(c, random_tensor({3, 70}, 1e-7f, 2e-7f));
+      EXPECT_EQ(c.kernels({random_tensor({3, 70})}), "linear_dynamic_q8");
+      const Tensor columns = ops::transpose(random_tensor({70, 4}), 0, 1);
+      check_exactly(c, columns);
+    }
+  }
+  Case channels({{"w", random_tensor({3, 8})}},
+                "    w = torch.quantize_per_channel(self.w, torch.tensor([0.01, 0.02, 0.005]), "
+                "torch.tensor([0, 0, 0]), 0, 12)\n"
+                "    p = ops.quantized.linear_prepack(w, None)\n"
+                "    return torch.relu(ops.quantized.linear_dynamic(x, p, False))\n");
+  check_exactly(channels, random_tensor({3, 8}));
+  EXPECT_EQ(channels.kernels({random_tensor({3, 8})}), "linear_dynamic_q8");
+}
+
+TEST(QuantizedPlan, DynamicLinearLayersOfHalfFloats) {
+  Case c({{"w", random_tensor({9, 10})}, {"b", random_tensor({9})}},
+         "    p = ops.quantized.linear_prepack_fp16(self.w, self.b)\n"
+         "    y = ops.quantized.linear_relu_dynamic_fp16(x, p)\n"
+         "    return torch.add(ops.quantized.linear_dynamic_fp16(x, p), y)\n");
+  c.check({random_tensor({4, 10})});
+  EXPECT_EQ(c.kernels({random_tensor({4, 10})}), "conv_nhwc_f32 conv_nhwc_f32");
 }
 
 TEST(QuantizedPlan, SumsProductsAndConcatenations) {

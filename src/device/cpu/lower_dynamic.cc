@@ -1,0 +1,94 @@
+// Linear layers whose input is quantized by its own range, call by call.
+#include <limits>
+
+#include "device/cpu/lowering.h"
+#include "device/cpu/quantized_layer.h"
+#include "kernels/linear_dynamic_q8.h"
+#include "ops/custom_class.h"
+#include "ops/packed_params.h"
+
+namespace torchlet::cpu {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+class DynamicLinearStep : public Step {
+ public:
+  DynamicLinearStep(const DynamicLinear& linear, const Rows& x, const Rows& y, TensorId work)
+      : linear_(linear), x_(x), y_(y), work_(work) {}
+  const char* kernel() const override { return "linear_dynamic_q8"; }
+  double flops() const override {
+    return 2.0 * static_cast<double>(x_.rows * linear_.in * linear_.out);
+  }
+  bool is_int8() const override { return true; }
+  bool fuse(const kernels::Activation& activation) override {
+    if (activation.kind != kernels::ActivationKind::kClamp || is_clamped_) return false;
+    is_clamped_ = true;
+    low_ = activation.low;
+    high_ = activation.high;
+    return true;
+  }
+  void run(const Memory& m) const override {
+    run_dynamic_linear(linear_, x_.rows, m.data<float>(x_.id), x_.stride, low_, high_,
+                       m.data<float>(y_.id), y_.stride, m.data<uint8_t>(work_));
+  }
+
+ private:
+  DynamicLinear linear_;
+  Rows x_, y_;
+  TensorId work_;
+  bool is_clamped_ = false;
+  float low_ = -kInfinity, high_ = kInfinity;
+};
+
+TensorId add_dynamic_linear(PlanBuilder& plan, TensorId id, const Tensor& weight,
+                            const Tensor& bias, bool is_rectified) {
+  const PlanTensor& t = plan.info(id);
+  if (t.dim() == 0 || t.sizes.back() != weight.size(1) || t.numel() == 0) {
+    decline("weights that do not fit");
+  }
+  const DynamicLinear linear = keep_dynamic_linear(plan, weight, bias);
+  const Rows x = plan.as_rows(id);
+  IntArray sizes = plan.info(id).sizes;
+  sizes.back() = linear.out;
+  const Rows y = {plan.new_contiguous(DType::kFloat32, sizes), x.rows, linear.out, linear.out};
+  const TensorId work =
+      plan.new_contiguous(DType::kUInt8, {{kernels::linear_dynamic_q8_work_bytes(x.rows, x.cols)}});
+  auto step = std::make_unique<DynamicLinearStep>(linear, x, y, work);
+  if (is_rectified) step->fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
+  plan.add_step({x.id, work}, y.id, std::move(step));
+  return y.id;
+}
+
+void lower_linear_dynamic(PlanBuilder& plan, const Node& node) {
+  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  const Value& packed_params = plan.known(node, 1);
+  if (!packed_params.is_custom()) decline("weights that are not known");
+  const auto& params = ops::custom_object<ops::LinearPackedParams>(packed_params);
+  const auto [weight, bias] = params.unpack();
+  const bool is_rectified = node.kind().name().find("_relu") != std::string_view::npos;
+  if (!params.is_float()) {
+    return plan.define(node, add_dynamic_linear(plan, id, weight, bias, is_rectified));
+  }
+  // In fp16 only the weights are rounded.
+  const TensorId result = add_linear(plan, id, weight, bias);
+  if (is_rectified) {
+    plan.step_that_wrote(result).fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
+  }
+  plan.define(node, result);
+}
+
+}  // namespace
+
+std::span<const Lowering> dynamic_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"quantized::linear_dynamic", lower_linear_dynamic},
+      {"quantized::linear_relu_dynamic", lower_linear_dynamic},
+      {"quantized::linear_dynamic_fp16", lower_linear_dynamic},
+      {"quantized::linear_relu_dynamic_fp16", lower_linear_dynamic},
+      {"_quantized::linear_dynamic", lower_linear_dynamic},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu

@@ -1,0 +1,41 @@
+// Quantized weights as the kernels take them.
+#pragma once
+
+#include <vector>
+
+#include "device/cpu/builder.h"
+#include "kernels/elementwise_q8.h"
+#include "kernels/layer_q8.h"
+
+namespace torchlet::cpu {
+
+// qint8 weights, per tensor or per channel along axis 0, and a bias; Declined for others. The
+// layer's scales of input and output are left to the caller.
+class QuantizedLayer {
+ public:
+  QuantizedLayer(const Tensor& weight, const Tensor& bias);
+  QuantizedLayer(const QuantizedLayer&) = delete;
+
+  kernels::LayerQ8& operator*() { return layer_; }
+  const kernels::LayerQ8& operator*() const { return layer_; }
+
+ private:
+  Tensor weight_, bias_;
+  std::vector<float> scales_;
+  std::vector<int32_t> zero_points_;
+  kernels::LayerQ8 layer_;
+};
+
+// Weights [out, in] of a dynamically quantized linear layer, which the plan keeps; Declined for
+// those that are not quantized.
+struct DynamicLinear {
+  int64_t in, out;
+  const void* packed;
+};
+DynamicLinear keep_dynamic_linear(PlanBuilder& plan, const Tensor& weight, const Tensor& bias);
+
+// y[rows, out] of x[rows, in], clamped to [low, high]. `work` has linear_dynamic_q8_work_bytes.
+void run_dynamic_linear(const DynamicLinear& linear, int64_t rows, const float* x, int64_t x_stride,
+                        float low, float high, float* y, int64_t y_stride, uint8_t* work);
+
+}  // namespace torchlet::cpu
