@@ -7,9 +7,10 @@ Batch normalisation gets its statistics from a few random pictures, so that acti
 trained network. Every model NAME becomes, in FOLDER,
 
     NAME.fp32.pt    TorchScript, traced          NAME.fp32.onnx   the same, opset 13
-    NAME.int8.pt    statically quantized with QNNPACK's settings, where torchvision has a quantizable version
-    NAME.input.npy  a picture                    NAME.output.npy, NAME.int8.output.npy  PyTorch's answers to it
-    NAME.calibration.npy   pictures for quantizing the ONNX file
+    NAME.int8.pt    statically quantized with QNNPACK's settings, where torchvision has a quantizable version; linear
+                    and recurrent layers alone: dynamically
+    NAME.input.npy  a picture or a sequence      NAME.output.npy, NAME.int8.output.npy  PyTorch's answers to it
+    NAME.calibration.npy   more of them, for quantizing the ONNX file
 """
 
 import os
@@ -38,6 +39,35 @@ QUANTIZABLE = {
 }
 
 
+class Recurrent(torch.nn.Module):
+    """A recurrent layer without its last state."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+def mlp(*sizes: int, activation=torch.nn.ReLU) -> torch.nn.Module:
+    layers = []
+    for size, following in zip(sizes, sizes[1:]):
+        layers += [torch.nn.Linear(size, following), activation()]
+    return torch.nn.Sequential(*layers[:-1])
+
+
+# Linear and recurrent layers, and the shape of their input.
+DENSE = {
+    "mlp": (lambda: mlp(784, 2048, 2048, 10), [1, 784]),
+    "feed_forward_1": (lambda: mlp(*[768, 3072] * 6, 768, activation=torch.nn.GELU), [1, 768]),
+    "feed_forward_128": (lambda: mlp(*[768, 3072] * 6, 768, activation=torch.nn.GELU), [128, 768]),
+    "lstm_512x2": (lambda: Recurrent(torch.nn.LSTM(512, 512, 2)), [50, 1, 512]),
+    "gru_256": (lambda: Recurrent(torch.nn.GRU(256, 256)), [50, 1, 256]),
+    "bilstm_128": (lambda: Recurrent(torch.nn.LSTM(80, 128, bidirectional=True, batch_first=True)), [1, 200, 80]),
+}
+
+
 class OnlyOut(torch.nn.Module):
     """A segmentation network without the dictionary around its result."""
 
@@ -63,6 +93,8 @@ def set_statistics(network: torch.nn.Module, pictures: torch.Tensor) -> None:
 
 def make(name: str) -> torch.nn.Module:
     torch.manual_seed(0)
+    if name in DENSE:
+        return DENSE[name][0]()
     options = {"weights_backbone": None} if "deeplab" in name else {}
     network = MODELS[name](weights=None, **options)
     if name.startswith("vit"):  # torchvision starts the last layer with zeros
@@ -72,6 +104,8 @@ def make(name: str) -> torch.nn.Module:
 
 def quantized(name: str, pictures: torch.Tensor) -> torch.nn.Module:
     torch.backends.quantized.engine = "qnnpack"
+    if name in DENSE:
+        return torch.ao.quantization.quantize_dynamic(make(name).eval())
     torch.manual_seed(0)
     network = QUANTIZABLE[name](weights=None, quantize=False)
     set_statistics(network, pictures)
@@ -94,6 +128,8 @@ def write(folder: str, name: str) -> None:
     generator = torch.Generator().manual_seed(1)
     pictures = torch.randn(4, 3, 224, 224, generator=generator)
     x = pictures[:1]
+    if name in DENSE:
+        pictures = x = torch.randn(DENSE[name][1], generator=generator)
     base = os.path.join(folder, name)
     network = make(name)
     set_statistics(network, pictures)
@@ -105,7 +141,7 @@ def write(folder: str, name: str) -> None:
     np.save(base + ".calibration.npy", pictures.numpy())
     np.save(base + ".output.npy", network(x).detach().numpy())
     torch.onnx.export(traced, x, base + ".fp32.onnx", opset_version=13, input_names=["x"], output_names=["y"])
-    if name in QUANTIZABLE:
+    if name in QUANTIZABLE or name in DENSE:
         with torch.no_grad():
             integers = quantized(name, pictures)
             torch.jit.trace(integers, x).save(base + ".int8.pt")

@@ -6,6 +6,8 @@ PYTHON = "venv"
 def variants(model, precision):
     if precision == "fp32":
         return ["plain"]
+    if not model.startswith(("mobilenet", "resnet")):
+        return ["dynamic"]
     return ["s8s8", "u8s8", "u8s8 per channel"]
 
 
@@ -18,6 +20,9 @@ def quantized(folder, model, variant):
     source = os.path.join(folder, f"{model}.fp32.onnx")
     target = os.path.join(folder, f"{model}.{variant.replace(' ', '_')}.onnx")
     if os.path.exists(target):
+        return target
+    if variant == "dynamic":
+        quantization.quantize_dynamic(source, target, weight_type=quantization.QuantType.QInt8)
         return target
     pictures = iter(numpy.split(numpy.load(os.path.join(folder, f"{model}.calibration.npy")), 4))
 
