@@ -34,8 +34,9 @@ void check(int64_t rows, int64_t in, int64_t out, bool has_zeros, int64_t gap, f
     for (int64_t c = 0; c < out; ++c) {
       int64_t sum = 0;
       for (int64_t i = 0; i < in; ++i) {
-        const float q = std::nearbyint(x[static_cast<size_t>(r * (in + gap) + i)] *
-                                       (1.0f / affine.scale)) + affine.zero_point;
+        const float q =
+            std::nearbyint(x[static_cast<size_t>(r * (in + gap) + i)] * (1.0f / affine.scale)) +
+            affine.zero_point;
         const int64_t centred =
             static_cast<int64_t>(std::clamp(q, 0.0f, 255.0f)) - affine.zero_point;
         sum += centred * (random.weight[static_cast<size_t>(c * in + i)] -

@@ -74,8 +74,7 @@ TEST(QuantizedPlan, DynamicLinearLayers) {
   for (const char* name : {"linear_dynamic", "linear_relu_dynamic"}) {
     for (const int64_t zero : {0, 3}) {
       Case c({{"w", random_tensor({37, 70})}, {"b", random_tensor({37})}},
-             "    w = torch.quantize_per_tensor(self.w, 0.011, " +
-                 std::to_string(zero) +
+             "    w = torch.quantize_per_tensor(self.w, 0.011, " + std::to_string(zero) +
                  ", 12)\n"
                  "    p = ops.quantized.linear_prepack(w, self.b)\n"
                  "    return ops.quantized." +
