@@ -21,6 +21,7 @@
 #include "kernels/dot_q8-inl.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -271,15 +272,15 @@ int64_t block_rows(const Window2dShape& w, const Sizes& sizes) {
              kCopyBytes) {
     most -= kRowStep;
   }
-  const int64_t blocks = (sizes.rows + most - 1) / most;
-  return ((sizes.rows + blocks - 1) / blocks + kRowStep - 1) / kRowStep * kRowStep;
+  return even_block_rows(sizes.rows, most, kRowStep);
 }
 
 ConvCutQ8 cut_work(const Conv2dShape& s, const Sizes& sizes) {
   const int64_t rows = block_rows(s.window, sizes), blocks = (sizes.rows + rows - 1) / rows;
-  // Few rows: the threads share the panels, unless that copied the rows for each.
+  // Panels are not shared where that copied the rows for each.
   const int64_t panels = sizes.columns.panels;
-  return {s.groups, rows, blocks, panels, blocks < 4 && !sizes.taps.copies ? panels : 1};
+  const bool by_columns = is_cut_by_columns(sizes.rows) && !sizes.taps.copies;
+  return {s.groups, rows, blocks, panels, by_columns ? panels : 1};
 }
 
 void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
@@ -369,7 +370,7 @@ void conv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* pac
 void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_stride,
                   const void* packed, const OutputQ8& result, uint8_t* output,
                   int64_t output_stride) {
-  constexpr int64_t kProductsPerTask = int64_t{1} << 20;
+  constexpr int64_t kProductsPerTask = int64_t{1} << 19;
   const Conv2dShape flat = with_flat_pixels(shape);
   const int64_t chunks = HWY_DYNAMIC_DISPATCH(chunk_count)(flat, packed);
   if (chunks == 0) return;

@@ -22,6 +22,7 @@
 #include "kernels/conv_q8_rows-inl.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 
 #undef TORCHLET_KERNELS_AMX
 #if HWY_TARGET == HWY_AVX3_DL && HWY_ARCH_X86_64
@@ -55,8 +56,7 @@ struct AmxSizes {
   int64_t block_rows() const {
     constexpr int64_t kBlockBytes = int64_t{256} << 10, kMostRows = 256;
     const int64_t most = std::clamp(kBlockBytes / depth / kAmxRows * kAmxRows, kAmxRows, kMostRows);
-    const int64_t blocks = (rows + most - 1) / most;
-    return ((rows + blocks - 1) / blocks + kAmxRows - 1) / kAmxRows * kAmxRows;
+    return even_block_rows(rows, most, kAmxRows);
   }
 
   ConvTaps taps;
@@ -351,8 +351,7 @@ inline void amx_multiply_block(const AmxSizes& sizes, const AmxBlock& block, int
 
 inline ConvCutQ8 amx_cut(const AmxSizes& sizes, int64_t groups) {
   const int64_t rows = sizes.block_rows(), blocks = (sizes.rows + rows - 1) / rows;
-  // Few rows: the threads share the panels.
-  return {groups, rows, blocks, sizes.panels, blocks < 4 ? sizes.panels : 1};
+  return {groups, rows, blocks, sizes.panels, is_cut_by_columns(sizes.rows) ? sizes.panels : 1};
 }
 
 inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
@@ -378,7 +377,7 @@ inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end
                          table.rows(),
                          cut.rows,
                          rows,
-                         first_row == 0,
+                         i == begin,
                          run.weights() + group * sizes.group_bytes(),
                          run.output + first_row * run.output_stride + group * sizes.channels,
                          run.output_stride};

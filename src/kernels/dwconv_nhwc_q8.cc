@@ -18,6 +18,7 @@
 #include "kernels/dwconv_nhwc_q8.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 
 #ifndef TORCHLET_KERNELS_DWCONV_NHWC_Q8_ONCE
 #define TORCHLET_KERNELS_DWCONV_NHWC_Q8_ONCE
@@ -40,6 +41,16 @@ struct DwconvRunQ8 {
   OutputQ8 result;
   uint8_t* output;
   int64_t output_stride;
+};
+
+// How many blocks of rows, over all pictures, and panels of channels there are.
+struct DwconvCutQ8 {
+  int64_t blocks, panels;
+};
+
+struct DwconvPartQ8 {
+  int64_t block_begin, block_end;
+  int64_t panel_begin, panel_end;
 };
 
 }  // namespace torchlet::kernels
@@ -424,28 +435,27 @@ HWY_NOINLINE void convolve_block(const DwconvRunQ8& run, const Plan& plan, int64
   }
 }
 
-// Blocks [begin, end), counted over images, panels and blocks of rows.
-void convolve_blocks(const DwconvRunQ8& run, int64_t begin, int64_t end) {
+DwconvCutQ8 cut_of(const Conv2dShape& s, const void* packed) {
+  const Plan plan(s, static_cast<const PackedDwconvQ8*>(packed)->repeats);
+  return {s.batch * plan.row_blocks, plan.panels};
+}
+
+void convolve_part(const DwconvRunQ8& run, const DwconvPartQ8& part) {
   const PackedDwconvQ8& header = *reinterpret_cast<const PackedDwconvQ8*>(run.packed);
   const Plan plan(run.shape, header.repeats);
   const RequantizeQ8 requantize(run.result, header.wide);
   const int64_t width = strip_width(plan);
   const Scratch<uint8_t> buffer(make_strip(plan, 0, width).columns * plan.groups * kPanelChannels *
                                 4);
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t y = i % plan.row_blocks * plan.rows;
-    const int64_t panel = i / plan.row_blocks % plan.panels;
-    const int64_t image = i / plan.row_blocks / plan.panels;
-    constexpr decltype(&convolve_block<1>) kConvolve[] = {convolve_block<1>, convolve_block<2>,
-                                                          convolve_block<3>, convolve_block<4>};
-    kConvolve[plan.panel_vectors(panel) - 1](run, plan, image, y, panel, width, requantize,
-                                             buffer.data());
+  constexpr decltype(&convolve_block<1>) kConvolve[] = {convolve_block<1>, convolve_block<2>,
+                                                        convolve_block<3>, convolve_block<4>};
+  for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
+    for (int64_t block = part.block_begin; block < part.block_end; ++block) {
+      kConvolve[plan.panel_vectors(panel) - 1](run, plan, block / plan.row_blocks,
+                                               block % plan.row_blocks * plan.rows, panel, width,
+                                               requantize, buffer.data());
+    }
   }
-}
-
-int64_t block_count(const Conv2dShape& s, const void* packed) {
-  const Plan plan(s, static_cast<const PackedDwconvQ8*>(packed)->repeats);
-  return s.batch * plan.panels * plan.row_blocks;
 }
 
 }  // namespace
@@ -461,8 +471,8 @@ namespace torchlet::kernels {
 HWY_EXPORT(packed_bytes);
 HWY_EXPORT(packed_form);
 HWY_EXPORT(pack);
-HWY_EXPORT(convolve_blocks);
-HWY_EXPORT(block_count);
+HWY_EXPORT(cut_of);
+HWY_EXPORT(convolve_part);
 
 size_t dwconv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
   return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
@@ -479,20 +489,24 @@ void dwconv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* p
 void dwconv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_stride,
                     const void* packed, const OutputQ8& result, uint8_t* output,
                     int64_t output_stride) {
-  constexpr int64_t kProductsPerTask = int64_t{1} << 17;
-  const int64_t blocks = HWY_DYNAMIC_DISPATCH(block_count)(shape, packed);
-  if (blocks == 0) return;
+  constexpr int64_t kProductsPerTask = int64_t{1} << 16;
   const Window2dShape& w = shape.window;
-  const int64_t products =
-      shape.batch * w.out_h * w.out_w * shape.out_channels * w.kernel_h * w.kernel_w;
-  const int64_t grain = std::max<int64_t>(1, kProductsPerTask / (products / blocks + 1));
+  const int64_t pixels = shape.batch * w.out_h * w.out_w;
+  if (pixels == 0) return;
+  const DwconvCutQ8 cut = HWY_DYNAMIC_DISPATCH(cut_of)(shape, packed);
+  const int64_t products = pixels * shape.out_channels * w.kernel_h * w.kernel_w;
+  const bool by_columns = is_cut_by_columns(pixels);
+  const int64_t units = by_columns ? cut.panels : cut.blocks;
   const auto run = [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(convolve_blocks)
+    DwconvPartQ8 part{0, cut.blocks, 0, cut.panels};
+    (by_columns ? part.panel_begin : part.block_begin) = begin;
+    (by_columns ? part.panel_end : part.block_end) = end;
+    HWY_DYNAMIC_DISPATCH(convolve_part)
     ({shape, input, input_stride, static_cast<const uint8_t*>(packed), result, output,
       output_stride},
-     begin, end);
+     part);
   };
-  parallel_for(blocks, grain, run);
+  parallel_for(units, even_grain(units, 1, products, kProductsPerTask), run);
 }
 
 }  // namespace torchlet::kernels

@@ -13,6 +13,7 @@
 #include "kernels/elementwise_q8.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/simd-inl.h"
+#include "kernels/split.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -196,17 +197,17 @@ HWY_EXPORT(binary_row_of);
 
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kElementsPerTask = 8192;
 
 // Calls body(row, column, count) for runs that cover the matrix; if it has no gaps, runs are long.
 void for_each_run(int64_t rows, int64_t columns, bool contiguous,
                   FunctionRef<void(int64_t row, int64_t column, int64_t count)> body) {
   if (contiguous || rows == 1) {
-    parallel_for(rows * columns, kGrain,
+    parallel_for(rows * columns, even_grain(rows * columns, 64, rows * columns, kElementsPerTask),
                  [&](int64_t begin, int64_t end) { body(0, begin, end - begin); });
     return;
   }
-  parallel_for(rows, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, columns)),
+  parallel_for(rows, even_grain(rows, 1, rows * columns, kElementsPerTask),
                [&](int64_t begin, int64_t end) {
                  for (int64_t row = begin; row < end; ++row) body(row, 0, columns);
                });

@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "kernels/pool_nhwc_q8.h"
 #include "kernels/requantize_q8-inl.h"
+#include "kernels/split.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -128,12 +129,25 @@ HWY_EXPORT(avg_pool_line);
 
 namespace {
 
-void for_each_line(const PoolShape& shape, FunctionRef<void(int64_t line)> body) {
+// Calls body(part, first_channel, line) for all lines, with a shape that has a part of the
+// channels.
+void for_each_line(const PoolShape& shape,
+                   FunctionRef<void(const PoolShape&, int64_t, int64_t)> body) {
+  constexpr int64_t kOpsPerTask = int64_t{1} << 16, kCacheLine = 64;
   const Window2dShape& w = shape.window;
-  const int64_t ops = w.out_w * w.kernel_h * w.kernel_w * shape.channels;
-  const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 19) / std::max<int64_t>(1, ops));
-  parallel_for(shape.batch * w.out_h, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) body(line);
+  const int64_t lines = shape.batch * w.out_h, channels = shape.channels;
+  const int64_t ops = lines * w.out_w * w.kernel_h * w.kernel_w * channels;
+  if (lines == 0 || channels == 0) return;
+  if (lines < num_threads()) {
+    const int64_t grain = even_grain(channels, kCacheLine, ops, kOpsPerTask);
+    return parallel_for(channels, grain, [&](int64_t begin, int64_t end) {
+      PoolShape part = shape;
+      part.channels = end - begin;
+      for (int64_t line = 0; line < lines; ++line) body(part, begin, line);
+    });
+  }
+  parallel_for(lines, even_grain(lines, 1, ops, kOpsPerTask), [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) body(shape, 0, line);
   });
 }
 
@@ -141,17 +155,17 @@ void for_each_line(const PoolShape& shape, FunctionRef<void(int64_t line)> body)
 
 void max_pool_nhwc_q8(const PoolShape& shape, const uint8_t* input, int64_t input_stride,
                       uint8_t* output, int64_t output_stride) {
-  for_each_line(shape, [&](int64_t line) {
+  for_each_line(shape, [&](const PoolShape& part, int64_t channel, int64_t line) {
     HWY_DYNAMIC_DISPATCH(max_pool_line)
-    (shape, input, input_stride, output, output_stride, line);
+    (part, input + channel, input_stride, output + channel, output_stride, line);
   });
 }
 
 void avg_pool_nhwc_q8(const PoolShape& shape, const AffineQ8& quantization, const uint8_t* input,
                       int64_t input_stride, uint8_t* output, int64_t output_stride) {
-  for_each_line(shape, [&](int64_t line) {
+  for_each_line(shape, [&](const PoolShape& part, int64_t channel, int64_t line) {
     HWY_DYNAMIC_DISPATCH(avg_pool_line)
-    (shape, quantization, input, input_stride, output, output_stride, line);
+    (part, quantization, input + channel, input_stride, output + channel, output_stride, line);
   });
 }
 

@@ -14,7 +14,16 @@ namespace torchlet::kernels {
 // Matrices of a few rows, whose layers have far more weights than pixels, are cut along their
 // columns, images and other matrices along their rows: ranges of the columns of many rows would
 // make the processor fetch ahead what the other thread is writing.
-inline bool is_cut_by_columns(int64_t rows) { return rows < 40; }
+inline bool is_cut_by_columns(int64_t rows) { return rows < int64_t{20} * num_threads(); }
+
+// Rows of a block, about `most` or fewer and a multiple of `unit`, such that every thread has the
+// same number of blocks.
+inline int64_t even_block_rows(int64_t rows, int64_t most, int64_t unit) {
+  const int64_t threads = is_cut_by_columns(rows) ? 1 : num_threads();
+  const int64_t units = (rows + unit - 1) / unit, of_thread = (units + threads - 1) / threads;
+  const int64_t blocks = std::max<int64_t>(1, (of_thread * unit + most / 2) / most);
+  return (of_thread + blocks - 1) / blocks * unit;
+}
 
 // For parallel_for over `n` indices, `work` in all: a multiple of `unit` such that a task has at
 // least about `least_work` and every thread the same number of tasks, a few.
