@@ -66,6 +66,28 @@ def scripted_convnet():
     return torch.jit.script(ConvNet().eval()), [torch.randn(2, 3, 13, 11)]
 
 
+class Recurrent(nn.Module):
+    """A float LSTM, then a GRU and a linear layer that are quantized dynamically."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(10, 9, num_layers=2, bidirectional=True)
+        torch.backends.quantized.engine = "qnnpack"
+        self.rest = torch.ao.quantization.quantize_dynamic(
+            nn.ModuleList([nn.GRU(18, 8), nn.Linear(8, 5)]).eval())
+
+    def forward(self, x):
+        y, _ = self.lstm(x)
+        y, _ = self.rest[0](y)
+        return torch.relu(self.rest[1](y))
+
+
+@fixture
+def recurrent():
+    x = torch.randn(7, 2, 10)
+    return torch.jit.trace(Recurrent().eval(), x), [x]
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Values: every container and every dtype
 

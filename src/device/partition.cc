@@ -202,7 +202,14 @@ class Partitioner {
         return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf;
       };
       while (!run.empty() && is_number(run.back())) run.pop_back();
-      run.erase(run.begin(), std::ranges::find_if_not(run, is_number));
+      // Lists of tensors come with what reads them.
+      const auto is_list = [](const Node* node) {
+        return is_container_node(*node) && !node->outputs().empty() &&
+               is_tensor_like(*node->output(0)->type());
+      };
+      run.erase(run.begin(), std::ranges::find_if_not(run, [&](const Node* node) {
+                  return is_number(node) && !is_list(node);
+                }));
       if (run.empty()) return;
       const NodeSet inside = all_nodes(run);
       const auto stays = std::ranges::find_if(

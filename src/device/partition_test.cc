@@ -65,6 +65,9 @@ TEST(Partition, ListsStayInside) {
                         "    a, b = torch.chunk(torch.relu(x), 2, 1)\n"
                         "    return torch.cat([b, a], 1)\n"),
             "Segment(relu chunk ListUnpack ListConstruct cat)");
+  EXPECT_EQ(partitioned(", y: Tensor) -> Tensor:\n"
+                        "    return torch.relu(torch.cat([x, y], 1))\n"),
+            "Segment(ListConstruct cat relu)");
 }
 
 TEST(Partition, NumbersAreComputedWithTheSegmentOrBeforeIt) {

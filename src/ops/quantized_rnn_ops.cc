@@ -2,29 +2,13 @@
 // the weights are packed linears, everything else is float.
 #include <cmath>
 
+#include "ops/cell_params.h"
 #include "ops/custom_class.h"
 #include "ops/elementwise.h"
-#include "ops/packed_params.h"
 #include "ops/quantize.h"
 
 namespace torchlet::ops {
 namespace {
-
-class CellParams : public CustomObject {
- public:
-  static constexpr char kClassName[] = "__torch__.torch.classes.rnn.CellParamsBase";
-  std::string_view class_name() const override { return kClassName; }
-
-  Ref<CustomObject> ih, hh;  // LinearPackedParams, with their biases
-
-  Tensor linear_ih(const Tensor& x) const { return apply(ih, x); }
-  Tensor linear_hh(const Tensor& h) const { return apply(hh, h); }
-
- private:
-  Tensor apply(const Ref<CustomObject>& params, const Tensor& x) const {
-    return static_cast<const LinearPackedParams&>(*params).apply_dynamic(x, false);
-  }
-};
 
 Ref<CustomObject> packed_linear(const Value& value) {
   return Ref<CustomObject>(&custom_object<LinearPackedParams>(value));

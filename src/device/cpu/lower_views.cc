@@ -70,9 +70,22 @@ void lower_flatten(PlanBuilder& plan, const Node& node) {
 
 // The order in memory is the plan's business.
 void lower_same(PlanBuilder& plan, const Node& node) {
-  // A view of its own, since its base may have other readers.
   const TensorId id = plan.tensor(node, 0);
+  // What has no other readers may still grow.
+  if (node.input(0)->users().size() == 1) return plan.define(node, id);
   plan.define(node, plan.viewed(id, plan.shape_of(id)));
+}
+
+// Where it changes nothing.
+void lower_to(PlanBuilder& plan, const Node& node) {
+  const auto& arguments = node.op()->schema.arguments;
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i].name == "other") decline("the dtype of another tensor");
+    if (arguments[i].name != "dtype" || plan.is_none(node, i)) continue;
+    const DType dtype = plan.info(plan.tensor(node, 0)).dtype;
+    if (plan.known_int(node, i) != static_cast<int64_t>(dtype)) decline("another dtype");
+  }
+  lower_same(plan, node);
 }
 
 void lower_question(PlanBuilder& plan, const Node& node) {
@@ -81,23 +94,40 @@ void lower_question(PlanBuilder& plan, const Node& node) {
   plan.define(node.output(), {Entry::Kind::kKnown, std::move(answer), kNoTensor, {}});
 }
 
+// Known unless a size is not: operators of known values are run before they are lowered.
+void lower_constant(PlanBuilder&, const Node&) { decline("unknown sizes"); }
+
 }  // namespace
 
 std::span<const Lowering> view_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::view", lower_reshape},         {"aten::reshape", lower_reshape},
-      {"aten::_unsafe_view", lower_reshape}, {"aten::flatten", lower_flatten},
-      {"aten::contiguous", lower_same},      {"aten::detach", lower_same},
-      {"aten::alias", lower_same},           {"aten::permute", lower_view},
-      {"aten::transpose", lower_view},       {"aten::t", lower_view},
-      {"aten::squeeze", lower_view},         {"aten::unsqueeze", lower_view},
-      {"aten::expand", lower_view},          {"aten::expand_as", lower_view},
-      {"aten::select", lower_view},          {"aten::slice", lower_view},
-      {"aten::narrow", lower_view},          {"aten::chunk", lower_view},
-      {"aten::split", lower_view},           {"aten::split_with_sizes", lower_view},
-      {"aten::unbind", lower_view},          {"aten::size", lower_question},
-      {"aten::dim", lower_question},         {"aten::numel", lower_question},
+      {"aten::view", lower_reshape},
+      {"aten::reshape", lower_reshape},
+      {"aten::_unsafe_view", lower_reshape},
+      {"aten::flatten", lower_flatten},
+      {"aten::contiguous", lower_same},
+      {"aten::detach", lower_same},
+      {"aten::alias", lower_same},
+      {"aten::to", lower_to},
+      {"aten::permute", lower_view},
+      {"aten::transpose", lower_view},
+      {"aten::t", lower_view},
+      {"aten::squeeze", lower_view},
+      {"aten::unsqueeze", lower_view},
+      {"aten::expand", lower_view},
+      {"aten::expand_as", lower_view},
+      {"aten::select", lower_view},
+      {"aten::slice", lower_view},
+      {"aten::narrow", lower_view},
+      {"aten::chunk", lower_view},
+      {"aten::split", lower_view},
+      {"aten::split_with_sizes", lower_view},
+      {"aten::unbind", lower_view},
+      {"aten::size", lower_question},
+      {"aten::dim", lower_question},
+      {"aten::numel", lower_question},
       {"prim::shape", lower_question},
+      {"aten::zeros", lower_constant},
   };
   return kTable;
 }

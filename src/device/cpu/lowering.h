@@ -27,6 +27,7 @@ std::span<const Lowering> pooling_lowerings();
 std::span<const Lowering> quantized_elementwise_lowerings();
 std::span<const Lowering> quantized_layer_lowerings();
 std::span<const Lowering> resize_lowerings();
+std::span<const Lowering> rnn_lowerings();
 std::span<const Lowering> view_lowerings();
 
 // Of a node max_pool2d; Declined for windows without results.
