@@ -13,6 +13,7 @@ trained network. Every model NAME becomes, in FOLDER,
     NAME.calibration.npy   more of them, for quantizing the ONNX file
 """
 
+import copy
 import os
 import sys
 import warnings
@@ -141,6 +142,8 @@ def write(folder: str, name: str) -> None:
     np.save(base + ".calibration.npy", pictures.numpy())
     np.save(base + ".output.npy", network(x).detach().numpy())
     torch.onnx.export(traced, x, base + ".fp32.onnx", opset_version=13, input_names=["x"], output_names=["y"])
+    with torch.no_grad():
+        np.save(base + ".exact.npy", copy.deepcopy(network).double()(x.double()).numpy())
     if name in QUANTIZABLE or name in DENSE:
         with torch.no_grad():
             integers = quantized(name, pictures)
