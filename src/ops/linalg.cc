@@ -1,6 +1,6 @@
 #include "ops/linalg.h"
 
-#include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -11,7 +11,7 @@ void check_dtype(const Tensor& a, const char* name) {
   TORCHLET_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64 ||
                      dtype == DType::kComplex64 || dtype == DType::kComplex128,
                  "%s: Expected a floating point or complex tensor as input. Got %s", name,
-                 std::string(dtype_name(dtype)).c_str());
+                 dtype_name(dtype).data());
 }
 
 void check_matrix(const Tensor& a, const char* name) {
@@ -45,11 +45,19 @@ Tensor expand_batch(const Tensor& a, IntSpan batch) {
 
 namespace {
 
-template <typename T>
-using Columns = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;  // column-major
-
 constexpr int kMaxSweeps = 60;
 constexpr double kEpsilon = 2.2e-16;
+
+// The places of the values in ascending or descending order; equal ones stay in order.
+std::vector<int64_t> sorted_places(const std::vector<double>& values, bool descending) {
+  std::vector<int64_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    const double x = values[static_cast<size_t>(a)], y = values[static_cast<size_t>(b)];
+    return descending ? x > y : x < y;
+  });
+  return order;
+}
 
 // Turns columns p and q by the angle that makes `coupling` zero, where the diagonal entries are
 // alpha and beta.
@@ -61,36 +69,53 @@ struct Rotation {
     const double t = (zeta >= 0 ? 1 : -1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
     cosine = 1 / std::sqrt(1 + t * t);
     sine = cosine * t;
-    phase = Eigen::numext::conj(coupling / T(size));
+    phase = conjugate(coupling / T(size));
   }
-  template <typename M>
-  void turn_columns(M& m, int64_t p, int64_t q) const {
-    for (int64_t i = 0; i < m.rows(); ++i) {
-      const T x = m(i, p), y = m(i, q) * phase;
-      m(i, p) = T(cosine) * x - T(sine) * y;
-      m(i, q) = T(sine) * x + T(cosine) * y;
+  void turn(Vector<T> p, Vector<T> q, T q_phase) const {
+    for (int64_t i = 0; i < p.size; ++i) {
+      const T x = p[i], y = times(q[i], q_phase);
+      p[i] = cosine * x - sine * y;
+      q[i] = sine * x + cosine * y;
     }
+  }
+  void turn_columns(const View<T>& m, int64_t p, int64_t q) const {
+    turn(m.col(p), m.col(q), phase);
+  }
+  // Those of the adjoint.
+  void turn_rows(const View<T>& m, int64_t p, int64_t q) const {
+    turn(m.row(p), m.row(q), conjugate(phase));
   }
   double cosine, sine;
   T phase;
 };
 
+// A matrix whose columns are contiguous.
+template <typename T>
+class Columns : public View<T> {
+ public:
+  Columns(int64_t rows, int64_t cols) : rows_of_(cols, rows) {
+    static_cast<View<T>&>(*this) = rows_of_.transposed();
+  }
+  explicit Columns(const View<T>& a) : Columns(a.rows(), a.cols()) { copy<T>(a, *this); }
+
+ private:
+  Matrix<T> rows_of_;
+};
+
 // Fills the columns of m from `known` on so that all are orthonormal.
 template <typename T>
-void complete_basis(Columns<T>& m, int64_t known) {
+void complete_basis(const View<T>& m, int64_t known) {
   int64_t candidate = 0;
   for (int64_t j = known; j < m.cols(); ++j) {
-    for (;; ++candidate) {
-      Eigen::Matrix<T, Eigen::Dynamic, 1> v =
-          Eigen::Matrix<T, Eigen::Dynamic, 1>::Unit(m.rows(), candidate);
+    const Vector<T> v = m.col(j);
+    const double enough = 0.1 / std::sqrt(static_cast<double>(m.rows()));
+    for (double length = 0; length <= enough && candidate < m.rows(); ++candidate) {
+      for (int64_t i = 0; i < m.rows(); ++i) v[i] = T(i == candidate);
       for (int twice = 0; twice < 2; ++twice) {
-        for (int64_t i = 0; i < j; ++i) v -= m.col(i) * m.col(i).dot(v);
+        for (int64_t i = 0; i < j; ++i) add_scaled(-dot(m.col(i), v), m.col(i), v);
       }
-      if (v.norm() > 0.1 / std::sqrt(static_cast<double>(m.rows()))) {
-        m.col(j) = v / v.norm();
-        ++candidate;
-        break;
-      }
+      length = norm(v);
+      if (length > 0) scale(v, T(1 / length));
     }
   }
 }
@@ -98,16 +123,16 @@ void complete_basis(Columns<T>& m, int64_t known) {
 // One-sided Jacobi (Hestenes 1958) of m >= n: turns the columns of u until they are orthogonal.
 // Returns the singular values, descending, with u [m, n] and v [n, n] ordered alike.
 template <typename T>
-std::vector<double> jacobi_svd(Columns<T>& u, Columns<T>& v) {
+std::vector<double> jacobi_svd(const View<T>& u, const View<T>& v) {
   const int64_t n = u.cols();
-  v.setIdentity(n, n);
+  set_identity(v);
   bool turned = true;
   for (int sweep = 0; sweep < kMaxSweeps && turned; ++sweep) {
     turned = false;
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
-        const double alpha = u.col(p).squaredNorm(), beta = u.col(q).squaredNorm();
-        const T coupling = u.col(p).dot(u.col(q));
+        const double alpha = squared_norm(u.col(p)), beta = squared_norm(u.col(q));
+        const T coupling = dot(u.col(p), u.col(q));
         if (!(std::abs(coupling) > kEpsilon * std::sqrt(alpha * beta))) continue;
         const Rotation<T> rotation(alpha, beta, coupling);
         rotation.turn_columns(u, p, q);
@@ -117,20 +142,18 @@ std::vector<double> jacobi_svd(Columns<T>& u, Columns<T>& v) {
     }
   }
   std::vector<double> norms;
-  for (int64_t j = 0; j < n; ++j) norms.push_back(u.col(j).norm());
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [&](int64_t j) { return norms[static_cast<size_t>(j)]; });
-  const Columns<T> old_u = u, old_v = v;
+  for (int64_t j = 0; j < n; ++j) norms.push_back(norm(u.col(j)));
+  const std::vector<int64_t> order = sorted_places(norms, true);
+  const Columns<T> old_u(u), old_v(v);
   std::vector<double> values;
   int64_t rank = 0;
   for (int64_t j = 0; j < n; ++j) {
     const int64_t from = order[static_cast<size_t>(j)];
     values.push_back(norms[static_cast<size_t>(from)]);
-    v.col(j) = old_v.col(from);
+    copy(old_v.block(0, from, n, 1), v.block(0, j, n, 1));
     if (values.back() > 0 && values.back() > kEpsilon * kEpsilon * values[0]) {
-      u.col(j) = old_u.col(from) / values.back();
+      copy(old_u.block(0, from, u.rows(), 1), u.block(0, j, u.rows(), 1));
+      scale(u.col(j), T(1 / values.back()));
       rank = j + 1;
     }
   }
@@ -140,21 +163,19 @@ std::vector<double> jacobi_svd(Columns<T>& u, Columns<T>& v) {
 
 // Cyclic Jacobi of a Hermitian matrix: its diagonal becomes the eigenvalues.
 template <typename T>
-void jacobi_eigh(Columns<T>& a, Columns<T>& vectors) {
+void jacobi_eigh(const View<T>& a, const View<T>& vectors) {
   const int64_t n = a.rows();
-  vectors.setIdentity(n, n);
+  set_identity(vectors);
   bool turned = true;
   for (int sweep = 0; sweep < kMaxSweeps && turned; ++sweep) {
     turned = false;
-    const double scale = a.norm();
+    const double scale_of_a = norm(a);
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
-        if (!(std::abs(a(p, q)) > kEpsilon * scale * 1e-2)) continue;
+        if (!(std::abs(a(p, q)) > kEpsilon * scale_of_a * 1e-2)) continue;
         const Rotation<T> rotation(std::real(a(p, p)), std::real(a(q, q)), a(p, q));
         rotation.turn_columns(a, p, q);
-        a.adjointInPlace();
-        rotation.turn_columns(a, p, q);
-        a.adjointInPlace();
+        rotation.turn_rows(a, p, q);
         rotation.turn_columns(vectors, p, q);
         turned = true;
       }
@@ -175,22 +196,25 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
     const Batch<T> u(in.batch_sizes(), m, full_matrices ? m : k);
     const Batch<T> vh(in.batch_sizes(), full_matrices ? n : k, n);
     for (int64_t i = 0; i < in.count(); ++i) {
-      TORCHLET_CHECK(in[i].allFinite(),
+      TORCHLET_CHECK(all_finite(in[i]),
                      "linalg.svd: The algorithm failed to converge because the input matrix "
                      "contained non-finite values.");
       // The taller way round, so that there are at least as many rows as columns.
       const bool wide = m < n;
-      Columns<T> left = wide ? Columns<T>(in[i].adjoint()) : Columns<T>(in[i]);
-      Columns<T> right;
-      const std::vector<double> values = jacobi_svd(left, right);
+      const int64_t tall = std::max(m, n);
+      const Columns<T> all(tall, compute_uv && full_matrices ? tall : k), right(k, k);
+      const View<T> left = all.block(0, 0, tall, k);
+      if (wide) {
+        copy<T>(adjoint_of(in[i]), left);
+      } else {
+        copy(in[i], left);
+      }
+      const std::vector<double> values = jacobi_svd<T>(left, right);
       std::copy(values.begin(), values.end(), s.data_ptr<double>() + i * k);
       if (!compute_uv) continue;
-      if (full_matrices) {
-        left.conservativeResize(Eigen::NoChange, left.rows());
-        complete_basis(left, k);
-      }
-      u[i] = wide ? right : left;
-      vh[i] = (wide ? left : right).adjoint();
+      complete_basis<T>(all, k);
+      copy<T>(wide ? right : all, u[i]);
+      copy<T>(adjoint_of<T>(wide ? all : right), vh[i]);
     }
     Svd result{Tensor(), s.to(real_dtype(a.dtype())), Tensor()};
     if (compute_uv) {
@@ -209,22 +233,22 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
     const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kFloat64);
     for (int64_t i = 0; i < in.count(); ++i) {
       // Only the triangle that was asked for counts.
-      Columns<T> hermitian(n, n), vectors;
+      const Matrix<T> hermitian(n, n), vectors(n, n);
       for (int64_t r = 0; r < n; ++r) {
         hermitian(r, r) = T(std::real(in[i](r, r)));
         for (int64_t c = 0; c < r; ++c) {
-          hermitian(r, c) = lower ? in[i](r, c) : Eigen::numext::conj(in[i](c, r));
-          hermitian(c, r) = Eigen::numext::conj(hermitian(r, c));
+          hermitian(r, c) = lower ? in[i](r, c) : conjugate(in[i](c, r));
+          hermitian(c, r) = conjugate(hermitian(r, c));
         }
       }
-      jacobi_eigh(hermitian, vectors);
-      std::vector<int64_t> order(static_cast<size_t>(n));
-      std::iota(order.begin(), order.end(), 0);
-      std::ranges::stable_sort(order, {}, [&](int64_t j) { return std::real(hermitian(j, j)); });
+      jacobi_eigh<T>(hermitian, vectors);
+      std::vector<double> found;
+      for (int64_t j = 0; j < n; ++j) found.push_back(std::real(hermitian(j, j)));
+      const std::vector<int64_t> order = sorted_places(found, false);
       for (int64_t j = 0; j < n; ++j) {
         const int64_t from = order[static_cast<size_t>(j)];
-        values.data_ptr<double>()[i * n + j] = std::real(hermitian(from, from));
-        out[i].col(j) = vectors.col(from);
+        values.data_ptr<double>()[i * n + j] = found[static_cast<size_t>(from)];
+        copy(vectors.block(0, from, n, 1), out[i].block(0, j, n, 1));
       }
     }
     return Eigh{values.to(real_dtype(a.dtype())), compute_vectors ? out.to(a.dtype()) : Tensor()};
@@ -236,13 +260,15 @@ Inverse inverse(const Tensor& a) {
     using T = decltype(zero);
     const Batch<T> in(a), out(a.sizes());
     const Tensor info = zeros(in.batch_sizes(), DType::kInt32);
-    for (int64_t i = 0; i < in.count() && in.rows() > 0; ++i) {
-      const Eigen::PartialPivLU<Matrix<T>> lu(in[i]);
-      int32_t& place = info.data_ptr<int32_t>()[i];
-      for (int64_t j = in.rows() - 1; j >= 0; --j) {
-        if (lu.matrixLU()(j, j) == T(0)) place = static_cast<int32_t>(j + 1);
-      }
-      out[i] = lu.inverse();
+    const int64_t n = in.rows();
+    std::vector<int32_t> pivots(static_cast<size_t>(n));
+    for (int64_t i = 0; i < in.count(); ++i) {
+      info.data_ptr<int32_t>()[i] = factor_lu(in[i], pivots.data(), true);
+      const View<T> x = out[i];
+      set_identity(x);
+      for (int64_t k = 0; k < n; ++k) swap(x.row(k), x.row(pivots[static_cast<size_t>(k)] - 1));
+      solve_triangular(in[i], false, true, x);
+      solve_triangular(in[i], true, false, x);
     }
     return Inverse{out.to(a.dtype()), info};
   });
@@ -251,7 +277,7 @@ Inverse inverse(const Tensor& a) {
 void check_inexact(const Tensor& a, const char* name) {
   TORCHLET_CHECK(is_floating_point(a.dtype()) || is_complex(a.dtype()),
                  "%s: Expected a floating point or complex tensor as input. Got %s", name,
-                 std::string(dtype_name(a.dtype())).c_str());
+                 dtype_name(a.dtype()).data());
 }
 
 Tensor adjoint(const Tensor& a) {

@@ -1,20 +1,15 @@
 // Dense linear algebra over batches of matrices [..., m, n], in double or complex double whatever
-// the dtype, through Eigen. Results come back in the dtype of the input. Decompositions follow
+// the dtype. Results come back in the dtype of the input. Decompositions follow
 // LAPACK's conventions, which are PyTorch's.
 #pragma once
 
-#include <Eigen/Core>
 #include <complex>
 
 #include "graph/operator.h"
 #include "ops/common.h"
+#include "ops/dense_matrix.h"
 
 namespace torchlet::ops::linalg {
-
-template <typename T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <typename T>
-using MatrixMap = Eigen::Map<Matrix<T>>;
 
 // float32, float64, complex64 or complex128, else an Error that names the operator.
 void check_dtype(const Tensor& a, const char* name);
@@ -49,8 +44,9 @@ class Batch {
     return n;
   }
   IntSpan batch_sizes() const { return data_.sizes().first(data_.sizes().size() - 2); }
-  MatrixMap<T> operator[](int64_t i) const {
-    return MatrixMap<T>(data_.template data_ptr<T>() + i * rows() * cols(), rows(), cols());
+  View<T> operator[](int64_t i) const {
+    const int64_t m = rows(), n = cols();
+    return {static_cast<T*>(data_.raw_data()) + i * m * n, m, n, n, 1};
   }
   Tensor to(DType dtype) const { return data_.to(dtype); }
   const Tensor& tensor() const { return data_; }

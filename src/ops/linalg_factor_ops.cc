@@ -1,7 +1,6 @@
 // LU, Cholesky, QR and LDL factorisations, and what is solved with them.
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
-#include <Eigen/QR>
+#include <algorithm>
+#include <cmath>
 
 #include "ops/linalg.h"
 #include "ops/op.h"
@@ -11,7 +10,9 @@ namespace {
 
 using linalg::adjoint;
 using linalg::Batch;
+using linalg::conjugate;
 using linalg::Matrix;
+using linalg::View;
 using linalg::with_type;
 
 // An int32 tensor over the batch of `a`, with `extra` more dimensions, zero.
@@ -41,31 +42,6 @@ struct Lu {
   Tensor lu, pivots, info;  // info: 1-based position of the first zero on the diagonal of U, else 0
 };
 
-// Gaussian elimination with row exchanges, as LAPACK's getrf: pivots are 1-based.
-template <typename M>
-int factor_in_place(M&& a, int32_t* pivots, bool pivot) {
-  using T = typename std::decay_t<M>::Scalar;
-  const int64_t m = a.rows(), n = a.cols();
-  int info = 0;
-  for (int64_t k = 0; k < std::min(m, n); ++k) {
-    int64_t best = k;
-    if (pivot) a.col(k).tail(m - k).cwiseAbs().maxCoeff(&best), best += k;
-    pivots[k] = static_cast<int32_t>(best + 1);
-    if (a(best, k) == T(0)) {
-      if (info == 0) info = static_cast<int>(k + 1);
-      continue;
-    }
-    if (best != k) a.row(k).swap(a.row(best));
-    if (k + 1 == m) continue;
-    a.col(k).tail(m - k - 1) /= a(k, k);
-    if (k + 1 < n) {
-      a.bottomRightCorner(m - k - 1, n - k - 1).noalias() -=
-          a.col(k).tail(m - k - 1) * a.row(k).tail(n - k - 1);
-    }
-  }
-  return info;
-}
-
 Lu lu_factor(const Tensor& a, bool pivot) {
   linalg::check_matrix(a, "torch.lu_factor");
   const int64_t k = std::min(a.size(-1), a.size(-2));
@@ -74,7 +50,7 @@ Lu lu_factor(const Tensor& a, bool pivot) {
     const Tensor pivots = int_batch(a, IntArray{k}), info = int_batch(a);
     for (int64_t i = 0; i < lu.count(); ++i) {
       info.data_ptr<int32_t>()[i] =
-          factor_in_place(lu[i], pivots.data_ptr<int32_t>() + i * k, pivot);
+          linalg::factor_lu(lu[i], pivots.data_ptr<int32_t>() + i * k, pivot);
     }
     return Lu{lu.to(a.dtype()), pivots, info};
   });
@@ -85,10 +61,19 @@ std::tuple<Tensor, Tensor> lu_factor_checked(const Tensor& a, bool pivot) {
   return {lu.lu, lu.pivots};
 }
 
+// The upper or lower triangle of `from`, zeros elsewhere; ones on the diagonal if `unit`.
+template <typename T>
+void copy_triangle(const View<T>& from, bool upper, bool unit, const View<T>& to) {
+  for (int64_t i = 0; i < to.rows(); ++i) {
+    for (int64_t j = 0; j < to.cols(); ++j) {
+      to(i, j) = i == j && unit ? T(1) : (upper ? j < i : j > i) ? T(0) : from(i, j);
+    }
+  }
+}
+
 // The rows of the identity, exchanged in the order of the pivots: P with A = P L U.
-template <typename M>
-void permutation(M&& p, const int32_t* pivots, int64_t count) {
-  p.setIdentity();
+template <typename T>
+void permutation(const View<T>& p, const int32_t* pivots, int64_t count) {
   std::vector<int64_t> order(static_cast<size_t>(p.rows()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   for (int64_t k = 0; k < count; ++k) {
@@ -97,8 +82,7 @@ void permutation(M&& p, const int32_t* pivots, int64_t count) {
                    static_cast<long long>(p.rows()));
     std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(pivots[k] - 1)]);
   }
-  p.setZero();
-  using T = typename std::decay_t<M>::Scalar;
+  linalg::fill(p, T(0));
   for (size_t i = 0; i < order.size(); ++i) p(order[i], static_cast<int64_t>(i)) = T(1);
 }
 
@@ -118,8 +102,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& piv
       if (unpack_pivots)
         permutation(p[i], flat.data_ptr<int32_t>() + i * flat.size(-1), flat.size(-1));
       if (!unpack_data) continue;
-      l[i] = in[i].leftCols(k).template triangularView<Eigen::UnitLower>();
-      u[i] = in[i].topRows(k).template triangularView<Eigen::Upper>();
+      copy_triangle(in[i], false, true, l[i]);
+      copy_triangle(in[i], true, false, u[i]);
     }
     const Tensor none = empty(IntArray{0}, lu.dtype());
     return std::tuple(unpack_pivots ? p.to(lu.dtype()) : none,
@@ -152,15 +136,16 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
     const int64_t n = factors.rows();
     for (int64_t i = 0; i < x.count(); ++i) {
       const int32_t* swaps = all_pivots.data_ptr<int32_t>() + i * n;
-      auto target = x[i];
+      const View<T> target = x[i];
       if (!use_adjoint) {
-        for (int64_t k = 0; k < n; ++k) target.row(k).swap(target.row(swaps[k] - 1));
-        factors[i].template triangularView<Eigen::UnitLower>().solveInPlace(target);
-        factors[i].template triangularView<Eigen::Upper>().solveInPlace(target);
+        for (int64_t k = 0; k < n; ++k) linalg::swap(target.row(k), target.row(swaps[k] - 1));
+        linalg::solve_triangular(factors[i], false, true, target);
+        linalg::solve_triangular(factors[i], true, false, target);
       } else {
-        factors[i].adjoint().template triangularView<Eigen::Lower>().solveInPlace(target);
-        factors[i].adjoint().template triangularView<Eigen::UnitUpper>().solveInPlace(target);
-        for (int64_t k = n; k-- > 0;) target.row(k).swap(target.row(swaps[k] - 1));
+        const Matrix<T> turned = linalg::adjoint_of(factors[i]);
+        linalg::solve_triangular<T>(turned, false, false, target);
+        linalg::solve_triangular<T>(turned, true, true, target);
+        for (int64_t k = n; k-- > 0;) linalg::swap(target.row(k), target.row(swaps[k] - 1));
       }
     }
     return x.to(lu.dtype());
@@ -210,13 +195,7 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
     using T = decltype(zero);
     const Batch<T> factors(linalg::expand_batch(a, batch)), x(linalg::expand_batch(b, batch));
     for (int64_t i = 0; i < x.count(); ++i) {
-      auto target = x[i];
-      if (upper && unit)
-        factors[i].template triangularView<Eigen::UnitUpper>().solveInPlace(target);
-      if (upper && !unit) factors[i].template triangularView<Eigen::Upper>().solveInPlace(target);
-      if (!upper && unit)
-        factors[i].template triangularView<Eigen::UnitLower>().solveInPlace(target);
-      if (!upper && !unit) factors[i].template triangularView<Eigen::Lower>().solveInPlace(target);
+      linalg::solve_triangular(factors[i], upper, unit, x[i]);
     }
     return x.to(a.dtype());
   });
@@ -236,22 +215,22 @@ CholeskyFactor cholesky(const Tensor& a, bool upper) {
     const Tensor info = int_batch(a);
     const int64_t n = in.rows();
     for (int64_t i = 0; i < in.count(); ++i) {
-      auto l = out[i];
-      l.setZero();
+      const View<T> l = out[i];
+      linalg::fill(l, T(0));
       // Only one triangle is read: the lower, or the upper as its adjoint.
-      const Matrix<T> source = upper ? Matrix<T>(in[i].adjoint()) : Matrix<T>(in[i]);
+      const Matrix<T> source = upper ? linalg::adjoint_of(in[i]) : linalg::copied(in[i]);
       for (int64_t j = 0; j < n; ++j) {
-        const double pivot = std::real(source(j, j)) - l.row(j).head(j).squaredNorm();
+        const double pivot = std::real(source(j, j)) - linalg::squared_norm(l.row(j).head(j));
         if (!(pivot > 0)) {
           info.data_ptr<int32_t>()[i] = static_cast<int32_t>(j + 1);
           break;
         }
         l(j, j) = T(std::sqrt(pivot));
         for (int64_t r = j + 1; r < n; ++r) {
-          l(r, j) = (source(r, j) - l.row(j).head(j).dot(l.row(r).head(j))) / l(j, j);
+          l(r, j) = (source(r, j) - linalg::dot(l.row(j).head(j), l.row(r).head(j))) / l(j, j);
         }
       }
-      if (upper) l = l.adjoint().eval();
+      if (upper) linalg::copy<T>(linalg::adjoint_of(l), l);
     }
     return CholeskyFactor{out.to(a.dtype()), info};
   });
@@ -272,21 +251,39 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& l, bool upper) {
 
 // ---- QR ----
 
+// Brings the first column of `a` to (beta, 0, ..) with beta real and reflects the others: the
+// reflection is I - conj(tau) v v^H, v with v[0] = 1 is left below beta (LAPACK's larfg). Returns
+// tau.
+template <typename T>
+T reflect_column(const View<T>& a) {
+  const linalg::Vector<T> column = a.col(0), below = column.from(1);
+  const T alpha = column[0];
+  const double length = linalg::norm(below);
+  if (length == 0 && std::imag(alpha) == 0) return T(0);
+  const double whole = std::hypot(std::abs(alpha), length);
+  const double beta = std::real(alpha) >= 0 ? -whole : whole;
+  const T tau = (T(beta) - alpha) / T(beta);
+  linalg::scale(below, T(1) / (alpha - T(beta)));
+  column[0] = T(1);
+  linalg::reflect_rows(a.block(0, 1, a.rows(), a.cols() - 1), column, conjugate(tau));
+  column[0] = T(beta);
+  return tau;
+}
+
 // Householder vectors below R and their factors, as LAPACK's geqrf.
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   linalg::check_matrix(a, "torch.geqrf");
   IntArray tau_sizes(a.sizes().first(a.sizes().size() - 2));
-  const int64_t k = std::min(a.size(-1), a.size(-2));
+  const int64_t n = a.size(-1), k = std::min(n, a.size(-2));
   tau_sizes.push_back(k);
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> out(a);
     const Tensor tau = empty(tau_sizes, DTypeOf<T>::value);
-    for (int64_t i = 0; i < out.count() && k > 0; ++i) {
-      const Eigen::HouseholderQR<Matrix<T>> qr(out[i]);
-      out[i] = qr.matrixQR();
-      for (int64_t j = 0; j < k; ++j)
-        tau.data_ptr<T>()[i * k + j] = Eigen::numext::conj(qr.hCoeffs()[j]);
+    for (int64_t i = 0; i < out.count(); ++i) {
+      for (int64_t j = 0; j < k; ++j) {
+        tau.data_ptr<T>()[i * k + j] = reflect_column(out[i].block(j, j, out.rows() - j, n - j));
+      }
     }
     return std::tuple(out.to(a.dtype()), tau.to(a.dtype()));
   });
@@ -305,13 +302,11 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
     const Tensor factors = tau.to(DTypeOf<T>::value).contiguous();
     const int64_t k = tau.size(-1), m = in.rows();
     for (int64_t i = 0; i < in.count(); ++i) {
-      auto q = out[i];
-      q.setIdentity();
+      linalg::set_identity(out[i]);
       for (int64_t j = k; j-- > 0;) {
-        Eigen::Matrix<T, Eigen::Dynamic, 1> v = in[i].col(j).tail(m - j);
-        v[0] = T(1);
-        const T factor = factors.data_ptr<T>()[i * k + j];
-        q.bottomRows(m - j) -= factor * v * (v.adjoint() * q.bottomRows(m - j)).eval();
+        in[i](j, j) = T(1);
+        linalg::reflect_rows(out[i].block(j, 0, m - j, out.cols()), in[i].col(j).from(j),
+                             factors.data_ptr<T>()[i * k + j]);
       }
     }
     return out.to(a.dtype());
@@ -332,10 +327,10 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, const std::string& mode) {
     const Batch<T> in(packed), reflectors(in.batch_sizes(), m, columns),
         r(in.batch_sizes(), columns, n);
     for (int64_t i = 0; i < in.count(); ++i) {
-      reflectors[i].setZero();
-      reflectors[i].leftCols(k) = in[i].leftCols(k);
-      r[i].setZero();
-      r[i].topRows(k) = in[i].topRows(k).template triangularView<Eigen::Upper>();
+      linalg::fill(reflectors[i], T(0));
+      linalg::copy(in[i], reflectors[i].block(0, 0, m, k));
+      linalg::fill(r[i], T(0));
+      copy_triangle(in[i], true, false, r[i].block(0, 0, k, n));
     }
     const Tensor q = mode == "r" ? empty(IntArray{0}, a.dtype())
                                  : householder_product(reflectors.tensor(), tau).to(a.dtype());
@@ -349,11 +344,11 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, const std::string& mode) {
 template <typename T>
 struct LdlPivoting {
   bool hermitian;
-  T conj(T x) const { return hermitian ? Eigen::numext::conj(x) : x; }
+  T conj(T x) const { return hermitian ? conjugate(x) : x; }
 };
 
 template <typename T>
-int ldl_in_place(Eigen::Map<Matrix<T>> a, int32_t* pivots, bool hermitian) {
+int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
   const LdlPivoting<T> rule{hermitian};
   const double alpha = (1 + std::sqrt(17.0)) / 8;
   const int64_t n = a.rows();
@@ -444,7 +439,7 @@ Ldl ldl_factor(const Tensor& a, bool hermitian) {
       info.data_ptr<int32_t>()[i] = ldl_in_place<T>(ld[i], pivots.data_ptr<int32_t>() + i * n,
                                                     hermitian && is_complex(a.dtype()));
       // LAPACK leaves the other triangle as it was; PyTorch hands out the lower one.
-      ld[i] = Matrix<T>(ld[i].template triangularView<Eigen::Lower>());
+      copy_triangle(ld[i], false, false, ld[i]);
     }
     return Ldl{ld.to(a.dtype()), pivots, info};
   });
@@ -470,30 +465,31 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
       auto x = out[i];
       for (int64_t k = 0; k < n;) {  // P L
         const int64_t step = pivot[k] > 0 ? 1 : 2, last = k + step - 1;
-        x.row(last).swap(x.row(std::abs(pivot[k]) - 1));
+        linalg::swap(x.row(last), x.row(std::abs(pivot[k]) - 1));
         for (int64_t r = k + step; r < n; ++r) {
-          x.row(r) -= l(r, k) * x.row(k);
-          if (step == 2) x.row(r) -= l(r, k + 1) * x.row(k + 1);
+          linalg::add_scaled(-l(r, k), x.row(k), x.row(r));
+          if (step == 2) linalg::add_scaled(-l(r, k + 1), x.row(k + 1), x.row(r));
         }
         if (step == 1) {
-          x.row(k) /= l(k, k);
+          for (int64_t j = 0; j < x.cols(); ++j) x(k, j) /= l(k, k);
         } else {
           const T d21 = l(k + 1, k), d12 = rule.conj(d21);
           const T determinant = l(k, k) * l(k + 1, k + 1) - d21 * d12;
-          const auto first =
-              ((l(k + 1, k + 1) * x.row(k) - d12 * x.row(k + 1)) / determinant).eval();
-          x.row(k + 1) = ((l(k, k) * x.row(k + 1) - d21 * x.row(k)) / determinant).eval();
-          x.row(k) = first;
+          for (int64_t j = 0; j < x.cols(); ++j) {
+            const T first = x(k, j), second = x(k + 1, j);
+            x(k, j) = (l(k + 1, k + 1) * first - d12 * second) / determinant;
+            x(k + 1, j) = (l(k, k) * second - d21 * first) / determinant;
+          }
         }
         k += step;
       }
       for (int64_t k = n - 1; k >= 0;) {  // L^T P^T, from the end
         const int64_t step = pivot[k] > 0 ? 1 : 2, first = k - step + 1;
         for (int64_t r = k + 1; r < n; ++r) {
-          x.row(first) -= rule.conj(l(r, first)) * x.row(r);
-          if (step == 2) x.row(k) -= rule.conj(l(r, k)) * x.row(r);
+          linalg::add_scaled(-rule.conj(l(r, first)), x.row(r), x.row(first));
+          if (step == 2) linalg::add_scaled(-rule.conj(l(r, k)), x.row(r), x.row(k));
         }
-        x.row(k).swap(x.row(std::abs(pivot[k]) - 1));
+        linalg::swap(x.row(k), x.row(std::abs(pivot[k]) - 1));
         k -= step;
       }
     }

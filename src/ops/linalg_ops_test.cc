@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/matmul.h"
 #include "ops/testing.h"
 
@@ -186,6 +188,47 @@ TEST(Linalg, Eigenvalues) {
   }
   EXPECT_THROW(call_op("aten::linalg_eigh", "", {symmetric, "X"}), Error);
   EXPECT_THROW(call_op("aten::linalg_eig", "", {square({kNan, 1, 1, 1})}), Error);
+}
+
+// Of full rank, unlike ramp().
+Tensor scattered(IntArray sizes, DType dtype = DType::kFloat64) {
+  const Tensor real = empty(sizes, DType::kFloat64);
+  for (int64_t i = 0; i < real.numel(); ++i) {
+    real.data_ptr<double>()[i] = std::sin(static_cast<double>(i) * static_cast<double>(i + 1));
+  }
+  return real.to(dtype);
+}
+
+// Large enough to be worked on by halves, and for the GEMM kernel.
+TEST(Linalg, LargeMatrices) {
+  for (const int64_t n : {17, 40, 70}) {
+    const Tensor parts = scattered({n, n, 2}), one = result_of("aten::eye", "", {n});
+    for (const Tensor& a : {scattered({n, n}), result_of("aten::view_as_complex", "", {parts})}) {
+      expect_close(matmul(a, result_of("aten::linalg_inv", "", {a})), one.to(a.dtype()), 1e-9);
+      const Tensor b = slice(a, 1, 0, 3, 1);
+      const Tensor lu = result_of("aten::linalg_lu_factor", "", {a}),
+                   pivots = result_of("aten::linalg_lu_factor", "", {a}, 1);
+      const Tensor x = result_of("aten::linalg_lu_solve", "", {lu, pivots, b, true, true});
+      expect_close(matmul(adjoint(a), x), b, 1e-9);
+      const Tensor q = result_of("aten::linalg_qr", "", {a});
+      expect_close(matmul(adjoint(q), q), one.to(a.dtype()), 1e-12);
+    }
+  }
+  for (const Tensor& a : {scattered({60, 25}), scattered({25, 60}), scattered({90, 50})}) {
+    Tensor product;
+    for (int64_t i = 0; i < 3; ++i) {
+      const Tensor factor = result_of("aten::linalg_lu", "", {a}, i);
+      product = i == 0 ? factor : matmul(product, factor);
+    }
+    expect_close(product, a, 1e-12);
+  }
+  const Tensor a = scattered({50, 50});
+  Tensor gram = matmul(a, adjoint(a));
+  for (int64_t i = 0; i < 50; ++i) gram.data_ptr<double>()[i * 51] += 1;
+  const Tensor l = result_of("aten::linalg_cholesky", "", {gram});
+  expect_close(matmul(l, adjoint(l)), gram, 1e-12);
+  const Tensor x = result_of("aten::cholesky_solve", "", {a, l});
+  expect_close(matmul(gram, x), a, 1e-9);
 }
 
 TEST(Linalg, RanksAndPseudoInverses) {

@@ -13,6 +13,7 @@ namespace {
 using linalg::adjoint;
 using linalg::Batch;
 using linalg::call;
+using linalg::View;
 using linalg::with_type;
 
 Tensor identity(int64_t n, DType dtype) {
@@ -44,18 +45,27 @@ Tensor matrix_exp(const Tensor& a) {
     using T = decltype(zero);
     const Batch<T> in(a), out(a.sizes());
     for (int64_t i = 0; i < in.count(); ++i) {
-      linalg::Matrix<T> scaled = in[i];
-      const double size = scaled.size() ? scaled.cwiseAbs().rowwise().sum().maxCoeff() : 0;
+      const View<T> scaled = in[i], sum = out[i];
+      const int64_t n = in.rows();
+      double size = 0;  // the largest sum of a row
+      for (int64_t r = 0; r < n; ++r) {
+        double row = 0;
+        for (int64_t c = 0; c < n; ++c) row += std::abs(scaled(r, c));
+        size = std::max(size, row);
+      }
       const int halvings =
           size > 0.5 ? std::min(1000, static_cast<int>(std::ceil(std::log2(size))) + 1) : 0;
-      scaled *= T(std::ldexp(1.0, -halvings));
-      linalg::Matrix<T> sum = linalg::Matrix<T>::Identity(in.rows(), in.rows()), term = sum;
+      for (int64_t r = 0; r < n; ++r) linalg::scale(scaled.row(r), T(std::ldexp(1.0, -halvings)));
+      linalg::set_identity(sum);
+      linalg::Matrix<T> term = linalg::copied(sum);
       for (int k = 1; k <= 18; ++k) {
-        term = (term * scaled).eval() / T(k);
-        sum += term;
+        term = linalg::product<T>(term, scaled);
+        for (int64_t r = 0; r < n; ++r) {
+          linalg::scale(term.row(r), T(1.0 / k));
+          linalg::add_scaled(T(1), term.row(r), sum.row(r));
+        }
       }
-      for (int k = 0; k < halvings; ++k) sum = (sum * sum).eval();
-      out[i] = sum;
+      for (int k = 0; k < halvings; ++k) linalg::copy<T>(linalg::product(sum, sum), sum);
     }
     return out.to(a.dtype());
   });

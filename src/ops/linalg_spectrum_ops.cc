@@ -14,16 +14,28 @@ using linalg::Batch;
 
 // ---- spectra of general matrices: the QR algorithm on the complex Hessenberg form ----
 
+using C = std::complex<double>;
+using CView = linalg::View<C>;
+using CMatrix = linalg::Matrix<C>;
+
 struct Eig {
   Tensor values, vectors;
 };
 
+// (x, y) = (c x + s y, c y - conj(s) x)
+void turn(linalg::Vector<C> x, linalg::Vector<C> y, double cosine, C sine) {
+  for (int64_t i = 0; i < x.size; ++i) {
+    const C first = x[i], second = y[i];
+    x[i] = cosine * first + linalg::times(sine, second);
+    y[i] = cosine * second - linalg::times(std::conj(sine), first);
+  }
+}
+
 // Brings a Hessenberg matrix to triangular form by shifted QR steps; q gathers the rotations.
-void schur(linalg::Matrix<std::complex<double>>& a, linalg::Matrix<std::complex<double>>& q) {
-  using C = std::complex<double>;
+void schur(const CView& a, const CView& q) {
   const int64_t n = a.rows();
-  q.setIdentity(n, n);
-  const double scale = std::max(a.norm(), 1e-300);
+  linalg::set_identity(q);
+  const double scale = std::max(linalg::norm(a), 1e-300);
   for (int64_t high = n - 1, iteration = 0; high > 0;) {
     int64_t low = high;
     while (low > 0 && std::abs(a(low, low - 1)) > 1e-16 * scale) --low;
@@ -47,72 +59,71 @@ void schur(linalg::Matrix<std::complex<double>>& a, linalg::Matrix<std::complex<
       const C phase = std::abs(x) == 0 ? C(1) : x / std::abs(x);
       const C sine = length == 0 ? C(0) : phase * std::conj(y) / length;
       turns.emplace_back(c, sine);
-      const auto top = a.row(k).eval();
-      a.row(k) = c * top + sine * a.row(k + 1);
-      a.row(k + 1) = c * a.row(k + 1) - std::conj(sine) * top;
+      turn(a.row(k), a.row(k + 1), c, sine);
     }
     for (int64_t k = low; k < high; ++k) {  // A = R G^H
       const auto [c, sine] = turns[static_cast<size_t>(k - low)];
-      for (auto* m : {&a, &q}) {
-        const auto left = m->col(k).eval();
-        m->col(k) = c * left + std::conj(sine) * m->col(k + 1);
-        m->col(k + 1) = c * m->col(k + 1) - sine * left;
-      }
+      turn(a.col(k), a.col(k + 1), c, std::conj(sine));
+      turn(q.col(k), q.col(k + 1), c, std::conj(sine));
     }
     for (int64_t i = low; i <= high; ++i) a(i, i) += shift;
   }
 }
 
 // Householder reflections that leave only one subdiagonal; q gathers them.
-void to_hessenberg(linalg::Matrix<std::complex<double>>& a,
-                   linalg::Matrix<std::complex<double>>& q) {
-  using C = std::complex<double>;
+void to_hessenberg(const CView& a, const CView& q) {
   const int64_t n = a.rows();
-  q.setIdentity(n, n);
+  linalg::set_identity(q);
   for (int64_t k = 0; k + 2 < n; ++k) {
-    Eigen::VectorXcd v = a.col(k).tail(n - k - 1);
-    const double length = v.norm();
-    if (length == 0 || v.tail(n - k - 2).norm() == 0) continue;
+    const CMatrix column = linalg::copied(a.block(k + 1, k, n - k - 1, 1));
+    const linalg::Vector<C> v = column.col(0);
+    const double length = linalg::norm(v);
+    if (length == 0 || linalg::norm(v.from(1)) == 0) continue;
     v[0] += std::abs(v[0]) == 0 ? C(length) : v[0] / std::abs(v[0]) * length;
-    v /= v.norm();
-    a.bottomRows(n - k - 1) -= 2.0 * v * (v.adjoint() * a.bottomRows(n - k - 1)).eval();
-    a.rightCols(n - k - 1) -= (a.rightCols(n - k - 1) * v).eval() * 2.0 * v.adjoint();
-    q.rightCols(n - k - 1) -= (q.rightCols(n - k - 1) * v).eval() * 2.0 * v.adjoint();
+    linalg::scale(v, C(1 / linalg::norm(v)));
+    linalg::reflect_rows(a.block(k + 1, 0, n - k - 1, n), v, C(2));
+    // From the right: the same with the transposed matrix and the conjugate vector.
+    const CMatrix conjugate = linalg::adjoint_of<C>(column);
+    for (const CView& m : {a, q}) {
+      linalg::reflect_rows(m.block(0, k + 1, n, n - k - 1).transposed(), conjugate.row(0), C(2));
+    }
   }
 }
 
 Eig eig(const Tensor& a) {
-  using C = std::complex<double>;
-  using CMatrix = linalg::Matrix<C>;
   linalg::check_square(a, "linalg.eig");
   const Batch<C> in(a), vectors(a.sizes());
   const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kComplex128);
   const int64_t n = in.rows();
   for (int64_t b = 0; b < in.count(); ++b) {
-    TORCHLET_CHECK(in[b].allFinite(),
+    TORCHLET_CHECK(linalg::all_finite(in[b]),
                    "torch.linalg.eig: input tensor should not contain infs or NaNs.");
-    CMatrix t = in[b], basis, turned;
+    const CView t = in[b];
+    const CMatrix basis(n, n), turned(n, n);
     to_hessenberg(t, basis);
     schur(t, turned);
-    const CMatrix q = basis * turned;
+    const CMatrix q = linalg::product<C>(basis, turned);
+    const double smallest_gap = 1e-14 * linalg::norm(t);
     for (int64_t j = 0; j < n; ++j) {
       values.data_ptr<C>()[b * n + j] = t(j, j);
-      Eigen::VectorXcd x = Eigen::VectorXcd::Zero(n);
-      x[j] = 1;
+      const CMatrix x(n, 1);  // of the triangular matrix
+      x(j, 0) = 1;
       for (int64_t i = j; i-- > 0;) {
         C sum = t(i, j);
-        for (int64_t k = i + 1; k < j; ++k) sum += t(i, k) * x[k];
+        for (int64_t k = i + 1; k < j; ++k) sum += t(i, k) * x(k, 0);
         C gap = t(i, i) - t(j, j);
-        if (std::abs(gap) < 1e-14 * t.norm()) gap = 1e-14 * t.norm();
-        x[i] = -sum / gap;
+        if (std::abs(gap) < smallest_gap) gap = smallest_gap;
+        x(i, 0) = -sum / gap;
       }
-      Eigen::VectorXcd v = q * x;
-      v /= v.norm();
-      int64_t largest_at;
-      v.cwiseAbs().maxCoeff(&largest_at);
-      v *= std::conj(v[largest_at]) /
-           std::abs(v[largest_at]);  // LAPACK: the largest component is real
-      vectors[b].col(j) = v;
+      const CMatrix vector = linalg::product<C>(q, x);
+      const linalg::Vector<C> v = vector.col(0);
+      linalg::scale(v, C(1 / linalg::norm(v)));
+      C largest;  // becomes real, as LAPACK has it
+      for (int64_t i = 0; i < n; ++i) {
+        if (std::abs(v[i]) > std::abs(largest)) largest = v[i];
+      }
+      linalg::scale(v, std::conj(largest) / std::abs(largest));
+      linalg::copy<C>(vector, vectors[b].block(0, j, n, 1));
     }
   }
   const DType result =
