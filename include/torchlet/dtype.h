@@ -46,7 +46,7 @@ struct BFloat16 {
 
 // Bytes of one element (kQUInt4x2: 1, holding two).
 size_t element_size(DType dtype);
-// "float32", "int64", "bool", "quint8": as in torch.float32.
+// "float32", "int64", "bool", "quint8": as in torch.float32. data() ends with a null character.
 std::string_view dtype_name(DType dtype);
 bool is_floating_point(DType dtype);  // float16, bfloat16, float32, float64
 bool is_complex(DType dtype);

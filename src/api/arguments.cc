@@ -136,8 +136,8 @@ void bind_arguments(const Schema& schema, const Value& self, std::span<const Val
   const auto& declared = schema.arguments;
   if (arguments.size() + 1 > declared.size()) {
     fail(ErrorCode::kInvalidArgument,
-         format("%s() expected at most %zu argument(s) but received %zu argument(s)",
-                schema.name.c_str(), declared.size() - 1, arguments.size()));
+         "%s() expected at most %zu argument(s) but received %zu argument(s)", schema.name.c_str(),
+         declared.size() - 1, arguments.size());
   }
   SmallVector<const Value*, 8> given(declared.size());
   for (size_t i = 0; i < arguments.size(); ++i) given[i + 1] = &arguments[i];
@@ -145,8 +145,8 @@ void bind_arguments(const Schema& schema, const Value& self, std::span<const Val
     const auto at = schema.find_argument(name);
     if (!at || *at == 0 || given[*at]) {
       fail(ErrorCode::kInvalidArgument,
-           format(at && *at ? "%s() got two values for argument '%s'" : "%s() has no argument '%s'",
-                  schema.name.c_str(), name.c_str()));
+           at && *at ? "%s() got two values for argument '%s'" : "%s() has no argument '%s'",
+           schema.name.c_str(), name.c_str());
     }
     given[*at] = &value;
   }
@@ -158,8 +158,8 @@ void bind_arguments(const Schema& schema, const Value& self, std::span<const Val
     } else if (declared[i].default_value) {
       bound.push_back(*declared[i].default_value);
     } else {
-      fail(ErrorCode::kInvalidArgument, format("%s() is missing value for argument '%s'",
-                                               schema.name.c_str(), declared[i].name.c_str()));
+      fail(ErrorCode::kInvalidArgument, "%s() is missing value for argument '%s'",
+           schema.name.c_str(), declared[i].name.c_str());
     }
   }
 }

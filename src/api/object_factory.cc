@@ -23,8 +23,8 @@ Value build_custom(const std::string& name, const Value& state) {
 void set_attributes(Object& object, const Value& state) {
   const ClassType& type = *object.type;
   if (!state.is_dict()) {
-    fail(ErrorCode::kFileFormat,
-         format("the state of a %s is %s and not a dict", type.name().c_str(), state.kind_name()));
+    fail(ErrorCode::kFileFormat, "the state of a %s is %s and not a dict", type.name().c_str(),
+         state.kind_name());
   }
   for (const ClassType::Attribute& attribute : type.attributes()) {
     const Value* value = state.dict_ref().find(Value(attribute.name));

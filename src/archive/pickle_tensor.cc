@@ -21,8 +21,8 @@ Tensor rebuild_view(const PickleArgs& args) {
   const IntArray sizes = args.integers(2, "a tuple of sizes");
   const IntArray strides = args.integers(3, "a tuple of strides");
   if (static_cast<int64_t>(sizes.size()) > kMaxDims) {
-    fail(ErrorCode::kFileFormat, format("a tensor of %zu dimensions; at most %lld are possible",
-                                        sizes.size(), static_cast<long long>(kMaxDims)));
+    fail(ErrorCode::kFileFormat, "a tensor of %zu dimensions; at most %lld are possible",
+         sizes.size(), static_cast<long long>(kMaxDims));
   }
   try {
     Tensor tensor = make_tensor(storage.storage, storage.dtype, sizes, strides, offset);
@@ -58,9 +58,8 @@ void check_zero_point(int64_t zero_point, DType dtype) {
     highest = std::numeric_limits<int32_t>::max();
   }
   if (zero_point < lowest || zero_point > highest) {
-    fail(ErrorCode::kFileFormat,
-         format("zero point %lld is outside the range of %s", static_cast<long long>(zero_point),
-                std::string(dtype_name(dtype)).c_str()));
+    fail(ErrorCode::kFileFormat, "zero point %lld is outside the range of %s",
+         static_cast<long long>(zero_point), dtype_name(dtype).data());
   }
 }
 
@@ -74,9 +73,9 @@ std::shared_ptr<const Quantizer> per_channel_quantizer(const PickleArgs& args, Q
       scales.numel() != tensor.sizes()[static_cast<size_t>(axis)] ||
       zero_points.numel() != scales.numel()) {
     fail(ErrorCode::kFileFormat,
-         format("the quantizer of a tensor %s has scales %s and zero points %s for axis %lld",
-                tensor.describe().c_str(), scales.describe().c_str(),
-                zero_points.describe().c_str(), static_cast<long long>(axis)));
+         "the quantizer of a tensor %s has scales %s and zero points %s for axis %lld",
+         tensor.describe().c_str(), scales.describe().c_str(), zero_points.describe().c_str(),
+         static_cast<long long>(axis));
   }
   auto quantizer = std::make_shared<Quantizer>();
   quantizer->qscheme = scheme;

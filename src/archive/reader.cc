@@ -101,9 +101,9 @@ void ArchiveReader::read_version() {
   }
   if (version_ > kMaxVersion) {
     fail(ErrorCode::kUnsupported,
-         format("file version %lld is newer than the versions 1 to %lld that Torchlet reads; save "
-                "the model with an older PyTorch",
-                static_cast<long long>(version_), static_cast<long long>(kMaxVersion)));
+         "file version %lld is newer than the versions 1 to %lld that Torchlet reads; save "
+         "the model with an older PyTorch",
+         static_cast<long long>(version_), static_cast<long long>(kMaxVersion));
   }
   if (has_record("byteorder") && text_of(zip_->read(entry("byteorder")).bytes).starts_with("big")) {
     fail(ErrorCode::kUnsupported,
@@ -146,8 +146,7 @@ std::vector<Value> ArchiveReader::read_constants(ObjectFactory& factory) {
   const Value value = read_pickle("constants.pkl", "constants/", factory);
   if (!value.is_tuple()) {
     in_file(name_, [&] {
-      fail(ErrorCode::kFileFormat,
-           format("constants.pkl holds %s instead of a tuple", value.kind_name()));
+      fail(ErrorCode::kFileFormat, "constants.pkl holds %s instead of a tuple", value.kind_name());
     });
   }
   return value.to_tuple();
@@ -166,8 +165,7 @@ Value ArchiveReader::read_module(ObjectFactory& factory) {
   Value value = read_pickle("data.pkl", "data/", factory);
   if (!value.is_object()) {
     in_file(name_, [&] {
-      fail(ErrorCode::kFileFormat,
-           format("data.pkl holds %s instead of a module", value.kind_name()));
+      fail(ErrorCode::kFileFormat, "data.pkl holds %s instead of a module", value.kind_name());
     });
   }
   return value;
@@ -194,10 +192,10 @@ Ref<Storage> ArchiveReader::make_storage(const std::string& record, size_t nbyte
   const ZipEntry& found = entry(record);
   if (found.size < nbytes || (found.deflated && found.size > nbytes)) {
     fail(ErrorCode::kFileFormat,
-         format(
-             "record '%s' at byte %llu has %llu bytes, but a storage of %zu bytes is read from it",
-             record.c_str(), static_cast<unsigned long long>(found.offset),
-             static_cast<unsigned long long>(found.size), nbytes));
+
+         "record '%s' at byte %llu has %llu bytes, but a storage of %zu bytes is read from it",
+         record.c_str(), static_cast<unsigned long long>(found.offset),
+         static_cast<unsigned long long>(found.size), nbytes);
   }
   const ZipData data = zip_->read(found);
   Ref<Storage> made;

@@ -19,8 +19,8 @@ constexpr uint64_t kInflateFloor = 128 << 20;
 constexpr uint64_t kInflatePerByte = 100;
 
 [[noreturn]] void refuse(const ZipEntry& entry, const std::string& why) {
-  fail(ErrorCode::kFileFormat, format("record '%s' at byte %llu: %s", entry.name.c_str(),
-                                      static_cast<unsigned long long>(entry.offset), why.c_str()));
+  fail(ErrorCode::kFileFormat, "record '%s' at byte %llu: %s", entry.name.c_str(),
+       static_cast<unsigned long long>(entry.offset), why.c_str());
 }
 
 void check_expansion(const ZipEntry& entry) {

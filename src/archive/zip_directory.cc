@@ -26,14 +26,15 @@ constexpr uint64_t kFlagEncrypted = 1 << 0;
 constexpr uint64_t kFlagSizesFollow = 1 << 3;  // the local header has no sizes; they come behind
 
 [[noreturn]] void refuse_directory(const char* what) {
-  fail(ErrorCode::kFileFormat, format("the zip archive is incomplete or damaged (%s); copy or "
-                                      "download it again",
-                                      what));
+  fail(ErrorCode::kFileFormat,
+       "the zip archive is incomplete or damaged (%s); copy or "
+       "download it again",
+       what);
 }
 
 [[noreturn]] void refuse_entry(const ZipEntry& entry, uint64_t offset, const std::string& why) {
-  fail(ErrorCode::kFileFormat, format("record '%s' (header at byte %llu): %s", entry.name.c_str(),
-                                      static_cast<unsigned long long>(offset), why.c_str()));
+  fail(ErrorCode::kFileFormat, "record '%s' (header at byte %llu): %s", entry.name.c_str(),
+       static_cast<unsigned long long>(offset), why.c_str());
 }
 
 // Little-endian numbers at checked places.

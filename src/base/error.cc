@@ -28,19 +28,48 @@ void Error::render() {
   }
 }
 
-std::string format(const char* fmt, ...) {
-  va_list args;
-  va_start(args, fmt);
+namespace {
+
+std::string format_list(const char* fmt, va_list args) {
   va_list again;
   va_copy(again, args);
   const int length = std::vsnprintf(nullptr, 0, fmt, args);
-  va_end(args);
   std::string text(length > 0 ? static_cast<size_t>(length) : 0, '\0');
   if (length > 0) std::vsnprintf(text.data(), text.size() + 1, fmt, again);
   va_end(again);
   return text;
 }
 
+}  // namespace
+
+std::string format(const char* fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  std::string text = format_list(fmt, args);
+  va_end(args);
+  return text;
+}
+
 void fail(ErrorCode code, std::string message) { throw Error(code, std::move(message)); }
+
+void fail(ErrorCode code, const char* fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  std::string text = format_list(fmt, args);
+  va_end(args);
+  throw Error(code, std::move(text));
+}
+
+void fail_check(const char* fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  std::string text = format_list(fmt, args);
+  va_end(args);
+  throw Error(ErrorCode::kRuntime, std::move(text));
+}
+
+void fail_assert(const char* condition, const char* file, int line) {
+  fail(ErrorCode::kInternal, "internal error at %s:%d: %s", file, line, condition);
+}
 
 }  // namespace torchlet

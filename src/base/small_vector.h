@@ -20,16 +20,16 @@ class SmallVector {
   using value_type = T;
   SmallVector() = default;
   explicit SmallVector(size_t count, T value = T()) { resize(count, value); }
-  SmallVector(std::initializer_list<T> items) { assign(items.begin(), items.end()); }
-  SmallVector(std::span<const T> items) { assign(items.begin(), items.end()); }
+  SmallVector(std::initializer_list<T> items) { assign_items(items.begin(), items.size()); }
+  SmallVector(std::span<const T> items) { assign_items(items.data(), items.size()); }
   template <typename It>
   SmallVector(It first, It last) {
     assign(first, last);
   }
-  SmallVector(const SmallVector& other) { assign(other.begin(), other.end()); }
+  SmallVector(const SmallVector& other) { assign_items(other.data(), other.size_); }
   SmallVector(SmallVector&& other) noexcept { take(other); }
   SmallVector& operator=(const SmallVector& other) {
-    if (this != &other) assign(other.begin(), other.end());
+    if (this != &other) assign_items(other.data(), other.size_);
     return *this;
   }
   SmallVector& operator=(SmallVector&& other) noexcept {
@@ -54,12 +54,8 @@ class SmallVector {
 
   void clear() { size_ = 0; }
   void reserve(size_t count) {
-    if (count <= capacity_) return;
-    const size_t capacity = std::max(count, capacity_ * 2);
-    std::unique_ptr<T[]> bigger(new T[capacity]);
-    std::copy(begin(), end(), bigger.get());
-    heap_ = std::move(bigger);
-    capacity_ = capacity;
+    if (count > capacity_) [[unlikely]]
+      grow(count);
   }
   void resize(size_t count, T value = T()) {
     reserve(count);
@@ -87,8 +83,12 @@ class SmallVector {
   }
   template <typename It>
   void assign(It first, It last) {
-    size_ = 0;
-    for (; first != last; ++first) push_back(static_cast<T>(*first));
+    if constexpr (std::is_convertible_v<It, const T*>) {
+      assign_items(first, static_cast<size_t>(last - first));
+    } else {
+      size_ = 0;
+      for (; first != last; ++first) push_back(static_cast<T>(*first));
+    }
   }
   operator std::span<const T>() const { return {data(), size_}; }
   bool operator==(const SmallVector& other) const {
@@ -96,6 +96,19 @@ class SmallVector {
   }
 
  private:
+  // Out of line, because they are in every function that has shapes.
+  [[gnu::noinline]] void grow(size_t count) {
+    const size_t capacity = std::max(count, capacity_ * 2);
+    std::unique_ptr<T[]> bigger(new T[capacity]);
+    std::copy(begin(), end(), bigger.get());
+    heap_ = std::move(bigger);
+    capacity_ = capacity;
+  }
+  [[gnu::noinline]] void assign_items(const T* items, size_t count) {
+    reserve(count);
+    std::copy(items, items + count, data());
+    size_ = count;
+  }
   void take(SmallVector& other) {
     heap_ = std::move(other.heap_);
     if (!heap_) std::copy(other.inline_, other.inline_ + other.size_, inline_);

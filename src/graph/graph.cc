@@ -79,8 +79,8 @@ const T& attribute_of(const Node& node, std::string_view name) {
   for (const auto& [own, held] : node.attributes()) {
     if (own == name && std::holds_alternative<T>(held)) return std::get<T>(held);
   }
-  fail(ErrorCode::kInternal,
-       format("node %s has no attribute '%s'", node.kind().c_str(), std::string(name).c_str()));
+  fail(ErrorCode::kInternal, "node %s has no attribute '%s'", node.kind().c_str(),
+       std::string(name).c_str());
 }
 
 }  // namespace

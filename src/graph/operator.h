@@ -18,11 +18,20 @@ struct Operator;
 // Error.
 using OperatorFn = void (*)(const Operator& op, std::span<Value> args, std::span<Value> results);
 
+// A C++ function of typed arguments behind an OperatorFn; src/ops/op.h knows its signature.
+namespace ops {
+struct Signature;
+struct TypedFunction {
+  const Signature* signature;
+};
+}  // namespace ops
+
 struct Operator {
   Symbol name;  // "aten::add"
   Schema schema;
   OperatorFn fn = nullptr;
   const Operator* base = nullptr;  // the functional operator of a derived in-place or out variant
+  const ops::TypedFunction* typed = nullptr;  // what fn calls, if it is ops::call_typed
 
   void call(std::span<Value> args, std::span<Value> results) const { fn(*this, args, results); }
 };
@@ -40,6 +49,7 @@ std::vector<const Operator*> all_operators();
 struct CustomMethod {
   Schema schema;  // name "unpack", first argument self
   OperatorFn fn;
+  const ops::TypedFunction* typed;
 };
 struct CustomClass {
   std::string_view name;  // "__torch__.torch.classes.quantized.Conv2dPackedParamsBase"

@@ -54,8 +54,8 @@ class SchemaParser {
 
  private:
   [[noreturn]] void error(const char* expected) const {
-    fail(ErrorCode::kInvalidArgument, format("bad operator schema '%s': expected %s at column %zu",
-                                             std::string(text_).c_str(), expected, at_));
+    fail(ErrorCode::kInvalidArgument, "bad operator schema '%s': expected %s at column %zu",
+         std::string(text_).c_str(), expected, at_);
   }
   void skip_space() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;

@@ -36,9 +36,8 @@ class Verifier {
  private:
   static void require(bool holds, const Node* node, const char* what) {
     if (holds) return;
-    fail(ErrorCode::kInternal,
-         format("graph verifier: node %s (%s) %s", node ? node->kind().c_str() : "graph",
-                node ? node->range().where().c_str() : "?", what));
+    fail(ErrorCode::kInternal, "graph verifier: node %s (%s) %s",
+         node ? node->kind().c_str() : "graph", node ? node->range().where().c_str() : "?", what);
   }
 
   void uses(const Node& node) {

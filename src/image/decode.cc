@@ -21,9 +21,8 @@ constexpr int64_t kMaxPixels = int64_t{1} << 27;
 
 void allocate(Image& image, int64_t height, int64_t width) {
   if (height < 1 || width < 1 || height > kMaxPixels / width) {
-    fail(ErrorCode::kFileFormat,
-         format("a picture of %lld x %lld pixels is too large", static_cast<long long>(width),
-                static_cast<long long>(height)));
+    fail(ErrorCode::kFileFormat, "a picture of %lld x %lld pixels is too large",
+         static_cast<long long>(width), static_cast<long long>(height));
   }
   image.height = height;
   image.width = width;
@@ -97,7 +96,7 @@ Image decode_png(std::span<const std::byte> bytes) {
     source.left = bytes;
     done = read_png(source, image, rows.data());
   }
-  if (!done) fail(ErrorCode::kFileFormat, format("the PNG is damaged: %s", source.message));
+  if (!done) fail(ErrorCode::kFileFormat, "the PNG is damaged: %s", source.message);
   return image;
 }
 
@@ -151,7 +150,7 @@ Image decode_jpeg(std::span<const std::byte> bytes) {
     allocate(image, image.height, image.width);
     done = read_jpeg(bytes, errors, image, image.rgb.data());
   }
-  if (!done) fail(ErrorCode::kFileFormat, format("the JPEG is damaged: %s", errors.message));
+  if (!done) fail(ErrorCode::kFileFormat, "the JPEG is damaged: %s", errors.message);
   return image;
 }
 

@@ -66,8 +66,8 @@ Value Interpreter::run_method(const Value& object, std::string_view name,
                               std::vector<Value> arguments) const {
   Function* method = object.is_object() ? object.object_ref().type->find_method(name) : nullptr;
   if (!method) {
-    fail(ErrorCode::kNotFound,
-         format("%s has no method '%s'", object.kind_name(), std::string(name).c_str()));
+    fail(ErrorCode::kNotFound, "%s has no method '%s'", object.kind_name(),
+         std::string(name).c_str());
   }
   arguments.insert(arguments.begin(), object);
   return run(*method, std::move(arguments));

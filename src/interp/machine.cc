@@ -159,7 +159,7 @@ namespace {
 
 Value create_object(const TypePtr& type) {
   if (!type->is(TypeKind::kClass)) {
-    fail(ErrorCode::kUnsupported, format("cannot make an object of type %s", type->str().c_str()));
+    fail(ErrorCode::kUnsupported, "cannot make an object of type %s", type->str().c_str());
   }
   return Value(make_ref<Object>(std::static_pointer_cast<const ClassType>(type)));
 }
@@ -311,9 +311,8 @@ void Machine::enter(Function& function, const Code& code, std::span<Value> argum
         .set_python_class("builtins.RecursionError");
   }
   if (arguments.size() != code.arguments.size()) {
-    fail(ErrorCode::kInvalidArgument,
-         format("%s takes %zu arguments, got %zu", function.qualified_name().c_str(),
-                code.arguments.size(), arguments.size()));
+    fail(ErrorCode::kInvalidArgument, "%s takes %zu arguments, got %zu",
+         function.qualified_name().c_str(), code.arguments.size(), arguments.size());
   }
   Value* registers = stack_.push(code.num_registers + code.num_scratch);
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -354,8 +353,8 @@ std::vector<Value> completed(std::span<Value> given, const Schema& schema) {
   for (size_t i = all.size(); i < schema.arguments.size(); ++i) {
     const Argument& argument = schema.arguments[i];
     if (!argument.default_value) {
-      fail(ErrorCode::kInvalidArgument,
-           format("%s() is missing its argument '%s'", schema.name.c_str(), argument.name.c_str()));
+      fail(ErrorCode::kInvalidArgument, "%s() is missing its argument '%s'", schema.name.c_str(),
+           argument.name.c_str());
     }
     all.push_back(*argument.default_value);
   }
@@ -370,10 +369,9 @@ void Machine::call_method(const Instruction& in, std::string_view name,
   if (self.is_custom()) return call_custom(in, name, arguments);
   Function* method = self.is_object() ? self.object_ref().type->find_method(name) : nullptr;
   if (!method) {
-    fail(ErrorCode::kNotFound,
-         format("%s has no method '%s'",
-                self.is_object() ? self.object_ref().type->name().c_str() : self.kind_name(),
-                std::string(name).c_str()));
+    fail(ErrorCode::kNotFound, "%s has no method '%s'",
+         self.is_object() ? self.object_ref().type->name().c_str() : self.kind_name(),
+         std::string(name).c_str());
   }
   const Code& code = interpreter_.code(*method);
   if (arguments.size() >= code.arguments.size()) return enter(*method, code, arguments);
@@ -390,7 +388,7 @@ void Machine::call_custom(const Instruction& in, std::string_view name,
   for (const CustomMethod& method : methods) {
     if (method.schema.name != name) continue;
     const Operator op{Symbol(class_name + "::" + std::string(name)), method.schema, method.fn,
-                      nullptr};
+                      nullptr, method.typed};
     std::vector<Value> all = completed(arguments, method.schema);
     std::vector<Value> results(method.schema.returns.size());
     op.call(all, results);
@@ -403,8 +401,8 @@ void Machine::call_custom(const Instruction& in, std::string_view name,
     }
     return;
   }
-  fail(ErrorCode::kUnsupported, format("Torchlet does not have the method '%s' of %s",
-                                       std::string(name).c_str(), class_name.c_str()));
+  fail(ErrorCode::kUnsupported, "Torchlet does not have the method '%s' of %s",
+       std::string(name).c_str(), class_name.c_str());
 }
 
 // ---- control flow and objects ----
@@ -425,8 +423,7 @@ namespace {
 
 Object& object_of(const Value& value, const std::string& attribute) {
   if (!value.is_object()) {
-    fail(ErrorCode::kRuntime,
-         format("%s has no attribute '%s'", value.kind_name(), attribute.c_str()));
+    fail(ErrorCode::kRuntime, "%s has no attribute '%s'", value.kind_name(), attribute.c_str());
   }
   return value.object_ref();
 }

@@ -10,7 +10,7 @@ namespace {
 const std::vector<Value>& items_of(const Value& sequence) {
   if (sequence.is_list()) return sequence.list_ref().items;
   if (sequence.is_tuple()) return sequence.tuple_ref().items;
-  fail(ErrorCode::kRuntime, format("expected a tuple, got %s", sequence.kind_name()));
+  fail(ErrorCode::kRuntime, "expected a tuple, got %s", sequence.kind_name());
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ Value tensor_to_list(const Tensor& tensor, const TypePtr& type) {
   TORCHLET_CHECK(fits,
                  "Output annotation element type and runtime tensor element type must match for "
                  "tolist(): expected %s, got %s",
-                 element->str().c_str(), std::string(dtype_name(dtype)).c_str());
+                 element->str().c_str(), dtype_name(dtype).data());
   return nested_list(tensor, 0, tensor.storage_offset(), type);
 }
 

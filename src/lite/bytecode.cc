@@ -147,8 +147,8 @@ Bytecode parse_bytecode(const Value& pickled,
   const bool has_version = items[0].is_int();  // version 3 files begin with their first function
   if (has_version) result.version = items[0].to_int();
   if (result.version < 3 || result.version > 8) {
-    fail(ErrorCode::kUnsupported, format("the bytecode is of version %lld; Torchlet reads 3 to 8",
-                                         static_cast<long long>(result.version)));
+    fail(ErrorCode::kUnsupported, "the bytecode is of version %lld; Torchlet reads 3 to 8",
+         static_cast<long long>(result.version));
   }
   for (size_t i = has_version ? 1 : 0; i < items.size(); ++i) {
     result.functions.push_back(parse_function(items[i], parse_type));

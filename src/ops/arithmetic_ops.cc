@@ -87,8 +87,8 @@ BinaryFn div_fn(const std::optional<std::string>& mode) {
   if (*mode == "trunc") return trunc_div;
   if (*mode == "floor") return floor_div;
   fail(ErrorCode::kRuntime,
-       format("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
-              mode->c_str()));
+       "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+       mode->c_str());
 }
 
 Tensor div_mode(const Tensor& self, const Tensor& other, const std::optional<std::string>& mode) {
@@ -203,8 +203,7 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
 
 Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
   TORCHLET_CHECK(self.dtype() == end.dtype() && self.dtype() == weight.dtype(),
-                 "expected dtype %s for `end` and `weight`",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 "expected dtype %s for `end` and `weight`", dtype_name(self.dtype()).data());
   return map<kMapReal | kMapComplex, 3>(
       {self, end, weight}, self.dtype(), [](auto a, auto b, auto w) {
         using T = decltype(a);

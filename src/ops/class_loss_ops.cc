@@ -22,7 +22,7 @@ NllResult nll(const Tensor& self, const Tensor& target, const Tensor& weight, in
               int64_t plane, Reduction reduction, int64_t ignore_index) {
   TORCHLET_CHECK(target.dtype() == DType::kInt64 || target.dtype() == DType::kUInt8,
                  "nll_loss: expected a target of dtype int64, but found %s",
-                 std::string(dtype_name(target.dtype())).c_str());
+                 dtype_name(target.dtype()).data());
   TORCHLET_CHECK(
       !weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
       "weight tensor should be defined either for all %lld classes or no classes but got "
@@ -114,7 +114,7 @@ Tensor soft_cross_entropy(const Tensor& self, const Tensor& probabilities, const
                           Reduction reduction, double smoothing) {
   TORCHLET_CHECK(is_floating_point(probabilities.dtype()),
                  "Expected floating point type for target with class probabilities, got %s",
-                 std::string(dtype_name(probabilities.dtype())).c_str());
+                 dtype_name(probabilities.dtype()).data());
   const int64_t class_dim = self.dim() == 1 ? 0 : 1;
   const int64_t classes = self.size(class_dim);
   TORCHLET_CHECK(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
@@ -201,7 +201,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
   TORCHLET_CHECK(
       !weight.defined() || (weight.numel() == self.size(-1) && weight.dtype() == self.dtype()),
       "inconsistent weight size or dtype, expected %lld values of %s but got %s", ll(self.size(-1)),
-      std::string(dtype_name(self.dtype())).c_str(), weight.describe().c_str());
+      dtype_name(self.dtype()).data(), weight.describe().c_str());
   return compute_as<kMapReal>(self.dtype(), "multi_margin_loss", [&](auto zero) {
     using T = decltype(zero);
     const Tensor labels = dense_as<int64_t>(target);

@@ -8,7 +8,7 @@ DType promote_types(DType a, DType b) {
   if (a == b) return a;
   TORCHLET_CHECK(!is_quantized(a) && !is_quantized(b),
                  "promoteTypes with quantized numbers is not handled: got %s and %s",
-                 std::string(dtype_name(a)).c_str(), std::string(dtype_name(b)).c_str());
+                 dtype_name(a).data(), dtype_name(b).data());
   auto rank = [](DType t) {
     switch (t) {
       case DType::kBool:
@@ -59,7 +59,7 @@ bool can_cast(DType from, DType to) {
 
 void check_castable(DType from, DType to) {
   TORCHLET_CHECK(can_cast(from, to), "result type %s can't be cast to the desired output type %s",
-                 std::string(dtype_name(from)).c_str(), std::string(dtype_name(to)).c_str());
+                 dtype_name(from).data(), dtype_name(to).data());
 }
 
 ResultType& ResultType::add(const Tensor& tensor) {

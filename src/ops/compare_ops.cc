@@ -118,8 +118,7 @@ Tensor isneginf(const Tensor& self) {
 
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   TORCHLET_CHECK(self.dtype() == other.dtype(), "%s did not match %s",
-                 std::string(dtype_name(self.dtype())).c_str(),
-                 std::string(dtype_name(other.dtype())).c_str());
+                 dtype_name(self.dtype()).data(), dtype_name(other.dtype()).data());
   TORCHLET_CHECK(rtol >= 0 && atol >= 0, "rtol and atol must be greater than or equal to zero");
   auto close = [=](auto a, auto b) {
     using T = decltype(a);
@@ -173,7 +172,7 @@ Tensor clamp_max_tensor(const Tensor& self, const Tensor& max) {
 Tensor where_as(const Tensor& condition, const Tensor& self, const Tensor& other, DType dtype) {
   TORCHLET_CHECK(condition.dtype() == DType::kBool || condition.dtype() == DType::kUInt8,
                  "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
-                 std::string(dtype_name(condition.dtype())).c_str());
+                 dtype_name(condition.dtype()).data());
   return map<kMapAll, 3>({condition, self, other}, dtype,
                          [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; });
 }

@@ -28,8 +28,7 @@ DType complex_type(DType dtype) {
     case DType::kFloat64:
       return DType::kComplex128;
     default:
-      fail(ErrorCode::kRuntime,
-           format("there is no complex dtype for %s", std::string(dtype_name(dtype)).c_str()));
+      fail(ErrorCode::kRuntime, "there is no complex dtype for %s", dtype_name(dtype).data());
   }
 }
 
@@ -107,12 +106,10 @@ Tensor from_pair(const Tensor& a, const Tensor& b, bool takes_half, const Parts&
   TORCHLET_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64 ||
                      (takes_half && dtype == DType::kFloat16),
                  "Expected both inputs to be Half, Float or Double tensors but got %s and %s",
-                 std::string(dtype_name(dtype)).c_str(),
-                 std::string(dtype_name(b.dtype())).c_str());
+                 dtype_name(dtype).data(), dtype_name(b.dtype()).data());
   TORCHLET_CHECK(b.dtype() == dtype,
                  "Expected object of scalar type %s but got scalar type %s for second argument",
-                 std::string(dtype_name(dtype)).c_str(),
-                 std::string(dtype_name(b.dtype())).c_str());
+                 dtype_name(dtype).data(), dtype_name(b.dtype()).data());
   const Tensor result = empty(broadcast_shapes(a.sizes(), b.sizes()), complex_type(dtype));
   const Tensor pair = view_as_real(result);
   const auto [re, im] = parts(a, b);
@@ -142,21 +139,20 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
   IntArray sizes(self.sizes()), strides(self.strides());
   int64_t offset = self.storage_offset();
   if (from != to) {
-    TORCHLET_CHECK(
-        self.dim() > 0, "self.dim() cannot be 0 to view %s as %s (different element sizes)",
-        std::string(dtype_name(self.dtype())).c_str(), std::string(dtype_name(dtype)).c_str());
+    TORCHLET_CHECK(self.dim() > 0,
+                   "self.dim() cannot be 0 to view %s as %s (different element sizes)",
+                   dtype_name(self.dtype()).data(), dtype_name(dtype).data());
     TORCHLET_CHECK(strides.back() == 1,
                    "self.stride(-1) must be 1 to view %s as %s (different element sizes), but got "
                    "%lld",
-                   std::string(dtype_name(self.dtype())).c_str(),
-                   std::string(dtype_name(dtype)).c_str(), static_cast<long long>(strides.back()));
+                   dtype_name(self.dtype()).data(), dtype_name(dtype).data(),
+                   static_cast<long long>(strides.back()));
     auto scale = [&](int64_t count) {
       TORCHLET_CHECK(count * from % to == 0,
                      "self.size(-1), its strides and storage_offset must be divisible by %lld to "
                      "view %s as %s (different element sizes)",
-                     static_cast<long long>(to / from),
-                     std::string(dtype_name(self.dtype())).c_str(),
-                     std::string(dtype_name(dtype)).c_str());
+                     static_cast<long long>(to / from), dtype_name(self.dtype()).data(),
+                     dtype_name(dtype).data());
       return count * from / to;
     };
     offset = scale(offset);

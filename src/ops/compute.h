@@ -25,15 +25,14 @@ auto compute_as(DType dtype, const char* op, F f) {
       if constexpr ((Types & kMapComplex) != 0) return f(std::complex<double>());
       break;
   }
-  fail(ErrorCode::kRuntime,
-       format("\"%s\" not implemented for '%s'", op, std::string(dtype_name(dtype)).c_str()));
+  fail(ErrorCode::kRuntime, "\"%s\" not implemented for '%s'", op, dtype_name(dtype).data());
 }
 
 // Error unless an optional operand is undefined or has the dtype of the operator's input.
 inline void expect_dtype(const Tensor& operand, DType dtype) {
   TORCHLET_CHECK(!operand.defined() || operand.dtype() == dtype,
-                 "expected scalar type %s but found %s", std::string(dtype_name(dtype)).c_str(),
-                 std::string(dtype_name(operand.dtype())).c_str());
+                 "expected scalar type %s but found %s", dtype_name(dtype).data(),
+                 dtype_name(operand.dtype()).data());
 }
 
 // The tensor's elements as contiguous values of C; the tensor itself if it already is that.
@@ -56,8 +55,9 @@ C scalar_as(const Scalar& scalar) {
 
 // map() for code that has chosen its compute type C already: a result of `dtype` from f(C...).
 template <typename C, size_t N, typename F>
-Tensor map_in(const std::array<Tensor, N>& inputs, DType dtype, F f) {
-  return detail::map_as<C, C>(inputs, dtype, f);
+Tensor map_in(const Operands<N>& inputs, DType dtype, const F& f) {
+  return detail::map_blocks(inputs, dtype, DTypeOf<C>::value, DTypeOf<C>::value,
+                            &detail::map_block<C, C, N, F>, &f);
 }
 
 // The data of a contiguous tensor that holds C; null if undefined.

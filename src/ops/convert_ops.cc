@@ -11,9 +11,9 @@ void check_device(const Value& device) {
   const std::string& name = device.to_string();
   if (name == "cpu" || name.starts_with("cpu:")) return;
   fail(ErrorCode::kUnsupported,
-       format("device '%s' is not available: Torchlet's tensors live on the CPU. Save the model "
-              "with its tensors and device constants on the CPU",
-              name.c_str()));
+       "device '%s' is not available: Torchlet's tensors live on the CPU. Save the model "
+       "with its tensors and device constants on the CPU",
+       name.c_str());
 }
 
 void check_layout(const Value& layout) {

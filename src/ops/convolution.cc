@@ -187,8 +187,7 @@ void check_shapes(const Tensor& input, const Tensor& weight, const Tensor& bias,
                  ll(input.dim()), shape_text(input.sizes()).c_str());
   TORCHLET_CHECK(input.dtype() == weight.dtype(),
                  "Input type (%s) and weight type (%s) should be the same",
-                 std::string(dtype_name(input.dtype())).c_str(),
-                 std::string(dtype_name(weight.dtype())).c_str());
+                 dtype_name(input.dtype()).data(), dtype_name(weight.dtype()).data());
   const int64_t channels = p.transposed ? weight.size(0) : weight.size(1) * p.groups;
   TORCHLET_CHECK(weight.size(0) % p.groups == 0,
                  "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "

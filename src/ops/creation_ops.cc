@@ -52,8 +52,7 @@ Tensor empty_like_op(const Tensor& self, OptionalDType dtype, const Value& layou
   TORCHLET_CHECK(!self.is_quantized() || wanted == self.dtype(),
                  "It is currently not supported to specify a dtype that doesn't match the input "
                  "tensor's dtype via empty_like.  Specified: %s Input tensor's dtype: %s",
-                 std::string(dtype_name(wanted)).c_str(),
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(wanted).data(), dtype_name(self.dtype()).data());
   return empty_like(self, wanted, format);
 }
 Tensor full_like_op(const Tensor& self, const Scalar& value, OptionalDType dtype,
@@ -130,8 +129,7 @@ DType list_dtype(const Value& data) {
     if (type->is(TypeKind::kComplex)) return DType::kComplex64;
     if (type->is(TypeKind::kTensor)) return default_dtype();
   }
-  fail(ErrorCode::kRuntime,
-       format("Input must be of ints, floats, or bools, got %s", at->kind_name()));
+  fail(ErrorCode::kRuntime, "Input must be of ints, floats, or bools, got %s", at->kind_name());
 }
 
 // Stores the elements one by one at `to`, row-major.

@@ -1,8 +1,8 @@
 // How a torch.classes.* class is declared, beside the operators that use it:
 //
+//   constexpr auto kUnpack = typed(+unpack);
 //   constexpr CustomMethodDef kMethods[] = {
-//       {"unpack(__torch__.torch.classes.quantized.X self) -> (Tensor, Tensor?)",
-//       &Boxed<+unpack>::call}};
+//       {"unpack(__torch__.torch.classes.quantized.X self) -> (Tensor, Tensor?)", &kUnpack}};
 //   extern const CustomClassDef class_quantized_X;
 //   constinit const CustomClassDef class_quantized_X = {"__torch__.torch.classes.quantized.X",
 //   set_state, kMethods};
@@ -16,7 +16,7 @@ namespace torchlet::ops {
 
 struct CustomMethodDef {
   const char* schema;
-  OperatorFn fn;
+  const TypedFunction* fn;
 };
 
 struct CustomClassDef {
@@ -30,10 +30,9 @@ template <typename T>
 T& custom_object(const Value& value) {
   T* object = value.is_custom() ? dynamic_cast<T*>(&value.custom_ref()) : nullptr;
   if (!object) {
-    fail(ErrorCode::kInvalidArgument,
-         format("expected a %s, got %s", T::kClassName,
-                value.is_custom() ? std::string(value.custom_ref().class_name()).c_str()
-                                  : value.kind_name()));
+    fail(ErrorCode::kInvalidArgument, "expected a %s, got %s", T::kClassName,
+         value.is_custom() ? std::string(value.custom_ref().class_name()).c_str()
+                           : value.kind_name());
   }
   return *object;
 }

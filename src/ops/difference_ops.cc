@@ -172,8 +172,7 @@ Tensor cross(const Tensor& self, const Tensor& other, std::optional<int64_t> dim
   TORCHLET_CHECK(self.dim() == other.dim(),
                  "linalg.cross: inputs must have the same number of dimensions.");
   TORCHLET_CHECK(self.dtype() == other.dtype(), "expected scalar type %s but found %s",
-                 std::string(dtype_name(self.dtype())).c_str(),
-                 std::string(dtype_name(other.dtype())).c_str());
+                 dtype_name(self.dtype()).data(), dtype_name(other.dtype()).data());
   if (!dim) {
     const auto found = std::ranges::find(self.sizes(), 3);
     TORCHLET_CHECK(found != self.sizes().end(), "no dimension of size 3 in input");

@@ -120,7 +120,7 @@ Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, int64_t dim, double
   const DType dtype = result_type(x1, x2);
   TORCHLET_CHECK(is_floating_point(dtype),
                  "expected common dtype to be floating point, yet common dtype is %s",
-                 std::string(dtype_name(dtype)).c_str());
+                 dtype_name(dtype).data());
   const IntArray shape = broadcast_shapes(x1.sizes(), x2.sizes());
   auto normalized = [&](const Tensor& x) {
     const Tensor full_x = expand(x.to(dtype), shape);

@@ -18,7 +18,7 @@ Tensor dropout_as(const Tensor& input, double p, bool train) {
   if (p == 0 || !train || input.numel() == 0) return input;
   TORCHLET_CHECK(is_floating_point(input.dtype()) || is_complex(input.dtype()),
                  "result type Float can't be cast to the desired output type %s",
-                 std::string(dtype_name(input.dtype())).c_str());
+                 dtype_name(input.dtype()).data());
   if (p == 1) return mul(input, scalar_tensor(0, input.dtype()));
   IntArray shape(input.sizes());
   if (kKind & kFeature) {

@@ -11,6 +11,15 @@ constexpr int64_t kBlock = 1024;           // elements converted at a time: stay
 constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
 constexpr size_t kMaxOperands = 4;
 
+using Inputs = std::span<const Tensor* const>;
+
+// The same tensors by pointer.
+SmallVector<const Tensor*, kMaxOperands> pointers(std::span<const Tensor> tensors) {
+  SmallVector<const Tensor*, kMaxOperands> all;
+  for (const Tensor& tensor : tensors) all.push_back(&tensor);
+  return all;
+}
+
 // Walks out and inputs together. Dimension 0 is the innermost; strides are in bytes.
 struct Loop {
   IntArray sizes;
@@ -18,12 +27,12 @@ struct Loop {
   size_t operands = 0;
 };
 
-Loop make_loop(const Tensor& out, std::span<const Tensor> inputs) {
+Loop make_loop(const Tensor& out, Inputs inputs) {
   const size_t rank = out.sizes().size();
   const size_t operands = inputs.size() + 1;
   std::array<IntArray, kMaxOperands> full;
   for (size_t k = 0; k < operands; ++k) {
-    const Tensor& t = k == 0 ? out : inputs[k - 1];
+    const Tensor& t = k == 0 ? out : *inputs[k - 1];
     const int64_t width = static_cast<int64_t>(element_size(t.dtype()));
     TORCHLET_CHECK(t.sizes().size() <= rank, "an input has more dimensions than the result");
     const size_t lead = rank - t.sizes().size();
@@ -69,11 +78,11 @@ Loop make_loop(const Tensor& out, std::span<const Tensor> inputs) {
 // One innermost run, block by block, converting what is not of the compute type.
 class Run {
  public:
-  Run(const Tensor& out, std::span<const Tensor> inputs, DType out_dtype, DType in_dtype,
-      const Loop& loop, BlockFn fn)
+  Run(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dtype, const Loop& loop,
+      BlockFn fn)
       : out_dtype_(out_dtype), in_dtype_(in_dtype), count_(inputs.size()), fn_(fn) {
     for (size_t k = 0; k <= count_; ++k) {
-      const Tensor& t = k == 0 ? out : inputs[k - 1];
+      const Tensor& t = k == 0 ? out : *inputs[k - 1];
       dtype_[k] = t.dtype();
       width_[k] = static_cast<int64_t>(element_size(t.dtype()));
       stride_[k] = loop.strides[k][0];
@@ -129,12 +138,11 @@ Compute compute_kind(DType dtype) {
   if (is_floating_point(dtype)) return Compute::kFloat;
   TORCHLET_CHECK(!is_quantized(dtype),
                  "not implemented for quantized tensors (%s): dequantize() first",
-                 std::string(dtype_name(dtype)).c_str());
+                 dtype_name(dtype).data());
   return Compute::kInt;
 }
 
-void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dtype, DType in_dtype,
-                 BlockFn fn) {
+void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dtype, BlockFn fn) {
   TORCHLET_ASSERT(inputs.size() < kMaxOperands);
   if (out.numel() == 0) return;
   const Loop loop = make_loop(out, inputs);
@@ -142,7 +150,7 @@ void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dt
   std::array<std::byte*, kMaxOperands> base{};
   base[0] = static_cast<std::byte*>(out.raw_data());
   for (size_t k = 0; k < inputs.size(); ++k) {
-    base[k + 1] = static_cast<std::byte*>(inputs[k].raw_data());
+    base[k + 1] = static_cast<std::byte*>(inputs[k]->raw_data());
   }
   const int64_t inner = loop.sizes[0];
   const int64_t outer = out.numel() / inner;
@@ -165,13 +173,49 @@ void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dt
                });
 }
 
-Tensor empty_result(std::span<const Tensor> inputs, DType dtype) {
-  IntArray shape(inputs[0].sizes());
-  for (const Tensor& input : inputs.subspan(1)) shape = broadcast_shapes(shape, input.sizes());
-  for (const Tensor& input : inputs) {
-    if (std::ranges::equal(input.sizes(), shape)) return empty_like(input, dtype);
+void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dtype, DType in_dtype,
+                 BlockFn fn) {
+  elementwise(out, Inputs(pointers(inputs)), out_dtype, in_dtype, fn);
+}
+
+Tensor empty_result(Inputs inputs, DType dtype) {
+  IntArray shape(inputs[0]->sizes());
+  for (const Tensor* input : inputs.subspan(1)) shape = broadcast_shapes(shape, input->sizes());
+  for (const Tensor* input : inputs) {
+    if (std::ranges::equal(input->sizes(), shape)) return empty_like(*input, dtype);
   }
   return empty(shape, dtype);
 }
+
+Tensor empty_result(std::span<const Tensor> inputs, DType dtype) {
+  return empty_result(Inputs(pointers(inputs)), dtype);
+}
+
+namespace detail {
+
+Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, BlockBody body,
+                  const void* f) {
+  const Tensor out = empty_result(inputs, result);
+  elementwise(out, inputs, out_dtype, in_dtype,
+              [=](void* o, const void* const* in, int64_t count) { body(f, o, in, count); });
+  return out;
+}
+
+Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&bodies)[4],
+                   const void* f) {
+  constexpr DType kComputeTypes[] = {DType::kInt64, DType::kFloat32, DType::kFloat64,
+                                     DType::kComplex128};
+  const auto kind = static_cast<size_t>(compute_kind(dtype));
+  if (!bodies[kind]) fail_not_implemented(dtype);
+  return map_blocks(inputs, to_bool ? DType::kBool : dtype,
+                    to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],
+                    f);
+}
+
+void fail_not_implemented(DType dtype) {
+  fail(ErrorCode::kRuntime, "not implemented for '%s'", dtype_name(dtype).data());
+}
+
+}  // namespace detail
 
 }  // namespace torchlet::ops

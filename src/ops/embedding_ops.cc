@@ -17,7 +17,7 @@ void check_index_dtype(const Tensor& indices, const char* what) {
   TORCHLET_CHECK(indices.dtype() == DType::kInt64 || indices.dtype() == DType::kInt32,
                  "Expected tensor for argument '%s' to have one of the following scalar types: "
                  "Long, Int; but got %s instead",
-                 what, std::string(dtype_name(indices.dtype())).c_str());
+                 what, dtype_name(indices.dtype()).data());
 }
 
 int64_t checked_row(int64_t index, int64_t rows) {

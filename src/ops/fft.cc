@@ -14,7 +14,7 @@ using Complex = std::complex<double>;
 
 DType complex_of(DType dtype) {
   TORCHLET_CHECK(dtype != DType::kFloat16 && dtype != DType::kBFloat16,
-                 "Unsupported dtype %s for an FFT", std::string(dtype_name(dtype)).c_str());
+                 "Unsupported dtype %s for an FFT", dtype_name(dtype).data());
   return dtype == DType::kFloat64 || dtype == DType::kComplex128 ? DType::kComplex128
                                                                  : DType::kComplex64;
 }
@@ -70,7 +70,7 @@ Tensor fft_c2c(const Tensor& self, IntSpan dims, FftScale scale, bool forward) {
 
 Tensor fft_r2c(const Tensor& self, IntSpan dims, FftScale scale, bool forward, bool onesided) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "expects a real input tensor, but got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   const Tensor full = fft_c2c(self, dims, scale, forward);
   if (!onesided || dims.empty()) return full;
   return narrow(full, dims.back(), 0, self.size(dims.back()) / 2 + 1).contiguous();

@@ -24,7 +24,7 @@ FftScale scale_for(const Norm& norm, bool forward) {
 Tensor promoted(const Tensor& self, bool to_complex) {
   const DType dtype = to_float_type(self.dtype());
   TORCHLET_CHECK(dtype != DType::kFloat16 && dtype != DType::kBFloat16,
-                 "Unsupported dtype %s for an FFT", std::string(dtype_name(dtype)).c_str());
+                 "Unsupported dtype %s for an FFT", dtype_name(dtype).data());
   if (!to_complex || is_complex(dtype)) return self.to(dtype);
   return self.to(dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64);
 }
@@ -89,7 +89,7 @@ Tensor fft(const Tensor& self, OptInt n, int64_t dim, const Norm& norm) {
 template <bool kForward>
 Tensor real_fft(const Tensor& self, OptInt n, int64_t dim, const Norm& norm) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "expects a real input tensor, but got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   const Tensor input = resized(promoted(self, false), dim, n.value_or(self.size(dim)));
   return fft_r2c(input, IntArray{wrap_dim(dim, self.dim())}, scale_for(norm, kForward), kForward,
                  true);
@@ -120,7 +120,7 @@ Tensor fftn(const Tensor& self, const OptInts& s, const OptInts& dim, const Norm
 template <bool kForward>
 Tensor real_fftn(const Tensor& self, const OptInts& s, const OptInts& dim, const Norm& norm) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "expects a real-valued input tensor, but got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   const Shape shape = shape_of(self, s, dim);
   TORCHLET_CHECK(!shape.dims.empty(), "must transform at least one axis");
   const Tensor input = resized(promoted(self, false), shape, shape.dims.size());

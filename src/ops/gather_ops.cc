@@ -52,9 +52,8 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
 }
 
 [[noreturn]] void out_of_bounds(int64_t position, const IndexWalk& walk) {
-  fail(ErrorCode::kRuntime,
-       format("index %lld is out of bounds for dimension %zu with size %lld",
-              static_cast<long long>(position), walk.dim, static_cast<long long>(walk.dim_size)));
+  fail(ErrorCode::kRuntime, "index %lld is out of bounds for dimension %zu with size %lld",
+       static_cast<long long>(position), walk.dim, static_cast<long long>(walk.dim_size));
 }
 
 // fn(self element, other element) for each element of the index. Rows may run on several threads if
@@ -115,8 +114,7 @@ void check_scatter(const Tensor& self, const Tensor& index, const Tensor& source
                    const char* name) {
   TORCHLET_CHECK(self.dtype() == source.dtype(),
                  "%s: Expected self.dtype to be equal to src.dtype, got %s and %s", name,
-                 std::string(dtype_name(self.dtype())).c_str(),
-                 std::string(dtype_name(source.dtype())).c_str());
+                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
   if (index.numel() == 0) return;
   const Tensor positions = at_least_1d(index), values = at_least_1d(source);
   TORCHLET_CHECK(positions.dim() == values.dim(),
@@ -270,9 +268,8 @@ Reduce named_reduce(const std::string& name) {
   if (name == "mean") return Reduce::kMean;
   if (name == "amax") return Reduce::kMax;
   if (name == "amin") return Reduce::kMin;
-  fail(
-      ErrorCode::kRuntime,
-      format("reduce argument must be either sum, prod, mean, amax or amin, got %s", name.c_str()));
+  fail(ErrorCode::kRuntime, "reduce argument must be either sum, prod, mean, amax or amin, got %s",
+       name.c_str());
 }
 
 Tensor scatter_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
@@ -313,7 +310,7 @@ Tensor index_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<int64_t> dim) {
   TORCHLET_CHECK(indices.dtype() == DType::kInt64,
                  "torch.take_along_dim(): dtype of indices should be Long but got %s",
-                 std::string(dtype_name(indices.dtype())).c_str());
+                 dtype_name(indices.dtype()).data());
   if (!dim) return gather(reshape(self, IntArray{-1}), 0, reshape(indices, IntArray{-1}));
   TORCHLET_CHECK(self.dim() == indices.dim(),
                  "torch.take_along_dim(): input and indices should have the same number of "

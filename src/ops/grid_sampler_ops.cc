@@ -180,8 +180,7 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t mode, int64
   TORCHLET_CHECK(
       input.dtype() == grid.dtype(),
       "grid_sampler(): expected input and grid to have the same dtype, but got %s and %s",
-      std::string(dtype_name(input.dtype())).c_str(),
-      std::string(dtype_name(grid.dtype())).c_str());
+      dtype_name(input.dtype()).data(), dtype_name(grid.dtype()).data());
   TORCHLET_CHECK(mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2,
                  "grid_sampler(): unknown interpolation mode %lld or padding mode %lld",
                  static_cast<long long>(mode), static_cast<long long>(padding));

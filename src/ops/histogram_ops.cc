@@ -19,8 +19,7 @@ std::vector<double> doubles_of(const Tensor& tensor) {
 
 void check_floating(const char* name, const Tensor& self) {
   TORCHLET_CHECK(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
-                 "\"%s\" not implemented for '%s'", name,
-                 std::string(dtype_name(self.dtype())).c_str());
+                 "\"%s\" not implemented for '%s'", name, dtype_name(self.dtype()).data());
 }
 
 // The range of the bins: as given, else that of the data; widened by `margin` if it is empty.
@@ -46,7 +45,7 @@ Range range_of(const std::vector<double>& data, size_t first, size_t step, Range
 
 Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   TORCHLET_CHECK(is_floating_point(self.dtype()), "\"histogram_cpu\" not implemented for '%s'",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   TORCHLET_CHECK(bins > 0, "bins must be > 0");
   const std::vector<double> data = doubles_of(self);
   const Range range = range_of(data, 0, 1, {min.to_double(), max.to_double()}, 1);
@@ -199,7 +198,7 @@ std::tuple<Tensor, Tensor> histogram_bins(const Tensor& self, const Tensor& bins
 
 Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   TORCHLET_CHECK(is_integral(self.dtype(), false), "bincount only supports integer input, got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   TORCHLET_CHECK(minlength >= 0, "minlength should be >= 0");
   TORCHLET_CHECK(self.dim() == 1, "bincount only supports 1-d non-negative integral inputs.");
   TORCHLET_CHECK(!weights.defined() || std::ranges::equal(weights.sizes(), self.sizes()),

@@ -95,8 +95,7 @@ void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Te
   TORCHLET_CHECK(self.dtype() == source.dtype(),
                  "Index put requires the source and destination dtypes match, got %s for the "
                  "destination and %s for the source.",
-                 std::string(dtype_name(self.dtype())).c_str(),
-                 std::string(dtype_name(source.dtype())).c_str());
+                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
   const Indexed plan = index_with(self, indices);
   const IntArray shape = plan.shape();
   // Leading dimensions of size 1 may be too many: x[i] = [[value]].
@@ -133,8 +132,7 @@ void check_source(const Tensor& self, int64_t dim, const Tensor& index, const Te
                   const char* name) {
   TORCHLET_CHECK(self.dtype() == source.dtype(),
                  "%s: self (%s) and source (%s) must have the same scalar type", name,
-                 std::string(dtype_name(self.dtype())).c_str(),
-                 std::string(dtype_name(source.dtype())).c_str());
+                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
   const size_t d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   const int64_t count = source.dim() == 0 ? 1 : source.size(static_cast<int64_t>(d));
   TORCHLET_CHECK(index.numel() == count,

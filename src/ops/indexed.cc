@@ -8,10 +8,9 @@ namespace {
 int64_t checked_position(int64_t position, int64_t size, int64_t dim, bool wrap, const char* what) {
   const int64_t wrapped = wrap && position < 0 ? position + size : position;
   if (wrapped < 0 || wrapped >= size) [[unlikely]] {
-    fail(ErrorCode::kRuntime,
-         format("%s: index %lld is out of bounds for dimension %lld with size %lld", what,
-                static_cast<long long>(position), static_cast<long long>(dim),
-                static_cast<long long>(size)));
+    fail(ErrorCode::kRuntime, "%s: index %lld is out of bounds for dimension %lld with size %lld",
+         what, static_cast<long long>(position), static_cast<long long>(dim),
+         static_cast<long long>(size));
   }
   return wrapped;
 }

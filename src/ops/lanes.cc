@@ -1,7 +1,6 @@
 #include "ops/lanes.h"
 
 #include <algorithm>
-#include <complex>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -65,9 +64,9 @@ struct Side {
 
 }  // namespace
 
-template <typename C>
-void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
-                   FunctionRef<void(const C* in, C* values, int64_t* indices)> fn) {
+void for_each_lane_of(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
+                      DType compute,
+                      FunctionRef<void(const void* in, void* values, int64_t* indices)> fn) {
   dim = wrap_dim(dim, self.dim());
   // The other dimensions, that of neighbouring lanes first.
   IntArray order, sizes;
@@ -82,7 +81,6 @@ void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const 
     lanes *= self.size(d);
   }
   if (lanes == 0) return;
-  constexpr DType kCompute = DTypeOf<C>::value;
   const Side in(self, dim, order), out(values, dim, order), at(indices, dim, order);
 
   const int64_t inner = sizes.empty() ? 1 : sizes[0];
@@ -90,13 +88,13 @@ void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const 
   const int64_t grain =
       std::max<int64_t>(1, kParallelGrain / (kGroup * std::max<int64_t>(in.length, 1)));
   parallel_for(lanes / inner * groups, grain, [&](int64_t begin, int64_t end) {
-    auto room = [](const Side& side, bool direct) {
-      return direct ? 0 : static_cast<size_t>(side.length * kGroup);
+    auto room = [](const Side& side, bool direct, DType dtype) {
+      return direct ? 0 : static_cast<size_t>(side.length * kGroup) * element_size(dtype);
     };
-    const bool in_direct = in.direct(kCompute), out_direct = out.direct(kCompute),
+    const bool in_direct = in.direct(compute), out_direct = out.direct(compute),
                at_direct = at.direct(DType::kInt64);
-    std::vector<C> in_rows(room(in, in_direct)), out_rows(room(out, out_direct));
-    std::vector<int64_t> at_rows(room(at, at_direct));
+    std::vector<std::byte> in_rows(room(in, in_direct, compute)),
+        out_rows(room(out, out_direct, compute)), at_rows(room(at, at_direct, DType::kInt64));
     IntArray index(sizes.size());
     for (int64_t g = begin; g < end; ++g) {
       const int64_t first = g % groups * kGroup;
@@ -110,29 +108,21 @@ void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const 
       std::byte* from = in.lane(index);
       std::byte* to = out.data ? out.lane(index) : nullptr;
       std::byte* to_at = at.data ? at.lane(index) : nullptr;
-      if (!in_direct) in.transfer<true>(from, count, in_rows.data(), kCompute);
+      if (!in_direct) in.transfer<true>(from, count, in_rows.data(), compute);
       for (int64_t i = 0; i < count; ++i) {
-        auto row = [i](const Side& side, std::byte* base, bool direct, auto* buffer) {
-          using T = std::remove_pointer_t<decltype(buffer)>;
-          return direct ? reinterpret_cast<T*>(base) + i * side.next() : buffer + i * side.length;
+        auto row = [i](const Side& side, std::byte* base, bool direct, std::vector<std::byte>& rows,
+                       DType dtype) -> void* {
+          const int64_t at_element = i * (direct ? side.next() : side.length);
+          return (direct ? base : rows.data()) +
+                 at_element * static_cast<int64_t>(element_size(dtype));
         };
-        fn(row(in, from, in_direct, in_rows.data()), row(out, to, out_direct, out_rows.data()),
-           row(at, to_at, at_direct, at_rows.data()));
+        fn(row(in, from, in_direct, in_rows, compute), row(out, to, out_direct, out_rows, compute),
+           static_cast<int64_t*>(row(at, to_at, at_direct, at_rows, DType::kInt64)));
       }
-      if (out.data && !out_direct) out.transfer<false>(to, count, out_rows.data(), kCompute);
+      if (out.data && !out_direct) out.transfer<false>(to, count, out_rows.data(), compute);
       if (at.data && !at_direct) at.transfer<false>(to_at, count, at_rows.data(), DType::kInt64);
     }
   });
 }
-
-template void for_each_lane<int64_t>(const Tensor&, int64_t, const Tensor&, const Tensor&,
-                                     FunctionRef<void(const int64_t*, int64_t*, int64_t*)>);
-template void for_each_lane<float>(const Tensor&, int64_t, const Tensor&, const Tensor&,
-                                   FunctionRef<void(const float*, float*, int64_t*)>);
-template void for_each_lane<double>(const Tensor&, int64_t, const Tensor&, const Tensor&,
-                                    FunctionRef<void(const double*, double*, int64_t*)>);
-template void for_each_lane<std::complex<double>>(
-    const Tensor&, int64_t, const Tensor&, const Tensor&,
-    FunctionRef<void(const std::complex<double>*, std::complex<double>*, int64_t*)>);
 
 }  // namespace torchlet::ops

@@ -13,8 +13,16 @@ namespace torchlet::ops {
 // of `self` but for `dim`; an undefined one is passed as null. `values` has any dtype that C
 // converts to, `indices` is int64. A 0-d tensor is one lane of one element. Lanes may run on
 // different threads.
-template <typename C>
+void for_each_lane_of(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
+                      DType compute,
+                      FunctionRef<void(const void* in, void* values, int64_t* indices)> fn);
+template <typename C, typename F>
 void for_each_lane(const Tensor& self, int64_t dim, const Tensor& values, const Tensor& indices,
-                   FunctionRef<void(const C* in, C* values, int64_t* indices)> fn);
+                   const F& fn) {
+  for_each_lane_of(self, dim, values, indices, DTypeOf<C>::value,
+                   [&](const void* in, void* out, int64_t* at) {
+                     fn(static_cast<const C*>(in), static_cast<C*>(out), at);
+                   });
+}
 
 }  // namespace torchlet::ops

@@ -38,7 +38,7 @@ bool less(const Value& a, const Value& b) {
     fail(ErrorCode::kUnsupported,
          "sorting objects of a script class is not supported: sort by a key");
   }
-  fail(ErrorCode::kRuntime, format("'<' not supported for %s", a.kind_name()));
+  fail(ErrorCode::kRuntime, "'<' not supported for %s", a.kind_name());
 }
 
 void sort_items(std::vector<Value>& items, bool reverse) {

@@ -47,7 +47,7 @@ void check_fits(double value, DType dtype) {
   const bool integral = is_integral(dtype, true);
   const bool fits = std::isfinite(value) ? value >= low && value <= high : !integral;
   TORCHLET_CHECK(fits, "value cannot be converted to type %s without overflow",
-                 std::string(dtype_name(dtype)).c_str());
+                 dtype_name(dtype).data());
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ Tensor element_of(const Tensor& self, const Scalar& value) {
   if (!is_complex(self.dtype())) {
     TORCHLET_CHECK(!value.is_complex() || value.to_complex().imag() == 0,
                    "value cannot be converted to type %s without overflow",
-                   std::string(dtype_name(self.dtype())).c_str());
+                   dtype_name(self.dtype()).data());
     check_fits(value.to_double(), self.dtype());
   }
   return scalar_tensor(value, self.dtype());
@@ -214,8 +214,7 @@ Tensor masked_fill_tensor(const Tensor& self, const Tensor& mask, const Tensor& 
 Tensor masked_scatter_(const Tensor& self, const Tensor& mask, const Tensor& source) {
   TORCHLET_CHECK(self.dtype() == source.dtype(),
                  "masked_scatter: expected self and source to have same dtypes but got %s and %s",
-                 std::string(dtype_name(self.dtype())).c_str(),
-                 std::string(dtype_name(source.dtype())).c_str());
+                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
   const Tensor chosen = dense_mask(as_mask(mask, "masked_scatter"), self.sizes());
   const bool* take = chosen.data_ptr<bool>();
   const int64_t numel = self.numel();

@@ -38,9 +38,9 @@ ConstMatrix<T> matrix(const Tensor& t, const T* data) {
 }
 
 void check_same_dtype(const Tensor& a, const Tensor& b) {
-  TORCHLET_CHECK(
-      a.dtype() == b.dtype(), "expected m1 and m2 to have the same dtype, but got: %s != %s",
-      std::string(dtype_name(a.dtype())).c_str(), std::string(dtype_name(b.dtype())).c_str());
+  TORCHLET_CHECK(a.dtype() == b.dtype(),
+                 "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                 dtype_name(a.dtype()).data(), dtype_name(b.dtype()).data());
 }
 
 void check_inner(int64_t m, int64_t k, int64_t k2, int64_t n) {

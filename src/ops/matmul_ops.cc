@@ -15,8 +15,7 @@ namespace {
 Tensor combine(const Tensor& self, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
   const DType dtype = self.dtype();
   TORCHLET_CHECK(product.dtype() == dtype, "self and mat2 must have the same dtype, got %s and %s",
-                 std::string(dtype_name(dtype)).c_str(),
-                 std::string(dtype_name(product.dtype())).c_str());
+                 dtype_name(dtype).data(), dtype_name(product.dtype()).data());
   const Tensor base = expand(self, product.sizes());
   return compute_as<kMapAll>(dtype, "addmm", [&](auto zero) {
     using T = decltype(zero);

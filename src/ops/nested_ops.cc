@@ -13,7 +13,7 @@ namespace {
 std::optional<std::vector<int64_t>> left_aligned_lengths(const Tensor& t, const Tensor& mask) {
   TORCHLET_CHECK(mask.dtype() == DType::kBool,
                  "Expected mask to be of ScalarType Bool, but got %s instead.",
-                 std::string(dtype_name(mask.dtype())).c_str());
+                 dtype_name(mask.dtype()).data());
   TORCHLET_CHECK(mask.dim() == 2, "Padding mask should be 2D");
   TORCHLET_CHECK(t.dim() == 3, "Input should be a 3D tensor, N * L * D");
   TORCHLET_CHECK(t.size(0) == mask.size(0) && t.size(1) == mask.size(1),

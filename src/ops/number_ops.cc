@@ -410,7 +410,7 @@ TORCHLET_OP(IntImplicit, "aten::IntImplicit(Tensor a) -> int", [](const Value& a
                  "Cannot input a tensor of dimension other than 0 as a scalar argument");
   TORCHLET_CHECK(is_integral(tensor.dtype(), false),
                  "Cannot input a tensor of type %s as an integral argument",
-                 std::string(dtype_name(tensor.dtype())).c_str());
+                 dtype_name(tensor.dtype()).data());
   return a.to_scalar().to_int();
 });
 TORCHLET_OP(FloatImplicit, "aten::FloatImplicit(Tensor a) -> float", [](const Value& a) {

@@ -81,11 +81,13 @@ constexpr Variants functional() { return {.has_functional = true}; }
 constexpr Variants out(const char* overload) { return {.out_overloads = overload}; }
 constexpr Variants per_type(const char* words) { return {.types = words}; }
 
+inline constexpr Variants kNoVariants;
+
 struct OpDef {
   const char* schema;
   OperatorFn fn;
-  int arity;  // of the C++ function; -1 if it takes the arguments as they come
-  Variants variants;
+  const TypedFunction* typed;  // null if fn takes the arguments as they come
+  const Variants* variants;
 };
 
 // Value -> C++ argument.
@@ -193,48 +195,146 @@ void store_results(std::span<Value> results, T&& result) {
   results[0] = to_value(std::forward<T>(result));
 }
 
-// The boxed form of a typed C++ function.
-template <auto Fn>
-struct Boxed;
-template <typename R, typename... Args, R (*Fn)(Args...)>
-struct Boxed<Fn> {
-  static constexpr int kArity = sizeof...(Args);
-  static void call(const Operator&, std::span<Value> args, std::span<Value> results) {
-    invoke(args, results, std::index_sequence_for<Args...>{});
+// What an argument is read as; a type of its own for optional<T>.
+enum class ArgKind : uint8_t {
+  kTensor,
+  kValue,
+  kInt,
+  kFloat,
+  kBool,
+  kScalar,
+  kString,
+  kComplex,
+  kDType,
+  kMemoryFormat,
+  kInts,
+  kTensors,
+  kFloats,
+  kBools,
+  kList,
+  kDict,
+  kOptional = 32,  // added to the others
+};
+template <typename T>
+struct ArgKindOf;
+#define TORCHLET_ARG_KIND(type, name)                         \
+  template <>                                                 \
+  struct ArgKindOf<type> {                                    \
+    static constexpr auto value = static_cast<uint8_t>(name); \
   }
-
- private:
-  template <size_t... I>
-  static void invoke([[maybe_unused]] std::span<Value> args, std::span<Value> results,
-                     std::index_sequence<I...>) {
-    if constexpr (std::is_void_v<R>) {
-      Fn(FromValue<std::remove_cvref_t<Args>>::get(args[I])...);
-      for (Value& result : results) result = Value();
-    } else {
-      store_results(results, Fn(FromValue<std::remove_cvref_t<Args>>::get(args[I])...));
-    }
-  }
+TORCHLET_ARG_KIND(Tensor, ArgKind::kTensor);
+TORCHLET_ARG_KIND(Value, ArgKind::kValue);
+TORCHLET_ARG_KIND(int64_t, ArgKind::kInt);
+TORCHLET_ARG_KIND(double, ArgKind::kFloat);
+TORCHLET_ARG_KIND(bool, ArgKind::kBool);
+TORCHLET_ARG_KIND(Scalar, ArgKind::kScalar);
+TORCHLET_ARG_KIND(std::string, ArgKind::kString);
+TORCHLET_ARG_KIND(std::complex<double>, ArgKind::kComplex);
+TORCHLET_ARG_KIND(DType, ArgKind::kDType);
+TORCHLET_ARG_KIND(MemoryFormat, ArgKind::kMemoryFormat);
+TORCHLET_ARG_KIND(IntArray, ArgKind::kInts);
+TORCHLET_ARG_KIND(std::vector<Tensor>, ArgKind::kTensors);
+TORCHLET_ARG_KIND(std::vector<double>, ArgKind::kFloats);
+TORCHLET_ARG_KIND(std::vector<bool>, ArgKind::kBools);
+TORCHLET_ARG_KIND(Ref<List>, ArgKind::kList);
+TORCHLET_ARG_KIND(Ref<Dict>, ArgKind::kDict);
+#undef TORCHLET_ARG_KIND
+template <typename T>
+struct ArgKindOf<std::optional<T>> {
+  static constexpr auto value =
+      static_cast<uint8_t>(ArgKindOf<T>::value + static_cast<uint8_t>(ArgKind::kOptional));
 };
 
-template <auto Fn>
-constexpr OpDef boxed_op(const char* schema, Variants variants) {
-  return {schema, &Boxed<Fn>::call, Boxed<Fn>::kArity, variants};
+constexpr size_t kMaxTypedArgs = 24;
+constexpr size_t kMaxResultBytes = 128;
+
+// How functions of one signature are called; shared by all of them, so that an operator costs no
+// code of its own. What is common to all signatures is in call_typed().
+struct Signature {
+  // Constructs the result of fn(*args...) in the memory `result`. Arguments taken by value are
+  // moved from.
+  void (*invoke)(const TypedFunction& fn, void* const* args, void* result);
+  // Moves the result into the Values and destroys it.
+  void (*store)(void* result, std::span<Value> results);
+  const uint8_t* kinds;
+  uint8_t arity;
+};
+
+// The OperatorFn of all typed functions.
+void call_typed(const Operator& op, std::span<Value> args, std::span<Value> results);
+
+// A typed C++ function, found through its base by Signature::invoke.
+template <typename R, typename... Args>
+struct TypedFunctionOf : TypedFunction {
+  R (*fn)(Args...);
+};
+
+template <typename R>
+void store_and_destroy([[maybe_unused]] void* result, std::span<Value> results) {
+  if constexpr (std::is_void_v<R>) {
+    for (Value& value : results) value = Value();
+  } else {
+    R* typed = static_cast<R*>(result);
+    store_results(results, std::move(*typed));
+    typed->~R();
+  }
+}
+
+template <typename R, typename... Args>
+struct SignatureOf {
+  static constexpr uint8_t kKinds[sizeof...(Args) + 1] = {
+      ArgKindOf<std::remove_cvref_t<Args>>::value...};
+
+  template <size_t... I>
+  static void invoke_with(const TypedFunction& base, [[maybe_unused]] void* const* args,
+                          [[maybe_unused]] void* result, std::index_sequence<I...>) {
+    const auto fn = static_cast<const TypedFunctionOf<R, Args...>&>(base).fn;
+    if constexpr (std::is_void_v<R>) {
+      fn(static_cast<Args&&>(*static_cast<std::remove_cvref_t<Args>*>(args[I]))...);
+    } else {
+      static_assert(sizeof(R) <= kMaxResultBytes);
+      new (result) R(fn(static_cast<Args&&>(*static_cast<std::remove_cvref_t<Args>*>(args[I]))...));
+    }
+  }
+  static void invoke(const TypedFunction& fn, void* const* args, void* result) {
+    invoke_with(fn, args, result, std::index_sequence_for<Args...>{});
+  }
+
+  static_assert(sizeof...(Args) <= kMaxTypedArgs);
+  static constexpr Signature kSignature = {&invoke, &store_and_destroy<R>, kKinds,
+                                           static_cast<uint8_t>(sizeof...(Args))};
+};
+
+template <typename R, typename... Args>
+constexpr TypedFunctionOf<R, Args...> typed(R (*fn)(Args...)) {
+  // A value that a function takes by value and moves from may not be one that its Value shares.
+  static_assert(((std::is_reference_v<Args> || !std::is_same_v<Args, Value>)&&...));
+  static_assert(((std::is_reference_v<Args> || !std::is_same_v<Args, std::string>)&&...));
+  return {{&SignatureOf<R, Args...>::kSignature}, fn};
 }
 
 }  // namespace torchlet::ops
 
-#define TORCHLET_OP_VARIANTS(id, variant_list, schema, ...) \
-  extern const ::torchlet::ops::OpDef op_##id;              \
-  constinit const ::torchlet::ops::OpDef op_##id =          \
-      ::torchlet::ops::boxed_op<(+__VA_ARGS__)>(schema, variant_list)
+#define TORCHLET_OP_VARIANTS(id, variant_list, schema, ...)                              \
+  static constinit const auto typed_##id = ::torchlet::ops::typed(+__VA_ARGS__);         \
+  static constinit const ::torchlet::ops::Variants variants_##id = variant_list;         \
+  extern const ::torchlet::ops::OpDef op_##id;                                           \
+  constinit const ::torchlet::ops::OpDef op_##id = {schema, ::torchlet::ops::call_typed, \
+                                                    &typed_##id, &variants_##id}
 
-#define TORCHLET_OP(id, schema, ...) \
-  TORCHLET_OP_VARIANTS(id, ::torchlet::ops::Variants{}, schema, __VA_ARGS__)
+#define TORCHLET_OP(id, schema, ...)                                                     \
+  static constinit const auto typed_##id = ::torchlet::ops::typed(+__VA_ARGS__);         \
+  extern const ::torchlet::ops::OpDef op_##id;                                           \
+  constinit const ::torchlet::ops::OpDef op_##id = {schema, ::torchlet::ops::call_typed, \
+                                                    &typed_##id, &::torchlet::ops::kNoVariants}
 
 // For varargs and generic list operators: the C++ function is an OperatorFn.
-#define TORCHLET_OP_BOXED_VARIANTS(id, variant_list, schema, ...) \
-  extern const ::torchlet::ops::OpDef op_##id;                    \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema, __VA_ARGS__, -1, variant_list}
+#define TORCHLET_OP_BOXED_VARIANTS(id, variant_list, schema, ...)                \
+  static constinit const ::torchlet::ops::Variants variants_##id = variant_list; \
+  extern const ::torchlet::ops::OpDef op_##id;                                   \
+  constinit const ::torchlet::ops::OpDef op_##id = {schema, __VA_ARGS__, nullptr, &variants_##id}
 
-#define TORCHLET_OP_BOXED(id, schema, ...) \
-  TORCHLET_OP_BOXED_VARIANTS(id, ::torchlet::ops::Variants{}, schema, __VA_ARGS__)
+#define TORCHLET_OP_BOXED(id, schema, ...)                                        \
+  extern const ::torchlet::ops::OpDef op_##id;                                    \
+  constinit const ::torchlet::ops::OpDef op_##id = {schema, __VA_ARGS__, nullptr, \
+                                                    &::torchlet::ops::kNoVariants}

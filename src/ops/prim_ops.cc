@@ -73,9 +73,8 @@ void percent_format(const Operator&, std::span<Value> given, std::span<Value> re
                                   : std::string(1, static_cast<char>(value.to_int()));
         break;
       default:
-        fail(
-            ErrorCode::kRuntime,
-            format("The specifier %%%c is not supported in TorchScript format strings", specifier));
+        fail(ErrorCode::kRuntime,
+             "The specifier %%%c is not supported in TorchScript format strings", specifier);
     }
   }
   TORCHLET_CHECK(used == args.size(), "Too many arguments for format string");

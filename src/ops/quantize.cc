@@ -87,8 +87,8 @@ void with_integer_type(DType dtype, const Fn& fn) {
       return fn(int32_t{});
     default:
       fail(ErrorCode::kUnsupported,
-           format("quantized tensors of %s cannot be converted element by element",
-                  std::string(dtype_name(dtype)).c_str()));
+           "quantized tensors of %s cannot be converted element by element",
+           dtype_name(dtype).data());
   }
 }
 

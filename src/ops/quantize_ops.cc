@@ -24,9 +24,9 @@ std::shared_ptr<const Quantizer> per_channel(const Tensor& scales, const Tensor&
 
 Tensor quantize_per_tensor(const Tensor& self, double scale, int64_t zero_point, DType dtype) {
   TORCHLET_CHECK(is_floating_point(self.dtype()), "Quantize only works on Float Tensor, got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   TORCHLET_CHECK(is_quantized(dtype), "quantize_per_tensor needs a quantized dtype, got %s",
-                 std::string(dtype_name(dtype)).c_str());
+                 dtype_name(dtype).data());
   return quantize(self, dtype, per_tensor_quantizer(scale, zero_point));
 }
 

@@ -145,30 +145,27 @@ Tensor run_dynamic_1d(const Tensor& x, const Value& params, bool /*reduce_range*
 #define TORCHLET_CONV2D "__torch__.torch.classes.quantized.Conv2dPackedParamsBase"
 #define TORCHLET_CONV3D "__torch__.torch.classes.quantized.Conv3dPackedParamsBase"
 
-constexpr OperatorFn kWeight =
-    &Boxed<+[](const Value& self) { return packed(self).weight(); }>::call;
-constexpr OperatorFn kBias = &Boxed<+[](const Value& self) { return packed(self).bias(); }>::call;
-constexpr OperatorFn kStride =
-    &Boxed<+[](const Value& self) { return packed(self).params().stride; }>::call;
-constexpr OperatorFn kPadding =
-    &Boxed<+[](const Value& self) { return packed(self).params().padding; }>::call;
-constexpr OperatorFn kOutputPadding =
-    &Boxed<+[](const Value& self) { return packed(self).params().output_padding; }>::call;
-constexpr OperatorFn kDilation =
-    &Boxed<+[](const Value& self) { return packed(self).params().dilation; }>::call;
-constexpr OperatorFn kGroups =
-    &Boxed<+[](const Value& self) { return packed(self).params().groups; }>::call;
-constexpr OperatorFn kTransposed =
-    &Boxed<+[](const Value& self) { return packed(self).params().transposed; }>::call;
+constexpr auto kWeight = typed(+[](const Value& self) { return packed(self).weight(); });
+constexpr auto kUnpack = typed(unpack);
+constexpr auto kBias = typed(+[](const Value& self) { return packed(self).bias(); });
+constexpr auto kStride = typed(+[](const Value& self) { return packed(self).params().stride; });
+constexpr auto kPadding = typed(+[](const Value& self) { return packed(self).params().padding; });
+constexpr auto kOutputPadding =
+    typed(+[](const Value& self) { return packed(self).params().output_padding; });
+constexpr auto kDilation = typed(+[](const Value& self) { return packed(self).params().dilation; });
+constexpr auto kGroups = typed(+[](const Value& self) { return packed(self).params().groups; });
+constexpr auto kTransposed =
+    typed(+[](const Value& self) { return packed(self).params().transposed; });
 
-#define TORCHLET_CONV_METHODS(type)                                                               \
-  {"weight(" type " self) -> Tensor", kWeight}, {"bias(" type " self) -> Tensor?", kBias},        \
-      {"unpack(" type " self) -> (Tensor, Tensor?)", &Boxed<unpack>::call},                       \
-      {"stride(" type " self) -> int[]", kStride}, {"padding(" type " self) -> int[]", kPadding}, \
-      {"output_padding(" type " self) -> int[]", kOutputPadding},                                 \
-      {"dilation(" type " self) -> int[]", kDilation}, {"groups(" type " self) -> int", kGroups}, \
-  {                                                                                               \
-    "transpose(" type " self) -> bool", kTransposed                                               \
+#define TORCHLET_CONV_METHODS(type)                                                          \
+  {"weight(" type " self) -> Tensor", &kWeight}, {"bias(" type " self) -> Tensor?", &kBias}, \
+      {"unpack(" type " self) -> (Tensor, Tensor?)", &kUnpack},                              \
+      {"stride(" type " self) -> int[]", &kStride},                                          \
+      {"padding(" type " self) -> int[]", &kPadding},                                        \
+      {"output_padding(" type " self) -> int[]", &kOutputPadding},                           \
+      {"dilation(" type " self) -> int[]", &kDilation},                                      \
+      {"groups(" type " self) -> int", &kGroups}, {                                          \
+    "transpose(" type " self) -> bool", &kTransposed                                         \
   }
 constexpr CustomMethodDef kMethods2d[] = {TORCHLET_CONV_METHODS(TORCHLET_CONV2D)};
 constexpr CustomMethodDef kMethods3d[] = {TORCHLET_CONV_METHODS(TORCHLET_CONV3D)};

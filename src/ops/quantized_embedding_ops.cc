@@ -172,13 +172,14 @@ Tensor byte_unpack(const Tensor& packed_rows) {
 
 #define TORCHLET_EMBEDDING "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase"
 
+constexpr auto kBitRate =
+    typed(+[](const Value& self) { return int64_t{packed(self).four_bit() ? 4 : 8}; });
+constexpr auto kUnpack = typed(+[](const Value& self) { return packed(self).weight; });
+constexpr auto kVersion = typed(+[](const Value&) { return int64_t{1}; });
 constexpr CustomMethodDef kMethods[] = {
-    {"bit_rate(" TORCHLET_EMBEDDING " self) -> int",
-     &Boxed<+[](const Value& self) { return int64_t{packed(self).four_bit() ? 4 : 8}; }>::call},
-    {"unpack(" TORCHLET_EMBEDDING " self) -> Tensor",
-     &Boxed<+[](const Value& self) { return packed(self).weight; }>::call},
-    {"version(" TORCHLET_EMBEDDING " self) -> int",
-     &Boxed<+[](const Value&) { return int64_t{1}; }>::call},
+    {"bit_rate(" TORCHLET_EMBEDDING " self) -> int", &kBitRate},
+    {"unpack(" TORCHLET_EMBEDDING " self) -> Tensor", &kUnpack},
+    {"version(" TORCHLET_EMBEDDING " self) -> int", &kVersion},
 };
 
 }  // namespace

@@ -45,11 +45,12 @@ Tensor linear_dynamic_fp16(const Tensor& x, const Value& params) {
 
 #define TORCHLET_LINEAR "__torch__.torch.classes.quantized.LinearPackedParamsBase"
 
+constexpr auto kUnpack = typed(unpack);
+constexpr auto kBias = typed(+[](const Value& self) { return packed(self).unpack().second; });
 constexpr CustomMethodDef kMethods[] = {
-    {"unpack(" TORCHLET_LINEAR " self) -> (Tensor, Tensor?)", &Boxed<unpack>::call},
-    {"bias(" TORCHLET_LINEAR " self) -> Tensor?",
-     &Boxed<+[](const Value& self) { return packed(self).unpack().second; }>::call},
-    {"__getstate__(" TORCHLET_LINEAR " self) -> (Tensor, Tensor?)", &Boxed<unpack>::call},
+    {"unpack(" TORCHLET_LINEAR " self) -> (Tensor, Tensor?)", &kUnpack},
+    {"bias(" TORCHLET_LINEAR " self) -> Tensor?", &kBias},
+    {"__getstate__(" TORCHLET_LINEAR " self) -> (Tensor, Tensor?)", &kUnpack},
 };
 
 }  // namespace

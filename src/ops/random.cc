@@ -37,7 +37,7 @@ Tensor as_real(const Tensor& self) {
   TORCHLET_CHECK(is_floating_point(self.dtype()),
                  "random real numbers need a floating point dtype, "
                  "got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   return self;
 }
 

@@ -28,7 +28,7 @@ using OptionalFormat = std::optional<MemoryFormat>;
 
 void check_floating(const Tensor& self, const char* name) {
   TORCHLET_CHECK(is_floating_point(self.dtype()), "\"%s\" not implemented for '%s'", name,
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
 }
 
 // Draws one double for each element.

@@ -43,7 +43,7 @@ Scalar as_integer(const Scalar& value) {
 
 void check_sequence_dtype(DType dtype, const char* name) {
   TORCHLET_CHECK(dtype != DType::kBool && !is_complex(dtype) && !is_quantized(dtype),
-                 "\"%s\" not implemented for '%s'", name, std::string(dtype_name(dtype)).c_str());
+                 "\"%s\" not implemented for '%s'", name, dtype_name(dtype).data());
 }
 
 int64_t checked_length(double length) {
@@ -195,7 +195,7 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
                  static_cast<long long>(columns));
   TORCHLET_CHECK(dtype == DType::kInt64 || dtype == DType::kInt32,
                  "tril_indices and triu_indices are not implemented for '%s'",
-                 std::string(dtype_name(dtype)).c_str());
+                 dtype_name(dtype).data());
   const Tensor ones = full(IntArray{rows, columns}, true, DType::kBool);
   const Tensor inside = lower ? tril(ones, offset) : triu(ones, offset);
   return transpose(nonzero(inside), 0, 1).contiguous().to(dtype);
@@ -208,8 +208,7 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
 template <typename F>
 Tensor window_into(const Tensor& out, int64_t length, bool periodic, const char* name, const F& f) {
   TORCHLET_CHECK(is_floating_point(out.dtype()) || is_complex(out.dtype()),
-                 "%s expects floating point dtypes, got: %s", name,
-                 std::string(dtype_name(out.dtype())).c_str());
+                 "%s expects floating point dtypes, got: %s", name, dtype_name(out.dtype()).data());
   TORCHLET_CHECK(length >= 0, "%s requires non-negative window_length, got window_length=%lld",
                  name, static_cast<long long>(length));
   resize_output(out, IntArray{length});

@@ -1,7 +1,6 @@
 #include "ops/reduce.h"
 
 #include <algorithm>
-#include <complex>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -49,10 +48,10 @@ struct Runs {
   int64_t inner_stride() const { return strides.empty() ? 1 : strides.back(); }
 
   // `members` runs, the first at `base`, `next` elements apart, into rows of `count`.
-  template <typename C>
-  void gather(const std::byte* base, DType dtype, int64_t next, int64_t members, C* to) const {
+  void gather(const std::byte* base, DType dtype, int64_t next, int64_t members, DType compute,
+              std::byte* to) const {
     if (count == 0) return;
-    constexpr DType kCompute = DTypeOf<C>::value;
+    const int64_t wide = static_cast<int64_t>(element_size(compute));
     const int64_t width = static_cast<int64_t>(element_size(dtype));
     const int64_t inner = sizes.empty() ? 1 : sizes.back();
     IntArray index(sizes.empty() ? 0 : sizes.size() - 1);
@@ -61,11 +60,11 @@ struct Runs {
       for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
       const std::byte* from = base + offset * width;
       if (members == 1) {
-        convert_elements(from, dtype, inner_stride(), to + done, kCompute, 1, inner);
+        convert_elements(from, dtype, inner_stride(), to + done * wide, compute, 1, inner);
       } else {
         for (int64_t i = 0; i < inner; ++i) {
-          convert_elements(from + i * inner_stride() * width, dtype, next, to + done + i, kCompute,
-                           count, members);
+          convert_elements(from + i * inner_stride() * width, dtype, next, to + (done + i) * wide,
+                           compute, count, members);
         }
       }
       for (size_t d = index.size(); d-- > 0;) {
@@ -91,13 +90,13 @@ IntArray reduced_shape(IntSpan sizes, const IntArray& dims, bool keepdim) {
   return shape;
 }
 
-template <typename C>
-void for_each_run(const Tensor& self, const IntArray& dims,
-                  FunctionRef<void(const C* run, int64_t count, int64_t output_index)> fn) {
+void for_each_run_of(const Tensor& self, const IntArray& dims, DType compute,
+                     FunctionRef<void(const void* run, int64_t count, int64_t output_index)> fn) {
+  const int64_t wide = static_cast<int64_t>(element_size(compute));
   const int64_t width = static_cast<int64_t>(element_size(self.dtype()));
   const auto* data = static_cast<const std::byte*>(self.raw_data());
   const Runs runs(self, dims);
-  const bool in_place = self.dtype() == DTypeOf<C>::value &&
+  const bool in_place = self.dtype() == compute &&
                         (runs.sizes.empty() || (runs.sizes.size() == 1 && runs.strides[0] == 1));
   const auto& kept = runs.kept;
   const int64_t inner = kept.empty() ? 1 : kept[0].size;
@@ -112,7 +111,7 @@ void for_each_run(const Tensor& self, const IntArray& dims,
       std::max<int64_t>(1, kParallelGrain / (std::max<int64_t>(runs.count, 1) * group));
   if (runs.outputs == 0) return;
   parallel_for(runs.outputs / inner * groups, grain, [&](int64_t begin, int64_t end) {
-    std::vector<C> buffer(in_place ? 0 : static_cast<size_t>(runs.count * group));
+    std::vector<std::byte> buffer(in_place ? 0 : static_cast<size_t>(runs.count * group * wide));
     for (int64_t g = begin; g < end; ++g) {
       const int64_t first = g % groups * group;
       const int64_t members = std::min(group, inner - first);
@@ -125,26 +124,28 @@ void for_each_run(const Tensor& self, const IntArray& dims,
       }
       const std::byte* base = data + offset * width;
       if (in_place) {
-        fn(reinterpret_cast<const C*>(base), runs.count, output);
+        fn(base, runs.count, output);
         continue;
       }
-      runs.gather(base, self.dtype(), next, members, buffer.data());
+      runs.gather(base, self.dtype(), next, members, compute, buffer.data());
       for (int64_t i = 0; i < members; ++i) {
-        fn(buffer.data() + i * runs.count, runs.count,
+        fn(buffer.data() + i * runs.count * wide, runs.count,
            output + (kept.empty() ? 0 : i * kept[0].output_stride));
       }
     }
   });
 }
 
-template void for_each_run<int64_t>(const Tensor&, const IntArray&,
-                                    FunctionRef<void(const int64_t*, int64_t, int64_t)>);
-template void for_each_run<float>(const Tensor&, const IntArray&,
-                                  FunctionRef<void(const float*, int64_t, int64_t)>);
-template void for_each_run<double>(const Tensor&, const IntArray&,
-                                   FunctionRef<void(const double*, int64_t, int64_t)>);
-template void for_each_run<std::complex<double>>(
-    const Tensor&, const IntArray&,
-    FunctionRef<void(const std::complex<double>*, int64_t, int64_t)>);
+Tensor reduce_with(const Tensor& self, IntSpan dims, bool keepdim, DType compute, DType result,
+                   RunBody body, const void* f) {
+  const IntArray reduced = normalize_dims(dims, self.dim());
+  const Tensor out = empty(reduced_shape(self.sizes(), reduced, keepdim), compute);
+  auto* values = static_cast<std::byte*>(out.raw_data());
+  const int64_t width = static_cast<int64_t>(element_size(compute));
+  for_each_run_of(self, reduced, compute, [=](const void* run, int64_t count, int64_t i) {
+    body(f, run, count, values + i * width);
+  });
+  return out.to(result);
+}
 
 }  // namespace torchlet::ops

@@ -77,7 +77,7 @@ Tensor nanmean(const Tensor& self, const std::optional<IntArray>& dim, bool keep
                std::optional<DType> dtype) {
   TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
                  "nanmean(): expected input to have floating point dtype but got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   const Tensor numbers = eq(self, self);
   return div(nansum(self, dim, keepdim, dtype), sum(numbers, span_of(dim), keepdim));
 }
@@ -157,7 +157,7 @@ Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType>
       is_floating_point(result) || is_complex(result),
       "mean(): could not infer output dtype. Input dtype must be either a floating point "
       "or complex dtype. Got: %s",
-      std::string(dtype_name(result)).c_str());
+      dtype_name(result).data());
   return reduce_any<kMapReal | kMapComplex>(
       self, dims, keepdim, result, result, [](auto* run, int64_t count) {
         using C = std::remove_cvref_t<decltype(*run)>;

@@ -59,9 +59,9 @@ std::string instantiate(std::string_view schema, std::string_view word) {
 }
 
 std::vector<std::string> schemas_of(const OpDef& def) {
-  if (!def.variants.types) return {def.schema};
+  if (!def.variants->types) return {def.schema};
   std::vector<std::string> schemas;
-  std::string_view rest = def.variants.types;
+  std::string_view rest = def.variants->types;
   while (!rest.empty()) {
     const size_t space = std::min(rest.find(' '), rest.size());
     schemas.push_back(instantiate(def.schema, rest.substr(0, space)));
@@ -87,11 +87,11 @@ class Registry {
       const std::string_view schema = def->schema;
       const std::string name(schema.substr(0, schema.find_first_of(".(")));
       groups_[name].defs.push_back(def);
-      if (def->variants.has_inplace || def->variants.has_inplace_view) {
+      if (def->variants->has_inplace || def->variants->has_inplace_view) {
         groups_[name + "_"].inplace_of.push_back(def);
       }
-      if (def->variants.has_copied) groups_[name + "_copy"].copied_of.push_back(def);
-      if (def->variants.has_functional) {
+      if (def->variants->has_copied) groups_[name + "_copy"].copied_of.push_back(def);
+      if (def->variants->has_functional) {
         groups_[name.substr(0, name.size() - 1)].functional_of.push_back(def);
       }
     }
@@ -144,10 +144,10 @@ class Registry {
 
   static void resolve(const std::string& name, const OpDef& def, const std::string& schema,
                       Group& group) {
-    Operator op{Symbol(name), parse_schema(schema), def.fn, nullptr};
-    if (def.arity >= 0 && op.schema.arguments.size() != static_cast<size_t>(def.arity)) {
-      fail(ErrorCode::kInternal,
-           format("the C++ function of '%s' takes %d arguments", schema.c_str(), def.arity));
+    Operator op{Symbol(name), parse_schema(schema), def.fn, nullptr, def.typed};
+    if (def.typed && op.schema.arguments.size() != def.typed->signature->arity) {
+      fail(ErrorCode::kInternal, "the C++ function of '%s' takes %d arguments", schema.c_str(),
+           def.typed->signature->arity);
     }
     const QuantizedOutput quantized = quantized_output(name);
     const Operator* base;
@@ -157,8 +157,8 @@ class Registry {
       group.storage.push_back(std::move(op));
       base = add(group, quantized_variant(group.storage.back(), quantized));
     }
-    if (def.variants.out_overloads && !def.variants.has_functional) {
-      add_out(group, *base, def.variants.out_overloads);
+    if (def.variants->out_overloads && !def.variants->has_functional) {
+      add_out(group, *base, def.variants->out_overloads);
     }
   }
 
@@ -168,13 +168,13 @@ class Registry {
     }
     for (const OpDef* def : group.inplace_of) {
       const Operator& base = base_of(*def, name.substr(0, name.size() - 1));
-      Operator op = def->variants.has_inplace ? inplace_variant(base) : inplace_view_variant(base);
-      if (def->variants.inplace_overload) op.schema.overload = def->variants.inplace_overload;
+      Operator op = def->variants->has_inplace ? inplace_variant(base) : inplace_view_variant(base);
+      if (def->variants->inplace_overload) op.schema.overload = def->variants->inplace_overload;
       add(group, std::move(op));
     }
     for (const OpDef* def : group.functional_of) {
       const Operator* made = add(group, functional_variant(base_of(*def, name + "_")));
-      if (def->variants.out_overloads) add_out(group, *made, def->variants.out_overloads);
+      if (def->variants->out_overloads) add_out(group, *made, def->variants->out_overloads);
     }
     for (const OpDef* def : group.copied_of) {
       const std::string base_name = name.substr(0, name.size() - std::string_view("_copy").size());
@@ -198,7 +198,7 @@ class Registry {
     for (const Operator* base : find(name)) {
       if (base->schema.overload == overload) return *base;
     }
-    fail(ErrorCode::kInternal, format("'%s' is not in the list of operators", def.schema));
+    fail(ErrorCode::kInternal, "'%s' is not in the list of operators", def.schema);
   }
 
   std::unordered_map<std::string, Group> groups_;
@@ -240,7 +240,7 @@ const CustomClass* find_custom_class(std::string_view name) {
       if (!def) break;
       CustomClass made{def->name, def->set_state, {}};
       for (const ops::CustomMethodDef& method : def->methods) {
-        made.methods.push_back({parse_schema(method.schema), method.fn});
+        made.methods.push_back({parse_schema(method.schema), ops::call_typed, method.fn});
       }
       all->emplace(def->name, std::move(made));
     }

@@ -60,7 +60,7 @@ Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
 
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
   TORCHLET_CHECK(is_floating_point(self.dtype()), "\"logcumsumexp\" not implemented for '%s'",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   return scan(self, dim, std::nullopt, [](auto a, auto b) {
     if constexpr (std::is_floating_point_v<decltype(a)>) {
       const auto low = std::min(a, b), high = std::max(a, b);

@@ -29,7 +29,7 @@ void softmax_lane(const C* x, C* y, int64_t n, bool logarithm) {
 Tensor softmax_like(const Tensor& self, int64_t dim, std::optional<DType> dtype, bool logarithm) {
   const Tensor input = dtype ? self.to(*dtype) : self;
   TORCHLET_CHECK(is_floating_point(input.dtype()), "\"softmax\" not implemented for '%s'",
-                 std::string(dtype_name(input.dtype())).c_str());
+                 dtype_name(input.dtype()).data());
   dim = wrap_dim(dim, input.dim());
   const Tensor out = empty_like(input);
   if (input.numel() == 0) return out;

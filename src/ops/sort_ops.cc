@@ -251,9 +251,9 @@ Interpolation interpolation_of(const std::string& name) {
   if (name == "midpoint") return Interpolation::kMidpoint;
   if (name == "nearest") return Interpolation::kNearest;
   fail(ErrorCode::kRuntime,
-       format("quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
-              "but got %s",
-              name.c_str()));
+       "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+       "but got %s",
+       name.c_str());
 }
 
 // The element of a sorted lane at a place between 0 and n - 1.

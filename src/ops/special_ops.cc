@@ -11,8 +11,7 @@ namespace {
 
 Tensor compute(const Tensor& x, double (*f)(double)) {
   const DType dtype = to_float_type(x.dtype());
-  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'",
-                 std::string(dtype_name(dtype)).c_str());
+  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
   const Tensor out = empty_like(x, dtype);
   elementwise(out, {&x, 1}, DType::kFloat64, DType::kFloat64,
               [f](void* to, const void* const* in, int64_t count) {

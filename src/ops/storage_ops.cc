@@ -11,8 +11,7 @@ using OptionalFormat = std::optional<MemoryFormat>;
 
 Tensor set_source(const Tensor& self, const Tensor& source) {
   TORCHLET_CHECK(self.dtype() == source.dtype(), "set_: the source has dtype %s, self has %s",
-                 std::string(dtype_name(source.dtype())).c_str(),
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(source.dtype()).data(), dtype_name(self.dtype()).data());
   TORCHLET_CHECK(source.impl()->storage && self.impl()->storage, "set_ needs two strided tensors");
   self.impl()->storage = source.impl()->storage;
   become_view(self, source);

@@ -21,8 +21,7 @@ Tensor unary_float(const Tensor& self, F f) {
 // For functions that are worth no code of their own per type.
 Tensor unary_double(const Tensor& self, double (*f)(double)) {
   const DType dtype = to_float_type(self.dtype());
-  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'",
-                 std::string(dtype_name(dtype)).c_str());
+  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
   const Tensor out = empty_like(self, dtype);
   elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
               [f](void* to, const void* const* in, int64_t count) {

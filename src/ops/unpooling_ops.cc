@@ -24,7 +24,7 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const IntArray& out
   const size_t rank = self.sizes().size();
   TORCHLET_CHECK(indices.dtype() == DType::kInt64,
                  "elements in indices should be type int64 but got: %s",
-                 std::string(dtype_name(indices.dtype())).c_str());
+                 dtype_name(indices.dtype()).data());
   TORCHLET_CHECK(output_size.size() == Spatial,
                  "max_unpool: there should be exactly %zu elements in output_size, but got %zu",
                  Spatial, output_size.size());

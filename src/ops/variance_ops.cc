@@ -112,7 +112,7 @@ Tensor norm_as(const Tensor& self, double p, IntSpan dims, bool keepdim,
                std::optional<DType> dtype) {
   TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
                  "norm(): input dtype should be either floating point or complex. Got %s instead.",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   const Tensor input = dtype ? self.to(*dtype) : self;
   return reduce_any<kMapReal | kMapComplex>(
       input, dims, keepdim, input.dtype(), real_type(input.dtype()), [p](auto* run, int64_t count) {
@@ -178,13 +178,12 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, IntSpan dims, bool kee
   const double p = ord.to_double();
   TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
                  "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s",
-                 std::string(dtype_name(self.dtype())).c_str());
+                 dtype_name(self.dtype()).data());
   if (dtype) {
     TORCHLET_CHECK(promote_types(self.dtype(), *dtype) == *dtype,
                    "linalg.vector_norm: the dtype of the input (%s) should be convertible without "
                    "narrowing to the specified dtype (%s)",
-                   std::string(dtype_name(self.dtype())).c_str(),
-                   std::string(dtype_name(*dtype)).c_str());
+                   dtype_name(self.dtype()).data(), dtype_name(*dtype).data());
   }
   if (self.numel() == 0 && (p < 0 || p == INFINITY)) {
     for (int64_t d : normalize_dims(dims, self.dim())) {

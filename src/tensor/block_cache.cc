@@ -98,8 +98,8 @@ std::byte* allocate_block(size_t nbytes) {
   if (nbytes == 0) return nullptr;
   if (nbytes > physical_memory()) {
     fail(ErrorCode::kOutOfMemory,
-         format("a tensor of %zu bytes does not fit into the %zu bytes of memory here", nbytes,
-                physical_memory()));
+         "a tensor of %zu bytes does not fit into the %zu bytes of memory here", nbytes,
+         physical_memory());
   }
   const size_t capacity = capacity_for(nbytes);
   std::byte* block = capacity < kLeastKept ? nullptr : cache().take(capacity);
@@ -108,7 +108,7 @@ std::byte* allocate_block(size_t nbytes) {
     cache().clear();
     block = system_allocate(capacity);
   }
-  if (!block) fail(ErrorCode::kOutOfMemory, format("cannot allocate %zu bytes", nbytes));
+  if (!block) fail(ErrorCode::kOutOfMemory, "cannot allocate %zu bytes", nbytes);
   return block;
 }
 

@@ -45,7 +45,7 @@ thread_local int DepthGuard::depth_ = 0;
 
 DepthGuard::DepthGuard() {
   if (depth_ >= kMaxValueDepth) {
-    fail(ErrorCode::kRuntime, format("a value is nested more than %d levels deep", kMaxValueDepth));
+    fail(ErrorCode::kRuntime, "a value is nested more than %d levels deep", kMaxValueDepth);
   }
   ++depth_;
 }
@@ -92,7 +92,7 @@ std::string Dict::hash_key(const Value& key) {
       return bytes;
     }
     default:
-      fail(ErrorCode::kRuntime, format("unhashable dict key: %s", key.kind_name()));
+      fail(ErrorCode::kRuntime, "unhashable dict key: %s", key.kind_name());
   }
 }
 
@@ -146,8 +146,8 @@ namespace {
 size_t slot_of(const ClassType& type, std::string_view name) {
   const auto slot = type.find_attribute(name);
   if (!slot) {
-    fail(ErrorCode::kNotFound, format("'%s' object has no attribute '%s'", type.name().c_str(),
-                                      std::string(name).c_str()));
+    fail(ErrorCode::kNotFound, "'%s' object has no attribute '%s'", type.name().c_str(),
+         std::string(name).c_str());
   }
   return *slot;
 }

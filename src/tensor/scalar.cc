@@ -142,8 +142,8 @@ bool fits(const Scalar& scalar, DType dtype) {
 
 void fill(const Tensor& tensor, const Scalar& scalar) {
   if (!is_quantized(tensor.dtype()) && !fits(scalar, tensor.dtype())) {
-    fail(ErrorCode::kRuntime, format("value cannot be converted to type %s without overflow",
-                                     cpp_type_name(tensor.dtype())));
+    fail(ErrorCode::kRuntime, "value cannot be converted to type %s without overflow",
+         cpp_type_name(tensor.dtype()));
   }
   tensor.copy_(scalar_tensor(scalar, tensor.dtype()));
 }

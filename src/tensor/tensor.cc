@@ -81,9 +81,8 @@ void* Tensor::raw_data() const {
 void* Tensor::checked_data(DType dtype) const {
   const DType own = storage_dtype(get(impl_).dtype);
   if (own != dtype) {
-    fail(ErrorCode::kInvalidArgument, format("data_ptr asked for %s but the tensor holds %s",
-                                             std::string(dtype_name(dtype)).c_str(),
-                                             std::string(dtype_name(impl_->dtype)).c_str()));
+    fail(ErrorCode::kInvalidArgument, "data_ptr asked for %s but the tensor holds %s",
+         dtype_name(dtype).data(), dtype_name(impl_->dtype).data());
   }
   return raw_data();
 }

@@ -5,8 +5,8 @@
 namespace torchlet {
 int64_t checked_extent(IntSpan sizes, IntSpan strides) {
   if (sizes.size() != strides.size()) {
-    fail(ErrorCode::kInvalidArgument,
-         format("a tensor has %zu sizes but %zu strides", sizes.size(), strides.size()));
+    fail(ErrorCode::kInvalidArgument, "a tensor has %zu sizes but %zu strides", sizes.size(),
+         strides.size());
   }
   if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
   int64_t extent = 1;
@@ -28,10 +28,10 @@ void check_bounds(const Storage& storage, DType dtype, IntSpan sizes, IntSpan st
   int64_t end;
   if (storage_offset < 0 || __builtin_add_overflow(storage_offset, extent, &end) ||
       static_cast<uint64_t>(extent == 0 ? 0 : end) > storage.nbytes() / element_size(dtype)) {
-    fail(ErrorCode::kInvalidArgument, format("a tensor view (offset %lld, %lld elements on) "
-                                             "reaches outside its storage of %zu bytes",
-                                             static_cast<long long>(storage_offset),
-                                             static_cast<long long>(extent), storage.nbytes()));
+    fail(ErrorCode::kInvalidArgument,
+         "a tensor view (offset %lld, %lld elements on) "
+         "reaches outside its storage of %zu bytes",
+         static_cast<long long>(storage_offset), static_cast<long long>(extent), storage.nbytes());
   }
 }
 
@@ -52,8 +52,8 @@ int64_t checked_numel(IntSpan sizes) {
   bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0) {
-      fail(ErrorCode::kInvalidArgument,
-           format("negative dimension %lld in a tensor's shape", static_cast<long long>(size)));
+      fail(ErrorCode::kInvalidArgument, "negative dimension %lld in a tensor's shape",
+           static_cast<long long>(size));
     }
     empty |= size == 0;
     overflow |= __builtin_mul_overflow(numel, size, &numel);

@@ -93,7 +93,7 @@ const char* Value::kind_name() const {
 }
 
 void Value::wrong_kind(const char* expected) const {
-  fail(ErrorCode::kInvalidArgument, format("expected %s, got %s", expected, kind_name()));
+  fail(ErrorCode::kInvalidArgument, "expected %s, got %s", expected, kind_name());
 }
 
 Tensor Value::to_tensor() const {
