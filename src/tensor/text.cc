@@ -1,24 +1,56 @@
 // Python's text for plain values.
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
+#include "base/error.h"
 #include "tensor/containers.h"
 
 namespace torchlet {
+
+namespace {
+
+// The fewest significant digits that give `value` back when they are read, and the exponent of the
+// first.
+std::pair<std::string, int> shortest_digits(double value) {
+  constexpr int kEnough = 17;
+  char text[kEnough + 16];
+  const auto reads_back = [&] { return std::strtod(text, nullptr) == value; };
+  for (int count = 1; count <= kEnough; ++count) {
+    std::snprintf(text, sizeof text, "%.*e", count - 1, value);
+    if (reads_back()) break;
+    // Numbers lie closer below a power of two than above it: the nearest digits may miss where the
+    // next ones hit.
+    char& last = *(std::strchr(text, 'e') - 1);
+    if (count == kEnough - 1 && last != '9' && (++last, reads_back())) break;
+  }
+  // The character between the digits is the locale's.
+  const char* e = std::strchr(text, 'e');
+  std::string digits;
+  for (const char* at = text; at != e; ++at) {
+    if (*at >= '0' && *at <= '9') digits += *at;
+  }
+  return {digits, std::atoi(e + 1)};
+}
+
+}  // namespace
 
 std::string float_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   // Python's repr: the shortest digits, in scientific form below 1e-4 and from 1e16.
-  char buffer[64];
-  const double magnitude = std::fabs(value);
-  const bool scientific = magnitude != 0 && (magnitude < 1e-4 || magnitude >= 1e16);
-  const auto format = scientific ? std::chars_format::scientific : std::chars_format::fixed;
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, format).ptr;
-  std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
+  auto [digits, exponent] = shortest_digits(std::fabs(value));
+  const std::string sign = std::signbit(value) ? "-" : "";
+  if (exponent < -4 || exponent >= 16) {
+    if (digits.size() > 1) digits.insert(1, ".");
+    return sign + digits + format("e%+03d", exponent);
+  }
+  if (exponent < 0) digits.insert(0, static_cast<size_t>(-exponent), '0');
+  const auto whole = static_cast<size_t>(std::max(exponent, 0)) + 1;
+  if (digits.size() <= whole) digits.append(whole + 1 - digits.size(), '0');
+  return sign + digits.insert(whole, ".");
 }
 
 std::string quoted(std::string_view text) {

@@ -177,6 +177,15 @@ TEST(Text, IsPythonsRepr) {
   EXPECT_EQ(to_text(Value::dict({{"a", "it's"}})), "{'a': \"it's\"}");
   EXPECT_EQ(to_text(std::complex<double>(1, -2.5)), "(1-2.5j)");
   EXPECT_EQ(float_text(1e16), "1e+16");
+  EXPECT_EQ(float_text(9999999999999998), "9999999999999998.0");
+  EXPECT_EQ(float_text(123456.789), "123456.789");
+  EXPECT_EQ(float_text(-1.5e-300), "-1.5e-300");
+  EXPECT_EQ(float_text(-0.0), "-0.0");
+  EXPECT_EQ(float_text(0.0001), "0.0001");
+  EXPECT_EQ(float_text(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(float_text(5e-324), "5e-324");
+  EXPECT_EQ(float_text(1.7976931348623157e308), "1.7976931348623157e+308");
+  EXPECT_EQ(float_text(0x1p-1017), "7.120236347223045e-307");
   EXPECT_EQ(float_text(1e-5), "1e-05");
   EXPECT_EQ(float_text(0.1), "0.1");
   EXPECT_EQ(float_text(100), "100.0");
