@@ -6,6 +6,7 @@
 #include "kernels/conv_strip.h"
 #include "kernels/conv_taps_f32.h"
 #include "kernels/gemm_nhwc.h"
+#include "kernels/linear_deep_f32.h"
 #include "kernels/scratch.h"
 #include "kernels/split.h"
 #include "kernels/winograd_f32.h"
@@ -270,6 +271,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   if (suits_taps(runs)) {
     return conv_taps_f32(merged, runs, input, static_cast<const float*>(packed), epilogue, output,
                          output_stride);
+  }
+  if (merged.groups == 1 && suits_linear_deep(runs)) {
+    return linear_deep_f32(runs, input, static_cast<const float*>(packed), epilogue, output,
+                           output_stride);
   }
   const Cut cut = cut_conv(runs, tile);
   const int64_t ops = runs.pixels() * runs.columns * runs.depth() / cut.units;

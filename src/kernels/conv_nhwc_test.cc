@@ -335,6 +335,7 @@ TEST(ConvNhwc, SeveralThreads) {
   check({.in_channels = 320, .out_channels = 500, .window = window(7, 7, 1, 1)});
   check({.in_channels = 64, .out_channels = 24, .groups = 2, .window = window(30, 30, 3, 3, 1, 1)});
   check({.in_channels = 2048, .out_channels = 1000, .window = window(1, 1, 1, 1)});
+  check({.in_channels = 1600, .out_channels = 780, .window = window(1, 180, 1, 1)});
   set_num_threads(1);
 }
 
@@ -385,6 +386,7 @@ TEST(ConvNhwc, EpiloguesOfAllWays) {
       {.in_channels = 33, .out_channels = 35, .window = window(13, 14, 3, 3, 1, 1)},  // Winograd
       {.in_channels = 3, .out_channels = 35, .window = window(9, 40, 3, 3, 2, 1)},  // few channels
       {.in_channels = 70, .out_channels = 35, .window = window(6, 17, 3, 3, 1, 7, 7)},  // by tap
+      {.in_channels = 1700, .out_channels = 35, .window = window(1, 170, 1, 1)},  // deep
       {.in_channels = 12, .out_channels = 35, .window = window(9, 9, 3, 3, 2, 1)}};
   for_each_target([&] {
     for (const auto& shape : shapes)
