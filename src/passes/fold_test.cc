@@ -47,7 +47,13 @@ TEST(Fold, ListsOnlyIfNobodyAddsToThem) {
                        "    a = l[0]\n"
                        "    _0 = torch.append(l, x)\n"
                        "    return torch.add(a, l[-1], alpha=torch.len(l))\n"),
-            "relu neg ListConstruct __getitem__ append __getitem__ len add");
+            "relu neg add");
+  // Who concatenates in between finds what there is by then.
+  EXPECT_EQ(outline_of("    l = [x]\n"
+                       "    _0 = torch.append(l, torch.relu(torch.cat(l)))\n"
+                       "    _1 = torch.append(l, torch.neg(torch.cat(l)))\n"
+                       "    return torch.cat(l)\n"),
+            "ListConstruct cat relu ListConstruct cat neg ListConstruct cat");
   // Nobody reads before the last append.
   EXPECT_EQ(outline_of("    l = annotate(List[Tensor], [])\n"
                        "    _0 = torch.append(l, torch.relu(x))\n"
@@ -75,13 +81,13 @@ TEST(Fold, ItemsOfDicts) {
             "relu neg exp add");
   // Another key may be one of these, and a missing one raises.
   EXPECT_EQ(outline_of(fill + "    return d[\"c\"]\n"),
-            "DictConstruct relu _set_item neg _set_item __getitem__");
+            "relu DictConstruct _set_item neg _set_item __getitem__");
   EXPECT_EQ(outline_of(fill + "    if torch.is_floating_point(x):\n"
                               "      torch._set_item(d, \"a\", x)\n"
                               "    else:\n"
                               "      pass\n"
                               "    return d[\"a\"]\n"),
-            "DictConstruct relu _set_item neg _set_item is_floating_point If(_set_item|) "
+            "relu DictConstruct _set_item neg _set_item is_floating_point If(_set_item|) "
             "__getitem__");
 }
 

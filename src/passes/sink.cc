@@ -51,6 +51,27 @@ bool reads_memory(const Node& node) {
   return false;
 }
 
+// A dict that is filled later would cut what lies in between in two segments.
+bool is_empty_container(const Node& node) {
+  return node.inputs().empty() && node.outputs().size() == 1 &&
+         node.output()->type()->is(TypeKind::kDict);
+}
+
+bool move_to_first_use(Node& node) {
+  const std::vector<Node*>& users = node.output()->users();
+  for (Node* next = node.next(); next; next = next->next()) {
+    const bool uses = std::ranges::any_of(users, [&](const Node* user) {
+      while (user && user != next) user = user->owner()->owner();
+      return user == next;
+    });
+    if (!uses) continue;
+    if (next == node.next()) return false;
+    node.move_before(next);
+    return true;
+  }
+  return false;
+}
+
 bool sink(Block& block) {
   bool changed = false;
   for (Node* node = block.last(); node;) {
@@ -62,6 +83,8 @@ bool sink(Block& block) {
       if (branch && branch->first()) {
         node->move_before(branch->first());
         changed = true;
+      } else if (is_empty_container(*node)) {
+        changed = move_to_first_use(*node) || changed;
       }
     }
     node = before;
