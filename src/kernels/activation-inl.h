@@ -127,67 +127,11 @@ HWY_INLINE Bounds bounds_of(const Activation& activation) {
   return {-kInfinity, kInfinity};
 }
 
-// y[i] = function(y[i]) in a matrix [rows, columns].
-template <class Function>
-HWY_INLINE void map_rows(float* y, int64_t stride, int64_t rows, int64_t columns,
-                         const Function& function) {
-  const hn::ScalableTag<float> d;
-  constexpr int64_t kStep = static_cast<int64_t>(HWY_LANES(float));
-  if (stride == columns) {
-    columns *= rows;
-    rows = 1;
-  }
-  for (int64_t row = 0; row < rows; ++row, y += stride) {
-    for (int64_t i = 0; i < columns; i += kStep) {
-      store_first(function(load_first(d, y + i, columns - i)), d, y + i, columns - i);
-    }
-  }
-}
-
-// The activation of a matrix, in place.
-HWY_NOINLINE inline void activate_rows(const Activation& activation, float* y, int64_t stride,
-                                       int64_t rows, int64_t columns) {
-  const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
-  const V low = hn::Set(d, activation.low), high = hn::Set(d, activation.high);
-  const auto run = [&](const auto& function)
-                       HWY_ATTR { map_rows(y, stride, rows, columns, function); };
-  switch (activation.kind) {
-    case ActivationKind::kNone:
-      return;
-    case ActivationKind::kClamp:
-      return run([&](V v) HWY_ATTR { return clamp(v, low, high); });
-    case ActivationKind::kLeakyRelu:
-      return run([&](V v) HWY_ATTR { return activate_leaky_relu(d, v, low); });
-    case ActivationKind::kHardswish:
-      return run([&](V v) HWY_ATTR { return activate_hardswish(d, v); });
-    case ActivationKind::kHardsigmoid:
-      return run([&](V v) HWY_ATTR { return activate_hardsigmoid(d, v); });
-    case ActivationKind::kSigmoid:
-      return run([&](V v) HWY_ATTR { return activate_sigmoid(d, v); });
-    case ActivationKind::kSilu:
-      return run([&](V v) HWY_ATTR { return hn::Mul(v, activate_sigmoid(d, v)); });
-    case ActivationKind::kTanh:
-      return run([&](V v) HWY_ATTR { return activate_tanh(d, v); });
-    case ActivationKind::kGelu:
-      return run([&](V v) HWY_ATTR { return activate_gelu(d, v); });
-    case ActivationKind::kGeluTanh:
-      return run([&](V v) HWY_ATTR { return activate_gelu_tanh(d, v); });
-  }
-}
-
-HWY_NOINLINE inline void add_rows(const float* residual, int64_t residual_stride, float* y,
-                                  int64_t stride, int64_t rows, int64_t columns) {
-  const hn::ScalableTag<float> d;
-  constexpr int64_t kStep = static_cast<int64_t>(HWY_LANES(float));
-  for (int64_t row = 0; row < rows; ++row, y += stride, residual += residual_stride) {
-    for (int64_t i = 0; i < columns; i += kStep) {
-      const int64_t left = columns - i;
-      store_first(hn::Add(load_first(d, y + i, left), load_first(d, residual + i, left)), d, y + i,
-                  left);
-    }
-  }
-}
+// The activation of a matrix, in place, and the sum of two, in place of `y`; in activation_f32.cc.
+void activate_rows(const Activation& activation, float* y, int64_t stride, int64_t rows,
+                   int64_t columns);
+void add_rows(const float* residual, int64_t residual_stride, float* y, int64_t stride,
+              int64_t rows, int64_t columns);
 
 // The rest of an epilogue on a matrix that holds sum + bias and is still in the first-level cache.
 // `residual` is the residual of its first element, or null. The residual may not be `y` itself.

@@ -1,3 +1,4 @@
+#define TORCHLET_NO_AVX3  // of the reference alone
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -83,8 +84,6 @@ ConvolveBlock choose_block(const Window2dShape& s) {
   if (is_square && s.dilation_h == 1 && s.dilation_w == 1) {
     if (s.kernel_h == 3 && s.stride_h == 1) return convolve_block<3, 1>;
     if (s.kernel_h == 3 && s.stride_h == 2) return convolve_block<3, 2>;
-    if (s.kernel_h == 5 && s.stride_h == 1) return convolve_block<5, 1>;
-    if (s.kernel_h == 5 && s.stride_h == 2) return convolve_block<5, 2>;
   }
   return convolve_block<0, 0>;
 }

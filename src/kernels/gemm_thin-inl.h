@@ -71,12 +71,13 @@ HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
 
 template <typename T>
 void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64_t end) {
+  constexpr bool kTall = std::is_same_v<T, float>;
   for (int64_t j = begin; j < end;) {
     const bool wide = end - j >= 4;
     for (int64_t i = 0; i < rows;) {
-      const bool tall = rows - i >= 2;
+      const bool tall = kTall && rows - i >= 2;
       if (tall) {
-        wide ? multiply_dots<2, 4>(p, i, j) : multiply_dots<2, 1>(p, i, j);
+        wide ? multiply_dots<kTall ? 2 : 1, 4>(p, i, j) : multiply_dots<kTall ? 2 : 1, 1>(p, i, j);
       } else {
         wide ? multiply_dots<1, 4>(p, i, j) : multiply_dots<1, 1>(p, i, j);
       }

@@ -1,3 +1,4 @@
+#define TORCHLET_NO_AVX3  // of the reference alone
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -25,6 +25,22 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define TORCHLET_SIMD_MASKED_MEMORY 0
 #endif
 
+#if !TORCHLET_SIMD_MASKED_MEMORY
+// The last elements of a row, one by one: out of line, because every loop has such an end.
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE hn::Vec<D> load_some(D d, const T* from, int64_t count) {
+  HWY_ALIGN T lanes[HWY_LANES(T)] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return hn::Load(d, lanes);
+}
+template <class D, typename T = hn::TFromD<D>>
+HWY_NOINLINE void store_some(hn::Vec<D> v, D d, T* to, int64_t count) {
+  HWY_ALIGN T lanes[HWY_LANES(T)];
+  hn::Store(v, d, lanes);
+  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+}
+#endif
+
 // The first `count` elements at `from`, count >= 0; the other lanes are zero.
 template <class D, typename T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_first(D d, const T* HWY_RESTRICT from, int64_t count) {
@@ -32,9 +48,7 @@ HWY_INLINE hn::Vec<D> load_first(D d, const T* HWY_RESTRICT from, int64_t count)
 #if TORCHLET_SIMD_MASKED_MEMORY
   return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
 #else
-  HWY_ALIGN T lanes[HWY_LANES(T)] = {};
-  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
-  return hn::Load(d, lanes);
+  return load_some(d, from, count);
 #endif
 }
 
@@ -44,9 +58,7 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* HWY_RESTRICT to, int64_t count
 #if TORCHLET_SIMD_MASKED_MEMORY
   hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, to);
 #else
-  HWY_ALIGN T lanes[HWY_LANES(T)];
-  hn::Store(v, d, lanes);
-  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+  store_some(v, d, to, count);
 #endif
 }
 

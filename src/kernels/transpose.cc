@@ -1,3 +1,4 @@
+#define TORCHLET_NO_AVX3  // bound by memory
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE

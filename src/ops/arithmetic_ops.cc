@@ -21,7 +21,7 @@ void check_alpha(DType dtype, const Scalar& alpha) {
 
 bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() == 1; }
 
-using kernels::BinaryOp;
+using BinaryOp = kernels::MatrixBinaryOp;
 
 Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   check_alpha(dtype, alpha);

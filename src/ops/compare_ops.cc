@@ -43,12 +43,12 @@ bool is_nan(T x) {
 }
 
 Tensor maximum_as(const Tensor& self, const Tensor& other, DType dtype) {
-  if (has_kernel(dtype)) return kernel_map(kernels::BinaryOp::kMax, self, other, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernels::MatrixBinaryOp::kMax, self, other, dtype);
   return binary<kOrdered>(self, other, dtype,
                           [](auto a, auto b) { return is_nan(a) || a > b ? a : b; });
 }
 Tensor minimum_as(const Tensor& self, const Tensor& other, DType dtype) {
-  if (has_kernel(dtype)) return kernel_map(kernels::BinaryOp::kMin, self, other, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernels::MatrixBinaryOp::kMin, self, other, dtype);
   return binary<kOrdered>(self, other, dtype,
                           [](auto a, auto b) { return is_nan(a) || a < b ? a : b; });
 }

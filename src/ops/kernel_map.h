@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/elementwise.h"
+#include "kernels/elementwise_nhwc.h"
 #include "ops/elementwise.h"
 
 namespace torchlet::ops {
@@ -21,15 +22,16 @@ inline Tensor kernel_map(kernels::UnaryOp op, const Tensor& self, DType dtype, f
   return out;
 }
 
-inline Tensor kernel_map(kernels::BinaryOp op, const Tensor& self, const Tensor& other,
+inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const Tensor& other,
                          DType dtype) {
   const Tensor inputs[] = {self, other};
   const Tensor out = empty_result(inputs, dtype);
   elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
               [=](void* y, const void* const* in, int64_t count) {
-                kernels::binary_f32(op, static_cast<const float*>(in[0]), 1,
-                                    static_cast<const float*>(in[1]), 1, static_cast<float*>(y),
-                                    count);
+                kernels::binary_rows_f32(
+                    op, 1, count, static_cast<const float*>(in[0]), count,
+                    {.data = static_cast<const float*>(in[1]), .stride = count}, {},
+                    static_cast<float*>(y), count);
               });
   return out;
 }

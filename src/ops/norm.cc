@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/thread_pool.h"
-#include "kernels/elementwise.h"
+#include "kernels/elementwise_nhwc.h"
 #include "kernels/rows.h"
 #include "ops/compute.h"
 
@@ -116,12 +116,20 @@ void scale_planes(const T* x, const std::vector<T>& scale, const std::vector<T>&
                   int64_t outer, int64_t plane) {
   const int64_t channels = static_cast<int64_t>(scale.size());
   if constexpr (std::is_same_v<T, float>) {
-    kernels::scale_shift_f32(x, scale.data(), shift.data(), out, outer, channels, plane);
-    return;
+    if (plane == 1) {
+      kernels::scale_shift_rows_f32(outer, channels, x, channels, scale.data(), shift.data(), {},
+                                    out, channels);
+      return;
+    }
   }
   parallel_for(outer * channels, grain_of(plane), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const size_t c = static_cast<size_t>(p % channels);
+      if constexpr (std::is_same_v<T, float>) {
+        kernels::unary_rows_f32(kernels::MatrixUnaryOp::kAffine, 1, plane, x + p * plane, plane,
+                                out + p * plane, plane, scale[c], shift[c]);
+        continue;
+      }
       for (int64_t i = p * plane; i < (p + 1) * plane; ++i) out[i] = x[i] * scale[c] + shift[c];
     }
   });
