@@ -35,6 +35,36 @@ extern "C" int __isoc99_sscanf(const char*, const char* format, ...) {
   return 0;
 }
 
+// The C library: streams of wide characters, and with them the conversions between character sets.
+NEVER_CALLED(__gconv_lock)
+NEVER_CALLED(__gconv_release_step)
+NEVER_CALLED(__mbsrtowcs)
+NEVER_CALLED(__vfwprintf_internal)
+NEVER_CALLED(__wcrtomb)
+NEVER_CALLED(__wcsmbs_gconv_fcts_c)
+NEVER_CALLED(__wcsmbs_named_conv)
+NEVER_CALLED(__wcsrtombs)
+NEVER_CALLED(__woverflow)
+NEVER_CALLED(_IO_free_wbackup_area)
+NEVER_CALLED(_IO_fwide)
+NEVER_CALLED(_IO_wdo_write)
+NEVER_CALLED(_IO_wfile_jumps)
+NEVER_CALLED(_IO_wfile_jumps_maybe_mmap)
+NEVER_CALLED(_IO_wfile_jumps_mmap)
+NEVER_CALLED(_IO_wsetb)
+
+// The C library: texts in the user's language. Without setlocale() they stay as they are.
+extern "C" char* __dcgettext(const char*, char* text, int) { return text; }
+
+// The C library: whose thread-local object it is. Null means the program's, and there is nothing
+// else.
+extern "C" void* _dl_find_dso_for_object(const void*) { return nullptr; }
+
+// The C library: each thread's state of looking up hosts.
+extern "C" {
+thread_local void* __libc_resp;
+}
+
 #ifdef __x86_64__
 
 // libjpeg-turbo: the encoder's kernels are named in one table with the decoder's.
@@ -97,20 +127,26 @@ NEVER_CALLED(jsimd_idct_float_sse2)
 NEVER_CALLED(jconst_idct_ifast_sse2)
 NEVER_CALLED(jsimd_idct_ifast_sse2)
 
-// The C library's functions for processors with AVX but not FMA, and for those with FMA4: both
-// compute as those with neither. The others have versions of their own.
+// The C library's functions for processors with AVX but not FMA, and for those with FMA4, compute
+// as those with neither; others have versions of their own, unless these are large and seldom
+// called.
 #define LIKE_SSE2(function, isa) \
   asm(".text\n.globl " #function "_" #isa "\n" #function "_" #isa ": jmp " #function "_sse2");
 #define LIKE_SSE2_TOO(function) LIKE_SSE2(function, avx) LIKE_SSE2(function, fma4)
 LIKE_SSE2_TOO(__atan)
+LIKE_SSE2(__atan, fma)
 LIKE_SSE2_TOO(__cos)
 LIKE_SSE2_TOO(__sin)
 LIKE_SSE2_TOO(__sincos)
 LIKE_SSE2_TOO(__tan)
+LIKE_SSE2(__tan, fma)
 LIKE_SSE2_TOO(__ieee754_atan2)
+LIKE_SSE2(__ieee754_atan2, fma)
 LIKE_SSE2_TOO(__ieee754_exp)
 LIKE_SSE2_TOO(__ieee754_log)
+LIKE_SSE2(__ieee754_acos, fma)
 LIKE_SSE2(__ieee754_acos, fma4)
+LIKE_SSE2(__ieee754_asin, fma)
 LIKE_SSE2(__ieee754_asin, fma4)
 LIKE_SSE2(__ieee754_pow, fma4)
 

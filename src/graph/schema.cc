@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/read_float.h"
 #include "tensor/containers.h"
 
 namespace torchlet {
@@ -243,7 +244,7 @@ class SchemaParser {
     }
     const std::string number = number_text();
     const bool is_float = number.find_first_of(".en") != std::string::npos;
-    if (is_float || plain.is(TypeKind::kFloat)) return Value(std::strtod(number.c_str(), nullptr));
+    if (is_float || plain.is(TypeKind::kFloat)) return Value(read_float(number).value_or(0));
     return Value(static_cast<int64_t>(std::strtoll(number.c_str(), nullptr, 10)));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/read_float.h"
 #include "ops/op.h"
 
 namespace torchlet::ops {
@@ -264,12 +265,11 @@ int64_t parse_int(Text text) {
 }
 
 double parse_float(Text text) {
-  char* end;
   errno = 0;
-  const double value = std::strtod(text.c_str(), &end);
-  TORCHLET_CHECK(!text.empty() && end == text.c_str() + text.size() && errno == 0,
-                 "ValueError: could not convert string to float: '%s'", text.c_str());
-  return value;
+  const std::optional<double> value = read_float(text);
+  TORCHLET_CHECK(value && errno == 0, "ValueError: could not convert string to float: '%s'",
+                 text.c_str());
+  return *value;
 }
 
 std::tuple<std::string, std::string, std::string> partitioned(Text self, Text separator) {

@@ -1,8 +1,9 @@
 #include "script/expression_parser.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <limits>
+
+#include "base/read_float.h"
 
 namespace torchlet::script {
 
@@ -323,12 +324,9 @@ ExprPtr ExpressionParser::floating(const Token& token) const {
     if (c != '_' && c != 'j') text += c;
   }
   // A value beyond the range is infinite (1e400) or zero (1e-400), as in Python.
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), e->float_value);
-  if (error == std::errc::result_out_of_range) {
-    e->float_value = std::strtod(text.c_str(), nullptr);
-  } else if (error != std::errc() || end != text.data() + text.size()) {
-    fail(e->span, "a number is malformed");
-  }
+  const std::optional<double> value = read_float(text);
+  if (!value) fail(e->span, "a number is malformed");
+  e->float_value = *value;
   return e;
 }
 
