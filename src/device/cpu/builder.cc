@@ -42,6 +42,7 @@ std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
     }
     lower_block(*segment_.block(0));
     add_outputs();
+    drop_unread_steps();
     fuse_inverted_residuals(*plan_);
     assign_memory();
     return std::move(plan_);
@@ -324,6 +325,24 @@ TensorId PlanBuilder::output_tensor(TensorId id, size_t index) {
   own.kind = Buffer::Kind::kOutput;
   own.index = index;
   return result;
+}
+
+// Later nodes may have made a better step of what these compute.
+void PlanBuilder::drop_unread_steps() {
+  const auto buffer = [&](TensorId id) { return static_cast<size_t>(info(id).buffer); };
+  std::vector<bool> is_read(plan_->buffers.size());
+  for (size_t i = 0; i < is_read.size(); ++i) {
+    is_read[i] = plan_->buffers[i].kind == Buffer::Kind::kOutput;
+  }
+  auto& steps = plan_->steps;
+  for (size_t i = steps.size(); i-- > 0;) {
+    if (!is_read[buffer(steps[i]->writes)]) {
+      steps[i].reset();
+      continue;
+    }
+    for (const TensorId id : steps[i]->reads) is_read[buffer(id)] = true;
+  }
+  std::erase_if(steps, [](const auto& step) { return !step; });
 }
 
 void PlanBuilder::assign_memory() {

@@ -191,6 +191,7 @@ class PlanBuilder {
   void lower_reference(const Node& node);
   void add_outputs();
   TensorId output_tensor(TensorId id, size_t index);
+  void drop_unread_steps();
   void assign_memory();
 
   const Node& segment_;

@@ -7,6 +7,19 @@
 #include "ops/common.h"
 
 namespace torchlet::cpu {
+
+std::optional<double> known_number(const PlanBuilder& plan, const Node& node, size_t input) {
+  const auto& entry = plan.entry(node, input);
+  if (entry.kind != PlanBuilder::Entry::Kind::kKnown) return std::nullopt;
+  const Value& value = entry.known;
+  if (value.is_int() || value.is_float() || value.is_bool()) return plan.known_double(node, input);
+  if (value.is_tensor() && value.to_tensor().dim() == 0 && !is_complex(value.to_tensor().dtype()) &&
+      value.to_tensor().dtype() != DType::kFloat64) {
+    return plan.known_double(node, input);
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 using kernels::Activation;
@@ -154,20 +167,6 @@ void lower_elu(PlanBuilder& plan, const Node& node) {
 
 // ---- arithmetic of two ----
 
-// A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
-// other. Nothing if it is something else.
-std::optional<double> number(PlanBuilder& plan, const Node& node, size_t input) {
-  const auto& entry = plan.entry(node, input);
-  if (entry.kind != PlanBuilder::Entry::Kind::kKnown) return std::nullopt;
-  const Value& value = entry.known;
-  if (value.is_int() || value.is_float() || value.is_bool()) return plan.known_double(node, input);
-  if (value.is_tensor() && value.to_tensor().dim() == 0 && !is_complex(value.to_tensor().dtype()) &&
-      value.to_tensor().dtype() != DType::kFloat64) {
-    return plan.known_double(node, input);
-  }
-  return std::nullopt;
-}
-
 // How `b` is spread over `a`, which has the sizes of the result; nothing if `b` has to be copied.
 struct Spreading {
   Matrix a;
@@ -293,7 +292,7 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
   if (name == "div" && arguments > 2) decline("a rounded division");
   const bool has_alpha = arguments > 2 && (name == "add" || name == "sub" || name == "rsub");
   const double alpha = has_alpha ? plan.known_double(node, 2) : 1;
-  const auto second = number(plan, node, 1);
+  const auto second = known_number(plan, node, 1);
   if (second) {
     const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
     const float b = static_cast<float>(*second * alpha);
@@ -321,7 +320,7 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
     return plan.define(node, add_unary(plan, id, MatrixUnaryOp::kAffine, scale, shift));
   }
   if (alpha != 1) decline("alpha");
-  if (number(plan, node, 0)) decline("a number first");
+  if (known_number(plan, node, 0)) decline("a number first");
   const TensorId a = plan.tensor_of(node, 0, DType::kFloat32);
   const TensorId b = plan.tensor_of(node, 1, DType::kFloat32);
   if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, node, a, b)) return;

@@ -102,6 +102,7 @@ class MatmulStep : public Step {
 };
 
 void lower_matmul(PlanBuilder& plan, const Node& node) {
+  if (lower_attention(plan, node)) return;
   const TensorId a = plan.tensor_of(node, 0, DType::kFloat32);
   const TensorId b = plan.tensor_of(node, 1, DType::kFloat32);
   if (plan.info(a).dim() < 2 || plan.info(b).dim() < 2) decline("a product with a vector");

@@ -36,6 +36,13 @@ kernels::PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Ima
 // The linear layer of rows [..., in] with weight [out, in] and a bias, or none.
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias);
 
+// A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
+// other operand. Nothing if it is something else.
+std::optional<double> known_number(const PlanBuilder& plan, const Node& node, size_t input);
+
+// Attention as one step, if the matrix product `node` is the end of it; else false.
+bool lower_attention(PlanBuilder& plan, const Node& node);
+
 // Null if there is none. For quantized tensors and for others an operator may have two.
 const Lowering* find_lowering(Symbol op, bool is_quantized);
 

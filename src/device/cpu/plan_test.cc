@@ -106,6 +106,47 @@ TEST(Plan, PoolingMeansAndFlattening) {
   mean.check({random_tensor({2, 5, 3, 4})});
 }
 
+TEST(Plan, Attention) {
+  // As torch.nn.MultiheadAttention computes it, and as BERT does.
+  Case vit({{"w", random_tensor({96, 32})}},
+           "    y = torch.linear(x, self.w, None)\n"
+           "    q, k, v = torch.chunk(y, 3, -1)\n"
+           "    q = torch.transpose(torch.view(torch.contiguous(q), [19, 4, 8]), 0, 1)\n"
+           "    k = torch.transpose(torch.view(torch.contiguous(k), [19, 4, 8]), 0, 1)\n"
+           "    v = torch.transpose(torch.view(torch.contiguous(v), [19, 4, 8]), 0, 1)\n"
+           "    a = torch.bmm(torch.div(q, 3.), torch.transpose(k, -2, -1))\n"
+           "    y = torch.bmm(torch.softmax(a, -1), v)\n"
+           "    y = torch.view(torch.contiguous(torch.transpose(y, 0, 1)), [19, 32])\n"
+           "    return torch.relu(y)\n");
+  const Tensor x = random_tensor({19, 1, 32});
+  vit.check({x});
+  EXPECT_EQ(vit.kernels({x}), "conv_nhwc_f32 attention_f32 activation_rows_f32");
+
+  const std::string heads = ", [2, 7, 3, 5]), [0, 2, 1, 3])\n";
+  Case bert({{"w", random_tensor({15, 9})}, {"u", random_tensor({15, 9})}},
+            "    q = torch.permute(torch.view(torch.linear(x, self.w, None)" + heads +
+                "    k = torch.permute(torch.view(torch.linear(x, self.u, None)" + heads +
+                "    a = torch.div(torch.matmul(q, torch.transpose(k, -1, -2)), 2.5)\n"
+                "    p = torch.softmax(torch.add(a, mask), -1)\n"
+                "    y = torch.permute(torch.matmul(p, k), [0, 2, 1, 3])\n"
+                "    return torch.reshape(y, [2, 7, 15])\n",
+            "x: Tensor, mask: Tensor");
+  const Tensor tokens = random_tensor({2, 7, 9}), mask = random_tensor({2, 1, 1, 7});
+  bert.check({tokens, mask});
+  EXPECT_NE(bert.kernels({tokens, mask}).find("attention_f32"), std::string::npos);
+
+  // The weights are wanted, too.
+  Case read({},
+            "    p = torch.softmax(torch.matmul(x, torch.transpose(x, 0, 1)), -1)\n"
+            "    return torch.add(torch.matmul(p, x), torch.sum(p))\n");
+  read.check({random_tensor({6, 4})});
+  Case alone({},
+             "    p = torch.softmax(torch.matmul(x, torch.transpose(x, 0, 1)), -1)\n"
+             "    return torch.matmul(p, x)\n");
+  alone.check({random_tensor({6, 4})});
+  EXPECT_EQ(alone.kernels({random_tensor({6, 4})}), "attention_f32");
+}
+
 TEST(Plan, SqueezeAndExciteScalesChannels) {
   Case c({{"a", random_tensor({2, 6, 1, 1})}, {"b", random_tensor({6, 2, 1, 1})}},
          "    s = torch.adaptive_avg_pool2d(x, [1, 1])\n"

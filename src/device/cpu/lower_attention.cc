@@ -1,0 +1,242 @@
+// softmax(scale q k^T + mask) v, recognised from its end: the last product looks back, and the
+// steps that were made for the others before are dropped, since nobody reads what they compute.
+#include <algorithm>
+
+#include "device/cpu/lowering.h"
+#include "graph/prim_kinds.h"
+#include "kernels/attention.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::AttentionF32;
+
+class AttentionStep : public Step {
+ public:
+  struct Operands {
+    TensorId q, k, v, mask;
+  };
+  AttentionStep(const AttentionF32& attention, const Operands& operands)
+      : attention_(attention), operands_(operands) {}
+  const char* kernel() const override { return "attention_f32"; }
+  double flops() const override {
+    const AttentionF32& a = attention_;
+    return 2.0 *
+           static_cast<double>(a.outer * a.inner * a.queries * a.keys * (a.depth + a.value_depth));
+  }
+  void run(const Memory& m) const override {
+    AttentionF32 a = attention_;
+    a.q.data = m.data<float>(operands_.q);
+    a.k.data = m.data<float>(operands_.k);
+    a.v.data = m.data<float>(operands_.v);
+    if (operands_.mask != kNoTensor) a.mask.data = m.data<float>(operands_.mask);
+    a.result.data = m.data<float>(writes);
+    kernels::attention_f32(a);
+  }
+
+ private:
+  AttentionF32 attention_;
+  Operands operands_;
+};
+
+bool is_one_of(const Node& node, std::initializer_list<std::string_view> kinds) {
+  return std::ranges::find(kinds, node.kind().str()) != kinds.end();
+}
+
+// What computes an argument for this node alone; null if others read it, too.
+const Node* only_source(const Node& node, size_t input) {
+  const SsaValue* value = node.input(input);
+  if (value->users().size() != 1 || !value->node()->op()) return nullptr;
+  return value->node();
+}
+
+// An argument of a node.
+struct Use {
+  const Node* node;
+  size_t input;
+  const Node* source() const { return only_source(*node, input); }
+};
+
+// The use behind a product or a quotient with a known number, by which `scale` changes.
+Use without_scale(const PlanBuilder& plan, const Use& use, double& scale) {
+  const Node* source = use.source();
+  if (!source || !is_one_of(*source, {"aten::mul", "aten::div"})) return use;
+  if (source->inputs().size() != 2) return use;  // rounded
+  const auto number = known_number(plan, *source, 1);
+  if (!number) return use;
+  scale = source->kind().name() == "mul" ? scale * *number : scale / *number;
+  return {source, 0};
+}
+
+// Where the scores of a softmax come from.
+struct Scores {
+  const Node* product = nullptr;
+  double scale = 1;
+  std::optional<Use> mask;
+};
+
+bool is_product(const Node* node) {
+  return node && is_one_of(*node, {"aten::matmul", "aten::bmm"});
+}
+
+Scores find_scores(const PlanBuilder& plan, const Use& scores) {
+  Scores found;
+  const Node* source = without_scale(plan, scores, found.scale).source();
+  if (is_product(source)) {
+    found.product = source;
+    return found;
+  }
+  found.scale = 1;
+  source = scores.source();
+  if (!source || source->kind().str() != "aten::add") return found;
+  if (source->inputs().size() > 2 && plan.known_double(*source, 2) != 1) return found;
+  for (size_t i = 0; i < 2; ++i) {
+    double scale = 1;
+    const Node* product = without_scale(plan, {source, i}, scale).source();
+    if (is_product(product)) return {product, scale, Use{source, 1 - i}};
+  }
+  return found;
+}
+
+bool is_last(const PlanBuilder& plan, TensorId id, int64_t dim) {
+  return wrap_dim(dim, plan.info(id).dim()) == plan.info(id).dim() - 1;
+}
+
+// The strides of [outer, inner, rows, columns], for tensors whose sizes are `sizes` or can be
+// expanded to them; nothing if there are more dimensions of heads.
+struct HeadStrides {
+  int64_t outer_size = 1, inner_size = 1;
+  int64_t outer = 0, inner = 0, row = 0, column = 0;
+};
+std::optional<HeadStrides> head_strides(const PlanTensor& t, const IntArray& sizes) {
+  const size_t rank = sizes.size(), missing = rank - t.sizes.size();
+  const auto stride = [&](size_t d) {
+    if (d < missing) return int64_t{0};
+    return t.sizes[d - missing] == 1 ? 0 : t.strides[d - missing];
+  };
+  HeadStrides s;
+  s.row = stride(rank - 2);
+  s.column = stride(rank - 1);
+  size_t dims = 0;
+  for (size_t d = rank - 2; d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    if (dims == 0) {
+      s.inner_size = sizes[d];
+      s.inner = stride(d);
+    } else if (dims == 1) {
+      s.outer_size = sizes[d];
+      s.outer = stride(d);
+    } else {
+      return std::nullopt;
+    }
+    ++dims;
+  }
+  return s;
+}
+
+bool can_expand(const PlanTensor& t, const IntArray& sizes) {
+  if (t.sizes.size() > sizes.size()) return false;
+  const size_t missing = sizes.size() - t.sizes.size();
+  for (size_t d = 0; d < t.sizes.size(); ++d) {
+    if (t.sizes[d] != 1 && t.sizes[d] != sizes[d + missing]) return false;
+  }
+  return true;
+}
+
+// [heads..., rows, columns] whose columns lie together.
+TensorId with_dense_rows(PlanBuilder& plan, TensorId id) {
+  const PlanTensor& t = plan.info(id);
+  return t.sizes.back() == 1 || t.strides.back() == 1 ? id : plan.contiguous(id);
+}
+
+template <typename T>
+kernels::HeadMatrices<T> matrices(const HeadStrides& s) {
+  return {nullptr, s.outer, s.inner, s.row};
+}
+
+// The result lies as [..., queries, heads, value_depth], where the heads are joined without a copy.
+TensorId new_result(PlanBuilder& plan, const IntArray& sizes) {
+  IntArray strides = contiguous_strides(sizes);
+  const size_t rank = sizes.size();
+  if (rank > 2) {
+    strides[rank - 3] = sizes[rank - 1];
+    strides[rank - 2] = sizes[rank - 3] * sizes[rank - 1];
+  }
+  return plan.new_tensor(DType::kFloat32, sizes, strides);
+}
+
+}  // namespace
+
+bool lower_attention(PlanBuilder& plan, const Node& node) {
+  constexpr int64_t kMostWork = int64_t{3} << 20;  // what threads keep for kernels
+  const Node* softmax = only_source(node, 0);
+  if (!softmax || softmax->kind().str() != "aten::softmax") return false;
+  const TensorId weights = plan.tensor(node, 0);
+  if (!plan.is_none(*softmax, 2) || !is_last(plan, weights, plan.known_int(*softmax, 1))) {
+    return false;
+  }
+  Scores scores = find_scores(plan, {softmax, 0});
+  if (!scores.product) return false;
+  const Use q_use = without_scale(plan, {scores.product, 0}, scores.scale);
+  const Use k_use = without_scale(plan, {scores.product, 1}, scores.scale);
+  TensorId q = plan.tensor(*q_use.node, q_use.input), k = plan.tensor(*k_use.node, k_use.input);
+  TensorId v = plan.tensor(node, 1);
+
+  // All heads of all operands, none of them spread over others.
+  const IntArray sizes = plan.info(weights).sizes;
+  const size_t rank = sizes.size();
+  for (const TensorId id : {q, k, v}) {
+    const PlanTensor& t = plan.info(id);
+    if (t.dtype != DType::kFloat32 || t.sizes.size() != rank || rank < 2 || t.numel() == 0 ||
+        !std::equal(t.sizes.begin(), t.sizes.end() - 2, sizes.begin())) {
+      return false;
+    }
+  }
+  AttentionF32 a{};
+  a.queries = sizes[rank - 2];
+  a.keys = sizes[rank - 1];
+  a.depth = plan.info(q).sizes[rank - 1];
+  a.value_depth = plan.info(v).sizes[rank - 1];
+  a.scale = static_cast<float>(scores.scale);
+  if (kernels::attention_work_bytes(a.keys, a.depth, a.value_depth) > kMostWork) return false;
+
+  q = with_dense_rows(plan, q);
+  v = with_dense_rows(plan, v);
+  if (const IntArray& s = plan.info(k).strides; s[rank - 1] != 1 && s[rank - 2] != 1) {
+    k = plan.contiguous(k);
+  }
+  TensorId mask = kNoTensor;
+  if (scores.mask) {
+    mask = plan.tensor(*scores.mask->node, scores.mask->input);
+    const PlanTensor& t = plan.info(mask);
+    if (t.dtype != DType::kFloat32 || !can_expand(t, sizes) || t.dim() == 0 ||
+        t.sizes.back() != a.keys || (a.keys > 1 && t.strides.back() != 1)) {
+      return false;
+    }
+  }
+  IntArray result_sizes = sizes;
+  result_sizes[rank - 1] = a.value_depth;
+  const auto q_strides = head_strides(plan.info(q), plan.info(q).sizes);
+  const auto k_strides = head_strides(plan.info(k), plan.info(k).sizes);
+  const auto v_strides = head_strides(plan.info(v), plan.info(v).sizes);
+  if (!q_strides || !k_strides || !v_strides) return false;
+  a.outer = q_strides->outer_size;
+  a.inner = q_strides->inner_size;
+  a.q = matrices<const float>(*q_strides);
+  a.k = matrices<const float>(*k_strides);
+  // k is given as [depth, keys]; rows and columns of size 1 have any stride.
+  a.k.row_stride = a.keys == 1 ? 1 : k_strides->column;
+  a.k_column_stride = a.depth == 1 ? 1 : k_strides->row;
+  a.v = matrices<const float>(*v_strides);
+  if (mask != kNoTensor) a.mask = matrices<const float>(*head_strides(plan.info(mask), sizes));
+  const TensorId result = new_result(plan, result_sizes);
+  a.result = matrices<float>(*head_strides(plan.info(result), result_sizes));
+  SmallVector<TensorId, 6> reads{q, k, v};
+  if (mask != kNoTensor) reads.push_back(mask);
+  plan.add_step(reads, result,
+                std::make_unique<AttentionStep>(a, AttentionStep::Operands{q, k, v, mask}));
+  plan.define(node, result);
+  return true;
+}
+
+}  // namespace torchlet::cpu
