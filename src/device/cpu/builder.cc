@@ -252,6 +252,13 @@ Step* PlanBuilder::sole_producer(const Node& node, size_t input) const {
   return step->writes == argument.tensor ? step : nullptr;
 }
 
+bool PlanBuilder::strides_may_change(TensorId id) const {
+  return std::ranges::all_of(plan_->steps, [&](const auto& step) {
+    const bool uses = step->writes == id || std::ranges::find(step->reads, id) != step->reads.end();
+    return !uses || step->reads_strides();
+  });
+}
+
 bool PlanBuilder::place(TensorId id, TensorId place) {
   PlanTensor& tensor = plan_->tensors[static_cast<size_t>(id)];
   const PlanTensor& target = info(place);
@@ -259,16 +266,37 @@ bool PlanBuilder::place(TensorId id, TensorId place) {
   for (size_t i = 0; i < plan_->tensors.size(); ++i) {
     if (plan_->tensors[i].buffer == tensor.buffer && static_cast<TensorId>(i) != id) return false;
   }
-  for (const auto& step : plan_->steps) {
-    const bool uses = step->writes == id || std::ranges::find(step->reads, id) != step->reads.end();
-    if (uses && !step->reads_strides()) return false;
-  }
+  if (!strides_may_change(id)) return false;
   int& written = written_at_[static_cast<size_t>(target.buffer)];
   written = std::max(written, written_at(id));
   tensor.strides = target.strides;
   tensor.offset = target.offset;
   tensor.buffer = target.buffer;
   return true;
+}
+
+TensorId PlanBuilder::widened(TensorId id, int64_t old_channels, int64_t channels) {
+  const PlanTensor image = info(id);
+  if (written_at(id) < 0) return kNoTensor;
+  IntArray sizes = image.sizes;
+  sizes[1] = old_channels;
+  const IntArray old_strides = strides_for(sizes, MemoryFormat::kChannelsLast);
+  sizes[1] = channels;
+  const IntArray strides = strides_for(sizes, MemoryFormat::kChannelsLast);
+  std::vector<TensorId> sharers;
+  for (size_t i = 0; i < plan_->tensors.size(); ++i) {
+    if (plan_->tensors[i].buffer != image.buffer) continue;
+    sharers.push_back(static_cast<TensorId>(i));
+    if (plan_->tensors[i].strides != old_strides || !strides_may_change(sharers.back())) {
+      return kNoTensor;
+    }
+  }
+  for (const TensorId sharer : sharers) {
+    plan_->tensors[static_cast<size_t>(sharer)].strides = strides;
+  }
+  plan_->buffers[static_cast<size_t>(image.buffer)].nbytes =
+      checked_extent(sizes, strides) * static_cast<int64_t>(element_size(image.dtype));
+  return new_view(id, sizes, strides, 0);
 }
 
 const void* PlanBuilder::keep(std::shared_ptr<const void> weights) {

@@ -160,6 +160,9 @@ class PlanBuilder {
   // Moves a tensor that steps compute into `place`, of the same sizes, part of a larger buffer.
   // False if some step cannot write or read it there.
   bool place(TensorId id, TensorId place);
+  // An image of more channels that begins with all `old_channels` of the buffer in which `id` lies;
+  // kNoTensor if some step cannot read or write there what it reads and writes now.
+  TensorId widened(TensorId id, int64_t old_channels, int64_t channels);
   void define(const Node& node, TensorId result);  // of the only output
   void define(const SsaValue* value, Entry entry);
 
@@ -179,6 +182,7 @@ class PlanBuilder {
   const Node& current_node() const { return *current_; }
 
  private:
+  bool strides_may_change(TensorId id) const;
   TensorId add_input(const Tensor& tensor, size_t index);
   TensorId tensor_of_entry(const Entry& entry);
   void lower_block(const Block& block);

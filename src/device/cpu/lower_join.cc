@@ -5,6 +5,22 @@
 namespace torchlet::cpu {
 namespace {
 
+// How many of the first images are, one after the other, all channels of a buffer that an earlier
+// concatenation made: it then grows, as the features of a DenseNet's block do.
+size_t leading_whole(const PlanBuilder& plan, const std::vector<TensorId>& parts) {
+  const PlanTensor& first = plan.info(parts[0]);
+  int64_t channels = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const PlanTensor& part = plan.info(parts[i]);
+    if (part.buffer != first.buffer || part.strides != first.strides || part.offset != channels) {
+      return 0;
+    }
+    channels += part.sizes[1];
+    if (channels == first.strides[3]) return i + 1;
+  }
+  return 0;
+}
+
 void lower_cat(PlanBuilder& plan, const Node& node) {
   const std::vector<TensorId> parts = plan.tensors(node, 0);
   if (parts.empty()) decline("nothing to join");
@@ -21,15 +37,23 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
     }
     sizes[dim] += t.sizes[dim];
   }
-  const IntArray strides = first.dim() == 4 && plan.image_view(parts[0])
-                               ? strides_for(sizes, MemoryFormat::kChannelsLast)
-                               : contiguous_strides(sizes);
-  const TensorId whole = plan.new_tensor(first.dtype, sizes, strides);
+  const bool is_image = first.dim() == 4 && plan.image_view(parts[0]);
+  const IntArray strides = is_image ? strides_for(sizes, MemoryFormat::kChannelsLast)
+                                    : contiguous_strides(sizes);
+  TensorId whole = kNoTensor;
+  size_t joined = is_image && dim == 1 ? leading_whole(plan, parts) : 0;
+  if (joined > 0) whole = plan.widened(parts[0], plan.info(parts[0]).strides[3], sizes[1]);
+  if (whole == kNoTensor) {
+    whole = plan.new_tensor(first.dtype, sizes, strides);
+    joined = 0;
+  }
   int64_t start = 0;
-  for (const TensorId part : parts) {
-    const IntArray part_sizes = plan.info(part).sizes;
-    const TensorId place = plan.new_view(whole, part_sizes, strides, start * strides[dim]);
-    if (!plan.place(part, place)) plan.copy(part, place);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const IntArray part_sizes = plan.info(parts[i]).sizes;
+    if (i >= joined) {
+      const TensorId place = plan.new_view(whole, part_sizes, strides, start * strides[dim]);
+      if (!plan.place(parts[i], place)) plan.copy(parts[i], place);
+    }
     start += part_sizes[dim];
   }
   plan.define(node, whole);

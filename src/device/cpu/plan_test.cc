@@ -95,6 +95,25 @@ TEST(Plan, ConcatenationIsWrittenInPlace) {
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32 copy_strided");
 }
 
+// As in a DenseNet: every concatenation begins with the one before.
+TEST(Plan, ConcatenationsGrow) {
+  Case c({{"a", random_tensor({4, 4, 1, 1})},
+          {"b", random_tensor({3, 4, 3, 3})},
+          {"c", random_tensor({5, 7, 3, 3})},
+          {"s", random_tensor({7})}},
+         "    u = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"
+         "    v = torch.conv2d(torch.cat([u], 1), self.b, None, [1, 1], [1, 1], [1, 1], 1)\n"
+         "    n = torch.batch_norm(torch.cat([u, v], 1), self.s, self.s, self.s, self.s * self.s, "
+         "False, 0.1, 1e-5, True)\n"
+         "    w = torch.conv2d(n, self.c, None, [1, 1], [1, 1], [1, 1], 1)\n"
+         "    return torch.cat([torch.cat([u, v, w], 1), torch.cat([v, u, w], 1)], 1)\n");
+  const Tensor x = random_tensor({2, 4, 6, 5}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}),
+            "conv_nhwc_f32 conv_nhwc_f32 scale_shift_rows_f32 conv_nhwc_f32 copy_strided "
+            "copy_strided copy_strided copy_strided");
+}
+
 TEST(Plan, PoolingMeansAndFlattening) {
   Case c({{"w", random_tensor({5, 6})}, {"b", random_tensor({5})}},
          "    y = torch.max_pool2d(x, [3, 3], [2, 2], [1, 1], [1, 1], True)\n"
