@@ -167,51 +167,41 @@ TensorId new_result(PlanBuilder& plan, const IntArray& sizes) {
 
 }  // namespace
 
-bool lower_attention(PlanBuilder& plan, const Node& node) {
+TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, TensorId mask,
+                       float scale) {
   constexpr int64_t kMostWork = int64_t{3} << 20;  // what threads keep for kernels
-  const Node* softmax = only_source(node, 0);
-  if (!softmax || softmax->kind().str() != "aten::softmax") return false;
-  const TensorId weights = plan.tensor(node, 0);
-  if (!plan.is_none(*softmax, 2) || !is_last(plan, weights, plan.known_int(*softmax, 1))) {
-    return false;
-  }
-  Scores scores = find_scores(plan, {softmax, 0});
-  if (!scores.product) return false;
-  const Use q_use = without_scale(plan, {scores.product, 0}, scores.scale);
-  const Use k_use = without_scale(plan, {scores.product, 1}, scores.scale);
-  TensorId q = plan.tensor(*q_use.node, q_use.input), k = plan.tensor(*k_use.node, k_use.input);
-  TensorId v = plan.tensor(node, 1);
-
   // All heads of all operands, none of them spread over others.
-  const IntArray sizes = plan.info(weights).sizes;
+  IntArray sizes = plan.info(q).sizes;
   const size_t rank = sizes.size();
   for (const TensorId id : {q, k, v}) {
     const PlanTensor& t = plan.info(id);
-    if (t.dtype != DType::kFloat32 || t.sizes.size() != rank || rank < 2 || t.numel() == 0 ||
+    if (t.dtype != DType::kFloat32 || rank < 2 || t.sizes.size() != rank || t.numel() == 0 ||
         !std::equal(t.sizes.begin(), t.sizes.end() - 2, sizes.begin())) {
-      return false;
+      return kNoTensor;
     }
   }
   AttentionF32 a{};
   a.queries = sizes[rank - 2];
-  a.keys = sizes[rank - 1];
+  a.keys = plan.info(k).sizes[rank - 1];
   a.depth = plan.info(q).sizes[rank - 1];
   a.value_depth = plan.info(v).sizes[rank - 1];
-  a.scale = static_cast<float>(scores.scale);
-  if (kernels::attention_work_bytes(a.keys, a.depth, a.value_depth) > kMostWork) return false;
+  a.scale = scale;
+  if (plan.info(k).sizes[rank - 2] != a.depth || plan.info(v).sizes[rank - 2] != a.keys) {
+    return kNoTensor;
+  }
+  sizes[rank - 1] = a.keys;  // those of the scores
+  if (kernels::attention_work_bytes(a.keys, a.depth, a.value_depth) > kMostWork) return kNoTensor;
 
   q = with_dense_rows(plan, q);
   v = with_dense_rows(plan, v);
   if (const IntArray& s = plan.info(k).strides; s[rank - 1] != 1 && s[rank - 2] != 1) {
     k = plan.contiguous(k);
   }
-  TensorId mask = kNoTensor;
-  if (scores.mask) {
-    mask = plan.tensor(*scores.mask->node, scores.mask->input);
+  if (mask != kNoTensor) {
     const PlanTensor& t = plan.info(mask);
     if (t.dtype != DType::kFloat32 || !can_expand(t, sizes) || t.dim() == 0 ||
         t.sizes.back() != a.keys || (a.keys > 1 && t.strides.back() != 1)) {
-      return false;
+      return kNoTensor;
     }
   }
   IntArray result_sizes = sizes;
@@ -219,7 +209,7 @@ bool lower_attention(PlanBuilder& plan, const Node& node) {
   const auto q_strides = head_strides(plan.info(q), plan.info(q).sizes);
   const auto k_strides = head_strides(plan.info(k), plan.info(k).sizes);
   const auto v_strides = head_strides(plan.info(v), plan.info(v).sizes);
-  if (!q_strides || !k_strides || !v_strides) return false;
+  if (!q_strides || !k_strides || !v_strides) return kNoTensor;
   a.outer = q_strides->outer_size;
   a.inner = q_strides->inner_size;
   a.q = matrices<const float>(*q_strides);
@@ -235,6 +225,26 @@ bool lower_attention(PlanBuilder& plan, const Node& node) {
   if (mask != kNoTensor) reads.push_back(mask);
   plan.add_step(reads, result,
                 std::make_unique<AttentionStep>(a, AttentionStep::Operands{q, k, v, mask}));
+  return result;
+}
+
+bool lower_attention(PlanBuilder& plan, const Node& node) {
+  const Node* softmax = only_source(node, 0);
+  if (!softmax || softmax->kind().str() != "aten::softmax") return false;
+  const TensorId weights = plan.tensor(node, 0);
+  if (!plan.is_none(*softmax, 2) || !is_last(plan, weights, plan.known_int(*softmax, 1))) {
+    return false;
+  }
+  Scores scores = find_scores(plan, {softmax, 0});
+  if (!scores.product) return false;
+  const Use q_use = without_scale(plan, {scores.product, 0}, scores.scale);
+  const Use k_use = without_scale(plan, {scores.product, 1}, scores.scale);
+  TensorId mask = kNoTensor;
+  if (scores.mask) mask = plan.tensor(*scores.mask->node, scores.mask->input);
+  const TensorId result = add_attention(plan, plan.tensor(*q_use.node, q_use.input),
+                                        plan.tensor(*k_use.node, k_use.input), plan.tensor(node, 1),
+                                        mask, static_cast<float>(scores.scale));
+  if (result == kNoTensor) return false;
   plan.define(node, result);
   return true;
 }

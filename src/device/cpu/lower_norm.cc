@@ -95,11 +95,10 @@ class RowsStep : public Step {
 };
 
 template <typename Run>
-void add_rows_step(PlanBuilder& plan, const Node& node, const char* kernel, TensorId input,
-                   Run run) {
+TensorId add_rows_step(PlanBuilder& plan, const char* kernel, TensorId input, Run run) {
   const TensorId result = plan.new_contiguous(DType::kFloat32, plan.info(input).sizes);
   plan.add_step({input}, result, std::make_unique<RowsStep<Run>>(kernel, input, run));
-  plan.define(node, result);
+  return result;
 }
 
 void lower_softmax(PlanBuilder& plan, const Node& node) {
@@ -113,14 +112,14 @@ void lower_softmax(PlanBuilder& plan, const Node& node) {
   }
   const int64_t cols = t.sizes.back(), rows = t.numel() / cols;
   const bool logarithm = node.kind().name() == "log_softmax";
-  add_rows_step(plan, node, logarithm ? "log_softmax_f32" : "softmax_f32", input,
-                [=](const float* x, float* y) {
-                  (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(x, y, rows, cols);
-                });
+  const auto run = [=](const float* x, float* y) {
+    (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(x, y, rows, cols);
+  };
+  plan.define(node, add_rows_step(plan, logarithm ? "log_softmax_f32" : "softmax_f32", input, run));
 }
 
 void lower_layer_norm(PlanBuilder& plan, const Node& node) {
-  const TensorId input = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
+  const TensorId input = plan.tensor_of(node, 0, DType::kFloat32);
   const PlanTensor& t = plan.info(input);
   const IntArray shape = plan.known_ints(node, 1);
   if (shape.size() > t.sizes.size() || t.numel() == 0 ||
@@ -130,10 +129,19 @@ void lower_layer_norm(PlanBuilder& plan, const Node& node) {
   }
   int64_t cols = 1;
   for (const int64_t size : shape) cols *= size;
-  const int64_t rows = t.numel() / cols;
+  plan.define(node, add_layer_norm(plan, input, cols, plan.known_tensor(node, 2),
+                                   plan.known_tensor(node, 3),
+                                   static_cast<float>(plan.known_double(node, 4))));
+}
+
+}  // namespace
+
+TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,
+                        const Tensor& bias, float eps) {
   const float* affine[2] = {nullptr, nullptr};
+  const Tensor* tensors[2] = {&weight, &bias};
   for (size_t i = 0; i < 2; ++i) {
-    const Tensor values = plan.known_tensor(node, 2 + i);
+    const Tensor& values = *tensors[i];
     if (!values.defined()) continue;
     if (values.dtype() != DType::kFloat32 || values.numel() != cols) decline("unusual weights");
     const auto pack = [&](void* to) {
@@ -142,14 +150,13 @@ void lower_layer_norm(PlanBuilder& plan, const Node& node) {
     affine[i] = static_cast<const float*>(plan.keep(
         plan.packed().get(values, "layer_norm", static_cast<size_t>(cols) * sizeof(float), pack)));
   }
-  const float eps = static_cast<float>(plan.known_double(node, 4));
-  add_rows_step(plan, node, "layer_norm_f32", input,
-                [=, weight = affine[0], bias = affine[1]](const float* x, float* y) {
-                  kernels::layer_norm_f32(x, weight, bias, y, rows, cols, eps);
-                });
+  input = plan.contiguous(input);
+  const int64_t rows = plan.info(input).numel() / cols;
+  return add_rows_step(plan, "layer_norm_f32", input,
+                       [=, scale = affine[0], shift = affine[1]](const float* x, float* y) {
+                         kernels::layer_norm_f32(x, scale, shift, y, rows, cols, eps);
+                       });
 }
-
-}  // namespace
 
 std::span<const Lowering> norm_lowerings() {
   static constexpr Lowering kTable[] = {

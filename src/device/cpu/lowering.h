@@ -28,6 +28,7 @@ std::span<const Lowering> quantized_elementwise_lowerings();
 std::span<const Lowering> quantized_layer_lowerings();
 std::span<const Lowering> resize_lowerings();
 std::span<const Lowering> rnn_lowerings();
+std::span<const Lowering> transformer_lowerings();
 std::span<const Lowering> view_lowerings();
 
 // Of a node max_pool2d; Declined for windows without results.
@@ -39,6 +40,16 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
 // A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
 // other operand. Nothing if it is something else.
 std::optional<double> known_number(const PlanBuilder& plan, const Node& node, size_t input);
+
+// softmax(scale q k + mask) v of q [heads..., queries, depth], k [heads..., depth, keys], v
+// [heads..., keys, value depth] and a mask that can be expanded to the scores, or none. No tensor
+// if there is no kernel for them. The result lies as [..., queries, heads, value depth].
+TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, TensorId mask,
+                       float scale);
+
+// Over the last `cols` elements; weight and bias may be undefined.
+TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,
+                        const Tensor& bias, float eps);
 
 // Attention as one step, if the matrix product `node` is the end of it; else false.
 bool lower_attention(PlanBuilder& plan, const Node& node);

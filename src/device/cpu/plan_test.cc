@@ -166,6 +166,33 @@ TEST(Plan, Attention) {
   EXPECT_EQ(alone.kernels({random_tensor({6, 4})}), "attention_f32");
 }
 
+TEST(Plan, FusedTransformerLayers) {
+  const std::vector<std::pair<std::string, Tensor>> weights = {
+      {"a", random_tensor({48, 16})}, {"b", random_tensor({48})},
+      {"c", random_tensor({16, 16})}, {"d", random_tensor({16})},
+      {"e", random_tensor({16})},     {"f", random_tensor({16})},
+      {"g", random_tensor({16})},     {"h", random_tensor({16})},
+      {"i", random_tensor({33, 16})}, {"j", random_tensor({33})},
+      {"k", random_tensor({16, 33})}, {"l", random_tensor({16})}};
+  const Tensor x = random_tensor({2, 7, 16});
+  for (const char* flags : {"False, False", "False, True", "True, False", "True, True"}) {
+    Case layer(weights,
+               "    return torch._transformer_encoder_layer_fwd(x, 16, 4, self.a, self.b, "
+               "self.c, self.d, " +
+                   std::string(flags) +
+                   ", 1e-5, self.e, self.f, self.g, self.h, self.i, self.j, self.k, "
+                   "self.l, None, None)\n");
+    layer.check({x}, 2e-5);
+    EXPECT_NE(layer.kernels({x}).find("attention_f32 conv_nhwc_f32"), std::string::npos);
+  }
+  Case attention(weights,
+                 "    y, p = torch._native_multi_head_attention(x, x, x, 16, 4, self.a, self.b, "
+                 "self.c, self.d, None, False, True, None)\n"
+                 "    return torch.relu(y)\n");
+  attention.check({x}, 2e-5);
+  EXPECT_EQ(attention.kernels({x}), "conv_nhwc_f32 attention_f32 conv_nhwc_f32");
+}
+
 TEST(Plan, SqueezeAndExciteScalesChannels) {
   Case c({{"a", random_tensor({2, 6, 1, 1})}, {"b", random_tensor({6, 2, 1, 1})}},
          "    s = torch.adaptive_avg_pool2d(x, [1, 1])\n"

@@ -1,0 +1,120 @@
+// The fused layers that PyTorch puts into traces of torch.nn.MultiheadAttention and
+// TransformerEncoderLayer, as the steps that they consist of.
+#include <cmath>
+#include <limits>
+
+#include "device/cpu/lowering.h"
+#include "graph/prim_kinds.h"
+
+namespace torchlet::cpu {
+namespace {
+
+struct AttentionWeights {
+  int64_t width, heads;
+  Tensor qkv_weight, qkv_bias, proj_weight, proj_bias;
+};
+
+// (..., embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, ...) from `first` on.
+AttentionWeights attention_weights(const PlanBuilder& plan, const Node& node, size_t first) {
+  AttentionWeights w{plan.known_int(node, first),        plan.known_int(node, first + 1),
+                     plan.known_tensor(node, first + 2), plan.known_tensor(node, first + 3),
+                     plan.known_tensor(node, first + 4), plan.known_tensor(node, first + 5)};
+  const auto has_sizes = [](const Tensor& t, int64_t rows, int64_t cols) {
+    return t.dim() == 2 && t.size(0) == rows && t.size(1) == cols;
+  };
+  if (w.heads < 1 || w.width % w.heads != 0 || !has_sizes(w.qkv_weight, 3 * w.width, w.width) ||
+      !has_sizes(w.proj_weight, w.width, w.width)) {
+    decline("unusual weights");
+  }
+  return w;
+}
+
+// Of x [batch, time, width] by itself; the sum of it and `residual`, if that is a tensor.
+TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeights& w,
+                            TensorId residual) {
+  const IntArray sizes = plan.info(x).sizes;
+  if (sizes.size() != 3 || sizes[2] != w.width || plan.info(x).numel() == 0) decline("other ranks");
+  const TensorId qkv = add_linear(plan, x, w.qkv_weight, w.qkv_bias);
+  const int64_t batch = sizes[0], time = sizes[1], row = 3 * w.width, depth = w.width / w.heads;
+  const auto part = [&](int64_t i) {
+    return plan.new_view(qkv, {{batch, w.heads, time, depth}}, {{time * row, depth, row, 1}},
+                         i * w.width);
+  };
+  const TensorId keys =
+      plan.new_view(qkv, {{batch, w.heads, depth, time}}, {{time * row, depth, 1, row}}, w.width);
+  const float scale = static_cast<float>(1 / std::sqrt(static_cast<double>(depth)));
+  const TensorId heads = add_attention(plan, part(0), keys, part(2), kNoTensor, scale);
+  if (heads == kNoTensor) decline("too many keys");
+  const TensorId joined = plan.new_view(heads, sizes, contiguous_strides(sizes), 0);
+  const TensorId result = add_linear(plan, joined, w.proj_weight, w.proj_bias);
+  if (residual != kNoTensor) plan.step_that_wrote(result).fuse_residual({residual, false});
+  return result;
+}
+
+void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
+  if (!plan.is_none(node, 18)) decline("a mask");
+  const AttentionWeights weights = attention_weights(plan, node, 1);
+  const auto tensor = [&](size_t input) { return plan.known_tensor(node, input); };
+  const bool use_gelu = plan.known_bool(node, 7), norm_first = plan.known_bool(node, 8);
+  const float eps = static_cast<float>(plan.known_double(node, 9));
+  const auto norm = [&](TensorId x, size_t input) {
+    return add_layer_norm(plan, x, weights.width, tensor(input), tensor(input + 1), eps);
+  };
+  const TensorId src = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
+  TensorId x = norm_first ? norm(src, 10) : src;
+  x = add_self_attention(plan, x, weights, src);
+  if (!norm_first) x = norm(x, 10);
+  const TensorId rest = x;
+  if (norm_first) x = norm(x, 12);
+  x = add_linear(plan, x, tensor(14), tensor(15));
+  using kernels::ActivationKind;
+  plan.step_that_wrote(x).fuse(
+      use_gelu
+          ? kernels::Activation{ActivationKind::kGelu}
+          : kernels::Activation{ActivationKind::kClamp, 0, std::numeric_limits<float>::infinity()});
+  x = add_linear(plan, x, tensor(16), tensor(17));
+  if (plan.info(x).sizes.back() != weights.width) decline("unusual weights");
+  plan.step_that_wrote(x).fuse_residual({rest, false});
+  plan.define(node, norm_first ? x : norm(x, 12));
+}
+
+void lower_multi_head_attention(PlanBuilder& plan, const Node& node) {
+  const TensorId x = plan.tensor_of(node, 0, DType::kFloat32);
+  plan.define(node.output(0),
+              {PlanBuilder::Entry::Kind::kTensor,
+               {},
+               add_self_attention(plan, x, attention_weights(plan, node, 3), kNoTensor),
+               {}});
+  plan.define(node.output(1), {PlanBuilder::Entry::Kind::kKnown, Value(), kNoTensor, {}});
+}
+
+// The weights of the softmax are a second result, which no step writes.
+std::string refuse_multi_head_attention(const Node& node) {
+  if (node.input(1) != node.input(0) || node.input(2) != node.input(0)) {
+    return "attention to another sequence";
+  }
+  const auto known = [&](size_t input) {
+    const Node& source = *node.input(input)->node();
+    return source.kind() == prim::kConstant ? source.value_attribute("value") : Value("");
+  };
+  if (node.inputs().size() < 11 || !known(9).is_none()) return "a mask";
+  const bool unread = node.output(1)->users().empty();
+  if (!unread && !(known(10).is_bool() && !known(10).to_bool())) return "its weights are read";
+  for (size_t i = 5; i < 9; ++i) {
+    if (node.input(i)->node()->kind() != prim::kConstant) return "unknown weights";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const Lowering> transformer_lowerings() {
+  static constexpr Lowering kTable[] = {
+      {"aten::_transformer_encoder_layer_fwd", lower_encoder_layer},
+      {"aten::_native_multi_head_attention", lower_multi_head_attention,
+       refuse_multi_head_attention},
+  };
+  return kTable;
+}
+
+}  // namespace torchlet::cpu
