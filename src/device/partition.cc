@@ -109,8 +109,8 @@ class Partitioner {
     return node.kind().str() == "prim::NumToTensor" || is_size_arithmetic(node);
   }
   static bool is_size_arithmetic(const Node& node) {
-    static constexpr std::string_view kKinds[] = {"aten::mul",   "aten::add", "aten::sub",
-                                                  "aten::div",   "aten::Int", "aten::floor_divide",
+    static constexpr std::string_view kKinds[] = {"aten::mul",   "aten::add",  "aten::sub",
+                                                  "aten::div",   "aten::Int",  "aten::floor_divide",
                                                   "aten::Float", "aten::floor"};
     if (std::ranges::find(kKinds, node.kind().str()) == std::end(kKinds)) return false;
     bool any = false;
@@ -170,6 +170,7 @@ class Partitioner {
   // A segment gives fresh tensors. So a view may only leave it if what it is a view of does not,
   // and was made inside.
   static bool must_stay_outside(const Node& node, const NodeSet& inside) {
+    if (reads_list_from_outside(node, inside)) return true;
     if (!is_view(node)) return false;
     if (std::ranges::none_of(node.outputs(),
                              [&](const SsaValue* value) { return escapes(*value, inside); })) {
@@ -180,6 +181,18 @@ class Partitioner {
       if (!output->type()->is(TypeKind::kTensor)) return true;
     }
     return shares_with_outside(node, inside);
+  }
+
+  // How many tensors it holds is not known before it is there.
+  static bool reads_list_from_outside(const Node& node, const NodeSet& inside) {
+    bool reads = false;
+    visit_all(node, [&](const Node& reader) {
+      reads |= std::ranges::any_of(reader.inputs(), [&](const SsaValue* value) {
+        return value->type()->is(TypeKind::kList) && is_tensor_like(*value->type()) &&
+               value->node()->kind() != prim::kConstant && !inside.contains(value->node());
+      });
+    });
+    return reads;
   }
 
   static bool shares_with_outside(const Node& view, const NodeSet& inside) {

@@ -68,6 +68,9 @@ TEST(Partition, ListsStayInside) {
   EXPECT_EQ(partitioned(", y: Tensor) -> Tensor:\n"
                         "    return torch.relu(torch.cat([x, y], 1))\n"),
             "Segment(ListConstruct cat relu)");
+  EXPECT_EQ(partitioned(", l: List[Tensor]) -> Tensor:\n"
+                        "    return torch.relu(torch.cat(l, 1))\n"),
+            "cat Segment(relu)");
 }
 
 TEST(Partition, NumbersAreComputedWithTheSegmentOrBeforeIt) {

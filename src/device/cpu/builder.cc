@@ -311,6 +311,13 @@ void PlanBuilder::lower_reference(const Node& node) {
 
 // ---- the end ----
 
+// A list of lists or tensors.
+static bool holds_containers(const Value& value) {
+  return value.is_list() && std::ranges::any_of(value.list_ref().items, [](const Value& item) {
+           return item.is_list() || item.is_tensor();
+         });
+}
+
 void PlanBuilder::add_outputs() {
   const auto& outputs = segment_.block(0)->outputs();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -319,7 +326,7 @@ void PlanBuilder::add_outputs() {
     if (entry.kind == Entry::Kind::kTensor) {
       output.tensor = output_tensor(entry.tensor, i);
     } else if (entry.kind == Entry::Kind::kKnown && !entry.known.is_tensor() &&
-               !entry.known.is_list()) {
+               !holds_containers(entry.known)) {
       output.value = entry.known;
     } else if (entry.kind == Entry::Kind::kKnown && entry.known.is_tensor()) {
       output.tensor = output_tensor(constant(entry.known.to_tensor()), i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/scratch.h"
+#include "tensor/containers.h"
 
 namespace torchlet::cpu {
 
@@ -66,11 +67,14 @@ Tensor Plan::result(size_t output) const {
 
 void Plan::run(std::span<const Value> inputs, std::span<Value> results, ArenaPool& arenas) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].tensor == kNoTensor) {
-      results[i] = outputs[i].value;
-      continue;
+    const Value& value = outputs[i].value;
+    if (outputs[i].tensor != kNoTensor) {
+      results[i] = Value(result(i));
+    } else if (value.is_list()) {  // the caller may change it
+      results[i] = make_list(value.list_ref().element_type, value.list_ref().items);
+    } else {
+      results[i] = value;
     }
-    results[i] = Value(result(i));
   }
   const ArenaPool::Lease arena(arenas, static_cast<size_t>(arena_bytes));
   const kernels::Scratch<std::byte*> bases(static_cast<int64_t>(buffers.size()));

@@ -95,6 +95,19 @@ TEST(Plan, ConcatenationIsWrittenInPlace) {
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32 copy_strided");
 }
 
+// The list of sizes leaves the segment, and whoever gets it may change it.
+TEST(Plan, ListsOfNumbersMayLeave) {
+  Case c({},
+         "    y = torch.relu(x)\n"
+         "    sizes = torch.slice(torch.size(y), 1, None, 1)\n"
+         "    z = torch.sigmoid(y)\n"
+         "    _0 = torch.append(sizes, 2)\n"
+         "    return torch.reshape(z, sizes)\n");
+  const Tensor x = random_tensor({2, 3, 4});
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "activation_rows_f32 activation_rows_f32");
+}
+
 // As in a DenseNet: every concatenation begins with the one before.
 TEST(Plan, ConcatenationsGrow) {
   Case c({{"a", random_tensor({4, 4, 1, 1})},
