@@ -2,7 +2,7 @@
 # Cross-compiles for Arm and tests what is particular to a processor under QEMU: the kernels, the threads, and the sample
 # model from its file to its answer.
 #
-#   scripts/test_arm.sh arm64|armv7
+#   scripts/test_arm.sh arm64|armv7         exits with 77 if the compiler, QEMU or the libraries cannot be had
 set -eu
 cd "$(dirname "$0")/.."
 case "$1" in
@@ -10,8 +10,7 @@ arm64) debian=arm64 compiler=g++-aarch64-linux-gnu emulator=qemu-aarch64-static 
 armv7) debian=armhf compiler=g++-arm-linux-gnueabihf emulator=qemu-arm-static ;;
 *) echo "usage: test_arm.sh arm64|armv7" >&2 && exit 2 ;;
 esac
-scripts/install_deps.sh "$compiler" qemu-user-static
-scripts/debian_files.sh sysroot "$debian"
+scripts/install_deps.sh "$compiler" qemu-user-static && scripts/debian_files.sh sysroot "$debian" || exit 77
 cmake --preset "$1" --log-level=WARNING ${CMAKE_ARGS:-} >/dev/null
 cmake --build --preset "$1" --parallel "${JOBS:-$(nproc)}" --target kernels_test base_test torchlet_cli
 "$emulator" "build/$1/base_test" --gtest_brief=1
