@@ -171,7 +171,7 @@ struct BlockRun {
   ConvNhwcShape expand, project;
   DwConvShape depthwise;
   Aligned<float> input, wide, narrow, output, bias, expand_weight, depthwise_weight, project_weight;
-  InvertedResidualF32 layers;
+  InvertedResidual<float> layers;
 
   static ConvNhwcShape pointwise(int64_t in, int64_t out, int64_t pixels) {
     return {
@@ -225,7 +225,7 @@ struct BlockRun {
               .project_epilogue = {.bias = bias.data(), .activation = {}}};
   }
   void in_strips() {
-    inverted_residual_f32(shape, input.data(), shape.in_channels, layers, output.data(),
+    inverted_residual(shape, input.data(), shape.in_channels, layers, output.data(),
                           shape.out_channels);
   }
   void in_turn() {
@@ -282,7 +282,7 @@ void max_pool(benchmark::State& state) {
                          .pad_w = 1}};
   const auto x = data(112 * 112 * 64);
   auto y = data(56 * 56 * 64);
-  for (auto _ : state) max_pool_nhwc_f32(shape, x.data(), 64, y.data(), 64);
+  for (auto _ : state) max_pool_nhwc(shape, x.data(), 64, y.data(), 64);
   set_rates(state, 0, static_cast<int64_t>((x.size() + y.size()) * sizeof(float)));
 }
 BENCHMARK(max_pool);
@@ -293,7 +293,7 @@ void global_mean(benchmark::State& state) {
   const auto x = data(pixels * channels);
   auto y = data(channels);
   for (auto _ : state) {
-    global_avg_pool_nhwc_f32(1, pixels, channels, x.data(), channels, y.data(), channels);
+    global_avg_pool_nhwc(1, pixels, channels, x.data(), channels, y.data(), channels);
   }
   set_rates(state, 0, pixels * channels * 4);
 }

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "base/error.h"
+#include "cli/accuracy.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -22,8 +24,9 @@ namespace torchlet::cli {
 namespace {
 
 struct BenchOptions {
-  std::string model, method = "forward", device = "cpu";
+  std::string model, method = "forward";
   InputOptions inputs;
+  DeviceOptions device;
   int threads = 0, warmup = 3, iterations = 0;
   double seconds = 2;
   bool json = false, serve = false, profile = false;
@@ -64,9 +67,9 @@ std::vector<Value> inputs_for(const Method& method, const BenchOptions& options)
   return {Value(picture)};
 }
 
-Module load_model(const BenchOptions& options) {
-  Options load_options;
-  load_options.device = parse_device(options.device);
+Module load_model(const BenchOptions& options, bool exact = false) {
+  Options load_options = options.device.options();
+  if (exact) load_options.precision = Precision::kFloat32;
   load_options.print = [](std::string_view) {};
   return load(options.model, load_options);
 }
@@ -150,6 +153,14 @@ void profile_model(const BenchOptions& options) {
   std::printf("%s", profile::table(profiler.lines(), runs, peak).c_str());
 }
 
+// Of the precision that was asked for, against float32; nothing if it is float32.
+std::optional<Accuracy> measure_accuracy(const BenchOptions& options) {
+  if (!options.device.wants_float16() || !has_float16_arithmetic()) return std::nullopt;
+  const Method exact = load_model(options, true).get_method(options.method);
+  const std::vector<Value> inputs = inputs_for(exact, options);
+  return compare(exact(inputs), load_model(options).get_method(options.method)(inputs));
+}
+
 void bench(const BenchOptions& options) {
   set_num_threads(options.threads);
   if (options.serve) return serve(options);
@@ -159,8 +170,10 @@ void bench(const BenchOptions& options) {
   double sum = 0;
   for (const double seconds : t.steady) sum += seconds;
   const double mean = sum / static_cast<double>(t.steady.size());
+  const uint64_t memory = peak_memory();
+  const std::optional<Accuracy> accuracy = measure_accuracy(options);
   if (options.json) {
-    const Json node = {{"model", options.model},
+    Json node = {{"model", options.model},
                        {"method", options.method},
                        {"inputs", inputs},
                        {"threads", num_threads()},
@@ -174,7 +187,11 @@ void bench(const BenchOptions& options) {
                        {"mean_ms", mean * 1e3},
                        {"p90_ms", t.percentile(0.9) * 1e3},
                        {"p99_ms", t.percentile(0.99) * 1e3},
-                       {"peak_memory_bytes", peak_memory()}};
+                       {"peak_memory_bytes", memory}};
+    if (accuracy) {
+      node["error"] = accuracy->error;
+      if (accuracy->same_largest) node["same_largest"] = *accuracy->same_largest;
+    }
     std::printf("%s\n", json_text(node, 1).c_str());
     return;
   }
@@ -187,7 +204,13 @@ void bench(const BenchOptions& options) {
   std::printf("then        min %.2f  median %.2f  mean %.2f  p90 %.2f  p99 %.2f ms  (%zu runs)\n",
               t.steady.front() * 1e3, t.percentile(0.5) * 1e3, mean * 1e3, t.percentile(0.9) * 1e3,
               t.percentile(0.99) * 1e3, t.steady.size());
-  std::printf("peak memory %s\n", human_bytes(peak_memory()).c_str());
+  std::printf("peak memory %s\n", human_bytes(memory).c_str());
+  if (accuracy) {
+    std::printf("error       %.1e of the largest value, against fp32%s\n", accuracy->error,
+                !accuracy->same_largest   ? ""
+                : *accuracy->same_largest ? "; the largest score is the same"
+                                          : "; the largest score is another");
+  }
 }
 
 double parse_seconds(const std::string& text) {
@@ -210,7 +233,7 @@ void bench_command(int argc, char** argv) {
   options.inputs.add_to(line);
   line.add_text("--method", "TEXT", options.method, "What to call");
   add_threads_option(line, options.threads);
-  add_device_option(line, options.device);
+  options.device.add_to(line);
   line.add_integer("--warmup", options.warmup, 0, "Runs that are not counted, after the first");
   line.add_integer("--iterations", options.iterations, 0, "Counted runs, instead of --seconds");
   line.add_option(

@@ -40,11 +40,9 @@ Json run_call(const Module& module, const Json& call, ValueReader& reader, Value
 }  // namespace
 
 void run_calls(const std::string& model, const std::string& request_path, const std::string& folder,
-               Device device) {
+               Options options) {
   const Json request = read_request(request_path);
-  Options options;
   options.allow_unsupported = true;
-  options.device = device;
   options.print = [](std::string_view line) {
     std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
   };

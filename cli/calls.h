@@ -17,6 +17,6 @@ namespace torchlet::cli {
 // the module as it was loaded. A model with operators that Torchlet does not have is loaded, and
 // the calls that reach one fail. Throws if the model cannot be loaded or the request is malformed.
 void run_calls(const std::string& model, const std::string& request, const std::string& folder,
-               Device device);
+               Options options);
 
 }  // namespace torchlet::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "base/error.h"
 #include "cli/json_values.h"
@@ -65,9 +66,21 @@ void add_threads_option(CommandLine& line, int& threads) {
   line.add_option("--threads", "INT", set, "How many, or auto for all processors", "auto");
 }
 
-void add_device_option(CommandLine& line, std::string& device) {
-  line.add_choice("--device", {"cpu", "reference"}, device,
+void DeviceOptions::add_to(CommandLine& line) {
+  line.add_choice("--device", {"cpu", "reference"}, device_,
                   "cpu, or reference: the program as it was written, operator by operator");
+  line.add_choice("--precision", {"fp32", "fp16"}, precision_,
+                  "fp32, or fp16: faster and less exact, where the processor computes in float16");
+}
+
+Options DeviceOptions::options() const {
+  Options options;
+  options.device = parse_device(device_);
+  options.precision = parse_precision(precision_);
+  if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {
+    std::fprintf(stderr, "torchlet: this processor has no float16 arithmetic: plans stay fp32\n");
+  }
+  return options;
 }
 
 Value parse_literal(const std::string& text) {

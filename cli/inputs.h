@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torchlet/image.h>
+#include <torchlet/options.h>
 #include <torchlet/value.h>
 
 #include <string>
@@ -34,9 +35,20 @@ class InputOptions {
 
 // The first argument that is no option.
 void add_model(CommandLine& line, std::string& path);
+// --device and --precision.
+class DeviceOptions {
+ public:
+  void add_to(CommandLine& line);
+  // Says on standard error if the processor lacks the precision.
+  Options options() const;
+  bool wants_float16() const { return precision_ == "fp16"; }
+
+ private:
+  std::string device_ = "cpu", precision_ = "fp32";
+};
+
 // --threads: a number, or "auto" for all processors, which sets `threads` to 0.
 void add_threads_option(CommandLine& line, int& threads);
-void add_device_option(CommandLine& line, std::string& device);
 
 // The value as a program's argument: "3", "2.5", "true", "null", "\"text\"", "[1, 2]",
 // "{\"a\": 1}".

@@ -17,8 +17,9 @@ namespace torchlet::cli {
 namespace {
 
 struct RunOptions {
-  std::string model, method = "forward", device = "cpu", labels, calls, save;
+  std::string model, method = "forward", labels, calls, save;
   InputOptions inputs;
+  DeviceOptions device;
   int top = 5, threads = 0;
   bool json = false, allow_unsupported = false;
 };
@@ -98,8 +99,7 @@ void refuse_unsupported(const Module& module) {
 }
 
 void run_once(const RunOptions& options) {
-  Options load_options;
-  load_options.device = parse_device(options.device);
+  Options load_options = options.device.options();
   load_options.allow_unsupported = true;  // to say more than load() would
   if (options.json) {
     load_options.print = [](std::string_view line) {
@@ -142,7 +142,7 @@ void run(const RunOptions& options) {
   if (options.save.empty()) {
     throw UsageError("--calls needs --save FOLDER for the results");
   }
-  run_calls(options.model, options.calls, options.save, parse_device(options.device));
+  run_calls(options.model, options.calls, options.save, options.device.options());
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ void run_command(int argc, char** argv) {
                 "Make the calls of this JSON file and save results.json; see cli/calls.h for the "
                 "notation");
   add_threads_option(line, options.threads);
-  add_device_option(line, options.device);
+  options.device.add_to(line);
   line.add_flag("--allow-unsupported", options.allow_unsupported,
                 "Run although operators are missing, until one of them is reached");
   line.add_flag("--json", options.json, "Write the result as JSON");

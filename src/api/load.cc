@@ -8,6 +8,7 @@
 #include "api/object_factory.h"
 #include "archive/reader.h"
 #include "base/error.h"
+#include "kernels/float16.h"
 #include "lite/bytecode.h"
 #include "script/debug_ranges.h"
 #include "tensor/containers.h"
@@ -152,6 +153,15 @@ Device parse_device(std::string_view name) {
   fail(ErrorCode::kInvalidArgument,
        "there is no device '" + std::string(name) + "'; there are: cpu, reference");
 }
+
+Precision parse_precision(std::string_view name) {
+  if (name == "fp32") return Precision::kFloat32;
+  if (name == "fp16") return Precision::kFloat16;
+  fail(ErrorCode::kInvalidArgument,
+       "there is no precision '" + std::string(name) + "'; there are: fp32, fp16");
+}
+
+bool has_float16_arithmetic() { return kernels::has_float16(); }
 
 const char* version() { return TORCHLET_VERSION; }
 

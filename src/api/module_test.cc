@@ -45,6 +45,32 @@ TEST(Module, ForwardGivesPytorchsAnswer) {
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 5e-7f);
 }
 
+TEST(Module, PrecisionIsAnOption) {
+  Options options;
+  options.precision = Precision::kFloat16;
+  const Module module = load(fixture("scripted_convnet.pt"), options);
+  const Tensor input = load_npy(fixture("scripted_convnet.in0.npy"));
+  const Value result = module.forward({input});
+  const Tensor got = (result.is_tuple() ? result.to_tuple()[0] : result).to_tensor();
+  const Tensor want = load_npy(fixture("scripted_convnet.out0.npy"));
+  ASSERT_EQ(got.dtype(), want.dtype());
+  float largest = 0, error = 0;
+  const std::vector<float> x = floats(got), y = floats(want);
+  ASSERT_EQ(x.size(), y.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(y[i]));
+    error = std::max(error, std::abs(x[i] - y[i]));
+  }
+  EXPECT_LE(error, 5e-3f * largest);
+  if (has_float16_arithmetic()) {
+    EXPECT_GT(error, 1e-6f * largest) << "it was not used";
+  }
+
+  EXPECT_EQ(parse_precision("fp32"), Precision::kFloat32);
+  EXPECT_EQ(parse_precision("fp16"), Precision::kFloat16);
+  EXPECT_EQ(error_of([] { parse_precision("fp8"); }).code(), ErrorCode::kInvalidArgument);
+}
+
 TEST(Module, LoadsFromMemory) {
   std::ifstream file(fixture("api.pt"), std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});

@@ -10,7 +10,8 @@ namespace torchlet::api {
 std::atomic<uint64_t> OptimizedMethods::epoch_ = 0;
 std::atomic<bool> OptimizedMethods::modules_are_shared_ = false;
 
-OptimizedMethods::OptimizedMethods() : device_(cpu::make_cpu_device()) {}
+OptimizedMethods::OptimizedMethods(Precision precision)
+    : device_(cpu::make_cpu_device(precision)) {}
 
 std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const {
   const std::shared_lock lock(mutex_);

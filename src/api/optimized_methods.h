@@ -1,6 +1,7 @@
 // The methods of one module tree as they run: each is optimised when it is first called.
 #pragma once
 
+#include <torchlet/options.h>
 #include <torchlet/value.h>
 
 #include <atomic>
@@ -38,7 +39,7 @@ class OptimizedFunction final : public Function {
 // their next call.
 class OptimizedMethods {
  public:
-  OptimizedMethods();
+  explicit OptimizedMethods(Precision precision = Precision::kFloat32);
   // The method for this object; the first of several threads makes it, the others wait.
   std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self);
 

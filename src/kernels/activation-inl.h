@@ -11,7 +11,6 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
-#include <limits>
 
 #include "kernels/math-inl.h"
 #include "kernels/nhwc.h"
@@ -111,20 +110,6 @@ HWY_INLINE V activate_gelu_tanh(D d, V x) {
 template <class D, class V>
 HWY_INLINE V activate_leaky_relu(D d, V x, V slope) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(slope, x));
-}
-
-// What a kernel can apply in registers at once: kNone and kClamp as bounds. Others are left to
-// finish_rows.
-struct Bounds {
-  float low, high;
-};
-HWY_INLINE bool is_clamp(const Activation& activation) {
-  return activation.kind == ActivationKind::kNone || activation.kind == ActivationKind::kClamp;
-}
-HWY_INLINE Bounds bounds_of(const Activation& activation) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  if (activation.kind == ActivationKind::kClamp) return {activation.low, activation.high};
-  return {-kInfinity, kInfinity};
 }
 
 // The activation of a matrix, in place, and the sum of two, in place of `y`; in activation_f32.cc.

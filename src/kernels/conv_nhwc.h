@@ -33,11 +33,21 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride);
 
-// The first layer of a network may read a contiguous NCHW image itself, at no cost: true for images
-// of up to four channels.
-bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape);
+// The same in Float16 (kernels/float16.h), with weights that are given as float32. Winograd's
+// algorithm is never taken.
+size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape);
+void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
+                   const void* packed, const EpilogueF16& epilogue, Float16* output,
+                   int64_t output_stride);
+
+// The first layer of a network may read a contiguous float32 NCHW image itself, at no cost: true
+// for images of up to four channels.
+bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape);
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
                              const EpilogueF32& epilogue, float* output, int64_t output_stride);
+void conv_nhwc_f16_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF16& epilogue, Float16* output, int64_t output_stride);
 
 // The transposed convolution (torch.nn.ConvTranspose2d): input pixel (y, x) adds to the output at
 // (y * stride_h - pad_h + i * dilation_h, x * stride_w - pad_w + j * dilation_w). The weight is

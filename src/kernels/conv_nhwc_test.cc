@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/float16_test.h"
 #include "kernels/target_test.h"
 
 namespace torchlet::kernels {
@@ -106,66 +108,129 @@ struct Options {
   double tolerance = 0;
 };
 
-void check(const ConvNhwcShape& s, const Options& options = {}) {
-  const Window2dShape& w = s.window;
-  const int64_t in_stride = s.in_channels + options.input_gap;
-  const int64_t out_stride = s.out_channels + options.output_gap;
-  const int64_t out_pixels = s.batch * w.out_h * w.out_w;
-  SCOPED_TRACE(testing::Message() << "in " << s.in_channels << " out " << s.out_channels
-                                  << " groups " << s.groups << " image " << w.in_h << "x" << w.in_w
-                                  << " kernel " << w.kernel_h << "x" << w.kernel_w);
-  // No padding after the last pixel, so that a read beyond the end is a sanitizer's find.
-  const auto input = random_data((s.batch * w.in_h * w.in_w - 1) * in_stride + s.in_channels, 1);
-  const auto weight =
-      random_data(s.out_channels * (s.in_channels / s.groups) * w.kernel_h * w.kernel_w, 2);
-  const auto bias = random_data(s.out_channels, 3);
-  const auto residual = random_data(out_pixels * s.out_channels, 4);
-
-  const size_t packed_floats = conv_nhwc_f32_packed_bytes(s) / sizeof(float);
-  std::vector<float> buffer(packed_floats + 16);
-  void* packed = buffer.data();
-  size_t space = buffer.size() * sizeof(float);
-  std::align(64, packed_floats * sizeof(float), packed, space);
-  conv_nhwc_f32_pack(s, weight.data(), packed);
-
-  const EpilogueF32 epilogue{.bias = options.bias ? bias.data() : nullptr,
-                             .residual = options.residual ? residual.data() : nullptr,
-                             .residual_stride = s.out_channels,
-                             .residual_last = options.residual_last,
-                             .activation = options.activation};
-  std::vector<float> output(static_cast<size_t>((out_pixels - 1) * out_stride + s.out_channels),
-                            1e9f);
-  conv_nhwc_f32(s, input.data(), in_stride, packed, epilogue, output.data(), out_stride);
-  if (options.input_gap == 0 && conv_nhwc_f32_reads_nchw(s)) {
-    std::vector<float> again(output.size(), 1e9f);
-    const auto planes = to_nchw(s, input);
-    conv_nhwc_f32_from_nchw(s, planes.data(), packed, epilogue, again.data(), out_stride);
-    ASSERT_EQ(output, again) << "from NCHW";
+// Memory for packed weights.
+class Packed {
+ public:
+  explicit Packed(size_t bytes) : buffer_(bytes / sizeof(float) + 17) {
+    data_ = buffer_.data();
+    size_t space = buffer_.size() * sizeof(float);
+    std::align(64, bytes, data_, space);
   }
+  void* data() const { return data_; }
 
+ private:
+  std::vector<float> buffer_;
+  void* data_;
+};
+
+constexpr float kUntouched = 65504;  // in both types
+
+struct Data {
+  std::vector<float> input, weight, bias, residual;
+  int64_t in_stride, out_stride;
+  size_t out_size;
+};
+
+template <typename T>
+Epilogue<T> epilogue_of(const Data& data, const ConvNhwcShape& s, const Options& options,
+                        const std::vector<T>& residual) {
+  return {.bias = options.bias ? data.bias.data() : nullptr,
+          .residual = options.residual ? residual.data() : nullptr,
+          .residual_stride = s.out_channels,
+          .residual_last = options.residual_last,
+          .activation = options.activation};
+}
+
+std::vector<float> convolve(const ConvNhwcShape& s, const Data& data, const Options& options) {
+  const Packed packed(conv_nhwc_f32_packed_bytes(s));
+  conv_nhwc_f32_pack(s, data.weight.data(), packed.data());
+  const EpilogueF32 epilogue = epilogue_of(data, s, options, data.residual);
+  std::vector<float> output(data.out_size, kUntouched);
+  conv_nhwc_f32(s, data.input.data(), data.in_stride, packed.data(), epilogue, output.data(),
+                data.out_stride);
+  if (options.input_gap == 0 && conv_nhwc_reads_nchw(s)) {
+    std::vector<float> again(output.size(), kUntouched);
+    const auto planes = to_nchw(s, data.input);
+    conv_nhwc_f32_from_nchw(s, planes.data(), packed.data(), epilogue, again.data(),
+                            data.out_stride);
+    EXPECT_EQ(output, again) << "from NCHW";
+  }
+  return output;
+}
+
+std::vector<float> convolve_f16(const ConvNhwcShape& s, const Data& data, const Options& options) {
+  const Packed packed(conv_nhwc_f16_packed_bytes(s));
+  conv_nhwc_f16_pack(s, data.weight.data(), packed.data());
+  const auto residual = rounded(data.residual);
+  const EpilogueF16 epilogue = epilogue_of(data, s, options, residual);
+  auto input = data.input;
+  for (size_t i = 0; i < input.size(); ++i) {  // what lies between the pixels must not matter
+    if (static_cast<int64_t>(i) % data.in_stride >= s.in_channels) input[i] = std::nanf("");
+  }
+  std::vector<Float16> output = rounded(std::vector<float>(data.out_size, kUntouched));
+  const std::vector<Float16> halves = rounded(input);
+  conv_nhwc_f16(s, halves.data(), data.in_stride, packed.data(), epilogue, output.data(),
+                data.out_stride);
+  if (options.input_gap == 0 && conv_nhwc_reads_nchw(s)) {
+    std::vector<Float16> again = rounded(std::vector<float>(data.out_size, kUntouched));
+    const auto planes = to_nchw(s, data.input);
+    conv_nhwc_f16_from_nchw(s, planes.data(), packed.data(), epilogue, again.data(),
+                            data.out_stride);
+    EXPECT_EQ(widened(output), widened(again)) << "from NCHW";
+  }
+  return widened(output);
+}
+
+void compare(const ConvNhwcShape& s, const Data& data, const Options& options,
+             const std::vector<float>& output, double tolerance) {
+  const Window2dShape& w = s.window;
   int64_t pixel = 0;
   for (int64_t n = 0; n < s.batch; ++n)
     for (int64_t oy = 0; oy < w.out_h; ++oy)
       for (int64_t ox = 0; ox < w.out_w; ++ox, ++pixel)
-        for (int64_t oc = 0; oc < out_stride; ++oc) {
-          const auto index = static_cast<size_t>(pixel * out_stride + oc);
+        for (int64_t oc = 0; oc < data.out_stride; ++oc) {
+          const auto index = static_cast<size_t>(pixel * data.out_stride + oc);
           if (index >= output.size()) break;
           if (oc >= s.out_channels) {
-            ASSERT_EQ(output[index], 1e9f) << "written between the pixels";
+            ASSERT_EQ(output[index], kUntouched) << "written between the pixels";
             continue;
           }
-          double expected = conv_sum(s, input, in_stride, weight, n, oy, ox, oc);
-          if (options.bias) expected += static_cast<double>(bias[static_cast<size_t>(oc)]);
-          const double more =
-              options.residual
-                  ? static_cast<double>(residual[static_cast<size_t>(pixel * s.out_channels + oc)])
-                  : 0;
+          double expected = conv_sum(s, data.input, data.in_stride, data.weight, n, oy, ox, oc);
+          if (options.bias) expected += static_cast<double>(data.bias[static_cast<size_t>(oc)]);
+          const auto place = static_cast<size_t>(pixel * s.out_channels + oc);
+          const double more = options.residual ? static_cast<double>(data.residual[place]) : 0;
           expected = options.residual_last ? activate(options.activation, expected) + more
                                            : activate(options.activation, expected + more);
           ASSERT_NEAR(static_cast<double>(output[index]), expected,
-                      options.tolerance * std::fmax(1, std::fabs(expected)))
+                      tolerance * std::fmax(1, std::fabs(expected)))
               << "pixel " << pixel << " channel " << oc;
         }
+}
+
+// In float32, and in Float16 if this processor has that.
+void check(const ConvNhwcShape& s, const Options& options = {}) {
+  const Window2dShape& w = s.window;
+  const int64_t out_pixels = s.batch * w.out_h * w.out_w;
+  SCOPED_TRACE(testing::Message() << "in " << s.in_channels << " out " << s.out_channels
+                                  << " groups " << s.groups << " image " << w.in_h << "x" << w.in_w
+                                  << " kernel " << w.kernel_h << "x" << w.kernel_w);
+  Data data;
+  data.in_stride = s.in_channels + options.input_gap;
+  data.out_stride = s.out_channels + options.output_gap;
+  // No padding after the last pixel, so that a read beyond the end is a sanitizer's find.
+  data.input = random_data((s.batch * w.in_h * w.in_w - 1) * data.in_stride + s.in_channels, 1);
+  data.weight = random_data(s.out_channels * (s.in_channels / s.groups) * w.kernel_h * w.kernel_w,
+                            2);
+  data.bias = random_data(s.out_channels, 3);
+  data.residual = random_data(out_pixels * s.out_channels, 4);
+  data.out_size = static_cast<size_t>((out_pixels - 1) * data.out_stride + s.out_channels);
+  compare(s, data, options, convolve(s, data, options), options.tolerance);
+  if (!has_float16()) return;
+  SCOPED_TRACE("in Float16");
+  // Integers below 2048 are exact there, too; larger ones are rounded once, and so is each part of
+  // an activation.
+  const bool is_exact = options.activation.kind <= ActivationKind::kLeakyRelu;
+  compare(s, data, options, convolve_f16(s, data, options), is_exact ? 0x1p-11 : 0x1p-9);
 }
 
 TEST(ConvNhwc, PointwiseOfAllTails) {

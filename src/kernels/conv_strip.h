@@ -1,6 +1,6 @@
 #pragma once
 
-// The rows of A in the matrix product that an NHWC convolution is: which floats of the image meet
+// The rows of A in the matrix product that an NHWC convolution is: which elements of the image meet
 // which rows of the packed weights.
 
 #include <algorithm>
@@ -34,8 +34,9 @@ class PixelStrip {
   // The segments of all runs, in order; runs that are all padding are left out. What
   // cannot be read in place is copied to `copies`, whose rows are copy_stride >= the length of all
   // runs apart. Returns how many segments there are.
-  int64_t segments(const float* input, bool copy_all, float* copies, int64_t copy_stride,
-                   TileSegment* out) const {
+  template <typename T>
+  int64_t segments(const T* input, bool copy_all, T* copies, int64_t copy_stride,
+                   TileSegment<T>* out) const {
     int64_t count = 0, copied = 0;
     bool last_is_copy = false;
     for (int64_t i = 0; i < conv_.count; ++i) {
@@ -47,14 +48,14 @@ class PixelStrip {
         out[count++] = {input + offset(run, 0), conv_.window.stride_w * conv_.input_stride,
                         run.length, run.b_row};
       } else {
-        float* to = copies + copied;
+        T* to = copies + copied;
         for (int64_t r = 0; r < rows_; ++r) copy_run(input, run, r, to + r * copy_stride);
-        copied += run.length;
+        copied += run.depth;
         const bool follows = last_is_copy && out[count - 1].b_row + out[count - 1].k == run.b_row;
         if (follows)
-          out[count - 1].k += run.length;
+          out[count - 1].k += run.depth;
         else
-          out[count++] = {to, copy_stride, run.length, run.b_row};
+          out[count++] = {to, copy_stride, run.depth, run.b_row};
       }
       last_is_copy = !in_place;
     }
@@ -62,7 +63,8 @@ class PixelStrip {
   }
 
   // Copies all runs of all rows, also those that are padding.
-  void copy(const float* input, float* copies, int64_t copy_stride) const {
+  template <typename T>
+  void copy(const T* input, T* copies, int64_t copy_stride) const {
     for (int64_t i = 0; i < conv_.count; ++i) {
       const ConvRun run = conv_.run(i);
       for (int64_t r = 0; r < rows_; ++r) {
@@ -94,7 +96,8 @@ class PixelStrip {
     return ((image_[r] + y_[r] + run.y) * conv_.window.in_w + x_[r] + run.x) * conv_.input_stride;
   }
 
-  void copy_run(const float* input, const ConvRun& run, int64_t r, float* to) const {
+  template <typename T>
+  void copy_run(const T* input, const ConvRun& run, int64_t r, T* to) const {
     const int64_t x = x_[r] + run.x;
     const int64_t channels = conv_.channels;
     int64_t begin = run.length, end = run.length;  // of what exists
@@ -103,11 +106,11 @@ class PixelStrip {
       begin = std::clamp<int64_t>(-x * channels, 0, run.length);
       end = std::clamp<int64_t>((in_w - x) * channels, begin, run.length);
     }
-    std::fill_n(to, begin, 0.0f);
+    std::fill_n(to, begin, T{});
     if (begin < end) {
       std::copy_n(input + offset(run, r) + begin, end - begin, to + begin);
     }
-    std::fill(to + end, to + run.length, 0.0f);
+    std::fill(to + end, to + run.depth, T{});
   }
 
   const ConvRuns& conv_;

@@ -26,11 +26,19 @@ void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input
                      const void* packed, const EpilogueF32& epilogue, float* output,
                      int64_t output_stride);
 
-// Rows [row_begin, row_end) of the output of one picture, on the calling thread. input_rows[y] is
+// The same in Float16 (kernels/float16.h), with weights that are given as float32.
+size_t dwconv_nhwc_f16_packed_bytes(const DwConvShape& shape);
+void dwconv_nhwc_f16_pack(const DwConvShape& shape, const float* weight, void* packed);
+void dwconv_nhwc_f16(const DwConvShape& shape, const Float16* input, int64_t input_stride,
+                     const void* packed, const EpilogueF16& epilogue, Float16* output,
+                     int64_t output_stride);
+
+// Of float or Float16: rows [row_begin, row_end) of the output of one picture, on the calling thread. input_rows[y] is
 // row y of the input; only rows that those outputs read have to exist. `output` is where row
 // row_begin goes, and epilogue.residual the residual of that row.
-void dwconv_nhwc_f32_rows(const DwConvShape& shape, const float* const* input_rows,
-                          int64_t input_stride, const void* packed, const EpilogueF32& epilogue,
-                          float* output, int64_t output_stride, int64_t row_begin, int64_t row_end);
+template <typename T>
+void dwconv_nhwc_rows(const DwConvShape& shape, const T* const* input_rows, int64_t input_stride,
+                      const void* packed, const Epilogue<T>& epilogue, T* output,
+                      int64_t output_stride, int64_t row_begin, int64_t row_end);
 
 }  // namespace torchlet::kernels

@@ -153,7 +153,7 @@ TEST(DwConvNhwc, RangesOfRowsAreTheWhole) {
   for (int64_t begin = 0; begin < s.out_h; begin += 4) {
     EpilogueF32 local = epilogue;
     local.residual += begin * s.out_w * data.output_stride;
-    dwconv_nhwc_f32_rows(data.shape, rows.data(), data.input_stride, data.packed.data(), local,
+    dwconv_nhwc_rows(data.shape, rows.data(), data.input_stride, data.packed.data(), local,
                          out.data() + begin * s.out_w * data.output_stride, data.output_stride,
                          begin, std::min(begin + 4, s.out_h));
   }

@@ -49,6 +49,10 @@ void unary_rows_f32(MatrixUnaryOp op, int64_t rows, int64_t columns, const float
 void activation_rows_f32(const Activation& activation, int64_t rows, int64_t columns,
                          const float* x, int64_t x_stride, float* y, int64_t y_stride);
 
+// y[r, c] = activation(y[r, c]), on the calling thread.
+void activate_f32(const Activation& activation, float* y, int64_t y_stride, int64_t rows,
+                  int64_t columns);
+
 enum class MatrixBinaryOp : uint8_t {
   kAdd,
   kSub,
@@ -69,12 +73,14 @@ enum class Spread : uint8_t {
   kBatchColumns  // [rows / rows_per_batch, columns]: one value per picture and channel
 };
 
-struct SpreadOperand {
-  const float* data;
+template <typename T>
+struct SpreadOperandOf {
+  const T* data;
   Spread spread = Spread::kNone;
   int64_t stride = 0;          // from row to row of its own, for kNone, kRows and kBatchColumns
   int64_t rows_per_batch = 1;  // for kBatchColumns
 };
+using SpreadOperand = SpreadOperandOf<float>;
 
 // y[r, c] = activation(op(a[r, c], b[r, c])).
 void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const float* a,
@@ -85,5 +91,23 @@ void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const flo
 void scale_shift_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t x_stride,
                           const float* scale, const float* shift, const Activation& activation,
                           float* y, int64_t y_stride);
+
+// The same of matrices in Float16 (kernels/float16.h), computed in float32 piece by piece.
+void unary_rows_f16(MatrixUnaryOp op, int64_t rows, int64_t columns, const Float16* x,
+                    int64_t x_stride, Float16* y, int64_t y_stride, float alpha = 0, float beta = 0,
+                    float gamma = 1);
+void activation_rows_f16(const Activation& activation, int64_t rows, int64_t columns,
+                         const Float16* x, int64_t x_stride, Float16* y, int64_t y_stride);
+void binary_rows_f16(MatrixBinaryOp op, int64_t rows, int64_t columns, const Float16* a,
+                     int64_t a_stride, const SpreadOperandOf<Float16>& b,
+                     const Activation& activation, Float16* y, int64_t y_stride);
+void scale_shift_rows_f16(int64_t rows, int64_t columns, const Float16* x, int64_t x_stride,
+                          const float* scale, const float* shift, const Activation& activation,
+                          Float16* y, int64_t y_stride);
+
+// The rest of an epilogue on a matrix that holds sum + bias, on the calling thread. `residual` is
+// that of the first element, or null, and not `y` itself.
+void finish_rows(const EpilogueF16& epilogue, const Float16* residual, Float16* y, int64_t stride,
+                 int64_t rows, int64_t columns);
 
 }  // namespace torchlet::kernels

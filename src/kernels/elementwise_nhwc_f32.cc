@@ -362,6 +362,11 @@ void activation_rows_f32(const Activation& function, int64_t rows, int64_t colum
   });
 }
 
+void activate_f32(const Activation& function, float* y, int64_t y_stride, int64_t rows,
+                  int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(activation)(function, rows, columns, y, y_stride, y, y_stride);
+}
+
 void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const float* a,
                      int64_t a_stride, const SpreadOperand& b, const Activation& function, float* y,
                      int64_t y_stride) {

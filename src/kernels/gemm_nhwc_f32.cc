@@ -94,7 +94,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
   }
 
   for (int64_t s = 0; s < job.segment_count; ++s) {
-    const TileSegment& segment = job.segments[s];
+    const TileSegment<float>& segment = job.segments[s];
     const int64_t stride = segment.a_row_stride;
     const float* b = job.b + segment.b_row * (V * kLanes);
     // Three rows share a pointer, which leaves registers for the rest.
@@ -179,7 +179,7 @@ void multiply_rows(const TileJob& job, int64_t rows) {
   if (row < rows) multiply_tile<1, V>(job, row);
 }
 
-TileShape tile_shape_here() { return {kTileRows, kPanelWidth, kTileLanes}; }
+TileShape tile_shape_here() { return {kTileRows, kPanelWidth, kTileLanes, 1}; }
 
 void multiply_panel_here(const TileJob& job, int64_t rows) {
   if (job.columns <= kTileLanes) {
@@ -210,7 +210,7 @@ void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, Til
   activate_rows(epilogue.activation, job.c, job.c_stride, rows, job.columns);
 }
 
-void multiply_strip_here(const StripJob& s) {
+void multiply_strip_here(const StripJob<float>& s) {
   const EpilogueF32& epilogue = *s.epilogue;
   const bool has_residual = epilogue.residual && s.is_last;
   const bool is_gated = s.is_last && epilogue.activation.kind == ActivationKind::kHardswish;
@@ -266,13 +266,16 @@ HWY_EXPORT(tile_shape_here);
 HWY_EXPORT(multiply_panel_here);
 HWY_EXPORT(multiply_strip_here);
 
-TileShape tile_shape() { return HWY_DYNAMIC_DISPATCH(tile_shape_here)(); }
+template <>
+TileShape tile_shape<float>() {
+  return HWY_DYNAMIC_DISPATCH(tile_shape_here)();
+}
 
 void multiply_panel(const TileJob& job, int64_t rows) {
   HWY_DYNAMIC_DISPATCH(multiply_panel_here)(job, rows);
 }
 
-void multiply_strip(const StripJob& job) { HWY_DYNAMIC_DISPATCH(multiply_strip_here)(job); }
+void multiply_strip(const StripJob<float>& job) { HWY_DYNAMIC_DISPATCH(multiply_strip_here)(job); }
 
 }  // namespace torchlet::kernels
 

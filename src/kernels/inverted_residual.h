@@ -16,23 +16,24 @@ struct InvertedResidualShape {
   Window2dShape window;  // of the depthwise convolution
 };
 
-// Weights as conv_nhwc_f32_pack and dwconv_nhwc_f32_pack made them.
-struct InvertedResidualF32 {
+// Weights as conv_nhwc_f32_pack and dwconv_nhwc_f32_pack made them, or those of Float16.
+template <typename T>
+struct InvertedResidual {
   const void* expand = nullptr;  // null: the input is the hidden image (in = hidden channels)
-  EpilogueF32 expand_epilogue;   // without a residual
+  Epilogue<T> expand_epilogue;   // without a residual
   const void* depthwise = nullptr;
-  EpilogueF32 depthwise_epilogue;  // without a residual
+  Epilogue<T> depthwise_epilogue;  // without a residual
   const void* project = nullptr;
-  EpilogueF32 project_epilogue;
+  Epilogue<T> project_epilogue;
 };
 
 // Whether this is faster than the three kernels one after the other.
-bool inverted_residual_pays(const InvertedResidualShape& shape);
+bool inverted_residual_pays(const InvertedResidualShape& shape, int64_t element_size);
 
-// Runs on the threads of base/thread_pool. Strides are from pixel to pixel, in elements. The output
+// Of float or Float16. Runs on the threads of base/thread_pool. Strides are from pixel to pixel, in elements. The output
 // overlaps neither the input nor the residual.
-void inverted_residual_f32(const InvertedResidualShape& shape, const float* input,
-                           int64_t input_stride, const InvertedResidualF32& layers, float* output,
-                           int64_t output_stride);
+template <typename T>
+void inverted_residual(const InvertedResidualShape& shape, const T* input, int64_t input_stride,
+                       const InvertedResidual<T>& layers, T* output, int64_t output_stride);
 
 }  // namespace torchlet::kernels

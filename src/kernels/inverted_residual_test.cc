@@ -55,7 +55,7 @@ void check(const InvertedResidualShape& shape, bool expand) {
                      project_weight.data());
 
   const Activation relu6{ActivationKind::kClamp, 0, 6};
-  InvertedResidualF32 layers{.expand_epilogue = {.bias = bias.data(), .activation = relu6},
+  InvertedResidual<float> layers{.expand_epilogue = {.bias = bias.data(), .activation = relu6},
                              .depthwise = depthwise.data(),
                              .depthwise_epilogue = {.bias = bias.data(), .activation = relu6},
                              .project = project_weight.data(),
@@ -76,7 +76,7 @@ void check(const InvertedResidualShape& shape, bool expand) {
   conv_nhwc_f32(project_shape, narrow.data(), hidden, layers.project, layers.project_epilogue,
                 expected.data(), out_stride);
   std::vector<float> out(expected.size(), -77);
-  inverted_residual_f32(shape, input.data(), in_stride, layers, out.data(), out_stride);
+  inverted_residual(shape, input.data(), in_stride, layers, out.data(), out_stride);
   ASSERT_EQ(out, expected);
 }
 

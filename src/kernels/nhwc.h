@@ -7,6 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+
+#include "kernels/float16.h"
 
 namespace torchlet::kernels {
 
@@ -28,14 +31,30 @@ struct Activation {
   float low = 0, high = 0;
 };
 
+// What a kernel can apply in registers at once: kNone and kClamp as bounds.
+struct Bounds {
+  float low, high;
+};
+inline bool is_clamp(const Activation& activation) {
+  return activation.kind == ActivationKind::kNone || activation.kind == ActivationKind::kClamp;
+}
+inline Bounds bounds_of(const Activation& activation) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (activation.kind == ActivationKind::kClamp) return {activation.low, activation.high};
+  return {-kInfinity, kInfinity};
+}
+
 // result = activation(sum + bias + residual), or activation(sum + bias) + residual if
 // `residual_last`.
-struct EpilogueF32 {
-  const float* bias = nullptr;      // [channels] or null
-  const float* residual = nullptr;  // an image of the result's size, or null; may be the result
-  int64_t residual_stride = 0;      // its pixel stride
+template <typename T>
+struct Epilogue {
+  const float* bias = nullptr;  // [channels] or null
+  const T* residual = nullptr;  // an image of the result's size, or null; may be the result
+  int64_t residual_stride = 0;  // its pixel stride
   bool residual_last = false;
   Activation activation;
 };
+using EpilogueF32 = Epilogue<float>;
+using EpilogueF16 = Epilogue<Float16>;
 
 }  // namespace torchlet::kernels

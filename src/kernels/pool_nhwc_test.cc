@@ -81,12 +81,12 @@ void check(int64_t channels, const Window2dShape& s) {
   const Pooled expected = naive(im, s);
   const PoolShape shape{im.batch, channels, s};
   std::vector<float> out(expected.max.size(), kUntouched);
-  max_pool_nhwc_f32(shape, im.input.data(), im.in_stride, out.data(), im.out_stride);
+  max_pool_nhwc(shape, im.input.data(), im.in_stride, out.data(), im.out_stride);
   ASSERT_EQ(out, expected.max);
   if (s.dilation_h != 1) return;
   for (const int64_t divisor : {0, 3}) {
     for (const bool count_include_pad : {false, true}) {
-      avg_pool_nhwc_f32(shape, count_include_pad, divisor, im.input.data(), im.in_stride,
+      avg_pool_nhwc(shape, count_include_pad, divisor, im.input.data(), im.in_stride,
                         out.data(), im.out_stride);
       for (size_t i = 0; i < out.size(); ++i) {
         if (static_cast<int64_t>(i) % im.out_stride >= channels) continue;
@@ -136,7 +136,7 @@ TEST(PoolNhwc, NaNIsTheMaximum) {
         1, 2, {.in_h = 1, .in_w = 3, .out_h = 1, .out_w = 1, .kernel_h = 1, .kernel_w = 3}};
     const std::vector<float> input{1, kInf, NAN, -kInf, 3, 2};
     std::vector<float> out(2);
-    max_pool_nhwc_f32(shape, input.data(), 2, out.data(), 2);
+    max_pool_nhwc(shape, input.data(), 2, out.data(), 2);
     EXPECT_TRUE(std::isnan(out[0]));
     EXPECT_EQ(out[1], kInf);
   });
@@ -150,8 +150,8 @@ TEST(PoolNhwc, AdaptiveWindows) {
           .batch = 2, .channels = channels, .in_h = 7, .in_w = 5, .out_h = 3, .out_w = 6};
       const Images im = images(2, channels, 35);
       std::vector<float> mean(static_cast<size_t>(2 * 18 * im.out_stride), kUntouched), max = mean;
-      adaptive_avg_pool_nhwc_f32(shape, im.input.data(), im.in_stride, mean.data(), im.out_stride);
-      adaptive_max_pool_nhwc_f32(shape, im.input.data(), im.in_stride, max.data(), im.out_stride);
+      adaptive_avg_pool_nhwc(shape, im.input.data(), im.in_stride, mean.data(), im.out_stride);
+      adaptive_max_pool_nhwc(shape, im.input.data(), im.in_stride, max.data(), im.out_stride);
       for (int64_t n = 0; n < 2; ++n) {
         for (int64_t oy = 0; oy < 3; ++oy) {
           for (int64_t ox = 0; ox < 6; ++ox) {
@@ -183,7 +183,7 @@ TEST(PoolNhwc, GlobalMean) {
     for (int64_t channels : {1, 17, 64, 320}) {
       const Images im = images(2, channels, 49);
       std::vector<float> out(static_cast<size_t>(2 * im.out_stride), kUntouched);
-      global_avg_pool_nhwc_f32(2, 49, channels, im.input.data(), im.in_stride, out.data(),
+      global_avg_pool_nhwc(2, 49, channels, im.input.data(), im.in_stride, out.data(),
                                im.out_stride);
       for (int64_t n = 0; n < 2; ++n) {
         for (int64_t c = 0; c < im.out_stride; ++c) {

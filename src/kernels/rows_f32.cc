@@ -242,7 +242,7 @@ void group_moments(const float* x, int64_t stride, int64_t pixels, int64_t chann
       std::fill_n(values + g * width, width, sum / static_cast<float>(width));
     }
   };
-  global_avg_pool_nhwc_f32(1, pixels, channels, x, stride, means, channels);
+  global_avg_pool_nhwc(1, pixels, channels, x, stride, means, channels);
   average_groups(means);
   const int64_t grain =
       std::max<int64_t>(64, kElementsPerTask / std::max<int64_t>(1, pixels) / 16 * 16);

@@ -128,7 +128,7 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
     return std::min<int64_t>(kPanelWidth, grid.out_channels - panel * kPanelWidth);
   };
   for (int64_t p = 0; p < points; ++p) {
-    const TileSegment segment{block.points + p * block.point_stride, block.row_stride, channels, 0};
+    const TileSegment<float> segment{block.points + p * block.point_stride, block.row_stride, channels, 0};
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
       const int64_t panel_stride = points * channels * kPanelWidth;
@@ -254,7 +254,7 @@ int winograd_tile(const ConvNhwcShape& s) {
 }
 
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape) {
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<float>();
   const int64_t m = winograd_tile(shape);
   return static_cast<size_t>((m + 2) * (m + 2) * shape.in_channels *
                              tile.packed_columns(shape.out_channels)) *
@@ -263,7 +263,7 @@ size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape) {
 
 // [panel, point, in_channels, columns of the panel]
 void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed) {
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<float>();
   const int64_t m = winograd_tile(shape), points = (m + 2) * (m + 2);
   const int64_t channels = shape.in_channels;
   parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
@@ -284,7 +284,7 @@ void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* p
 void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
                   const float* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride) {
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<float>();
   const WinogradGrid grid(shape, winograd_tile(shape));
   // One vector more than the channels, so that no power of two lies between rows.
   const int64_t row_stride = tile.packed_columns(shape.in_channels) + tile.lanes;

@@ -24,8 +24,13 @@ std::shared_ptr<std::byte> PackedWeights::allocate(size_t nbytes) {
   return {memory, [](std::byte* data) { ::operator delete(data, kAlignment); }};
 }
 
-PlanBuilder::PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed)
-    : segment_(segment), inputs_(inputs), packed_(packed), plan_(std::make_unique<Plan>()) {}
+PlanBuilder::PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed,
+                         Precision precision)
+    : segment_(segment),
+      inputs_(inputs),
+      packed_(packed),
+      precision_(precision),
+      plan_(std::make_unique<Plan>()) {}
 PlanBuilder::~PlanBuilder() = default;
 
 std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
@@ -34,6 +39,7 @@ std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
       Entry entry{Entry::Kind::kKnown, inputs_[i], kNoTensor, {}};
       if (inputs_[i].is_tensor()) {
         const Tensor tensor = inputs_[i].to_tensor();
+        refuse_float16(tensor.dtype());
         entry = {Entry::Kind::kTensor, {}, add_input(tensor, i), {}};
         wants_channels_last_ |=
             tensor.dim() == 4 && tensor.suggest_memory_format() == MemoryFormat::kChannelsLast;
@@ -172,6 +178,13 @@ void PlanBuilder::define(const SsaValue* value, Entry entry) { entries_[value] =
 
 // ---- tensors and buffers ----
 
+// In a plan of that precision, float16 stands for float32.
+void PlanBuilder::refuse_float16(DType dtype) const {
+  if (precision_ == Precision::kFloat16 && dtype == DType::kFloat16) {
+    decline("the program has float16 tensors of its own");
+  }
+}
+
 TensorId PlanBuilder::add_input(const Tensor& tensor, size_t index) {
   const TensorImpl& impl = *tensor.impl();
   if (impl.sparse || impl.nested) decline("a sparse or nested tensor");
@@ -189,11 +202,17 @@ TensorId PlanBuilder::add_input(const Tensor& tensor, size_t index) {
 TensorId PlanBuilder::constant(const Tensor& tensor) {
   const auto known = constants_.find(tensor.impl());
   if (known != constants_.end()) return known->second;
+  refuse_float16(tensor.dtype());
+  const TensorId id = add_constant(tensor);
+  constants_.emplace(tensor.impl(), id);
+  return id;
+}
+
+TensorId PlanBuilder::add_constant(const Tensor& tensor) {
   const TensorId id = add_input(tensor, 0);
   Buffer& buffer = plan_->buffers.back();
   buffer.kind = Buffer::Kind::kConstant;
   buffer.constant = tensor;
-  constants_.emplace(tensor.impl(), id);
   return id;
 }
 
@@ -306,6 +325,8 @@ const void* PlanBuilder::keep(std::shared_ptr<const void> weights) {
 
 void PlanBuilder::lower_reference(const Node& node) {
   if (!recording_) recording_ = record(segment_, inputs_);
+  refuse_float16(recording_->contains(node.output()) ? recording_->at(node.output()).dtype
+                                                     : DType::kFloat32);
   add_reference_step(*this, node, *recording_);
 }
 
@@ -340,7 +361,7 @@ void PlanBuilder::add_outputs() {
 
 // A contiguous tensor in memory of its own: what a step computes is computed there at once.
 TensorId PlanBuilder::output_tensor(TensorId id, size_t index) {
-  const PlanTensor& tensor = info(id);
+  const PlanTensor tensor = info(id);
   const bool channels_last = tensor.dim() == 4 && wants_channels_last_;
   const IntArray strides = channels_last ? strides_for(tensor.sizes, MemoryFormat::kChannelsLast)
                                          : contiguous_strides(tensor.sizes);
@@ -350,6 +371,13 @@ TensorId PlanBuilder::output_tensor(TensorId id, size_t index) {
   const Buffer& buffer = plan_->buffers[static_cast<size_t>(tensor.buffer)];
   const int64_t nbytes = tensor.numel() * static_cast<int64_t>(element_size(tensor.dtype));
   TensorId result = id;
+  if (program_dtype(id) != tensor.dtype) {
+    if (!laid_out) {  // which costs half as much before it is float32
+      result = new_tensor(tensor.dtype, tensor.sizes, strides);
+      copy(id, result);
+    }
+    return output_tensor(in_float32(result), index);
+  }
   if (!laid_out || buffer.kind != Buffer::Kind::kArena || buffer.nbytes != nbytes ||
       tensor.offset != 0) {
     result = new_tensor(tensor.dtype, tensor.sizes, strides, tensor.quantizer);

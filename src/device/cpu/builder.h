@@ -3,6 +3,10 @@
 // A lowering asks for its operands in the form that its kernel reads (an image, rows, known
 // numbers), adds a step, and says what the node's outputs are. What it cannot do it declines, and
 // the reference implementation becomes the step.
+//
+// With Precision::kFloat16, convolutions and linear layers round the float32 tensors that they read
+// to Float16, and what follows computes in the type that it finds. Lowerings that ask for float32
+// get it, converted if need be.
 #pragma once
 
 #include <map>
@@ -13,6 +17,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <torchlet/options.h>
 
 #include "device/cpu/plan.h"
 #include "kernels/window.h"
@@ -80,7 +86,8 @@ struct Rows {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed);
+  PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed,
+              Precision precision = Precision::kFloat32);
   ~PlanBuilder();
 
   // Null, and why, if the segment cannot run as a plan with these inputs.
@@ -115,6 +122,22 @@ class PlanBuilder {
   const PlanTensor& info(TensorId id) const { return plan_->tensors[static_cast<size_t>(id)]; }
   // `dtype` or Declined.
   TensorId tensor_of(const Node& node, size_t input, DType dtype);
+  // What is float32 in the program, or Declined: in the type in which the plan has it.
+  TensorId real_tensor(const Node& node, size_t input);
+  // What the program takes the tensor for.
+  DType program_dtype(TensorId id) const {
+    const DType dtype = info(id).dtype;
+    return dtype == DType::kFloat16 && precision_ == Precision::kFloat16 ? DType::kFloat32 : dtype;
+  }
+  // The same elements in float32, or in the plan's precision.
+  TensorId in_float32(TensorId id);
+  TensorId in_precision(TensorId id);
+  // Of what convolutions and linear layers compute.
+  DType real_dtype() const {
+    return precision_ == Precision::kFloat16 ? DType::kFloat16 : DType::kFloat32;
+  }
+  // Several in one type: Float16 if one of them is.
+  void in_same_type(std::span<TensorId> ids);
 
   // The same elements where a kernel can read them, copied if need be.
   Image as_image(TensorId id);                         // logical [n, c, h, w]
@@ -183,7 +206,10 @@ class PlanBuilder {
 
  private:
   bool strides_may_change(TensorId id) const;
+  void refuse_float16(DType dtype) const;
   TensorId add_input(const Tensor& tensor, size_t index);
+  TensorId add_constant(const Tensor& tensor);
+  TensorId converted(TensorId id, DType dtype);
   TensorId tensor_of_entry(const Entry& entry);
   void lower_block(const Block& block);
   void lower_branch(const Node& node);
@@ -201,11 +227,13 @@ class PlanBuilder {
   const Node& segment_;
   std::span<const Value> inputs_;
   PackedWeights& packed_;
+  Precision precision_;
   std::unique_ptr<Plan> plan_;
   const Node* current_ = nullptr;
   std::unordered_map<const SsaValue*, Entry> entries_;
   std::unordered_map<const TensorImpl*, TensorId> constants_;
   std::unordered_map<TensorId, TensorId> image_copies_;
+  std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and Float16
   std::vector<int> written_at_;         // step, by buffer
   std::optional<Recording> recording_;  // made when a lowering first declines
   bool wants_channels_last_ = false;    // outputs lie as the first image among the inputs does

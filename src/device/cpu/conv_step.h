@@ -10,31 +10,44 @@ namespace torchlet::cpu {
 double conv_flops(const kernels::ConvNhwcShape& shape);
 double conv_flops(const kernels::DwConvShape& shape);
 
+// How plans call a convolution's kernels in an element type.
+struct ConvKernels {
+  size_t (*packed_bytes)(const kernels::ConvNhwcShape&);
+  void (*pack)(const kernels::ConvNhwcShape&, const float* weight, void* packed);
+  size_t (*depthwise_packed_bytes)(const kernels::DwConvShape&);
+  void (*depthwise_pack)(const kernels::DwConvShape&, const float* weight, void* packed);
+  const char* conv_key;  // of packed weights
+  const char* depthwise_key;
+};
+const ConvKernels& conv_kernels(DType dtype);
+
 // A convolution of images, or a linear layer: a pointwise convolution of an image of 1 x rows.
 class ConvStep : public EpilogueStep {
  public:
-  // With `reads_nchw` the input is a contiguous NCHW tensor and no image.
-  ConvStep(const kernels::ConvNhwcShape& shape, Operand input, Operand output, const void* packed,
-           const float* bias, bool reads_nchw = false)
+  // With `reads_nchw` the input is a contiguous NCHW tensor in float32 and no image.
+  ConvStep(DType dtype, const kernels::ConvNhwcShape& shape, Operand input, Operand output,
+           const void* packed, const float* bias, bool reads_nchw = false)
       : EpilogueStep(bias),
+        dtype_(dtype),
         shape_(shape),
         input_(input),
         output_(output),
         packed_(packed),
         reads_nchw_(reads_nchw) {}
-  const char* kernel() const override { return "conv_nhwc_f32"; }
+  const char* kernel() const override {
+    return dtype_ == DType::kFloat16 ? "conv_nhwc_f16" : "conv_nhwc_f32";
+  }
   double flops() const override { return conv_flops(shape_); }
   bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
-    if (reads_nchw_) {
-      return kernels::conv_nhwc_f32_from_nchw(shape_, m.data<float>(input_.id), packed_,
-                                              epilogue(m), m.data<float>(writes),
-                                              m.stride(output_));
+    if (dtype_ == DType::kFloat16) {
+      run_in<Float16>(m, kernels::conv_nhwc_f16, kernels::conv_nhwc_f16_from_nchw);
+    } else {
+      run_in<float>(m, kernels::conv_nhwc_f32, kernels::conv_nhwc_f32_from_nchw);
     }
-    kernels::conv_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_, epilogue(m),
-                           m.data<float>(writes), m.stride(output_));
   }
 
+  DType dtype() const { return dtype_; }
   const kernels::ConvNhwcShape& shape() const { return shape_; }
   Operand input() const { return input_; }
   Operand output() const { return output_; }
@@ -47,6 +60,18 @@ class ConvStep : public EpilogueStep {
   }
 
  private:
+  template <typename T, typename Conv, typename ConvFromNchw>
+  void run_in(const Memory& m, const Conv& conv, const ConvFromNchw& from_nchw) const {
+    if (reads_nchw_) {
+      from_nchw(shape_, m.data<float>(input_.id), packed_, epilogue<T>(m), m.data<T>(writes),
+                m.stride(output_));
+    } else {
+      conv(shape_, m.data<T>(input_.id), m.stride(input_), packed_, epilogue<T>(m),
+           m.data<T>(writes), m.stride(output_));
+    }
+  }
+
+  DType dtype_;  // of the images
   kernels::ConvNhwcShape shape_;
   Operand input_, output_;
   const void* packed_;
@@ -56,22 +81,40 @@ class ConvStep : public EpilogueStep {
 // A convolution in which each channel has a filter of its own.
 class DepthwiseStep : public EpilogueStep {
  public:
-  DepthwiseStep(const kernels::DwConvShape& shape, Operand input, Operand output,
+  DepthwiseStep(DType dtype, const kernels::DwConvShape& shape, Operand input, Operand output,
                 const void* packed, const float* bias)
-      : EpilogueStep(bias), shape_(shape), input_(input), output_(output), packed_(packed) {}
-  const char* kernel() const override { return "dwconv_nhwc_f32"; }
+      : EpilogueStep(bias),
+        dtype_(dtype),
+        shape_(shape),
+        input_(input),
+        output_(output),
+        packed_(packed) {}
+  const char* kernel() const override {
+    return dtype_ == DType::kFloat16 ? "dwconv_nhwc_f16" : "dwconv_nhwc_f32";
+  }
   double flops() const override { return conv_flops(shape_); }
   bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
-    kernels::dwconv_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
-                             epilogue(m), m.data<float>(writes), m.stride(output_));
+    if (dtype_ == DType::kFloat16) {
+      run_in<Float16>(m, kernels::dwconv_nhwc_f16);
+    } else {
+      run_in<float>(m, kernels::dwconv_nhwc_f32);
+    }
   }
 
+  DType dtype() const { return dtype_; }
   const kernels::DwConvShape& shape() const { return shape_; }
   Operand input() const { return input_; }
   const void* packed() const { return packed_; }
 
  private:
+  template <typename T, typename Conv>
+  void run_in(const Memory& m, const Conv& conv) const {
+    conv(shape_, m.data<T>(input_.id), m.stride(input_), packed_, epilogue<T>(m),
+         m.data<T>(writes), m.stride(output_));
+  }
+
+  DType dtype_;
   kernels::DwConvShape shape_;
   Operand input_, output_;
   const void* packed_;

@@ -8,6 +8,7 @@ namespace {
 
 class CpuDevice : public device::Device {
  public:
+  explicit CpuDevice(Precision precision) : precision_(precision) {}
   const char* name() const override { return "cpu"; }
 
   std::string refusal(const Node& node) const override {
@@ -24,15 +25,19 @@ class CpuDevice : public device::Device {
   }
 
   std::shared_ptr<Segment> prepare(const Node& node) const override {
-    return std::make_shared<CpuSegment>(node, arenas_);
+    return std::make_shared<CpuSegment>(node, arenas_, precision_);
   }
 
  private:
+  Precision precision_;
   std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
 };
 
 }  // namespace
 
-std::unique_ptr<device::Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<device::Device> make_cpu_device(Precision precision) {
+  if (!kernels::has_float16()) precision = Precision::kFloat32;
+  return std::make_unique<CpuDevice>(precision);
+}
 
 }  // namespace torchlet::cpu

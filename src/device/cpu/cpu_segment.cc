@@ -119,7 +119,10 @@ std::shared_ptr<const Plan> CpuSegment::find(std::span<const Value> inputs) {
 std::shared_ptr<const Plan> CpuSegment::compile(std::span<const Value> inputs) {
   const double begin = event_clock();
   std::string why;
-  auto plan = PlanBuilder(node_, inputs, packed_).build(why);
+  auto plan = PlanBuilder(node_, inputs, packed_, precision_).build(why);
+  if (!plan && precision_ != Precision::kFloat32) {
+    plan = PlanBuilder(node_, inputs, packed_).build(why);
+  }
   if (EventSink* sink = event_sink()) {
     sink->record({kCompileEvent, &node_, {}, begin, event_clock(), 0, false});
   }

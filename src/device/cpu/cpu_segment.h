@@ -32,8 +32,8 @@ class Signature {
 
 class CpuSegment : public Segment {
  public:
-  CpuSegment(const Node& node, std::shared_ptr<ArenaPool> arenas)
-      : node_(node), arenas_(std::move(arenas)) {}
+  CpuSegment(const Node& node, std::shared_ptr<ArenaPool> arenas, Precision precision)
+      : node_(node), arenas_(std::move(arenas)), precision_(precision) {}
   bool run(std::span<const Value> inputs, std::span<Value> outputs) override;
 
  private:
@@ -51,6 +51,7 @@ class CpuSegment : public Segment {
 
   const Node& node_;
   std::shared_ptr<ArenaPool> arenas_;
+  Precision precision_;
   PackedWeights packed_;
   std::shared_mutex mutex_;
   std::vector<Compiled> plans_;

@@ -27,27 +27,40 @@ class InvertedResidualStep : public Step {
     node = project_->node;
   }
 
-  const char* kernel() const override { return "inverted_residual_f32"; }
+  const char* kernel() const override {
+    return is_float16() ? "inverted_residual_f16" : "inverted_residual_f32";
+  }
   bool reads_strides() const override { return true; }
   double flops() const override {
     return (expand_ ? expand_->flops() : 0) + depthwise_->flops() + project_->flops();
   }
   void run(const Memory& m) const override {
-    kernels::InvertedResidualF32 layers;
-    if (expand_) {
-      layers.expand = expand_->packed();
-      layers.expand_epilogue = expand_->epilogue(m);
+    if (is_float16()) {
+      run_in<Float16>(m);
+    } else {
+      run_in<float>(m);
     }
-    layers.depthwise = depthwise_->packed();
-    layers.depthwise_epilogue = depthwise_->epilogue(m);
-    layers.project = project_->packed();
-    layers.project_epilogue = project_->epilogue(m);
-    const Operand input = expand_ ? expand_->input() : depthwise_->input();
-    kernels::inverted_residual_f32(shape_, m.data<float>(input.id), m.stride(input), layers,
-                                   m.data<float>(writes), m.stride(project_->output()));
   }
 
  private:
+  bool is_float16() const { return depthwise_->dtype() == DType::kFloat16; }
+
+  template <typename T>
+  void run_in(const Memory& m) const {
+    kernels::InvertedResidual<T> layers;
+    if (expand_) {
+      layers.expand = expand_->packed();
+      layers.expand_epilogue = expand_->epilogue<T>(m);
+    }
+    layers.depthwise = depthwise_->packed();
+    layers.depthwise_epilogue = depthwise_->epilogue<T>(m);
+    layers.project = project_->packed();
+    layers.project_epilogue = project_->epilogue<T>(m);
+    const Operand input = expand_ ? expand_->input() : depthwise_->input();
+    kernels::inverted_residual<T>(shape_, m.data<T>(input.id), m.stride(input), layers,
+                                  m.data<T>(writes), m.stride(project_->output()));
+  }
+
   template <typename S>
   static std::unique_ptr<S> as(std::unique_ptr<Step> step) {
     return std::unique_ptr<S>(static_cast<S*>(step.release()));
@@ -116,7 +129,8 @@ class Fuser {
     shape.in_channels = expand ? expand->shape().in_channels : shape.hidden_channels;
     shape.out_channels = at<ConvStep>(static_cast<int>(project_at))->shape().out_channels;
     shape.window = depthwise.shape().window;
-    if (!kernels::inverted_residual_pays(shape)) return false;
+    const auto element = static_cast<int64_t>(element_size(depthwise.dtype()));
+    if (!kernels::inverted_residual_pays(shape, element)) return false;
     std::unique_ptr<Step> first;
     if (expand) first = std::move(steps[static_cast<size_t>(expand_at)]);
     steps[project_at] = std::make_unique<InvertedResidualStep>(

@@ -23,18 +23,6 @@ bool EpilogueStep::fuse_residual(Operand other) {
   return true;
 }
 
-kernels::EpilogueF32 EpilogueStep::epilogue(const Memory& memory) const {
-  kernels::EpilogueF32 epilogue;
-  epilogue.bias = bias_;
-  epilogue.activation = activation_;
-  if (residual_.id != kNoTensor) {
-    epilogue.residual = memory.data<float>(residual_.id);
-    epilogue.residual_stride = memory.stride(residual_);
-    epilogue.residual_last = residual_last_;
-  }
-  return epilogue;
-}
-
 const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels) {
   if (!bias.defined()) return nullptr;
   if (bias.dtype() != DType::kFloat32 || bias.numel() != channels) decline("an unusual bias");

@@ -8,7 +8,7 @@
 
 namespace torchlet::cpu {
 
-// A step whose kernel takes an EpilogueF32.
+// A step whose kernel takes an Epilogue.
 class EpilogueStep : public Step {
  public:
   // `bias` as keep_bias() gives it.
@@ -16,7 +16,19 @@ class EpilogueStep : public Step {
   bool fuse(const kernels::Activation& activation) override;
   bool fuse_residual(Operand other) override;
 
-  kernels::EpilogueF32 epilogue(const Memory& memory) const;
+  // T: the element type of the step's images.
+  template <typename T>
+  kernels::Epilogue<T> epilogue(const Memory& memory) const {
+    kernels::Epilogue<T> epilogue;
+    epilogue.bias = bias_;
+    epilogue.activation = activation_;
+    if (residual_.id != kNoTensor) {
+      epilogue.residual = memory.data<T>(residual_.id);
+      epilogue.residual_stride = memory.stride(residual_);
+      epilogue.residual_last = residual_last_;
+    }
+    return epilogue;
+  }
   bool has_residual() const { return residual_.id != kNoTensor; }
 
  private:

@@ -18,7 +18,7 @@ struct ConvArguments {
 };
 
 // Input and weight have four dimensions.
-Image lower_image(PlanBuilder& plan, const ConvArguments& a) {
+Image lower_image(PlanBuilder& plan, ConvArguments a) {
   const IntSpan w = a.weight.sizes();
   const IntArray in = plan.info(a.input).sizes;
   const int64_t batch = in[0], channels = in[1];
@@ -44,34 +44,39 @@ Image lower_image(PlanBuilder& plan, const ConvArguments& a) {
   if (a.groups < 1 || w[1] * a.groups != channels || w[0] % a.groups != 0 || w[0] == 0) {
     decline("weights that do not fit");
   }
-  const Image output = plan.new_image(DType::kFloat32, batch, w[0], window.out_h, window.out_w);
+  const bool is_depthwise = a.groups == channels && w[0] == channels && channels > 1;
+  const ConvNhwcShape shape{batch, channels, w[0], a.groups, window};
+  const PlanTensor& t = plan.info(a.input);
+  const bool reads_nchw = !is_depthwise && t.dtype == DType::kFloat32 &&
+                          !plan.image_view(a.input) &&
+                          is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous) &&
+                          kernels::conv_nhwc_reads_nchw(shape);
+  if (!reads_nchw) a.input = plan.in_precision(a.input);
+  const DType dtype = plan.real_dtype();
+  const Image output = plan.new_image(dtype, batch, w[0], window.out_h, window.out_w);
+  const ConvKernels& kernels = conv_kernels(dtype);
   const float* bias = keep_bias(plan, a.bias, w[0]);
   const auto packed = [&](const char* kernel, size_t nbytes, const auto& pack) {
     return plan.keep(plan.packed().get(a.weight, kernel, nbytes, [&](void* to) {
       pack(a.weight.contiguous().data_ptr<float>(), to);
     }));
   };
-  if (a.groups == channels && w[0] == channels && channels > 1) {
+  if (is_depthwise) {
     const Image input = plan.as_image(a.input);
-    const DwConvShape shape{batch, channels, window};
+    const DwConvShape filter{batch, channels, window};
     const void* filters = packed(
-        "dwconv", kernels::dwconv_nhwc_f32_packed_bytes(shape),
-        [&](const float* weight, void* to) { kernels::dwconv_nhwc_f32_pack(shape, weight, to); });
+        kernels.depthwise_key, kernels.depthwise_packed_bytes(filter),
+        [&](const float* weight, void* to) { kernels.depthwise_pack(filter, weight, to); });
     plan.add_step({input.id}, output.id,
-                  std::make_unique<DepthwiseStep>(shape, input, output, filters, bias));
+                  std::make_unique<DepthwiseStep>(dtype, filter, input, output, filters, bias));
     return output;
   }
-  const ConvNhwcShape shape{batch, channels, w[0], a.groups, window};
-  const void* weights = packed(
-      "conv", kernels::conv_nhwc_f32_packed_bytes(shape),
-      [&](const float* weight, void* to) { kernels::conv_nhwc_f32_pack(shape, weight, to); });
-  const PlanTensor& t = plan.info(a.input);
-  const bool reads_nchw = !plan.image_view(a.input) &&
-                          is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous) &&
-                          kernels::conv_nhwc_f32_reads_nchw(shape);
+  const void* weights =
+      packed(kernels.conv_key, kernels.packed_bytes(shape),
+             [&](const float* weight, void* to) { kernels.pack(shape, weight, to); });
   const Operand input = reads_nchw ? Operand{a.input} : Operand(plan.as_image(a.input));
   plan.add_step({input.id}, output.id,
-                std::make_unique<ConvStep>(shape, input, output, weights, bias, reads_nchw));
+                std::make_unique<ConvStep>(dtype, shape, input, output, weights, bias, reads_nchw));
   return output;
 }
 
@@ -95,7 +100,7 @@ void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
 
 void lower_conv(PlanBuilder& plan, const Node& node) {
   ConvArguments a;
-  a.input = plan.tensor_of(node, 0, DType::kFloat32);
+  a.input = plan.real_tensor(node, 0);
   a.weight = plan.known_tensor(node, 1);
   a.bias = plan.known_tensor(node, 2);
   if (a.weight.dim() < 3) decline("weights of another rank");
@@ -115,7 +120,7 @@ void lower_conv(PlanBuilder& plan, const Node& node) {
 void lower_general(PlanBuilder& plan, const Node& node) {
   if (plan.known_bool(node, 6)) decline("a transposed convolution");
   ConvArguments a;
-  a.input = plan.tensor_of(node, 0, DType::kFloat32);
+  a.input = plan.real_tensor(node, 0);
   a.weight = plan.known_tensor(node, 1);
   a.bias = plan.known_tensor(node, 2);
   if (a.weight.dim() < 3) decline("weights of another rank");
@@ -136,7 +141,8 @@ class TransposedStep : public EpilogueStep {
   bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     kernels::conv_transpose_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
-                                     epilogue(m), m.data<float>(writes), m.stride(output_));
+                                     epilogue<float>(m), m.data<float>(writes),
+                                     m.stride(output_));
   }
 
  private:

@@ -1,5 +1,6 @@
 // Elementwise operators: activations and arithmetic, as part of the step before where that can be.
 #include <algorithm>
+#include <array>
 
 #include "device/cpu/fusion.h"
 #include "device/cpu/lowering.h"
@@ -32,17 +33,21 @@ using kernels::Spread;
 struct Matrix {
   TensorId id;
   int64_t rows, columns, stride;
+  bool is_float16 = false;
 };
 
 bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
 
 Matrix as_matrix(PlanBuilder& plan, TensorId id) {
   const PlanTensor& t = plan.info(id);
+  const bool is_float16 = t.dtype == DType::kFloat16;
   if (t.numel() == 0) decline("an empty tensor");
-  if (is_dense(t)) return {id, 1, t.numel(), t.numel()};
-  if (const auto image = plan.image_view(id)) return {id, image->pixels(), image->c, image->stride};
+  if (is_dense(t)) return {id, 1, t.numel(), t.numel(), is_float16};
+  if (const auto image = plan.image_view(id)) {
+    return {id, image->pixels(), image->c, image->stride, is_float16};
+  }
   const Rows rows = plan.as_rows(id);
-  return {rows.id, rows.rows, rows.cols, rows.stride};
+  return {rows.id, rows.rows, rows.cols, rows.stride, is_float16};
 }
 
 // A tensor for the result of a function of each element, without gaps and in the order of `like`.
@@ -54,8 +59,8 @@ Matrix result_like(PlanBuilder& plan, const Matrix& like) {
   } else if (plan.image_view(like.id)) {
     strides = strides_for(from.sizes, MemoryFormat::kChannelsLast);
   }
-  const TensorId id = plan.new_tensor(DType::kFloat32, from.sizes, strides);
-  return {id, like.rows, like.columns, like.columns};
+  const TensorId id = plan.new_tensor(from.dtype, from.sizes, strides);
+  return {id, like.rows, like.columns, like.columns, like.is_float16};
 }
 
 class UnaryStep : public Step {
@@ -63,10 +68,18 @@ class UnaryStep : public Step {
   UnaryStep(MatrixUnaryOp op, const Matrix& x, const Matrix& y, float alpha, float beta,
             float gamma)
       : op_(op), x_(x), y_(y), alpha_(alpha), beta_(beta), gamma_(gamma) {}
-  const char* kernel() const override { return "unary_rows_f32"; }
+  const char* kernel() const override {
+    return x_.is_float16 ? "unary_rows_f16" : "unary_rows_f32";
+  }
   void run(const Memory& m) const override {
-    kernels::unary_rows_f32(op_, x_.rows, x_.columns, m.data<float>(x_.id), x_.stride,
-                            m.data<float>(y_.id), y_.stride, alpha_, beta_, gamma_);
+    const auto run_in = [&](const auto& function, const auto* x, auto* y) {
+      function(op_, x_.rows, x_.columns, x, x_.stride, y, y_.stride, alpha_, beta_, gamma_);
+    };
+    if (x_.is_float16) {
+      run_in(kernels::unary_rows_f16, m.data<Float16>(x_.id), m.data<Float16>(y_.id));
+    } else {
+      run_in(kernels::unary_rows_f32, m.data<float>(x_.id), m.data<float>(y_.id));
+    }
   }
 
  private:
@@ -79,10 +92,18 @@ class ActivationStep : public Step {
  public:
   ActivationStep(const Activation& activation, const Matrix& x, const Matrix& y)
       : activation_(activation), x_(x), y_(y) {}
-  const char* kernel() const override { return "activation_rows_f32"; }
+  const char* kernel() const override {
+    return x_.is_float16 ? "activation_rows_f16" : "activation_rows_f32";
+  }
   void run(const Memory& m) const override {
-    kernels::activation_rows_f32(activation_, x_.rows, x_.columns, m.data<float>(x_.id), x_.stride,
-                                 m.data<float>(y_.id), y_.stride);
+    const auto run_in = [&](const auto& function, const auto* x, auto* y) {
+      function(activation_, x_.rows, x_.columns, x, x_.stride, y, y_.stride);
+    };
+    if (x_.is_float16) {
+      run_in(kernels::activation_rows_f16, m.data<Float16>(x_.id), m.data<Float16>(y_.id));
+    } else {
+      run_in(kernels::activation_rows_f32, m.data<float>(x_.id), m.data<float>(y_.id));
+    }
   }
 
  private:
@@ -99,19 +120,30 @@ class BinaryStep : public Step {
   };
   BinaryStep(MatrixBinaryOp op, const Matrix& a, const Second& b, const Matrix& y)
       : op_(op), a_(a), y_(y), b_(b) {}
-  const char* kernel() const override { return "binary_rows_f32"; }
+  const char* kernel() const override {
+    return a_.is_float16 ? "binary_rows_f16" : "binary_rows_f32";
+  }
   bool fuse(const Activation& activation) override {
     if (activation_.kind != ActivationKind::kNone) return false;
     activation_ = activation;
     return true;
   }
   void run(const Memory& m) const override {
-    const kernels::SpreadOperand b{m.data<float>(b_.id), b_.spread, b_.stride, b_.rows_per_batch};
-    kernels::binary_rows_f32(op_, a_.rows, a_.columns, m.data<float>(a_.id), a_.stride, b,
-                             activation_, m.data<float>(y_.id), y_.stride);
+    if (a_.is_float16) {
+      run_in<Float16>(m, kernels::binary_rows_f16);
+    } else {
+      run_in<float>(m, kernels::binary_rows_f32);
+    }
   }
 
  private:
+  template <typename T, typename Function>
+  void run_in(const Memory& m, const Function& function) const {
+    const kernels::SpreadOperandOf<T> b{m.data<T>(b_.id), b_.spread, b_.stride, b_.rows_per_batch};
+    function(op_, a_.rows, a_.columns, m.data<T>(a_.id), a_.stride, b, activation_,
+             m.data<T>(y_.id), y_.stride);
+  }
+
   MatrixBinaryOp op_;
   Matrix a_, y_;
   Second b_;
@@ -119,7 +151,7 @@ class BinaryStep : public Step {
 };
 
 void lower_activation(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  const TensorId id = plan.real_tensor(node, 0);
   const auto activation = activation_of(plan, node);
   if (!activation) decline("no activation");
   if (Step* before = plan.sole_producer(node, 0); before && before->fuse(*activation)) {
@@ -153,12 +185,12 @@ void lower_unary(PlanBuilder& plan, const Node& node) {
   if (node.op()->schema.arguments.size() != 1) decline("more arguments");
   const auto* op = std::ranges::find(kOps, node.kind().name(),
                                      &std::pair<std::string_view, MatrixUnaryOp>::first);
-  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  const TensorId id = plan.real_tensor(node, 0);
   plan.define(node, add_unary(plan, id, op->second));
 }
 
 void lower_elu(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+  const TensorId id = plan.real_tensor(node, 0);
   plan.define(
       node, add_unary(plan, id, MatrixUnaryOp::kElu, static_cast<float>(plan.known_double(node, 1)),
                       static_cast<float>(plan.known_double(node, 3)),
@@ -175,6 +207,7 @@ struct Spreading {
 std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   const PlanTensor& ta = plan.info(a);
   const PlanTensor& tb = plan.info(b);
+  const bool is_float16 = ta.dtype == DType::kFloat16;
   if (tb.numel() == 1) return Spreading{as_matrix(plan, a), {b, Spread::kScalar}};
   const auto image = plan.image_view(a);
   if (ta.sizes == tb.sizes) {
@@ -182,12 +215,12 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
       return Spreading{as_matrix(plan, a), {b, Spread::kNone, ta.numel()}};
     }
     if (const auto other = plan.image_view(b); image && other) {
-      return Spreading{{a, image->pixels(), image->c, image->stride},
+      return Spreading{{a, image->pixels(), image->c, image->stride, is_float16},
                        {b, Spread::kNone, other->stride}};
     }
     const auto rows_a = plan.rows_view(a), rows_b = plan.rows_view(b);
     if (rows_a && rows_b) {
-      return Spreading{{a, rows_a->rows, rows_a->cols, rows_a->stride},
+      return Spreading{{a, rows_a->rows, rows_a->cols, rows_a->stride, is_float16},
                        {b, Spread::kNone, rows_b->stride}};
     }
     return std::nullopt;
@@ -197,7 +230,7 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   std::copy(tb.sizes.begin(), tb.sizes.end(), sizes.end() - static_cast<ptrdiff_t>(tb.dim()));
   if (image && sizes[2] == 1 && sizes[3] == 1 && sizes[1] == image->c) {
     const bool packed = tb.strides[static_cast<size_t>(tb.dim()) - 3] == 1 || image->c == 1;
-    const Matrix pixels{a, image->pixels(), image->c, image->stride};
+    const Matrix pixels{a, image->pixels(), image->c, image->stride, is_float16};
     if (sizes[0] == 1 && packed) return Spreading{pixels, {b, Spread::kColumns}};
     if (sizes[0] == image->n && packed) {
       return Spreading{pixels, {b, Spread::kBatchColumns, tb.strides[0], image->h * image->w}};
@@ -206,14 +239,14 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   if (image && sizes[1] == 1 && sizes[0] == image->n && sizes[2] == image->h &&
       sizes[3] == image->w) {
     if (const auto other = plan.image_view(b)) {
-      return Spreading{{a, image->pixels(), image->c, image->stride},
+      return Spreading{{a, image->pixels(), image->c, image->stride, is_float16},
                        {b, Spread::kRows, other->stride}};
     }
   }
   if (const auto rows = plan.rows_view(a); rows && tb.numel() == rows->cols &&
                                            sizes.back() == rows->cols &&
                                            (tb.strides.back() == 1 || rows->cols == 1)) {
-    return Spreading{{a, rows->rows, rows->cols, rows->stride}, {b, Spread::kColumns}};
+    return Spreading{{a, rows->rows, rows->cols, rows->stride, is_float16}, {b, Spread::kColumns}};
   }
   return std::nullopt;
 }
@@ -230,6 +263,9 @@ MatrixBinaryOp reversed(MatrixBinaryOp op) {
 }
 
 TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
+  std::array<TensorId, 2> both = {a, b};
+  plan.in_same_type(both);
+  a = both[0], b = both[1];
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
   if (!(plan.info(a).sizes == sizes)) {
     if (!(plan.info(b).sizes == sizes)) decline("both operands are spread");
@@ -258,6 +294,7 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
 // x + y where one of the two was just computed by a step that can add the other.
 bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) {
   if (a == b || !(plan.info(a).sizes == plan.info(b).sizes)) return false;
+  if (plan.info(a).dtype != plan.info(b).dtype) return false;
   // The later one, since the earlier one must be there when it is computed.
   const bool a_is_later = plan.written_at(a) > plan.written_at(b);
   const TensorId later = a_is_later ? a : b, earlier = a_is_later ? b : a;
@@ -294,7 +331,7 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
   const double alpha = has_alpha ? plan.known_double(node, 2) : 1;
   const auto second = known_number(plan, node, 1);
   if (second) {
-    const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
+    const TensorId id = plan.real_tensor(node, 0);
     const float b = static_cast<float>(*second * alpha);
     float scale = 1, shift = -0.0f;  // which keeps the sign of zero
     switch (op) {
@@ -321,8 +358,8 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
   }
   if (alpha != 1) decline("alpha");
   if (known_number(plan, node, 0)) decline("a number first");
-  const TensorId a = plan.tensor_of(node, 0, DType::kFloat32);
-  const TensorId b = plan.tensor_of(node, 1, DType::kFloat32);
+  const TensorId a = plan.real_tensor(node, 0);
+  const TensorId b = plan.real_tensor(node, 1);
   if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, node, a, b)) return;
   plan.define(node, add_binary(plan, op, a, b));
 }

@@ -22,8 +22,9 @@ size_t leading_whole(const PlanBuilder& plan, const std::vector<TensorId>& parts
 }
 
 void lower_cat(PlanBuilder& plan, const Node& node) {
-  const std::vector<TensorId> parts = plan.tensors(node, 0);
+  std::vector<TensorId> parts = plan.tensors(node, 0);
   if (parts.empty()) decline("nothing to join");
+  plan.in_same_type(parts);
   const PlanTensor first = plan.info(parts[0]);
   if (first.dim() == 0) decline("0-d tensors");
   const size_t dim = static_cast<size_t>(wrap_dim(plan.known_int(node, 1), first.dim()));

@@ -8,30 +8,32 @@
 namespace torchlet::cpu {
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias) {
   if (weight.dtype() != DType::kFloat32 || weight.dim() != 2) decline("unusual weights");
-  const Rows rows = plan.as_rows(input);
+  const Rows rows = plan.as_rows(plan.in_precision(input));
   const int64_t in = weight.size(1), out = weight.size(0);
   if (rows.cols != in || in == 0 || out == 0 || plan.info(input).dim() == 0) {
     decline("weights that do not fit");
   }
   IntArray sizes = plan.info(input).sizes;
   sizes.back() = out;
-  const Rows result = {plan.new_contiguous(DType::kFloat32, sizes), rows.rows, out, out};
+  const DType dtype = plan.real_dtype();
+  const ConvKernels& kernels = conv_kernels(dtype);
+  const Rows result = {plan.new_contiguous(dtype, sizes), rows.rows, out, out};
   const kernels::ConvNhwcShape shape{1, in, out, 1, {1, rows.rows, 1, rows.rows, 1, 1}};
   const auto pack = [&](void* to) {
-    kernels::conv_nhwc_f32_pack(shape, weight.contiguous().data_ptr<float>(), to);
+    kernels.pack(shape, weight.contiguous().data_ptr<float>(), to);
   };
   const void* packed = plan.keep(
-      plan.packed().get(weight, "conv", kernels::conv_nhwc_f32_packed_bytes(shape), pack));
+      plan.packed().get(weight, kernels.conv_key, kernels.packed_bytes(shape), pack));
   plan.add_step(
       {rows.id}, result.id,
-      std::make_unique<ConvStep>(shape, rows, result, packed, keep_bias(plan, bias, out)));
+      std::make_unique<ConvStep>(dtype, shape, rows, result, packed, keep_bias(plan, bias, out)));
   return result.id;
 }
 
 namespace {
 
 void lower_linear(PlanBuilder& plan, const Node& node) {
-  const TensorId input = plan.tensor_of(node, 0, DType::kFloat32);
+  const TensorId input = plan.real_tensor(node, 0);
   plan.define(node,
               add_linear(plan, input, plan.known_tensor(node, 1), plan.known_tensor(node, 2)));
 }
@@ -39,7 +41,7 @@ void lower_linear(PlanBuilder& plan, const Node& node) {
 // beta self + alpha mat1 mat2 with a known matrix and bias: a linear layer of before PyTorch 1.7.
 void lower_addmm(PlanBuilder& plan, const Node& node) {
   if (plan.known_double(node, 3) != 1 || plan.known_double(node, 4) != 1) decline("alpha or beta");
-  const TensorId input = plan.tensor_of(node, 1, DType::kFloat32);
+  const TensorId input = plan.real_tensor(node, 1);
   const Tensor weight = plan.known_tensor(node, 2);
   const Tensor bias = plan.known_tensor(node, 0);
   if (weight.dim() != 2 || bias.dim() != 1 || plan.info(input).dim() != 2) decline("ranks");
@@ -103,14 +105,15 @@ class MatmulStep : public Step {
 
 void lower_matmul(PlanBuilder& plan, const Node& node) {
   if (lower_attention(plan, node)) return;
-  const TensorId a = plan.tensor_of(node, 0, DType::kFloat32);
-  const TensorId b = plan.tensor_of(node, 1, DType::kFloat32);
+  TensorId a = plan.real_tensor(node, 0), b = plan.real_tensor(node, 1);
   if (plan.info(a).dim() < 2 || plan.info(b).dim() < 2) decline("a product with a vector");
   if (plan.info(a).numel() == 0 || plan.info(b).numel() == 0) decline("an empty matrix");
   if (plan.entry(node, 1).kind == PlanBuilder::Entry::Kind::kKnown && plan.info(b).dim() == 2) {
     const Tensor weight = plan.known_tensor(node, 1);
     return plan.define(node, add_linear(plan, a, ops::transpose(weight, 0, 1), Tensor()));
   }
+  a = plan.in_float32(a);
+  b = plan.in_float32(b);
   Matrices ma = as_matrices(plan, a), mb = as_matrices(plan, b);
   const IntArray outer_a(plan.info(a).sizes.begin(), plan.info(a).sizes.end() - 2);
   const IntArray outer_b(plan.info(b).sizes.begin(), plan.info(b).sizes.end() - 2);

@@ -13,9 +13,16 @@ namespace {
 // x * scale[c] + shift[c], where no convolution before could take it.
 class ScaleShiftStep : public Step {
  public:
-  ScaleShiftStep(const Image& input, const Image& output, const float* scale)
-      : rows_(input.pixels()), channels_(input.c), input_(input), output_(output), scale_(scale) {}
-  const char* kernel() const override { return "scale_shift_rows_f32"; }
+  ScaleShiftStep(DType dtype, const Image& input, const Image& output, const float* scale)
+      : is_float16_(dtype == DType::kFloat16),
+        rows_(input.pixels()),
+        channels_(input.c),
+        input_(input),
+        output_(output),
+        scale_(scale) {}
+  const char* kernel() const override {
+    return is_float16_ ? "scale_shift_rows_f16" : "scale_shift_rows_f32";
+  }
   bool reads_strides() const override { return true; }
   bool fuse(const kernels::Activation& activation) override {
     if (activation_.kind != kernels::ActivationKind::kNone) return false;
@@ -23,12 +30,20 @@ class ScaleShiftStep : public Step {
     return true;
   }
   void run(const Memory& m) const override {
-    kernels::scale_shift_rows_f32(rows_, channels_, m.data<float>(input_.id), m.stride(input_),
-                                  scale_, scale_ + channels_, activation_,
-                                  m.data<float>(output_.id), m.stride(output_));
+    const auto run_in = [&](const auto& function, const auto* x, auto* y) {
+      function(rows_, channels_, x, m.stride(input_), scale_, scale_ + channels_, activation_, y,
+               m.stride(output_));
+    };
+    if (is_float16_) {
+      run_in(kernels::scale_shift_rows_f16, m.data<Float16>(input_.id),
+             m.data<Float16>(output_.id));
+    } else {
+      run_in(kernels::scale_shift_rows_f32, m.data<float>(input_.id), m.data<float>(output_.id));
+    }
   }
 
  private:
+  bool is_float16_;
   int64_t rows_, channels_;
   Operand input_, output_;
   const float* scale_;  // [channels], then the shift
@@ -45,7 +60,8 @@ std::string refuse_training(const Node& node) {
 
 void lower_batch_norm(PlanBuilder& plan, const Node& node) {
   if (plan.known_bool(node, 5)) decline("training");
-  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  const Image input = plan.as_image(plan.real_tensor(node, 0));
+  const DType dtype = plan.info(input.id).dtype;
   const Tensor weight = plan.known_tensor(node, 1), bias = plan.known_tensor(node, 2);
   const Tensor mean = plan.known_tensor(node, 3), variance = plan.known_tensor(node, 4);
   if (!mean.defined() || !variance.defined()) decline("no running statistics");
@@ -74,8 +90,9 @@ void lower_batch_norm(PlanBuilder& plan, const Node& node) {
   const size_t nbytes = static_cast<size_t>(c) * 2 * sizeof(float);
   const float* scale =
       static_cast<const float*>(plan.keep(plan.packed().get(mean, "batch_norm", nbytes, pack)));
-  const Image output = plan.new_image(DType::kFloat32, input.n, c, input.h, input.w);
-  plan.add_step({input.id}, output.id, std::make_unique<ScaleShiftStep>(input, output, scale));
+  const Image output = plan.new_image(dtype, input.n, c, input.h, input.w);
+  plan.add_step({input.id}, output.id,
+                std::make_unique<ScaleShiftStep>(dtype, input, output, scale));
   plan.define(node, output.id);
 }
 

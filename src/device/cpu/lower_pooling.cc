@@ -6,35 +6,58 @@
 namespace torchlet::cpu {
 namespace {
 
+constexpr const char* kMaxPool[] = {"max_pool_nhwc_f32", "max_pool_nhwc_f16"};
+constexpr const char* kAvgPool[] = {"avg_pool_nhwc_f32", "avg_pool_nhwc_f16"};
+constexpr const char* kAdaptiveAvgPool[] = {"adaptive_avg_pool_nhwc_f32",
+                                            "adaptive_avg_pool_nhwc_f16"};
+constexpr const char* kGlobalAvgPool[] = {"global_avg_pool_nhwc_f32", "global_avg_pool_nhwc_f16"};
+
 using kernels::PoolShape;
 using kernels::Window2dShape;
 
-// A kernel from one image to another.
+// A kernel from one image to another, with names[0] in float32 and names[1] in Float16.
 template <typename Run>
 class ImageStep : public Step {
  public:
-  ImageStep(const char* kernel, Image input, Image output, Run run)
-      : kernel_(kernel), input_(input), output_(output), run_(run) {}
-  const char* kernel() const override { return kernel_; }
+  using Names = const char* const[2];
+  ImageStep(const Names& names, DType dtype, Image input, Image output, Run run)
+      : names_(names),
+        is_float16_(dtype == DType::kFloat16),
+        input_(input),
+        output_(output),
+        run_(run) {}
+  const char* kernel() const override { return names_[is_float16_]; }
   bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
-    run_(m.data<float>(input_.id), m.stride(input_), m.data<float>(output_.id), m.stride(output_));
+    if (is_float16_) {
+      run_in<Float16>(m);
+    } else {
+      run_in<float>(m);
+    }
   }
 
  private:
-  const char* kernel_;
+  template <typename T>
+  void run_in(const Memory& m) const {
+    run_(m.data<T>(input_.id), m.stride(input_), m.data<T>(output_.id), m.stride(output_));
+  }
+
+  const Names& names_;
+  bool is_float16_;
   Operand input_, output_;
   Run run_;
 };
 
 template <typename Run>
-void add_image_step(PlanBuilder& plan, const char* kernel, Image input, Image output, Run run) {
+void add_image_step(PlanBuilder& plan, const char* const (&names)[2], Image input, Image output,
+                    Run run) {
+  const DType dtype = plan.info(input.id).dtype;
   plan.add_step({input.id}, output.id,
-                std::make_unique<ImageStep<Run>>(kernel, input, output, run));
+                std::make_unique<ImageStep<Run>>(names, dtype, input, output, run));
 }
 
 Image image_argument(PlanBuilder& plan, const Node& node) {
-  return plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  return plan.as_image(plan.real_tensor(node, 0));
 }
 
 // Output size of one dimension (at::native::pooling_output_shape): with ceil_mode the last window
@@ -78,8 +101,8 @@ PoolShape pool_shape(const Image& input, const PoolArguments& a) {
   return {input.n, input.c, w};
 }
 
-Image new_pooled(PlanBuilder& plan, const PoolShape& shape) {
-  return plan.new_image(DType::kFloat32, shape.batch, shape.channels, shape.window.out_h,
+Image new_pooled(PlanBuilder& plan, const Image& input, const PoolShape& shape) {
+  return plan.new_image(plan.info(input.id).dtype, shape.batch, shape.channels, shape.window.out_h,
                         shape.window.out_w);
 }
 
@@ -91,10 +114,10 @@ IntArray stride_argument(PlanBuilder& plan, const Node& node, const IntArray& ke
 void lower_max_pool(PlanBuilder& plan, const Node& node) {
   const Image input = image_argument(plan, node);
   const PoolShape shape = max_pool_shape(plan, node, input);
-  const Image output = new_pooled(plan, shape);
-  add_image_step(plan, "max_pool_nhwc_f32", input, output,
-                 [shape](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
-                   kernels::max_pool_nhwc_f32(shape, x, x_stride, y, y_stride);
+  const Image output = new_pooled(plan, input, shape);
+  add_image_step(plan, kMaxPool, input, output,
+                 [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
                  });
   plan.define(node, output.id);
 }
@@ -111,21 +134,21 @@ void lower_avg_pool(PlanBuilder& plan, const Node& node) {
   const int64_t divisor = plan.is_none(node, 6) ? 0 : plan.known_int(node, 6);
   if (!plan.is_none(node, 6) && divisor == 0) decline("a divisor of zero");
   const PoolShape shape = pool_shape(input, a);
-  const Image output = new_pooled(plan, shape);
-  add_image_step(plan, "avg_pool_nhwc_f32", input, output,
-                 [=](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
-                   kernels::avg_pool_nhwc_f32(shape, include_pad, divisor, x, x_stride, y,
+  const Image output = new_pooled(plan, input, shape);
+  add_image_step(plan, kAvgPool, input, output,
+                 [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y,
                                               y_stride);
                  });
   plan.define(node, output.id);
 }
 
 Image add_global_mean(PlanBuilder& plan, const Image& input) {
-  const Image output = plan.new_image(DType::kFloat32, input.n, input.c, 1, 1);
+  const Image output = plan.new_image(plan.info(input.id).dtype, input.n, input.c, 1, 1);
   const int64_t n = input.n, pixels = input.h * input.w, c = input.c;
-  add_image_step(plan, "global_avg_pool_nhwc_f32", input, output,
-                 [=](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
-                   kernels::global_avg_pool_nhwc_f32(n, pixels, c, x, x_stride, y, y_stride);
+  add_image_step(plan, kGlobalAvgPool, input, output,
+                 [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::global_avg_pool_nhwc(n, pixels, c, x, x_stride, y, y_stride);
                  });
   return output;
 }
@@ -136,10 +159,10 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
   if (size[0] < 1 || size[1] < 1) decline("an empty result");
   if (size[0] == 1 && size[1] == 1) return plan.define(node, add_global_mean(plan, input).id);
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
-  const Image output = plan.new_image(DType::kFloat32, input.n, input.c, size[0], size[1]);
-  add_image_step(plan, "adaptive_avg_pool_nhwc_f32", input, output,
-                 [=](const float* x, int64_t x_stride, float* y, int64_t y_stride) {
-                   kernels::adaptive_avg_pool_nhwc_f32(shape, x, x_stride, y, y_stride);
+  const Image output = plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
+  add_image_step(plan, kAdaptiveAvgPool, input, output,
+                 [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::adaptive_avg_pool_nhwc(shape, x, x_stride, y, y_stride);
                  });
   plan.define(node, output.id);
 }

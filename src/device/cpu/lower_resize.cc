@@ -25,7 +25,8 @@ class ResizeStep : public Step {
   bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     if constexpr (std::is_same_v<Tap, int64_t>) {
-      kernels::resize_nearest_nhwc(sizeof(float), shape_, rows.data(), columns.data(),
+      const auto element = static_cast<int64_t>(element_size(m.tensor(input_.id).dtype));
+      kernels::resize_nearest_nhwc(element, shape_, rows.data(), columns.data(),
                                    m.address(input_.id), m.stride(input_), m.address(output_.id),
                                    m.stride(output_));
     } else {
@@ -80,7 +81,7 @@ template <typename Tap, typename Taps>
 void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const ResizeArguments& a,
                 const Taps& taps) {
   const ResizeShape& s = a.shape;
-  const Image output = plan.new_image(DType::kFloat32, s.batch, s.channels, s.out_h, s.out_w);
+  const Image output = plan.new_image(plan.info(input.id).dtype, s.batch, s.channels, s.out_h, s.out_w);
   auto step = std::make_unique<ResizeStep<Tap>>(s, input, output);
   taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
   taps(s.in_w, s.out_w, a.factor_w, step->columns.data());
@@ -99,7 +100,7 @@ void lower_bilinear(PlanBuilder& plan, const Node& node) {
 }
 
 void lower_nearest(PlanBuilder& plan, const Node& node) {
-  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
+  const Image input = plan.as_image(plan.real_tensor(node, 0));
   const bool exact = node.kind().name() == "_upsample_nearest_exact2d";
   add_resize<int64_t>(plan, node, input, resize_arguments(plan, node, input, 2, is_vec(node)),
                       [&](int64_t in, int64_t out, double factor, int64_t* taps) {

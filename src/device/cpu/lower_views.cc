@@ -82,7 +82,7 @@ void lower_to(PlanBuilder& plan, const Node& node) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i].name == "other") decline("the dtype of another tensor");
     if (arguments[i].name != "dtype" || plan.is_none(node, i)) continue;
-    const DType dtype = plan.info(plan.tensor(node, 0)).dtype;
+    const DType dtype = plan.program_dtype(plan.tensor(node, 0));
     if (plan.known_int(node, i) != static_cast<int64_t>(dtype)) decline("another dtype");
   }
   lower_same(plan, node);

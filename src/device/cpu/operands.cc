@@ -1,4 +1,6 @@
 // How lowerings get their operands: known numbers, tensors, images and rows.
+#include <algorithm>
+
 #include "device/cpu/builder.h"
 #include "device/cpu/copy_step.h"
 #include "ops/common.h"
@@ -105,9 +107,86 @@ TensorId PlanBuilder::tensor(const Node& node, size_t input) {
 }
 
 TensorId PlanBuilder::tensor_of(const Node& node, size_t input, DType dtype) {
-  const TensorId id = tensor(node, input);
+  TensorId id = tensor(node, input);
+  if (dtype == DType::kFloat32) id = in_float32(id);
   if (info(id).dtype != dtype) decline("another dtype");
   return id;
+}
+
+TensorId PlanBuilder::real_tensor(const Node& node, size_t input) {
+  const TensorId id = tensor(node, input);
+  if (program_dtype(id) != DType::kFloat32) decline("another dtype");
+  return id;
+}
+
+TensorId PlanBuilder::in_float32(TensorId id) {
+  return program_dtype(id) != info(id).dtype ? converted(id, DType::kFloat32) : id;
+}
+
+TensorId PlanBuilder::in_precision(TensorId id) {
+  const bool is_exact = precision_ == Precision::kFloat16 && info(id).dtype == DType::kFloat32;
+  return is_exact ? converted(id, DType::kFloat16) : id;
+}
+
+void PlanBuilder::in_same_type(std::span<TensorId> ids) {
+  const auto is_rounded = [&](TensorId id) { return info(id).dtype == DType::kFloat16; };
+  if (std::ranges::none_of(ids, is_rounded)) return;
+  for (TensorId& id : ids) id = in_precision(id);
+}
+
+namespace {
+
+// Writes the elements of one tensor into another of the same form, rounded to Float16 or widened.
+class ConvertStep : public Step {
+ public:
+  // As an image, or as one row without gaps.
+  ConvertStep(TensorId from, bool is_image) : from_(from), is_image_(is_image) {}
+  const char* kernel() const override { return "convert"; }
+  bool reads_strides() const override { return is_image_; }
+  void run(const Memory& m) const override {
+    const PlanTensor& t = m.tensor(from_);
+    const int64_t columns = is_image_ ? t.sizes[1] : t.numel(), rows = t.numel() / columns;
+    const int64_t from_stride = is_image_ ? m.stride({from_, true}) : columns;
+    const int64_t to_stride = is_image_ ? m.stride({writes, true}) : columns;
+    if (t.dtype == DType::kFloat32) {
+      kernels::to_float16_rows(rows, columns, m.data<float>(from_), from_stride,
+                               m.data<Float16>(writes), to_stride);
+    } else {
+      kernels::to_float32_rows(rows, columns, m.data<Float16>(from_), from_stride,
+                               m.data<float>(writes), to_stride);
+    }
+  }
+
+ private:
+  TensorId from_;
+  bool is_image_;
+};
+
+}  // namespace
+
+TensorId PlanBuilder::converted(TensorId id, DType dtype) {
+  if (const auto known = conversions_.find(id); known != conversions_.end()) return known->second;
+  const PlanTensor from = info(id);
+  if (from.numel() == 0) decline("an empty tensor");
+  const Buffer& buffer = plan_->buffers[static_cast<size_t>(from.buffer)];
+  TensorId to;
+  if (buffer.kind == Buffer::Kind::kConstant) {
+    const Tensor& all = buffer.constant;
+    const Tensor part = make_tensor(all.impl()->storage, from.dtype, from.sizes, from.strides,
+                                    all.storage_offset() + from.offset);
+    to = add_constant(part.to(dtype));
+  } else if (const auto image = image_view(id)) {
+    to = new_image(dtype, image->n, image->c, image->h, image->w).id;
+    add_step({id}, to, std::make_unique<ConvertStep>(id, true));
+  } else {
+    const TensorId dense = is_non_overlapping_and_dense(from.sizes, from.strides) ? id
+                                                                                  : contiguous(id);
+    const IntArray strides = info(dense).strides;
+    to = new_tensor(dtype, from.sizes, strides);
+    add_step({dense}, to, std::make_unique<ConvertStep>(dense, false));
+  }
+  conversions_.emplace(id, to);
+  return to;
 }
 
 std::vector<TensorId> PlanBuilder::tensors(const Node& node, size_t input) {

@@ -18,6 +18,8 @@
 
 namespace torchlet::cpu {
 
+using kernels::Float16;
+
 // A tensor of the plan, by its place in Plan::tensors. Views have numbers of their own.
 using TensorId = int32_t;
 inline constexpr TensorId kNoTensor = -1;

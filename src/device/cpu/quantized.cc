@@ -156,6 +156,7 @@ TensorId add_dequantize(PlanBuilder& plan, TensorId id) {
 }
 
 TensorId add_quantize(PlanBuilder& plan, TensorId id, std::shared_ptr<const Quantizer> quantizer) {
+  id = plan.in_float32(id);
   if (plan.info(id).dtype != DType::kFloat32) decline("another dtype");
   const AffineQ8 affine = affine_of(*quantizer);
   const Grid x = as_grid(plan, id);

@@ -115,6 +115,12 @@ class ReferenceStep : public Step {
   const Operator& op_;
 };
 
+// Reference implementations know nothing of a plan's precision.
+void widen(PlanBuilder& plan, Entry& entry) {
+  if (entry.kind == Entry::Kind::kTensor) entry.tensor = plan.in_float32(entry.tensor);
+  for (Entry& item : entry.list) widen(plan, item);
+}
+
 void add_reads(const Entry& entry, SmallVector<TensorId, 6>& reads) {
   if (entry.kind == Entry::Kind::kTensor) reads.push_back(entry.tensor);
   for (const Entry& item : entry.list) add_reads(item, reads);
@@ -133,6 +139,7 @@ void add_reference_step(PlanBuilder& plan, const Node& node, const Recording& re
   auto step = std::make_unique<ReferenceStep>(*node.op());
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     step->arguments.push_back(plan.entry(node, i));
+    widen(plan, step->arguments.back());
     add_reads(step->arguments.back(), step->reads);
   }
   for (size_t i = node.inputs().size(); i < node.op()->schema.arguments.size(); ++i) {

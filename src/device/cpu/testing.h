@@ -44,9 +44,11 @@ class PlannedFunction : public Function {
 class Case {
  public:
   Case(std::vector<std::pair<std::string, Tensor>> weights, const std::string& body,
-       const std::string& parameters = "x: Tensor", const std::string& result = "Tensor")
-      : program_(source(weights, body, parameters, result)),
-        device_(make_cpu_device()),
+       const std::string& parameters = "x: Tensor", const std::string& result = "Tensor",
+       Precision precision = Precision::kFloat32)
+      : precision_(precision),
+        program_(source(weights, body, parameters, result)),
+        device_(make_cpu_device(precision)),
         self_(program_.object("M", values(weights))) {
     auto optimized = Program::optimized(self_);
     device::partition(*optimized.graph, *device_);
@@ -93,7 +95,7 @@ class Case {
     std::string why, text;
     for (const Node* node : *planned_->graph().block()) {
       if (node->kind() != prim::kSegment) continue;
-      const auto plan = PlanBuilder(*node, inputs, packed).build(why);
+      const auto plan = PlanBuilder(*node, inputs, packed, precision_).build(why);
       if (!plan) return "declined: " + why;
       for (const auto& step : plan->steps) {
         text += (text.empty() ? "" : " ") + std::string(step->kernel());
@@ -118,6 +120,7 @@ class Case {
     return all;
   }
 
+  Precision precision_;
   Program program_;
   std::unique_ptr<device::Device> device_;
   Value self_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside of conv_nhwc_f32: convolutions tap by tap, for sums so deep that a panel of weights
+// Inside of conv_nhwc: convolutions tap by tap, for sums so deep that a panel of weights
 // exceeds the cache, and for dilations so wide that many taps meet the padding.
 //
 // The sums of some pixels and columns wait in the second-level cache. To them each tap adds what it
@@ -13,10 +13,11 @@
 namespace torchlet::kernels {
 
 // Whether this is the better way.
+template <typename T>
 bool suits_taps(const ConvRuns& runs);
 
-void conv_taps_f32(const ConvNhwcShape& shape, const ConvRuns& runs, const float* input,
-                   const float* packed, const EpilogueF32& epilogue, float* output,
-                   int64_t output_stride);
+template <typename T>
+void conv_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, const T* packed,
+               const Epilogue<T>& epilogue, T* output, int64_t output_stride);
 
 }  // namespace torchlet::kernels

@@ -9,8 +9,9 @@ namespace torchlet::kernels {
 // room for beside a panel of weights: some channels at a time, with sums that wait in the cache.
 bool suits_linear_deep(const ConvRuns& runs);
 
-// The parameters are those of conv_nhwc_f32; one group.
-void linear_deep_f32(const ConvRuns& runs, const float* input, const float* packed,
-                     const EpilogueF32& epilogue, float* output, int64_t output_stride);
+// Of float or Float16. The parameters are those of conv_nhwc_f32; one group.
+template <typename T>
+void linear_deep(const ConvRuns& runs, const T* input, const T* packed,
+                 const Epilogue<T>& epilogue, T* output, int64_t output_stride);
 
 }  // namespace torchlet::kernels

@@ -1,4 +1,4 @@
-#include "kernels/linear_deep_f32.h"
+#include "kernels/linear_deep.h"
 
 #include <algorithm>
 
@@ -18,15 +18,17 @@ int64_t even_part(int64_t count, int64_t most, int64_t unit) {
   return ceil_div(ceil_div(count, ceil_div(count, most)), unit) * unit;
 }
 
+template <typename T>
 struct Rows {
-  const float* data;
+  const T* data;
   int64_t stride, count;
 };
 
 // Columns [first, last) of the product of some rows, all of the depth.
-void multiply_columns(const ConvRuns& runs, const Rows& rows, StripJob job, float* copies,
+template <typename T>
+void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job, T* copies,
                       float* sums) {
-  const int64_t depth = runs.depth(), part = even_part(depth, kDepth, 16);
+  const int64_t depth = runs.channels, part = even_part(depth, kDepth, 16);
   const int64_t copy_stride = part + 16;  // no multiple of 4 KB, where rows share their cache sets
   job.partial = sums;
   job.partial_stride = job.last_column - job.first_column;
@@ -35,21 +37,21 @@ void multiply_columns(const ConvRuns& runs, const Rows& rows, StripJob job, floa
     for (int64_t r = 0; r < rows.count; ++r) {
       std::copy_n(rows.data + r * rows.stride + k, count, copies + r * copy_stride);
     }
-    TileSegment segment{copies, copy_stride, count, k};
+    TileSegment<T> segment{copies, copy_stride, count, k};
     job.segments = &segment;
     job.segment_count = 1;
     job.is_first = k == 0;
     job.is_last = k + count == depth;
-    job.ahead_row = depth + k;
+    job.ahead_row = runs.depth() + k;
     job.ahead_rows = count;
     job.rows = rows.count;
     if (!job.is_last || !job.epilogue->residual_last) {
       multiply_strip(job);
       continue;
     }
-    const int64_t tile = tile_shape().rows;
+    const int64_t tile = tile_shape<T>().rows;
     for (int64_t r = 0; r < rows.count; r += tile) {
-      StripJob some = job;
+      StripJob<T> some = job;
       segment.a = copies + r * copy_stride;
       some.rows = std::min(tile, rows.count - r);
       some.pixel += r;
@@ -66,19 +68,21 @@ bool suits_linear_deep(const ConvRuns& runs) {
          runs.pixels() * runs.depth() > kRows * kDepth * 3 / 2;
 }
 
-void linear_deep_f32(const ConvRuns& runs, const float* input, const float* packed,
-                     const EpilogueF32& epilogue, float* output, int64_t output_stride) {
-  const TileShape tile = tile_shape();
+template <typename T>
+void linear_deep(const ConvRuns& runs, const T* input, const T* packed,
+                 const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+  const TileShape tile = tile_shape<T>();
   const int64_t pixels = runs.pixels(), block = even_block_rows(pixels, kRows, tile.rows);
   const int64_t columns = even_part(runs.columns, kColumns, tile.width);
   parallel_for(ceil_div(pixels, block), 1, [&](int64_t begin, int64_t end) {
-    const Scratch<float> copies(block * (kDepth + 32)), sums(block * columns);
+    const Scratch<T> copies(block * (kDepth + 32));
+    const Scratch<float> sums(block * columns);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t pixel = i * block;
-      const Rows rows{input + pixel * runs.input_stride, runs.input_stride,
+      const Rows<T> rows{input + pixel * runs.input_stride, runs.input_stride,
                       std::min(block, pixels - pixel)};
       for (int64_t column = 0; column < runs.columns; column += columns) {
-        const StripJob job{.segments = nullptr,
+        const StripJob<T> job{.segments = nullptr,
                            .segment_count = 0,
                            .b = packed,
                            .depth = runs.depth(),
@@ -95,5 +99,10 @@ void linear_deep_f32(const ConvRuns& runs, const float* input, const float* pack
     }
   });
 }
+
+template void linear_deep<float>(const ConvRuns&, const float*, const float*, const EpilogueF32&,
+                                 float*, int64_t);
+template void linear_deep<Float16>(const ConvRuns&, const Float16*, const Float16*,
+                                   const EpilogueF16&, Float16*, int64_t);
 
 }  // namespace torchlet::kernels

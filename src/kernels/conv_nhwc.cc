@@ -1,12 +1,12 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_few_channels_f32.h"
+#include "kernels/conv_few_channels.h"
 #include "kernels/conv_nhwc.h"
 #include "kernels/conv_strip.h"
-#include "kernels/conv_taps_f32.h"
+#include "kernels/conv_taps.h"
 #include "kernels/gemm_nhwc.h"
-#include "kernels/linear_deep_f32.h"
+#include "kernels/linear_deep.h"
 #include "kernels/scratch.h"
 #include "kernels/split.h"
 #include "kernels/winograd_f32.h"
@@ -19,7 +19,7 @@ constexpr int64_t kWeightBlockBytes = int64_t{768} << 10;
 // An image so small that it stays in the second-level cache while the panels go by: each is read
 // once, and the next one fetched meanwhile.
 constexpr int64_t kSmallImagePixels = 256;
-constexpr int64_t kSmallImageFloats = int64_t{232} << 10;
+constexpr int64_t kSmallImageBytes = int64_t{928} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 
@@ -32,7 +32,11 @@ int64_t even_block(int64_t count, int64_t most, int64_t unit) {
 }
 
 // From one copied row of A to the next: no multiple of 4 KB, where rows share their cache sets.
-int64_t copy_stride(int64_t depth) { return (depth / 16 | 1) * 16 + 16; }
+template <typename T>
+int64_t copy_stride(int64_t depth) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  return (depth / kLine | 1) * kLine + kLine;
+}
 
 // Some pixels and some columns of a group, the first column that of a panel.
 struct Block {
@@ -48,16 +52,17 @@ struct Cut {
   int64_t units;
 };
 
+template <typename T>
 Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
-  constexpr int64_t kFloat = sizeof(float);
+  constexpr int64_t kSize = sizeof(T);
   Cut cut;
   const int64_t pixels = runs.pixels(), columns = runs.columns, depth = runs.depth();
-  const int64_t panel_bytes = depth * tile.width * kFloat;
+  const int64_t panel_bytes = depth * tile.width * kSize;
   const int64_t most_panels = kWeightBlockBytes / std::max<int64_t>(1, panel_bytes);
   cut.columns = even_block(columns, std::max<int64_t>(1, most_panels) * tile.width, tile.width);
   cut.pixels = ceil_div(pixels, tile.rows) * tile.rows;
   // Copies of windows are worth keeping until all panels have seen them.
-  const int64_t small = kSmallImageFloats / copy_stride(depth) / tile.rows * tile.rows;
+  const int64_t small = kSmallImageBytes / kSize / copy_stride<T>(depth) / tile.rows * tile.rows;
   if (!runs.pointwise && cut.columns < columns && small >= 4 * tile.rows) {
     cut.columns = even_block(columns, columns, tile.width);
     cut.pixels = even_block(pixels, std::min(small, kSmallImagePixels), tile.rows);
@@ -83,11 +88,12 @@ Block block_of_units(const ConvRuns& runs, const TileShape& tile, const Cut& cut
 }
 
 // One group.
+template <typename T>
 struct Task {
-  const float* input;   // the group's first channel
-  const float* weight;  // the group's packed weights
-  const EpilogueF32* epilogue;
-  float* output;
+  const T* input;   // the group's first channel
+  const T* weight;  // the group's packed weights
+  const Epilogue<T>* epilogue;
+  T* output;
   int64_t output_stride;
   int64_t channel;  // of the output, the group's first
 };
@@ -97,10 +103,11 @@ constexpr int64_t kShortRun = 8;
 
 // Rows of A that are read in place by all panels in turn stay in the first-level cache, with a
 // panel.
-constexpr int64_t kRowFloats = int64_t{4} << 10;
+constexpr int64_t kRowBytes = int64_t{16} << 10;
 
-StripJob strip_job(const Task& task, const Block& block, const ConvRuns& runs, int64_t pixel,
-                   int64_t rows) {
+template <typename T>
+StripJob<T> strip_job(const Task<T>& task, const Block& block, const ConvRuns& runs, int64_t pixel,
+                      int64_t rows) {
   return {.segments = nullptr,
           .segment_count = 0,
           .b = task.weight,
@@ -116,19 +123,21 @@ StripJob strip_job(const Task& task, const Block& block, const ConvRuns& runs, i
 }
 
 // The rows of A that begin at `a`, all pixels of the block.
-void run_rows(const Task& task, const Block& block, const ConvRuns& runs, const TileShape& tile,
-              const float* a, int64_t row_stride, bool is_small) {
+template <typename T>
+void run_rows(const Task<T>& task, const Block& block, const ConvRuns& runs, const TileShape& tile,
+              const T* a, int64_t row_stride, int64_t depth, bool is_small) {
   // Pixels without gaps, of some length, are fetched ahead.
-  const bool fetch_next = !is_small && row_stride == runs.depth() && row_stride >= 128;
-  int64_t tiles = fetch_next ? 1 : kRowFloats / runs.depth() / tile.rows;
+  constexpr int64_t kSize = sizeof(T);
+  const bool fetch_next = !is_small && row_stride == runs.depth() && row_stride * kSize >= 512;
+  int64_t tiles = fetch_next ? 1 : kRowBytes / kSize / runs.depth() / tile.rows;
   if (is_small) tiles = kSmallImagePixels / tile.rows + 1;
   if (task.epilogue->residual_last) tiles = 1;
   const int64_t most_rows = std::max<int64_t>(1, tiles) * tile.rows;
   for (int64_t pixel = block.first_pixel; pixel < block.last_pixel; pixel += most_rows) {
     const int64_t rows = std::min(most_rows, block.last_pixel - pixel);
-    const TileSegment segment{a + (pixel - block.first_pixel) * row_stride, row_stride,
-                              runs.depth(), 0};
-    StripJob job = strip_job(task, block, runs, pixel, rows);
+    const TileSegment<T> segment{a + (pixel - block.first_pixel) * row_stride, row_stride, depth,
+                                 0};
+    StripJob<T> job = strip_job(task, block, runs, pixel, rows);
     job.segments = &segment;
     job.segment_count = 1;
     if (is_small) {
@@ -141,36 +150,40 @@ void run_rows(const Task& task, const Block& block, const ConvRuns& runs, const 
   }
 }
 
-void run_block(const Task& task, const Block& block, const ConvRuns& runs, const TileShape& tile) {
+template <typename T>
+void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
+               const TileShape& tile) {
+  constexpr int64_t kSize = sizeof(T);
   const int64_t pixels = block.last_pixel - block.first_pixel;
   const int64_t columns = block.last_column - block.first_column;
-  const int64_t stride = copy_stride(runs.depth());
+  const int64_t stride = copy_stride<T>(runs.depth());
   const bool is_small =
-      pixels > 1 && pixels <= kSmallImagePixels && pixels * stride <= kSmallImageFloats;
+      pixels > 1 && pixels <= kSmallImagePixels && pixels * stride * kSize <= kSmallImageBytes;
   // Rows 4 KB apart share their cache sets.
   const bool collides =
-      runs.window.stride_w * runs.input_stride % 1024 == 0 && pixels > 8 && columns > tile.width;
+      runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 && pixels > 8 &&
+      columns > tile.width;
   const bool copy_all = collides || runs.run_length() < kShortRun;
   if (runs.pointwise && !copy_all) {
-    const float* a = task.input + block.first_pixel * runs.input_stride;
-    return run_rows(task, block, runs, tile, a, runs.input_stride, is_small);
+    const T* a = task.input + block.first_pixel * runs.input_stride;
+    return run_rows(task, block, runs, tile, a, runs.input_stride, runs.channels, is_small);
   }
   if (is_small && columns > tile.width) {
-    const Scratch<float> copies(stride * pixels);
+    const Scratch<T> copies(stride * pixels);
     for (int64_t i = 0; i < pixels; i += tile.rows) {
       const PixelStrip strip(runs, block.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
       strip.copy(task.input, copies.data() + i * stride, stride);
     }
-    return run_rows(task, block, runs, tile, copies.data(), stride, true);
+    return run_rows<T>(task, block, runs, tile, copies.data(), stride, runs.depth(), true);
   }
 
   const bool fetch_next = runs.pointwise && runs.input_stride == runs.channels;
-  const Scratch<float> copies(stride * tile.rows);
-  const Scratch<TileSegment> segments(runs.count);
+  const Scratch<T> copies(stride * tile.rows);
+  const Scratch<TileSegment<T>> segments(runs.count);
   for (int64_t pixel = block.first_pixel; pixel < block.last_pixel; pixel += tile.rows) {
     const int64_t rows = std::min<int64_t>(tile.rows, block.last_pixel - pixel);
     const PixelStrip strip(runs, pixel, rows);
-    StripJob job = strip_job(task, block, runs, pixel, rows);
+    StripJob<T> job = strip_job(task, block, runs, pixel, rows);
     job.segments = segments.data();
     job.segment_count =
         strip.segments(task.input, copy_all, copies.data(), stride, segments.data());
@@ -183,7 +196,8 @@ void run_block(const Task& task, const Block& block, const ConvRuns& runs, const
 }
 
 // As blocks of the size of the cut.
-void run_blocks(const Task& task, const Block& all, const ConvRuns& runs, const TileShape& tile,
+template <typename T>
+void run_blocks(const Task<T>& task, const Block& all, const ConvRuns& runs, const TileShape& tile,
                 const Cut& cut) {
   for (int64_t c = all.first_column; c < all.last_column; c += cut.columns) {
     for (int64_t p = all.first_pixel; p < all.last_pixel; p += cut.pixels) {
@@ -207,23 +221,20 @@ ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
   return result;
 }
 
-}  // namespace
-
-size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
-  if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
+template <typename T>
+size_t packed_bytes(const ConvNhwcShape& shape) {
   const ConvNhwcShape merged = merge_groups(shape);
-  const ConvRuns runs(merged, shape.in_channels);
-  const int64_t columns = tile_shape().packed_columns(runs.columns);
-  return static_cast<size_t>(merged.groups * columns * runs.depth()) * sizeof(float);
+  const TileShape tile = tile_shape<T>();
+  const ConvRuns runs(merged, shape.in_channels, tile);
+  const int64_t columns = tile.packed_columns(runs.columns);
+  return static_cast<size_t>(merged.groups * columns * runs.depth()) * sizeof(T);
 }
 
-void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
-  if (winograd_tile(shape) > 0) {
-    return winograd_f32_pack(shape, weight, static_cast<float*>(packed));
-  }
+template <typename T>
+void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
   const ConvNhwcShape merged = merge_groups(shape);
-  const ConvRuns runs(merged, shape.in_channels);
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<T>();
+  const ConvRuns runs(merged, shape.in_channels, tile);
   const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
   const int64_t group_channels = shape.in_channels / shape.groups;
   const int64_t group_columns = shape.out_channels / shape.groups;
@@ -234,18 +245,18 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
       const int64_t group = i / panels, first = i % panels * tile.width;
       const int64_t last = std::min(runs.columns, first + tile.width);
       const int64_t width = tile.panel_width(last - first);
-      const float* from = weight + group * runs.columns * group_channels * taps;
-      float* to = static_cast<float*>(packed) +
-                  (group * tile.packed_columns(runs.columns) + first) * runs.depth();
-      std::fill_n(to, runs.depth() * width, 0.0f);
+      const T* from = weight + group * runs.columns * group_channels * taps;
+      T* to = packed + (group * tile.packed_columns(runs.columns) + first) * runs.depth();
+      std::fill_n(to, runs.depth() * width, T{});
       for (int64_t channel = 0; channel < runs.channels; ++channel) {
         const int64_t part = channel / group_channels;
         const int64_t begin_column = std::max(first, part * group_columns);
         const int64_t end_column = std::min(last, (part + 1) * group_columns);
         for (int64_t tap = 0; tap < taps; ++tap) {
-          float* row = to + (tap * runs.channels + channel) * width;
+          const int64_t k = tap * runs.packed_channels + channel;
           for (int64_t j = begin_column; j < end_column; ++j) {
-            row[j - first] = from[(j * group_channels + channel % group_channels) * taps + tap];
+            to[tile.panel_index(k, j - first, width)] =
+                from[(j * group_channels + channel % group_channels) * taps + tap];
           }
         }
       }
@@ -253,38 +264,31 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
   });
 }
 
-void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
-                   const void* packed, const EpilogueF32& epilogue, float* output,
-                   int64_t output_stride) {
-  if (winograd_tile(shape) > 0) {
-    return winograd_f32(shape, input, input_stride, static_cast<const float*>(packed), epilogue,
-                        output, output_stride);
-  }
+template <typename T>
+void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
+              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   const ConvNhwcShape merged = merge_groups(shape);
   if (has_few_channels(merged)) {
-    return conv_few_channels_f32(merged, {input, input_stride}, static_cast<const float*>(packed),
-                                 epilogue, output, output_stride);
+    return conv_few_channels<T>(merged, {.pixels = input, .pixel_stride = input_stride}, packed,
+                                epilogue, output, output_stride);
   }
-  const ConvRuns runs(merged, input_stride);
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<T>();
+  const ConvRuns runs(merged, input_stride, tile);
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
-  if (suits_taps(runs)) {
-    return conv_taps_f32(merged, runs, input, static_cast<const float*>(packed), epilogue, output,
-                         output_stride);
+  if (suits_taps<T>(runs)) {
+    return conv_taps(merged, runs, input, packed, epilogue, output, output_stride);
   }
   if (merged.groups == 1 && suits_linear_deep(runs)) {
-    return linear_deep_f32(runs, input, static_cast<const float*>(packed), epilogue, output,
-                           output_stride);
+    return linear_deep(runs, input, packed, epilogue, output, output_stride);
   }
-  const Cut cut = cut_conv(runs, tile);
+  const Cut cut = cut_conv<T>(runs, tile);
   const int64_t ops = runs.pixels() * runs.columns * runs.depth() / cut.units;
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
   parallel_for(merged.groups * cut.units, grain, [&](int64_t begin, int64_t end) {
     for (int64_t next = begin; next < end;) {
       const int64_t group = next / cut.units, unit = next % cut.units;
-      const float* group_weight = static_cast<const float*>(packed) +
-                                  group * tile.packed_columns(runs.columns) * runs.depth();
-      const Task task{.input = input + group * runs.channels,
+      const T* group_weight = packed + group * tile.packed_columns(runs.columns) * runs.depth();
+      const Task<T> task{.input = input + group * runs.channels,
                       .weight = group_weight,
                       .epilogue = &epilogue,
                       .output = output,
@@ -297,14 +301,58 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   });
 }
 
-bool conv_nhwc_f32_reads_nchw(const ConvNhwcShape& shape) {
+}  // namespace
+
+size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
+  if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
+  return packed_bytes<float>(shape);
+}
+size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
+  return packed_bytes<Float16>(shape);
+}
+
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  float* to = static_cast<float*>(packed);
+  if (winograd_tile(shape) > 0) return winograd_f32_pack(shape, weight, to);
+  pack(shape, weight, to);
+}
+void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) *
+                        shape.window.kernel_h * shape.window.kernel_w;
+  const Scratch<Float16> rounded(count);
+  to_float16(weight, rounded.data(), count);
+  pack<Float16>(shape, rounded.data(), static_cast<Float16*>(packed));
+}
+
+void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                   const void* packed, const EpilogueF32& epilogue, float* output,
+                   int64_t output_stride) {
+  const float* weight = static_cast<const float*>(packed);
+  if (winograd_tile(shape) > 0) {
+    return winograd_f32(shape, input, input_stride, weight, epilogue, output, output_stride);
+  }
+  convolve(shape, input, input_stride, weight, epilogue, output, output_stride);
+}
+void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
+                   const void* packed, const EpilogueF16& epilogue, Float16* output,
+                   int64_t output_stride) {
+  convolve(shape, input, input_stride, static_cast<const Float16*>(packed), epilogue, output,
+           output_stride);
+}
+
+bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {
   return has_few_channels(merge_groups(shape));
 }
 
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
                              const EpilogueF32& epilogue, float* output, int64_t output_stride) {
-  conv_few_channels_f32(merge_groups(shape), {.data = input, .pixel_stride = 0, .is_planes = true},
-                        static_cast<const float*>(packed), epilogue, output, output_stride);
+  conv_few_channels<float>(merge_groups(shape), {.planes = input},
+                           static_cast<const float*>(packed), epilogue, output, output_stride);
+}
+void conv_nhwc_f16_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF16& epilogue, Float16* output, int64_t output_stride) {
+  conv_few_channels<Float16>(merge_groups(shape), {.planes = input},
+                             static_cast<const Float16*>(packed), epilogue, output, output_stride);
 }
 
 }  // namespace torchlet::kernels

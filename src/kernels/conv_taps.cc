@@ -1,4 +1,4 @@
-#include "kernels/conv_taps_f32.h"
+#include "kernels/conv_taps.h"
 
 #include <algorithm>
 
@@ -71,14 +71,14 @@ struct Task {
   Range lines, line, columns;  // line: the pixels of each line
 };
 
+template <typename T>
 class TapsConvolution {
  public:
-  TapsConvolution(const ConvRuns& runs, const float* input, const float* packed,
-                  const EpilogueF32& epilogue, float* output, int64_t output_stride,
-                  bool transposed)
+  TapsConvolution(const ConvRuns& runs, const T* input, const T* packed,
+                  const Epilogue<T>& epilogue, T* output, int64_t output_stride, bool transposed)
       : runs_(runs),
         window_(runs.window),
-        tile_(tile_shape()),
+        tile_(tile_shape<T>()),
         input_(input),
         packed_(packed),
         epilogue_(epilogue),
@@ -88,7 +88,7 @@ class TapsConvolution {
 
   void run(const Task& task) const {
     const Scratch<float> sums(task.lines.size() * task.line.size() * task.columns.size());
-    for_each_output(task, sums.data(), [](StripJob job) {
+    for_each_output(task, sums.data(), [](StripJob<T> job) {
       job.is_first = true;
       job.is_last = false;
       multiply_strip(job);
@@ -97,11 +97,11 @@ class TapsConvolution {
     for (int64_t channel = 0; channel < runs_.channels; channel += kSliceChannels) {
       for (int64_t i = 0; i < taps; ++i) {
         const int64_t next_row =
-            i + 1 < taps ? (i + 1) * runs_.channels + channel : channel + kSliceChannels;
+            i + 1 < taps ? (i + 1) * runs_.packed_channels + channel : channel + kSliceChannels;
         add_tap(task, sums.data(), i, channel, next_row);
       }
     }
-    for_each_output(task, sums.data(), multiply_strip);
+    for_each_output(task, sums.data(), [](const StripJob<T>& job) { multiply_strip(job); });
   }
 
  private:
@@ -111,7 +111,7 @@ class TapsConvolution {
     const int64_t strip = strip_pixels(task.line.size());
     for (int64_t y = task.lines.begin; y < task.lines.end; ++y) {
       for (int64_t x = task.line.begin; x < task.line.end; x += strip) {
-        StripJob job = strip_job(task, sums, y, x, std::min(strip, task.line.end - x));
+        StripJob<T> job = strip_job(task, sums, y, x, std::min(strip, task.line.end - x));
         job.is_last = true;
         body(job);
       }
@@ -133,10 +133,10 @@ class TapsConvolution {
       const int64_t line = task.image * window_.in_h + i * y.in_step + y.in_offset;
       for (int64_t j = x.range.begin; j < x.range.end; j += strip) {
         const int64_t pixel = line * window_.in_w + j * x.in_step + x.in_offset;
-        const TileSegment segment{
+        const TileSegment<T> segment{
             input_ + pixel * runs_.input_stride + task.group * runs_.channels + channel,
-            x.in_step * runs_.input_stride, depth, tap * runs_.channels + channel};
-        StripJob job = strip_job(task, sums, i * y.out_step + y.out_offset,
+            x.in_step * runs_.input_stride, depth, tap * runs_.packed_channels + channel};
+        StripJob<T> job = strip_job(task, sums, i * y.out_step + y.out_offset,
                                  j * x.out_step + x.out_offset, std::min(strip, x.range.end - j));
         job.partial_stride *= x.out_step;
         job.segments = &segment;
@@ -158,7 +158,7 @@ class TapsConvolution {
   }
 
   // Adds nothing to the sums of some pixels of a line.
-  StripJob strip_job(const Task& task, float* sums, int64_t y, int64_t x, int64_t pixels) const {
+  StripJob<T> strip_job(const Task& task, float* sums, int64_t y, int64_t x, int64_t pixels) const {
     const int64_t columns = task.columns.size();
     const int64_t index = (y - task.lines.begin) * task.line.size() + x - task.line.begin;
     return {.segments = nullptr,
@@ -182,21 +182,22 @@ class TapsConvolution {
   const ConvRuns& runs_;
   const Window2dShape& window_;
   const TileShape tile_;
-  const float* input_;
-  const float* packed_;
-  const EpilogueF32& epilogue_;
-  float* output_;
+  const T* input_;
+  const T* packed_;
+  const Epilogue<T>& epilogue_;
+  T* output_;
   int64_t output_stride_;
   bool transposed_;
 };
 
 }  // namespace
 
+template <typename T>
 bool suits_taps(const ConvRuns& runs) {
   const Window2dShape& w = runs.window;
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<T>();
   if (runs.pixels() <= tile.rows || runs.channels < 64 || runs.columns < tile.width) return false;
-  const int64_t panel_bytes = runs.depth() * tile.width * static_cast<int64_t>(sizeof(float));
+  const int64_t panel_bytes = runs.depth() * tile.width * static_cast<int64_t>(sizeof(T));
   const bool is_small = runs.pixels() <= kSmallImagePixels;
   if (panel_bytes > (is_small ? kSmallImagePanelBytes : kPanelBytes)) return true;
   const int64_t inside =
@@ -207,10 +208,10 @@ bool suits_taps(const ConvRuns& runs) {
 
 namespace {
 
-void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const float* input,
-              const float* packed, const EpilogueF32& epilogue, float* output,
-              int64_t output_stride, bool transposed) {
-  const TileShape tile = tile_shape();
+template <typename T>
+void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, const T* packed,
+              const Epilogue<T>& epilogue, T* output, int64_t output_stride, bool transposed) {
+  const TileShape tile = tile_shape<T>();
   const Window2dShape& w = runs.window;
   const int64_t block_pixels = kSums / (kPanelsAtOnce * tile.width);
   const int64_t line = std::min(w.out_w, block_pixels);
@@ -223,8 +224,8 @@ void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const float* inp
 
   const int64_t line_blocks = ceil_div(w.out_h, lines), parts = ceil_div(w.out_w, line);
   const int64_t column_blocks = ceil_div(runs.columns, columns);
-  const TapsConvolution convolution(runs, input, packed, epilogue, output, output_stride,
-                                    transposed);
+  const TapsConvolution<T> convolution(runs, input, packed, epilogue, output, output_stride,
+                                       transposed);
   parallel_for(shape.groups * runs.batch * line_blocks * parts * column_blocks, 1,
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
@@ -244,22 +245,30 @@ void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const float* inp
 
 }  // namespace
 
-void conv_taps_f32(const ConvNhwcShape& shape, const ConvRuns& runs, const float* input,
-                   const float* packed, const EpilogueF32& epilogue, float* output,
-                   int64_t output_stride) {
+template <typename T>
+void conv_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, const T* packed,
+               const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   run_taps(shape, runs, input, packed, epilogue, output, output_stride, false);
 }
 
+template bool suits_taps<float>(const ConvRuns&);
+template bool suits_taps<Float16>(const ConvRuns&);
+template void conv_taps<float>(const ConvNhwcShape&, const ConvRuns&, const float*, const float*,
+                               const EpilogueF32&, float*, int64_t);
+template void conv_taps<Float16>(const ConvNhwcShape&, const ConvRuns&, const Float16*,
+                                 const Float16*, const EpilogueF16&, Float16*, int64_t);
+
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
-  const ConvRuns runs(shape, shape.in_channels);
-  return static_cast<size_t>(shape.groups * tile_shape().packed_columns(runs.columns) *
+  const TileShape tile = tile_shape<float>();
+  const ConvRuns runs(shape, shape.in_channels, tile);
+  return static_cast<size_t>(shape.groups * tile.packed_columns(runs.columns) *
                              runs.depth()) *
          sizeof(float);
 }
 
 void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
-  const ConvRuns runs(shape, shape.in_channels);
-  const TileShape tile = tile_shape();
+  const TileShape tile = tile_shape<float>();
+  const ConvRuns runs(shape, shape.in_channels, tile);
   const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
   const int64_t panels = ceil_div(runs.columns, tile.width);
   parallel_for(shape.groups * panels, 1, [&](int64_t begin, int64_t end) {
@@ -286,7 +295,7 @@ void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weigh
 void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
                              const void* packed, const EpilogueF32& epilogue, float* output,
                              int64_t output_stride) {
-  const ConvRuns runs(shape, input_stride);
+  const ConvRuns runs(shape, input_stride, tile_shape<float>());
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
   run_taps(shape, runs, input, static_cast<const float*>(packed), epilogue, output, output_stride,
            true);

@@ -1,0 +1,236 @@
+// The depthwise convolution on vectors. Included inside a namespace that says what they are: the
+// element type T, a vector V of kLanes of them, and load(), store(), mul_add() and so on.
+
+constexpr int64_t kBlock = kDwConvBlock<T>;
+constexpr int kVectorsPerBlock = static_cast<int>(kBlock / kLanes);
+
+// As load_first, with any count.
+HWY_INLINE V load_part(const T* from, int64_t count) {
+  return count <= 0 ? zero() : load_first(from, count);
+}
+// What the pixels of one output row have in common. Pointers are those of channel 0.
+struct Row {
+  const T* const* input_rows;  // of the first tap row that lies on the picture
+  int64_t row_step;                // dilation_h
+  int64_t taps;                    // tap rows on the picture
+  const T* weight;             // of the first of them, block 0
+  int64_t weight_stride;           // from block to block
+  int64_t input_stride;
+  int64_t channels;
+  const float* bias;
+  T* output;
+  int64_t output_stride;
+  bool hardswish;  // instead of the bounds
+  Bounds bounds;
+};
+
+// Where a tile of output pixels begins: output column `x`, its first tap on input column `column`.
+// `left` and `right` of the outermost tap columns lie on padding, less than the window is wide.
+struct TilePlace {
+  int64_t x, column;
+  int left, right;
+};
+
+// kTile output pixels side by side, whole blocks [begin, end) of channels.
+template <int kWidth, int kStride, int kTile>
+HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t begin,
+                                int64_t end) {
+  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  const int64_t stride = row.input_stride, out_stride = row.output_stride;
+  const int64_t taps = row.taps, row_step = row.row_step, channels = row.channels;
+  const int64_t weight_stride = row.weight_stride;
+  const int left = place.left, inside = kColumns - place.right;
+  const bool hardswish = row.hardswish;
+  const T* const* const input_rows = row.input_rows;
+  const float* const bias = row.bias;
+  const T* const weights = row.weight;
+  T* const output = row.output + place.x * out_stride;
+  const int64_t column = place.column * stride;
+  const V low = set(row.bounds.low), high = set(row.bounds.high);
+  for (int64_t v = begin * kVectorsPerBlock; v < end * kVectorsPerBlock; ++v) {
+    const int64_t block = v / kVectorsPerBlock, part = v % kVectorsPerBlock * kLanes;
+    const int64_t c = std::min(block * kBlock, channels - kBlock) + part;
+    V sum[kTile];
+    const V start = bias ? load_bias(bias + c) : zero();
+    HWY_UNROLL(8)
+    for (int t = 0; t < kTile; ++t) sum[t] = start;
+    const T* HWY_RESTRICT weight = weights + block * weight_stride + part;
+    for (int64_t i = 0; i < taps; ++i) {
+      const T* HWY_RESTRICT in = input_rows[i * row_step] + column + c;
+      V w[kWidth];
+      HWY_UNROLL(5)
+      for (int j = 0; j < kWidth; ++j) w[j] = load(weight + j * kBlock);
+      HWY_UNROLL(19)
+      for (int k = 0; k < kColumns; ++k, in += stride) {
+        if (k < kWidth - 1 && k < left) continue;
+        if (k > kColumns - kWidth && k >= inside) continue;
+        const V pixel = keep_in_register(load(in));
+        HWY_UNROLL(8)
+        for (int t = 0; t < kTile; ++t) {
+          const int j = k - t * kStride;
+          if (j >= 0 && j < kWidth) sum[t] = mul_add(pixel, w[j], sum[t]);
+        }
+      }
+      weight += kWidth * kBlock;
+    }
+    T* HWY_RESTRICT out = output + c;
+    if (hardswish) {
+      HWY_UNROLL(8)
+      for (int t = 0; t < kTile; ++t) sum[t] = apply_hardswish(sum[t]);
+    } else {
+      HWY_UNROLL(8)
+      for (int t = 0; t < kTile; ++t) sum[t] = clamp(sum[t], low, high);
+    }
+    HWY_UNROLL(8)
+    for (int t = 0; t < kTile; ++t, out += out_stride) store(sum[t], out);
+  }
+}
+
+// One output pixel under any window; tap columns [j_begin, j_end) lie on the picture, the first of
+// them `column_step` columns after `column`.
+struct PixelTaps {
+  int64_t width, column, column_step, j_begin, j_end;
+};
+
+// Blocks [begin, end) of channels; a block may be the only one and not whole.
+HWY_NOINLINE void convolve_pixel(const Row& row, const PixelTaps& taps, int64_t x, int64_t begin,
+                                 int64_t end) {
+  const V low = set(row.bounds.low), high = set(row.bounds.high);
+  const int64_t step = taps.column_step * row.input_stride;
+  const int64_t first = (taps.column + taps.j_begin * taps.column_step) * row.input_stride;
+  for (int64_t block = begin; block < end; ++block) {
+    const int64_t c = dwconv_block_channel<T>(row.channels, block);
+    const int64_t count = std::min(kBlock, row.channels);
+    V sum[kVectorsPerBlock];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      const int64_t at = v * kLanes;
+      sum[v] = row.bias ? load_bias_first(row.bias + c + at, count - at) : zero();
+    }
+    for (int64_t i = 0; i < row.taps; ++i) {
+      const T* in = row.input_rows[i * row.row_step] + first + c;
+      const T* weight =
+          row.weight + block * row.weight_stride + (i * taps.width + taps.j_begin) * kBlock;
+      for (int64_t j = taps.j_begin; j < taps.j_end; ++j) {
+        HWY_UNROLL(4)
+        for (int v = 0; v < kVectorsPerBlock; ++v) {
+          const int64_t at = v * kLanes;
+          sum[v] = mul_add(load_part(in + at, count - at), load(weight + at), sum[v]);
+        }
+        in += step;
+        weight += kBlock;
+      }
+    }
+    T* out = row.output + x * row.output_stride + c;
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectorsPerBlock; ++v) {
+      const int64_t at = v * kLanes;
+      const V value = row.hardswish ? apply_hardswish(sum[v]) : clamp(sum[v], low, high);
+      if (count > at) store_first(value, out + at, count - at);
+    }
+  }
+}
+
+using ConvolveTile = void (*)(const Row&, const TilePlace&, int64_t, int64_t);
+struct Tile {
+  ConvolveTile convolve;
+  int64_t size;  // output pixels
+};
+
+// Of the tiles no wider than the row the one that computes the fewest pixels twice.
+template <int kWidth, int kStride>
+Tile choose_tile(int64_t out_w) {
+  static constexpr Tile kTiles[] = {{convolve_tile<kWidth, kStride, 8>, 8},
+                                    {convolve_tile<kWidth, kStride, 7>, 7},
+                                    {convolve_tile<kWidth, kStride, 4>, 4},
+                                    {convolve_tile<kWidth, kStride, 1>, 1}};
+  const auto computed = [&](const Tile& tile) {
+    return (out_w + tile.size - 1) / tile.size * tile.size + (tile.size == 1 ? out_w : 0);
+  };
+  const Tile* best = &kTiles[3];
+  for (const Tile& tile : kTiles) {
+    if (tile.size <= out_w && computed(tile) < computed(*best)) best = &tile;
+  }
+  return *best;
+}
+
+Tile choose_tile(const DwConvShape& shape) {
+  const Window2dShape& s = shape.window;
+  // The tap columns of an outer window that lie on padding have to be fewer than all.
+  const int64_t last = (s.out_w - 1) * s.stride_w - s.pad_w;
+  const bool is_inside = s.pad_w < s.kernel_w && last < s.in_w;
+  if (shape.channels < kBlock || s.dilation_w != 1 || !is_inside) return {nullptr, 0};
+  if (s.kernel_w == 3 && s.stride_w == 1) return choose_tile<3, 1>(s.out_w);
+  if (s.kernel_w == 3 && s.stride_w == 2) return choose_tile<3, 2>(s.out_w);
+  if (s.kernel_w == 5 && s.stride_w == 1) return choose_tile<5, 1>(s.out_w);
+  if (s.kernel_w == 5 && s.stride_w == 2) return choose_tile<5, 2>(s.out_w);
+  return {nullptr, 0};
+}
+
+// The first and the last tap, plus one, of `count` that lie inside [0, size) if the first one lies
+// at `first`.
+struct Range {
+  int64_t begin, end;
+};
+HWY_INLINE Range taps_inside(int64_t first, int64_t step, int64_t count, int64_t size) {
+  const int64_t begin = first >= 0 ? 0 : (-first + step - 1) / step;
+  const int64_t end = size <= first ? 0 : std::min(count, (size - 1 - first) / step + 1);
+  return {std::min(begin, end), end};
+}
+
+void convolve_row(const Window2dShape& s, const Tile& tile, const Row& row, int64_t begin,
+                  int64_t end) {
+  if (tile.convolve) {
+    for (int64_t next = 0; next < s.out_w; next += tile.size) {
+      const int64_t x = std::min(next, s.out_w - tile.size);  // the last tile overlaps
+      const int64_t column = x * s.stride_w - s.pad_w;
+      const int64_t column_end = column + (tile.size - 1) * s.stride_w + s.kernel_w;
+      tile.convolve(row,
+                    {x, column, static_cast<int>(std::max<int64_t>(0, -column)),
+                     static_cast<int>(std::max<int64_t>(0, column_end - s.in_w))},
+                    begin, end);
+    }
+    return;
+  }
+  for (int64_t x = 0; x < s.out_w; ++x) {
+    const int64_t column = x * s.stride_w - s.pad_w;
+    const Range taps = taps_inside(column, s.dilation_w, s.kernel_w, s.in_w);
+    convolve_pixel(row, {s.kernel_w, column, s.dilation_w, taps.begin, taps.end}, x, begin, end);
+  }
+}
+
+void convolve(const DwConvTask<T>& task) {
+  const DwConvShape& shape = *task.shape;
+  const Window2dShape& s = shape.window;
+  const Epilogue<T>& epilogue = *task.epilogue;
+  const bool hardswish =
+      epilogue.activation.kind == ActivationKind::kHardswish && !epilogue.residual;
+  const bool in_registers = hardswish || (is_clamp(epilogue.activation) && !epilogue.residual);
+  const int64_t begin = dwconv_block_channel<T>(shape.channels, task.block_begin);
+  const int64_t end = std::min(shape.channels, task.block_end * kBlock);
+  const Tile tile = choose_tile(shape);
+  for (int64_t y = task.row_begin; y < task.row_end; ++y) {
+    const int64_t first = y * s.stride_h - s.pad_h;
+    const Range taps = taps_inside(first, s.dilation_h, s.kernel_h, s.in_h);
+    const int64_t pixel = (y - task.row_begin) * s.out_w;
+    const Row row{task.input_rows + first + taps.begin * s.dilation_h,
+                  s.dilation_h,
+                  taps.end - taps.begin,
+                  task.weight + taps.begin * s.kernel_w * kBlock,
+                  s.kernel_h * s.kernel_w * kBlock,
+                  task.input_stride,
+                  shape.channels,
+                  epilogue.bias,
+                  task.output + pixel * task.output_stride,
+                  task.output_stride,
+                  hardswish,
+                  bounds_of(in_registers ? epilogue.activation : Activation{})};
+    convolve_row(s, tile, row, task.block_begin, task.block_end);
+    if (!in_registers) {
+      const T* residual = epilogue.residual
+                                  ? epilogue.residual + pixel * epilogue.residual_stride + begin
+                                  : nullptr;
+      finish_rows(epilogue, residual, row.output + begin, row.output_stride, s.out_w, end - begin);
+    }
+  }
+}
