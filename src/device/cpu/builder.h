@@ -132,6 +132,8 @@ class PlanBuilder {
   // The same elements in float32, or in the plan's precision.
   TensorId in_float32(TensorId id);
   TensorId in_precision(TensorId id);
+  // The latter if some step computes it already, else the tensor itself.
+  TensorId in_precision_at_hand(TensorId id) const;
   // Of what convolutions and linear layers compute.
   DType real_dtype() const {
     return precision_ == Precision::kFloat16 ? DType::kFloat16 : DType::kFloat32;

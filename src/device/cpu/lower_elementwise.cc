@@ -294,10 +294,14 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
 // x + y where one of the two was just computed by a step that can add the other.
 bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) {
   if (a == b || !(plan.info(a).sizes == plan.info(b).sizes)) return false;
-  if (plan.info(a).dtype != plan.info(b).dtype) return false;
   // The later one, since the earlier one must be there when it is computed.
   const bool a_is_later = plan.written_at(a) > plan.written_at(b);
-  const TensorId later = a_is_later ? a : b, earlier = a_is_later ? b : a;
+  const TensorId later = a_is_later ? a : b;
+  TensorId earlier = a_is_later ? b : a;
+  if (plan.info(later).dtype != plan.info(earlier).dtype) {
+    earlier = plan.in_precision_at_hand(earlier);
+    if (plan.info(later).dtype != plan.info(earlier).dtype) return false;
+  }
   Step* step = plan.sole_producer(node, a_is_later ? 0 : 1);
   if (!step) return false;
   std::optional<Operand> operand;

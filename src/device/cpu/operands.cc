@@ -128,6 +128,12 @@ TensorId PlanBuilder::in_precision(TensorId id) {
   return is_exact ? converted(id, DType::kFloat16) : id;
 }
 
+TensorId PlanBuilder::in_precision_at_hand(TensorId id) const {
+  if (info(id).dtype != DType::kFloat32) return id;
+  const auto known = conversions_.find(id);
+  return known == conversions_.end() ? id : known->second;
+}
+
 void PlanBuilder::in_same_type(std::span<TensorId> ids) {
   const auto is_rounded = [&](TensorId id) { return info(id).dtype == DType::kFloat16; };
   if (std::ranges::none_of(ids, is_rounded)) return;
