@@ -226,7 +226,7 @@ struct BlockRun {
   }
   void in_strips() {
     inverted_residual(shape, input.data(), shape.in_channels, layers, output.data(),
-                          shape.out_channels);
+                      shape.out_channels);
   }
   void in_turn() {
     const int64_t hidden = shape.hidden_channels;

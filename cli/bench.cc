@@ -174,20 +174,20 @@ void bench(const BenchOptions& options) {
   const std::optional<Accuracy> accuracy = measure_accuracy(options);
   if (options.json) {
     Json node = {{"model", options.model},
-                       {"method", options.method},
-                       {"inputs", inputs},
-                       {"threads", num_threads()},
-                       {"load_ms", t.load * 1e3},
-                       {"compile_ms", t.compile * 1e3},
-                       {"first_ms", t.first * 1e3},
-                       {"warmup", options.warmup},
-                       {"iterations", t.steady.size()},
-                       {"min_ms", t.steady.front() * 1e3},
-                       {"median_ms", t.percentile(0.5) * 1e3},
-                       {"mean_ms", mean * 1e3},
-                       {"p90_ms", t.percentile(0.9) * 1e3},
-                       {"p99_ms", t.percentile(0.99) * 1e3},
-                       {"peak_memory_bytes", memory}};
+                 {"method", options.method},
+                 {"inputs", inputs},
+                 {"threads", num_threads()},
+                 {"load_ms", t.load * 1e3},
+                 {"compile_ms", t.compile * 1e3},
+                 {"first_ms", t.first * 1e3},
+                 {"warmup", options.warmup},
+                 {"iterations", t.steady.size()},
+                 {"min_ms", t.steady.front() * 1e3},
+                 {"median_ms", t.percentile(0.5) * 1e3},
+                 {"mean_ms", mean * 1e3},
+                 {"p90_ms", t.percentile(0.9) * 1e3},
+                 {"p99_ms", t.percentile(0.99) * 1e3},
+                 {"peak_memory_bytes", memory}};
     if (accuracy) {
       node["error"] = accuracy->error;
       if (accuracy->same_largest) node["same_largest"] = *accuracy->same_largest;

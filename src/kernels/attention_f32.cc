@@ -105,7 +105,7 @@ int64_t score_stride(int64_t keys) { return round_up(keys, 16) + 16; }
 
 struct Sizes {
   Sizes(int64_t keys, int64_t depth, int64_t value_depth)
-      : tile(tile_shape()),
+      : tile(tile_shape<float>()),
         packed_k(round_up(keys, tile.width) * depth),
         packed_v(round_up(value_depth, tile.width) * keys),
         rows(round_up(kQueries, tile.rows)),
@@ -155,7 +155,7 @@ void pack_values(const AttentionF32& a, const float* v, const TileShape& tile, f
 void multiply(const TileShape& tile, int64_t rows, const float* a, int64_t a_stride, int64_t depth,
               const float* packed, int64_t columns, float* c, int64_t c_stride) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const TileSegment segment{a, a_stride, depth, 0};
+  const TileSegment<float> segment{a, a_stride, depth, 0};
   TileJob job{.segments = &segment,
               .segment_count = 1,
               .low = -kInfinity,

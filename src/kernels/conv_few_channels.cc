@@ -13,8 +13,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // to[i * channels + c] = planes[c * plane_stride + i], i < count.
-void interleave_planes_here(const float* planes, int64_t plane_stride, int64_t channels, int64_t count,
-                       float* to) {
+void interleave_planes_here(const float* planes, int64_t plane_stride, int64_t channels,
+                            int64_t count, float* to) {
   int64_t i = 0;
   if (channels == 3) {
     const hn::ScalableTag<float> d;
@@ -100,14 +100,14 @@ class LineCopies {
       const float* from = input_.planes + image * channels_ * plane + y * window_.in_w;
       interleave_planes(from, plane, channels_, count, inside, to_channels_);
     } else {
-      const T* from = input_.pixels + (image * window_.in_h + y) * window_.in_w *
-                                          input_.pixel_stride;
+      const T* from =
+          input_.pixels + (image * window_.in_h + y) * window_.in_w * input_.pixel_stride;
       if (input_.pixel_stride == channels_ && to_channels_ == channels_) {
         std::copy_n(from, count * channels_, inside);
       } else {
         for (int64_t x = 0; x < count; ++x) {
-          T* pixel = std::copy_n(from + x * input_.pixel_stride, channels_,
-                                 inside + x * to_channels_);
+          T* pixel =
+              std::copy_n(from + x * input_.pixel_stride, channels_, inside + x * to_channels_);
           std::fill_n(pixel, to_channels_ - channels_, T{});
         }
       }
@@ -169,17 +169,17 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
             segments[r] = {a + offsets[r], row_stride, runs.run_length(), r * runs.run_length()};
           }
           multiply_strip(StripJob<T>{.segments = segments.data(),
-                          .segment_count = runs.count,
-                          .b = packed,
-                          .depth = runs.depth(),
-                          .first_column = 0,
-                          .last_column = runs.columns,
-                          .rows = std::min(most_rows, w.out_w - x),
-                          .epilogue = &epilogue,
-                          .output = output,
-                          .output_stride = output_stride,
-                          .pixel = (image * w.out_h + first + y) * w.out_w + x,
-                          .channel = 0});
+                                     .segment_count = runs.count,
+                                     .b = packed,
+                                     .depth = runs.depth(),
+                                     .first_column = 0,
+                                     .last_column = runs.columns,
+                                     .rows = std::min(most_rows, w.out_w - x),
+                                     .epilogue = &epilogue,
+                                     .output = output,
+                                     .output_stride = output_stride,
+                                     .pixel = (image * w.out_h + first + y) * w.out_w + x,
+                                     .channel = 0});
         }
       }
     }

@@ -160,9 +160,8 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
   const bool is_small =
       pixels > 1 && pixels <= kSmallImagePixels && pixels * stride * kSize <= kSmallImageBytes;
   // Rows 4 KB apart share their cache sets.
-  const bool collides =
-      runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 && pixels > 8 &&
-      columns > tile.width;
+  const bool collides = runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 &&
+                        pixels > 8 && columns > tile.width;
   const bool copy_all = collides || runs.run_length() < kShortRun;
   if (runs.pointwise && !copy_all) {
     const T* a = task.input + block.first_pixel * runs.input_stride;
@@ -289,11 +288,11 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
       const int64_t group = next / cut.units, unit = next % cut.units;
       const T* group_weight = packed + group * tile.packed_columns(runs.columns) * runs.depth();
       const Task<T> task{.input = input + group * runs.channels,
-                      .weight = group_weight,
-                      .epilogue = &epilogue,
-                      .output = output,
-                      .output_stride = output_stride,
-                      .channel = group * runs.columns};
+                         .weight = group_weight,
+                         .epilogue = &epilogue,
+                         .output = output,
+                         .output_stride = output_stride,
+                         .channel = group * runs.columns};
       int64_t count = std::min(cut.units - unit, end - next);
       run_blocks(task, block_of_units(runs, tile, cut, unit, &count), runs, tile, cut);
       next += count;

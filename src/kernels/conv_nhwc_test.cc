@@ -219,8 +219,8 @@ void check(const ConvNhwcShape& s, const Options& options = {}) {
   data.out_stride = s.out_channels + options.output_gap;
   // No padding after the last pixel, so that a read beyond the end is a sanitizer's find.
   data.input = random_data((s.batch * w.in_h * w.in_w - 1) * data.in_stride + s.in_channels, 1);
-  data.weight = random_data(s.out_channels * (s.in_channels / s.groups) * w.kernel_h * w.kernel_w,
-                            2);
+  data.weight =
+      random_data(s.out_channels * (s.in_channels / s.groups) * w.kernel_h * w.kernel_w, 2);
   data.bias = random_data(s.out_channels, 3);
   data.residual = random_data(out_pixels * s.out_channels, 4);
   data.out_size = static_cast<size_t>((out_pixels - 1) * data.out_stride + s.out_channels);
@@ -451,7 +451,7 @@ TEST(ConvNhwc, EpiloguesOfAllWays) {
       {.in_channels = 33, .out_channels = 35, .window = window(13, 14, 3, 3, 1, 1)},  // Winograd
       {.in_channels = 3, .out_channels = 35, .window = window(9, 40, 3, 3, 2, 1)},  // few channels
       {.in_channels = 70, .out_channels = 35, .window = window(6, 17, 3, 3, 1, 7, 7)},  // by tap
-      {.in_channels = 1700, .out_channels = 35, .window = window(1, 170, 1, 1)},  // deep
+      {.in_channels = 1700, .out_channels = 35, .window = window(1, 170, 1, 1)},        // deep
       {.in_channels = 12, .out_channels = 35, .window = window(9, 9, 3, 3, 2, 1)}};
   for_each_target([&] {
     for (const auto& shape : shapes)

@@ -136,8 +136,9 @@ class TapsConvolution {
         const TileSegment<T> segment{
             input_ + pixel * runs_.input_stride + task.group * runs_.channels + channel,
             x.in_step * runs_.input_stride, depth, tap * runs_.packed_channels + channel};
-        StripJob<T> job = strip_job(task, sums, i * y.out_step + y.out_offset,
-                                 j * x.out_step + x.out_offset, std::min(strip, x.range.end - j));
+        StripJob<T> job =
+            strip_job(task, sums, i * y.out_step + y.out_offset, j * x.out_step + x.out_offset,
+                      std::min(strip, x.range.end - j));
         job.partial_stride *= x.out_step;
         job.segments = &segment;
         job.segment_count = 1;
@@ -261,8 +262,7 @@ template void conv_taps<Float16>(const ConvNhwcShape&, const ConvRuns&, const Fl
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
-  return static_cast<size_t>(shape.groups * tile.packed_columns(runs.columns) *
-                             runs.depth()) *
+  return static_cast<size_t>(shape.groups * tile.packed_columns(runs.columns) * runs.depth()) *
          sizeof(float);
 }
 

@@ -11,10 +11,10 @@ HWY_INLINE V load_part(const T* from, int64_t count) {
 // What the pixels of one output row have in common. Pointers are those of channel 0.
 struct Row {
   const T* const* input_rows;  // of the first tap row that lies on the picture
-  int64_t row_step;                // dilation_h
-  int64_t taps;                    // tap rows on the picture
+  int64_t row_step;            // dilation_h
+  int64_t taps;                // tap rows on the picture
   const T* weight;             // of the first of them, block 0
-  int64_t weight_stride;           // from block to block
+  int64_t weight_stride;       // from block to block
   int64_t input_stride;
   int64_t channels;
   const float* bias;
@@ -228,8 +228,8 @@ void convolve(const DwConvTask<T>& task) {
     convolve_row(s, tile, row, task.block_begin, task.block_end);
     if (!in_registers) {
       const T* residual = epilogue.residual
-                                  ? epilogue.residual + pixel * epilogue.residual_stride + begin
-                                  : nullptr;
+                              ? epilogue.residual + pixel * epilogue.residual_stride + begin
+                              : nullptr;
       finish_rows(epilogue, residual, row.output + begin, row.output_stride, s.out_w, end - begin);
     }
   }

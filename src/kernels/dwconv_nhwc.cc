@@ -68,8 +68,8 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
     Epilogue<T> local = epilogue;
     if (local.residual) local.residual += pixel * local.residual_stride;
     convolve_blocks<T>({&shape, rows.data() + picture * s.in_h, input_stride,
-                     static_cast<const T*>(packed), &local, output + pixel * output_stride,
-                     output_stride, row_begin, row_end, block_begin, block_end});
+                        static_cast<const T*>(packed), &local, output + pixel * output_stride,
+                        output_stride, row_begin, row_end, block_begin, block_end});
   };
   constexpr int64_t kOpsPerTask = int64_t{1} << 16;
   const int64_t row_ops = std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels);
@@ -90,8 +90,7 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
   // A strip of output rows whose input fits the second-level cache is a task.
   constexpr int64_t kStripBytes = int64_t{512} << 10;
   const int64_t threads = num_threads();
-  const int64_t row_bytes =
-      s.in_w * s.stride_h * shape.channels * static_cast<int64_t>(sizeof(T));
+  const int64_t row_bytes = s.in_w * s.stride_h * shape.channels * static_cast<int64_t>(sizeof(T));
   const int64_t far_strips = (s.out_h * row_bytes - 1) / kStripBytes + 1;
   const int64_t most_strips = std::clamp<int64_t>(s.out_h * row_ops / kOpsPerTask, 1, s.out_h);
   const int64_t even_strips = (far_strips + threads - 1) / threads * threads;

@@ -33,9 +33,9 @@ void dwconv_nhwc_f16(const DwConvShape& shape, const Float16* input, int64_t inp
                      const void* packed, const EpilogueF16& epilogue, Float16* output,
                      int64_t output_stride);
 
-// Of float or Float16: rows [row_begin, row_end) of the output of one picture, on the calling thread. input_rows[y] is
-// row y of the input; only rows that those outputs read have to exist. `output` is where row
-// row_begin goes, and epilogue.residual the residual of that row.
+// Of float or Float16: rows [row_begin, row_end) of the output of one picture, on the calling
+// thread. input_rows[y] is row y of the input; only rows that those outputs read have to exist.
+// `output` is where row row_begin goes, and epilogue.residual the residual of that row.
 template <typename T>
 void dwconv_nhwc_rows(const DwConvShape& shape, const T* const* input_rows, int64_t input_stride,
                       const void* packed, const Epilogue<T>& epilogue, T* output,

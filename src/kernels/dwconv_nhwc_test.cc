@@ -154,8 +154,8 @@ TEST(DwConvNhwc, RangesOfRowsAreTheWhole) {
     EpilogueF32 local = epilogue;
     local.residual += begin * s.out_w * data.output_stride;
     dwconv_nhwc_rows(data.shape, rows.data(), data.input_stride, data.packed.data(), local,
-                         out.data() + begin * s.out_w * data.output_stride, data.output_stride,
-                         begin, std::min(begin + 4, s.out_h));
+                     out.data() + begin * s.out_w * data.output_stride, data.output_stride, begin,
+                     std::min(begin + 4, s.out_h));
   }
   ASSERT_EQ(out, data.expected(true, -INFINITY, INFINITY));
 }

@@ -70,9 +70,8 @@ void unary_rows_f16(MatrixUnaryOp op, int64_t rows, int64_t columns, const Float
 
 void activation_rows_f16(const Activation& activation, int64_t rows, int64_t columns,
                          const Float16* x, int64_t x_stride, Float16* y, int64_t y_stride) {
-  map(rows, columns, x, x_stride, y, y_stride, [&](float* values, int64_t count) {
-    activate_f32(activation, values, count, 1, count);
-  });
+  map(rows, columns, x, x_stride, y, y_stride,
+      [&](float* values, int64_t count) { activate_f32(activation, values, count, 1, count); });
 }
 
 void binary_rows_f16(MatrixBinaryOp op, int64_t rows, int64_t columns, const Float16* a,

@@ -89,8 +89,8 @@ HWY_INLINE void store_first(Vec v, Float16* to, int64_t count) {
   _mm512_mask_storeu_epi16(to, first_lanes(count), _mm512_castph_si512(v));
 }
 HWY_INLINE __mmask16 first_floats(int64_t count) {
-  return static_cast<__mmask16>(count >= kFloatLanes ? 0xffffu
-                                                     : _bzhi_u32(~0u, static_cast<unsigned>(count)));
+  return static_cast<__mmask16>(
+      count >= kFloatLanes ? 0xffffu : _bzhi_u32(~0u, static_cast<unsigned>(count)));
 }
 HWY_INLINE Floats load_first(const float* from, int64_t count) {
   return _mm512_maskz_loadu_ps(first_floats(count), from);
@@ -214,7 +214,9 @@ HWY_INLINE void store_zipped_pairs(Vec a, Vec b, Float16* to) {
 #endif
 
 HWY_INLINE Vec set(float x) { return narrow(set_floats(x), set_floats(x)); }
-HWY_INLINE Vec load_narrow(const float* from) { return narrow(load(from), load(from + kFloatLanes)); }
+HWY_INLINE Vec load_narrow(const float* from) {
+  return narrow(load(from), load(from + kFloatLanes));
+}
 HWY_INLINE Vec load_narrow_first(const float* from, int64_t count) {
   const int64_t rest = count - kFloatLanes;
   return narrow(load_first(from, count),

@@ -41,10 +41,11 @@ std::vector<float> numbers(int64_t count, int seed) {
 std::vector<float> as_float16(const std::vector<float>& values) { return widened(rounded(values)); }
 
 TEST_F(Float16Kernels, ConversionsRoundToNearestEven) {
-  const std::vector<float> in = {0, -0.0f, 1, 1 + 0x1p-11f, 1 + 3 * 0x1p-11f, 65504, 65519, 65520,
-                                 -1e9f, kInf, 0x1p-24f, 0x1p-25f, 0x1.8p-25f, 2049, -2051};
-  const std::vector<float> want = {0, -0.0f, 1, 1, 1 + 0x1p-9f, 65504, 65504, kInf,
-                                   -kInf, kInf, 0x1p-24f, 0, 0x1p-24f, 2048, -2052};
+  const std::vector<float> in = {0,        -0.0f,    1,          1 + 0x1p-11f, 1 + 3 * 0x1p-11f,
+                                 65504,    65519,    65520,      -1e9f,        kInf,
+                                 0x1p-24f, 0x1p-25f, 0x1.8p-25f, 2049,         -2051};
+  const std::vector<float> want = {0,     -0.0f, 1,        1, 1 + 0x1p-9f, 65504, 65504, kInf,
+                                   -kInf, kInf,  0x1p-24f, 0, 0x1p-24f,    2048,  -2052};
   EXPECT_EQ(as_float16(in), want);
   EXPECT_TRUE(std::signbit(as_float16(in)[1]));
   EXPECT_TRUE(std::isnan(as_float16({std::nanf("")})[0]));

@@ -18,9 +18,9 @@
 namespace torchlet::kernels {
 
 struct TileShape {
-  int rows;   // of the micro-kernel, at most kMaxTileRows
-  int width;  // columns of a panel
-  int lanes;  // columns of a vector
+  int rows;        // of the micro-kernel, at most kMaxTileRows
+  int width;       // columns of a panel
+  int lanes;       // columns of a vector
   int depth_unit;  // k that are packed together: what a pixel has is filled up with zeros
 
   int64_t panel_width(int64_t columns) const { return columns <= lanes ? lanes : width; }
@@ -83,8 +83,8 @@ template <typename T>
 struct StripJob {
   const TileSegment<T>* segments;
   int64_t segment_count;
-  const T* b;      // column 0
-  int64_t depth;   // of B
+  const T* b;     // column 0
+  int64_t depth;  // of B
   int64_t first_column, last_column;
   int64_t rows;
   // Where sums of [rows, columns] wait if the segments are a part of k only; or null.

@@ -126,8 +126,7 @@ void finish(const PanelJob& job, int64_t row, int64_t rows, const Float16* sums)
   }
 }
 
-void add_rows(const Float16* residual, int64_t stride, int64_t rows, int64_t columns,
-              float* sums) {
+void add_rows(const Float16* residual, int64_t stride, int64_t rows, int64_t columns, float* sums) {
   for (int64_t r = 0; r < rows; ++r, sums += kPanelWidth) {
     const Vec other = load_first(residual + r * stride, columns);
     store(add(load(sums), widen_low(other)), sums);
@@ -161,8 +160,7 @@ void finish_sums(const PanelJob& job, int64_t row, int64_t rows, float* sums) {
     }
     return;
   }
-  const Float16* residual =
-      job.residual ? job.residual + row * epilogue.residual_stride : nullptr;
+  const Float16* residual = job.residual ? job.residual + row * epilogue.residual_stride : nullptr;
   const auto add_residual = [&](bool last) TORCHLET_FLOAT16_ATTR {
     if (!residual || last != epilogue.residual_last) return;
     add_rows(residual, epilogue.residual_stride, rows, job.columns, sums);

@@ -56,23 +56,22 @@ class Strips {
         depthwise_(strip_ * s_.out_w * shape.hidden_channels) {}
 
   // `output` and the residual begin with row `begin`.
-  void run(int64_t begin, int64_t end, const T* residual, T* output,
-           int64_t output_stride) {
+  void run(int64_t begin, int64_t end, const T* residual, T* output, int64_t output_stride) {
     next_row_ = std::max<int64_t>(0, begin * s_.stride_h - s_.pad_h);
     const DwConvShape depthwise{1, shape_.hidden_channels, s_};
     for (int64_t y = begin; y < end; y += strip_) {
       const int64_t last = std::min(y + strip_, end);
       expand_until((last - 1) * s_.stride_h - s_.pad_h + (s_.kernel_h - 1) * s_.dilation_h + 1);
       dwconv_nhwc_rows<T>(depthwise, hidden_rows_.data(),
-                           layers_.expand ? shape_.hidden_channels : input_stride_,
-                           layers_.depthwise, layers_.depthwise_epilogue, depthwise_.data(),
-                           shape_.hidden_channels, y, last);
+                          layers_.expand ? shape_.hidden_channels : input_stride_,
+                          layers_.depthwise, layers_.depthwise_epilogue, depthwise_.data(),
+                          shape_.hidden_channels, y, last);
       Epilogue<T> epilogue = layers_.project_epilogue;
       const int64_t pixel = (y - begin) * s_.out_w;
       if (residual) epilogue.residual = residual + pixel * epilogue.residual_stride;
       conv(pointwise(shape_.hidden_channels, shape_.out_channels, (last - y) * s_.out_w),
-                    depthwise_.data(), shape_.hidden_channels, layers_.project, epilogue,
-                    output + pixel * output_stride, output_stride);
+           depthwise_.data(), shape_.hidden_channels, layers_.project, epilogue,
+           output + pixel * output_stride, output_stride);
     }
   }
 
@@ -91,8 +90,7 @@ class Strips {
       const int64_t rows = std::min(end - next_row_, ring_rows_ - slot);
       T* to = hidden_.data() + slot * row_size;
       conv(pointwise(shape_.in_channels, shape_.hidden_channels, rows * s_.in_w), from,
-                    input_stride_, layers_.expand, layers_.expand_epilogue, to,
-                    shape_.hidden_channels);
+           input_stride_, layers_.expand, layers_.expand_epilogue, to, shape_.hidden_channels);
       for (int64_t i = 0; i < rows; ++i) hidden_rows_[next_row_++] = to + i * row_size;
     }
   }
@@ -130,7 +128,8 @@ void inverted_residual(const InvertedResidualShape& shape, const T* input, int64
       const int64_t row_begin = task * s.out_h / tasks, row_end = (task + 1) * s.out_h / tasks;
       const int64_t pixel = (picture * s.out_h + row_begin) * s.out_w;
       const Epilogue<T>& epilogue = layers.project_epilogue;
-      Strips<T> strip(shape, layers, input + picture * s.in_h * s.in_w * input_stride, input_stride);
+      Strips<T> strip(shape, layers, input + picture * s.in_h * s.in_w * input_stride,
+                      input_stride);
       strip.run(row_begin, row_end,
                 epilogue.residual ? epilogue.residual + pixel * epilogue.residual_stride : nullptr,
                 output + pixel * output_stride, output_stride);

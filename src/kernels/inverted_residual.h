@@ -30,8 +30,8 @@ struct InvertedResidual {
 // Whether this is faster than the three kernels one after the other.
 bool inverted_residual_pays(const InvertedResidualShape& shape, int64_t element_size);
 
-// Of float or Float16. Runs on the threads of base/thread_pool. Strides are from pixel to pixel, in elements. The output
-// overlaps neither the input nor the residual.
+// Of float or Float16. Runs on the threads of base/thread_pool. Strides are from pixel to pixel, in
+// elements. The output overlaps neither the input nor the residual.
 template <typename T>
 void inverted_residual(const InvertedResidualShape& shape, const T* input, int64_t input_stride,
                        const InvertedResidual<T>& layers, T* output, int64_t output_stride);

@@ -56,13 +56,13 @@ void check(const InvertedResidualShape& shape, bool expand) {
 
   const Activation relu6{ActivationKind::kClamp, 0, 6};
   InvertedResidual<float> layers{.expand_epilogue = {.bias = bias.data(), .activation = relu6},
-                             .depthwise = depthwise.data(),
-                             .depthwise_epilogue = {.bias = bias.data(), .activation = relu6},
-                             .project = project_weight.data(),
-                             .project_epilogue = {.bias = bias.data(),
-                                                  .residual = residual.data(),
-                                                  .residual_stride = out_stride,
-                                                  .activation = {}}};
+                                 .depthwise = depthwise.data(),
+                                 .depthwise_epilogue = {.bias = bias.data(), .activation = relu6},
+                                 .project = project_weight.data(),
+                                 .project_epilogue = {.bias = bias.data(),
+                                                      .residual = residual.data(),
+                                                      .residual_stride = out_stride,
+                                                      .activation = {}}};
   if (expand) layers.expand = expand_weight.data();
 
   std::vector<float> wide(static_cast<size_t>(in_pixels * hidden)),

@@ -69,8 +69,8 @@ bool suits_linear_deep(const ConvRuns& runs) {
 }
 
 template <typename T>
-void linear_deep(const ConvRuns& runs, const T* input, const T* packed,
-                 const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
+                 T* output, int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
   const int64_t pixels = runs.pixels(), block = even_block_rows(pixels, kRows, tile.rows);
   const int64_t columns = even_part(runs.columns, kColumns, tile.width);
@@ -80,20 +80,20 @@ void linear_deep(const ConvRuns& runs, const T* input, const T* packed,
     for (int64_t i = begin; i < end; ++i) {
       const int64_t pixel = i * block;
       const Rows<T> rows{input + pixel * runs.input_stride, runs.input_stride,
-                      std::min(block, pixels - pixel)};
+                         std::min(block, pixels - pixel)};
       for (int64_t column = 0; column < runs.columns; column += columns) {
         const StripJob<T> job{.segments = nullptr,
-                           .segment_count = 0,
-                           .b = packed,
-                           .depth = runs.depth(),
-                           .first_column = column,
-                           .last_column = std::min(runs.columns, column + columns),
-                           .rows = rows.count,
-                           .epilogue = &epilogue,
-                           .output = output,
-                           .output_stride = output_stride,
-                           .pixel = pixel,
-                           .channel = 0};
+                              .segment_count = 0,
+                              .b = packed,
+                              .depth = runs.depth(),
+                              .first_column = column,
+                              .last_column = std::min(runs.columns, column + columns),
+                              .rows = rows.count,
+                              .epilogue = &epilogue,
+                              .output = output,
+                              .output_stride = output_stride,
+                              .pixel = pixel,
+                              .channel = 0};
         multiply_columns(runs, rows, job, copies.data(), sums.data());
       }
     }

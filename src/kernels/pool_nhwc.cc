@@ -93,25 +93,24 @@ void pool_adaptive(const AdaptivePoolShape& shape, PoolPixel<T> pool, const T* i
 
 }  // namespace
 
-void max_pool_nhwc(const PoolShape& shape, const float* input, int64_t input_stride,
-                       float* output, int64_t output_stride) {
+void max_pool_nhwc(const PoolShape& shape, const float* input, int64_t input_stride, float* output,
+                   int64_t output_stride) {
   pool_windows<float>(shape, pool_max, false, 1, input, input_stride, output, output_stride);
 }
 
 void avg_pool_nhwc(const PoolShape& shape, bool count_include_pad, int64_t divisor,
-                       const float* input, int64_t input_stride, float* output,
-                       int64_t output_stride) {
+                   const float* input, int64_t input_stride, float* output, int64_t output_stride) {
   pool_windows<float>(shape, pool_mean, count_include_pad, divisor, input, input_stride, output,
-                    output_stride);
+                      output_stride);
 }
 
 void adaptive_avg_pool_nhwc(const AdaptivePoolShape& shape, const float* input,
-                                int64_t input_stride, float* output, int64_t output_stride) {
+                            int64_t input_stride, float* output, int64_t output_stride) {
   pool_adaptive<float>(shape, pool_mean, input, input_stride, output, output_stride);
 }
 
 void adaptive_max_pool_nhwc(const AdaptivePoolShape& shape, const float* input,
-                                int64_t input_stride, float* output, int64_t output_stride) {
+                            int64_t input_stride, float* output, int64_t output_stride) {
   pool_adaptive<float>(shape, pool_max, input, input_stride, output, output_stride);
 }
 
@@ -130,8 +129,8 @@ void global_avg_pool_nhwc(int64_t batch, int64_t pixels, int64_t channels, const
     float* to = output + n * output_stride;
     const auto mean = [&](int64_t pixel, int64_t pixel_end, int64_t begin, int64_t end, float* y) {
       pool_mean({from + pixel * input_stride + begin, 1, 0, pixel_end - pixel, input_stride,
-                     static_cast<float>(pixels), y + begin},
-                    end - begin);
+                 static_cast<float>(pixels), y + begin},
+                end - begin);
     };
     if (parts == 1) {
       const int64_t grain = even_grain(channels, kCacheLine, elements, kElementsPerTask);
@@ -154,19 +153,19 @@ void global_avg_pool_nhwc(int64_t batch, int64_t pixels, int64_t channels, const
 }
 
 void max_pool_nhwc(const PoolShape& shape, const Float16* input, int64_t input_stride,
-                       Float16* output, int64_t output_stride) {
+                   Float16* output, int64_t output_stride) {
   pool_windows<Float16>(shape, pool_max, false, 1, input, input_stride, output, output_stride);
 }
 
 void avg_pool_nhwc(const PoolShape& shape, bool count_include_pad, int64_t divisor,
-                       const Float16* input, int64_t input_stride, Float16* output,
-                       int64_t output_stride) {
+                   const Float16* input, int64_t input_stride, Float16* output,
+                   int64_t output_stride) {
   pool_windows<Float16>(shape, pool_mean, count_include_pad, divisor, input, input_stride, output,
-                    output_stride);
+                        output_stride);
 }
 
 void adaptive_avg_pool_nhwc(const AdaptivePoolShape& shape, const Float16* input,
-                                int64_t input_stride, Float16* output, int64_t output_stride) {
+                            int64_t input_stride, Float16* output, int64_t output_stride) {
   pool_adaptive<Float16>(shape, pool_mean, input, input_stride, output, output_stride);
 }
 

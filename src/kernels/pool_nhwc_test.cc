@@ -86,8 +86,8 @@ void check(int64_t channels, const Window2dShape& s) {
   if (s.dilation_h != 1) return;
   for (const int64_t divisor : {0, 3}) {
     for (const bool count_include_pad : {false, true}) {
-      avg_pool_nhwc(shape, count_include_pad, divisor, im.input.data(), im.in_stride,
-                        out.data(), im.out_stride);
+      avg_pool_nhwc(shape, count_include_pad, divisor, im.input.data(), im.in_stride, out.data(),
+                    im.out_stride);
       for (size_t i = 0; i < out.size(); ++i) {
         if (static_cast<int64_t>(i) % im.out_stride >= channels) continue;
         const int64_t count = divisor             ? divisor
@@ -184,7 +184,7 @@ TEST(PoolNhwc, GlobalMean) {
       const Images im = images(2, channels, 49);
       std::vector<float> out(static_cast<size_t>(2 * im.out_stride), kUntouched);
       global_avg_pool_nhwc(2, 49, channels, im.input.data(), im.in_stride, out.data(),
-                               im.out_stride);
+                           im.out_stride);
       for (int64_t n = 0; n < 2; ++n) {
         for (int64_t c = 0; c < im.out_stride; ++c) {
           float sum = 0;

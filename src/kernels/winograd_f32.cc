@@ -128,7 +128,8 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
     return std::min<int64_t>(kPanelWidth, grid.out_channels - panel * kPanelWidth);
   };
   for (int64_t p = 0; p < points; ++p) {
-    const TileSegment<float> segment{block.points + p * block.point_stride, block.row_stride, channels, 0};
+    const TileSegment<float> segment{block.points + p * block.point_stride, block.row_stride,
+                                     channels, 0};
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
       const int64_t panel_stride = points * channels * kPanelWidth;

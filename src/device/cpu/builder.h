@@ -211,6 +211,7 @@ class PlanBuilder {
   void refuse_float16(DType dtype) const;
   TensorId add_input(const Tensor& tensor, size_t index);
   TensorId add_constant(const Tensor& tensor);
+  TensorId whole_buffer(TensorId id) const;
   TensorId converted(TensorId id, DType dtype);
   TensorId tensor_of_entry(const Entry& entry);
   void lower_block(const Block& block);
@@ -236,9 +237,9 @@ class PlanBuilder {
   std::unordered_map<const TensorImpl*, TensorId> constants_;
   std::unordered_map<TensorId, TensorId> image_copies_;
   std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and Float16
-  std::vector<int> written_at_;         // step, by buffer
-  std::optional<Recording> recording_;  // made when a lowering first declines
-  bool wants_channels_last_ = false;    // outputs lie as the first image among the inputs does
+  std::vector<int> written_at_;                         // step, by buffer
+  std::optional<Recording> recording_;                  // made when a lowering first declines
+  bool wants_channels_last_ = false;  // outputs lie as the first image among the inputs does
 };
 
 }  // namespace torchlet::cpu

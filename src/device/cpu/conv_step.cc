@@ -19,12 +19,15 @@ double conv_flops(const kernels::DwConvShape& s) {
 
 const ConvKernels& conv_kernels(DType dtype) {
   using namespace kernels;
-  static constexpr ConvKernels kInFloat32 = {
-      conv_nhwc_f32_packed_bytes,   conv_nhwc_f32_pack,   dwconv_nhwc_f32_packed_bytes,
-      dwconv_nhwc_f32_pack,         "conv",               "dwconv"};
+  static constexpr ConvKernels kInFloat32 = {conv_nhwc_f32_packed_bytes,
+                                             conv_nhwc_f32_pack,
+                                             dwconv_nhwc_f32_packed_bytes,
+                                             dwconv_nhwc_f32_pack,
+                                             "conv",
+                                             "dwconv"};
   static constexpr ConvKernels kInFloat16 = {
-      conv_nhwc_f16_packed_bytes,   conv_nhwc_f16_pack,   dwconv_nhwc_f16_packed_bytes,
-      dwconv_nhwc_f16_pack,         "conv_f16",           "dwconv_f16"};
+      conv_nhwc_f16_packed_bytes, conv_nhwc_f16_pack, dwconv_nhwc_f16_packed_bytes,
+      dwconv_nhwc_f16_pack,       "conv_f16",         "dwconv_f16"};
   return dtype == DType::kFloat16 ? kInFloat16 : kInFloat32;
 }
 

@@ -110,8 +110,8 @@ class DepthwiseStep : public EpilogueStep {
  private:
   template <typename T, typename Conv>
   void run_in(const Memory& m, const Conv& conv) const {
-    conv(shape_, m.data<T>(input_.id), m.stride(input_), packed_, epilogue<T>(m),
-         m.data<T>(writes), m.stride(output_));
+    conv(shape_, m.data<T>(input_.id), m.stride(input_), packed_, epilogue<T>(m), m.data<T>(writes),
+         m.stride(output_));
   }
 
   DType dtype_;

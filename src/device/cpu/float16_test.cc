@@ -34,17 +34,19 @@ Tensor channels_last(IntArray sizes) {
 }
 
 TEST_F(Float16Plan, AResidualNetworkIsConvertedAtTheDoor) {
-  Case c = in_float16({{"a", filter({16, 3, 3, 3})},
-                       {"b", filter({16, 16, 3, 3})},
-                       {"c", filter({24, 16, 1, 1})},
-                       {"w", random_tensor({10, 24}, -0.3f, 0.3f)},
-                       {"v", random_tensor({10})}},
-                      "    y = torch.relu(torch.conv2d(x, self.a, None, [2, 2], [1, 1], [1, 1], 1))\n"
-                      "    z = torch.conv2d(y, self.b, None, [1, 1], [1, 1], [1, 1], 1)\n"
-                      "    y = torch.max_pool2d(torch.relu(torch.add(z, y)), [3, 3], [2, 2], [1, 1], [1, 1], False)\n"
-                      "    y = torch.hardswish(torch.conv2d(y, self.c, None, [1, 1], [0, 0], [1, 1], 1))\n"
-                      "    y = torch.flatten(torch.adaptive_avg_pool2d(y, [1, 1]), 1)\n"
-                      "    return torch.linear(y, self.w, self.v)\n");
+  Case c = in_float16(
+      {{"a", filter({16, 3, 3, 3})},
+       {"b", filter({16, 16, 3, 3})},
+       {"c", filter({24, 16, 1, 1})},
+       {"w", random_tensor({10, 24}, -0.3f, 0.3f)},
+       {"v", random_tensor({10})}},
+      "    y = torch.relu(torch.conv2d(x, self.a, None, [2, 2], [1, 1], [1, 1], 1))\n"
+      "    z = torch.conv2d(y, self.b, None, [1, 1], [1, 1], [1, 1], 1)\n"
+      "    y = torch.max_pool2d(torch.relu(torch.add(z, y)), [3, 3], [2, 2], [1, 1], [1, 1], "
+      "False)\n"
+      "    y = torch.hardswish(torch.conv2d(y, self.c, None, [1, 1], [0, 0], [1, 1], 1))\n"
+      "    y = torch.flatten(torch.adaptive_avg_pool2d(y, [1, 1]), 1)\n"
+      "    return torch.linear(y, self.w, self.v)\n");
   const Tensor x = random_tensor({2, 3, 33, 31});
   c.check({x}, kTolerance);
   EXPECT_EQ(c.kernels({x}),
@@ -54,36 +56,36 @@ TEST_F(Float16Plan, AResidualNetworkIsConvertedAtTheDoor) {
 }
 
 TEST_F(Float16Plan, InvertedResidualsRunInStrips) {
-  Case c = in_float16({{"a", filter({96, 16, 1, 1})},
-                       {"b", filter({96, 1, 3, 3})},
-                       {"c", filter({16, 96, 1, 1})}},
-                      "    y = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"
-                      "    y = torch.hardtanh(y, 0., 6.)\n"
-                      "    y = torch.conv2d(y, self.b, None, [1, 1], [1, 1], [1, 1], 96)\n"
-                      "    y = torch.hardtanh(y, 0., 6.)\n"
-                      "    y = torch.conv2d(y, self.c, None, [1, 1], [0, 0], [1, 1], 1)\n"
-                      "    return torch.add(x, y)\n");
+  Case c = in_float16(
+      {{"a", filter({96, 16, 1, 1})}, {"b", filter({96, 1, 3, 3})}, {"c", filter({16, 96, 1, 1})}},
+      "    y = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"
+      "    y = torch.hardtanh(y, 0., 6.)\n"
+      "    y = torch.conv2d(y, self.b, None, [1, 1], [1, 1], [1, 1], 96)\n"
+      "    y = torch.hardtanh(y, 0., 6.)\n"
+      "    y = torch.conv2d(y, self.c, None, [1, 1], [0, 0], [1, 1], 1)\n"
+      "    return torch.add(x, y)\n");
   const Tensor large = channels_last({1, 16, 100, 100}), small = channels_last({1, 16, 9, 8});
   c.check({large}, kTolerance);
   c.check({small}, kTolerance);
   EXPECT_EQ(c.kernels({large}), "convert inverted_residual_f16 convert");
-  EXPECT_EQ(c.kernels({small}),
-            "convert conv_nhwc_f16 dwconv_nhwc_f16 conv_nhwc_f16 convert");
+  EXPECT_EQ(c.kernels({small}), "convert conv_nhwc_f16 dwconv_nhwc_f16 conv_nhwc_f16 convert");
 }
 
 TEST_F(Float16Plan, ConcatenationSqueezeAndExciteAndResizing) {
-  Case c = in_float16({{"a", filter({8, 6, 3, 3})},
-                       {"b", filter({5, 6, 1, 1})},
-                       {"s", filter({13, 13, 1, 1})},
-                       {"k", random_tensor({1, 13, 1, 1})}},
-                      "    u = torch.conv2d(x, self.a, None, [1, 1], [1, 1], [1, 1], 1)\n"
-                      "    v = torch.silu(torch.conv2d(x, self.b, None, [1, 1], [0, 0], [1, 1], 1))\n"
-                      "    y = torch.cat([u, v], 1)\n"
-                      "    s = torch.conv2d(torch.adaptive_avg_pool2d(y, [1, 1]), self.s, None, [1, 1], [0, 0], [1, 1], 1)\n"
-                      "    y = torch.mul(torch.add(y, self.k), torch.sigmoid(s))\n"
-                      "    y = torch.upsample_nearest2d(y, [9, 20])\n"
-                      "    y = torch.upsample_bilinear2d(torch.avg_pool2d(y, [2, 2], [2, 2]), [7, 9], False)\n"
-                      "    return torch.sub(y, 0.5)\n");
+  Case c = in_float16(
+      {{"a", filter({8, 6, 3, 3})},
+       {"b", filter({5, 6, 1, 1})},
+       {"s", filter({13, 13, 1, 1})},
+       {"k", random_tensor({1, 13, 1, 1})}},
+      "    u = torch.conv2d(x, self.a, None, [1, 1], [1, 1], [1, 1], 1)\n"
+      "    v = torch.silu(torch.conv2d(x, self.b, None, [1, 1], [0, 0], [1, 1], 1))\n"
+      "    y = torch.cat([u, v], 1)\n"
+      "    s = torch.conv2d(torch.adaptive_avg_pool2d(y, [1, 1]), self.s, None, [1, 1], [0, 0], "
+      "[1, 1], 1)\n"
+      "    y = torch.mul(torch.add(y, self.k), torch.sigmoid(s))\n"
+      "    y = torch.upsample_nearest2d(y, [9, 20])\n"
+      "    y = torch.upsample_bilinear2d(torch.avg_pool2d(y, [2, 2], [2, 2]), [7, 9], False)\n"
+      "    return torch.sub(y, 0.5)\n");
   const Tensor x = channels_last({2, 6, 5, 7});
   c.check({x}, kTolerance);
   c.check({random_tensor({1, 6, 4, 4})}, kTolerance);
@@ -100,15 +102,16 @@ TEST_F(Float16Plan, OnlyLayersRoundTheirInputs) {
 }
 
 TEST_F(Float16Plan, WhatHasNoKernelInFloat16RunsInFloat32) {
-  Case c = in_float16({{"w", random_tensor({24, 8}, -0.6f, 0.6f)},
-                       {"g", random_tensor({8})},
-                       {"t", filter({8, 8, 2, 2})}},
-                      "    y = torch.layer_norm(torch.transpose(torch.flatten(x, 2), 1, 2), [8], self.g, self.g)\n"
-                      "    q, k, v = torch.chunk(torch.linear(y, self.w), 3, -1)\n"
-                      "    a = torch.softmax(torch.matmul(q, torch.transpose(k, 1, 2)), -1)\n"
-                      "    y = torch.reshape(torch.transpose(torch.matmul(a, v), 1, 2), [2, 8, 3, 4])\n"
-                      "    y = torch.conv_transpose2d(y, self.t, None, [2, 2], [0, 0], [0, 0], 1, [1, 1])\n"
-                      "    return torch.cumsum(torch.flip(torch.relu(y), [2]), 1)\n");
+  Case c = in_float16(
+      {{"w", random_tensor({24, 8}, -0.6f, 0.6f)},
+       {"g", random_tensor({8})},
+       {"t", filter({8, 8, 2, 2})}},
+      "    y = torch.layer_norm(torch.transpose(torch.flatten(x, 2), 1, 2), [8], self.g, self.g)\n"
+      "    q, k, v = torch.chunk(torch.linear(y, self.w), 3, -1)\n"
+      "    a = torch.softmax(torch.matmul(q, torch.transpose(k, 1, 2)), -1)\n"
+      "    y = torch.reshape(torch.transpose(torch.matmul(a, v), 1, 2), [2, 8, 3, 4])\n"
+      "    y = torch.conv_transpose2d(y, self.t, None, [2, 2], [0, 0], [0, 0], 1, [1, 1])\n"
+      "    return torch.cumsum(torch.flip(torch.relu(y), [2]), 1)\n");
   c.check({random_tensor({2, 8, 3, 4})}, kTolerance);
 }
 

@@ -175,8 +175,8 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
   const size_t rank = sizes.size();
   for (const TensorId id : {q, k, v}) {
     const PlanTensor& t = plan.info(id);
-    if (t.dtype != DType::kFloat32 || rank < 2 || t.sizes.size() != rank || t.numel() == 0 ||
-        !std::equal(t.sizes.begin(), t.sizes.end() - 2, sizes.begin())) {
+    if (plan.program_dtype(id) != DType::kFloat32 || rank < 2 || t.sizes.size() != rank ||
+        t.numel() == 0 || !std::equal(t.sizes.begin(), t.sizes.end() - 2, sizes.begin())) {
       return kNoTensor;
     }
   }
@@ -192,12 +192,14 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
   sizes[rank - 1] = a.keys;  // those of the scores
   if (kernels::attention_work_bytes(a.keys, a.depth, a.value_depth) > kMostWork) return kNoTensor;
 
-  q = with_dense_rows(plan, q);
-  v = with_dense_rows(plan, v);
+  q = with_dense_rows(plan, plan.in_float32(q));
+  v = with_dense_rows(plan, plan.in_float32(v));
+  k = plan.in_float32(k);
   if (const IntArray& s = plan.info(k).strides; s[rank - 1] != 1 && s[rank - 2] != 1) {
     k = plan.contiguous(k);
   }
   if (mask != kNoTensor) {
+    mask = plan.in_float32(mask);
     const PlanTensor& t = plan.info(mask);
     if (t.dtype != DType::kFloat32 || !can_expand(t, sizes) || t.dim() == 0 ||
         t.sizes.back() != a.keys || (a.keys > 1 && t.strides.back() != 1)) {

@@ -64,9 +64,9 @@ Image lower_image(PlanBuilder& plan, ConvArguments a) {
   if (is_depthwise) {
     const Image input = plan.as_image(a.input);
     const DwConvShape filter{batch, channels, window};
-    const void* filters = packed(
-        kernels.depthwise_key, kernels.depthwise_packed_bytes(filter),
-        [&](const float* weight, void* to) { kernels.depthwise_pack(filter, weight, to); });
+    const void* filters =
+        packed(kernels.depthwise_key, kernels.depthwise_packed_bytes(filter),
+               [&](const float* weight, void* to) { kernels.depthwise_pack(filter, weight, to); });
     plan.add_step({input.id}, output.id,
                   std::make_unique<DepthwiseStep>(dtype, filter, input, output, filters, bias));
     return output;
@@ -141,8 +141,7 @@ class TransposedStep : public EpilogueStep {
   bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     kernels::conv_transpose_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
-                                     epilogue<float>(m), m.data<float>(writes),
-                                     m.stride(output_));
+                                     epilogue<float>(m), m.data<float>(writes), m.stride(output_));
   }
 
  private:

@@ -300,7 +300,10 @@ bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) 
   TensorId earlier = a_is_later ? b : a;
   if (plan.info(later).dtype != plan.info(earlier).dtype) {
     earlier = plan.in_precision_at_hand(earlier);
-    if (plan.info(later).dtype != plan.info(earlier).dtype) return false;
+    if (plan.info(later).dtype != plan.info(earlier).dtype ||
+        plan.written_at(earlier) > plan.written_at(later)) {
+      return false;
+    }
   }
   Step* step = plan.sole_producer(node, a_is_later ? 0 : 1);
   if (!step) return false;

@@ -22,8 +22,8 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   const auto pack = [&](void* to) {
     kernels.pack(shape, weight.contiguous().data_ptr<float>(), to);
   };
-  const void* packed = plan.keep(
-      plan.packed().get(weight, kernels.conv_key, kernels.packed_bytes(shape), pack));
+  const void* packed =
+      plan.keep(plan.packed().get(weight, kernels.conv_key, kernels.packed_bytes(shape), pack));
   plan.add_step(
       {rows.id}, result.id,
       std::make_unique<ConvStep>(dtype, shape, rows, result, packed, keep_bias(plan, bias, out)));

@@ -137,8 +137,7 @@ void lower_avg_pool(PlanBuilder& plan, const Node& node) {
   const Image output = new_pooled(plan, input, shape);
   add_image_step(plan, kAvgPool, input, output,
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
-                   kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y,
-                                              y_stride);
+                   kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
                  });
   plan.define(node, output.id);
 }
@@ -159,7 +158,8 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
   if (size[0] < 1 || size[1] < 1) decline("an empty result");
   if (size[0] == 1 && size[1] == 1) return plan.define(node, add_global_mean(plan, input).id);
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
-  const Image output = plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
+  const Image output =
+      plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
   add_image_step(plan, kAdaptiveAvgPool, input, output,
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::adaptive_avg_pool_nhwc(shape, x, x_stride, y, y_stride);

@@ -81,7 +81,8 @@ template <typename Tap, typename Taps>
 void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const ResizeArguments& a,
                 const Taps& taps) {
   const ResizeShape& s = a.shape;
-  const Image output = plan.new_image(plan.info(input.id).dtype, s.batch, s.channels, s.out_h, s.out_w);
+  const Image output =
+      plan.new_image(plan.info(input.id).dtype, s.batch, s.channels, s.out_h, s.out_w);
   auto step = std::make_unique<ResizeStep<Tap>>(s, input, output);
   taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
   taps(s.in_w, s.out_w, a.factor_w, step->columns.data());

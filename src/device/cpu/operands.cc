@@ -170,9 +170,20 @@ class ConvertStep : public Step {
 
 }  // namespace
 
+// What a step wrote, if that fills the buffer of which `id` is a part, without gaps.
+TensorId PlanBuilder::whole_buffer(TensorId id) const {
+  if (written_at(id) < 0) return kNoTensor;
+  const TensorId whole = step_that_wrote(id).writes;
+  const PlanTensor& t = info(whole);
+  const bool is_dense = is_non_overlapping_and_dense(t.sizes, t.strides);
+  const int64_t nbytes = t.numel() * static_cast<int64_t>(element_size(t.dtype));
+  const Buffer& buffer = plan_->buffers[static_cast<size_t>(t.buffer)];
+  return is_dense && t.offset == 0 && nbytes == buffer.nbytes ? whole : kNoTensor;
+}
+
 TensorId PlanBuilder::converted(TensorId id, DType dtype) {
   if (const auto known = conversions_.find(id); known != conversions_.end()) return known->second;
-  const PlanTensor from = info(id);
+  const PlanTensor from = info(id);  // a copy: tensors are added
   if (from.numel() == 0) decline("an empty tensor");
   const Buffer& buffer = plan_->buffers[static_cast<size_t>(from.buffer)];
   TensorId to;
@@ -184,12 +195,13 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
   } else if (const auto image = image_view(id)) {
     to = new_image(dtype, image->n, image->c, image->h, image->w).id;
     add_step({id}, to, std::make_unique<ConvertStep>(id, true));
+  } else if (is_non_overlapping_and_dense(from.sizes, from.strides)) {
+    to = new_tensor(dtype, from.sizes, from.strides);
+    add_step({id}, to, std::make_unique<ConvertStep>(id, false));
+  } else if (const TensorId whole = whole_buffer(id); whole != kNoTensor && whole != id) {
+    to = new_view(converted(whole, dtype), from.sizes, from.strides, from.offset);
   } else {
-    const TensorId dense = is_non_overlapping_and_dense(from.sizes, from.strides) ? id
-                                                                                  : contiguous(id);
-    const IntArray strides = info(dense).strides;
-    to = new_tensor(dtype, from.sizes, strides);
-    add_step({dense}, to, std::make_unique<ConvertStep>(dense, false));
+    to = converted(contiguous(id), dtype);
   }
   conversions_.emplace(id, to);
   return to;
