@@ -41,6 +41,7 @@ PUBLIC_OWNER = {
     "value.h": "tensor",
     "threads.h": "base",
     "image.h": "image",
+    "precision.h": "device",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -1,7 +1,7 @@
 // The methods of one module tree as they run: each is optimised when it is first called.
 #pragma once
 
-#include <torchlet/options.h>
+#include <torchlet/precision.h>
 #include <torchlet/value.h>
 
 #include <atomic>

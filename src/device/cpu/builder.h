@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include <torchlet/options.h>
+#include <torchlet/precision.h>
 
 #include "device/cpu/plan.h"
 #include "kernels/window.h"

@@ -1,7 +1,7 @@
 // The processor as a device: segments become plans of NHWC kernels.
 #pragma once
 
-#include <torchlet/options.h>
+#include <torchlet/precision.h>
 
 #include <memory>
 
