@@ -34,6 +34,7 @@ TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeight
                             TensorId residual) {
   const IntArray sizes = plan.info(x).sizes;
   if (sizes.size() != 3 || sizes[2] != w.width || plan.info(x).numel() == 0) decline("other ranks");
+  if (residual != kNoTensor) residual = plan.in_precision(residual);  // before it is read
   const TensorId qkv = add_linear(plan, x, w.qkv_weight, w.qkv_bias);
   const int64_t batch = sizes[0], time = sizes[1], row = 3 * w.width, depth = w.width / w.heads;
   const auto part = [&](int64_t i) {
@@ -58,13 +59,13 @@ void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
   const bool use_gelu = plan.known_bool(node, 7), norm_first = plan.known_bool(node, 8);
   const float eps = static_cast<float>(plan.known_double(node, 9));
   const auto norm = [&](TensorId x, size_t input) {
-    return add_layer_norm(plan, x, weights.width, tensor(input), tensor(input + 1), eps);
+    return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(input), tensor(input + 1), eps);
   };
   const TensorId src = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
   TensorId x = norm_first ? norm(src, 10) : src;
   x = add_self_attention(plan, x, weights, src);
   if (!norm_first) x = norm(x, 10);
-  const TensorId rest = x;
+  const TensorId rest = plan.in_precision(x);
   if (norm_first) x = norm(x, 12);
   x = add_linear(plan, x, tensor(14), tensor(15));
   using kernels::ActivationKind;
