@@ -36,14 +36,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--turn", type=float, default=0.3, help="seconds of an engine in a round, one forward at least")
-    parser.add_argument("--engines", default="torchlet,pytorch,onnx_runtime")
+    parser.add_argument("--engines", default="torchlet,pytorch,onnx_runtime,ncnn_net")
     parser.add_argument("--folder", default=os.path.join(HERE, "../build/bench-models"))
     return parser.parse_args()
 
 
 def venv_python(folder: str) -> str:
     python = os.path.join(folder, "venv/bin/python")
-    packages = ["numpy", "onnx", "onnxruntime"]
+    packages = ["numpy", "onnx", "onnxruntime", "ncnn", "pnnx"]
     if subprocess.run([python, "-c", "import " + ",".join(packages)], stderr=subprocess.DEVNULL).returncode \
             if os.path.exists(python) else True:
         subprocess.run([TORCH_PYTHON, "-m", "venv", os.path.join(folder, "venv")], check=True)
