@@ -290,7 +290,7 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   if (header.is_amx) return amx_multiply_chunks(run, begin, end);
 #endif
   const Sizes sizes(s, header.repeats);
-  const ConvCutQ8 cut = cut_work(s, sizes);
+  const ConvCutQ8& cut = run.cut;
   RowTable table(s, sizes.taps, header.input_zero_point, cut.rows);
   const RequantizeQ8 requantize(run.result, header.wide);
   for (int64_t i = begin; i < end; ++i) {
@@ -316,12 +316,12 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   }
 }
 
-int64_t chunk_count(const Conv2dShape& s, const void* packed) {
+ConvCutQ8 cut_of(const Conv2dShape& s, const void* packed) {
   const PackedConvQ8& header = *static_cast<const PackedConvQ8*>(packed);
 #if TORCHLET_KERNELS_AMX
-  if (header.is_amx) return amx_cut(AmxSizes(s), s.groups).count();
+  if (header.is_amx) return amx_cut(AmxSizes(s), s.groups);
 #endif
-  return cut_work(s, Sizes(s, header.repeats)).count();
+  return cut_work(s, Sizes(s, header.repeats));
 }
 
 }  // namespace
@@ -338,7 +338,7 @@ HWY_EXPORT(packed_bytes);
 HWY_EXPORT(packed_form);
 HWY_EXPORT(pack);
 HWY_EXPORT(multiply_chunks);
-HWY_EXPORT(chunk_count);
+HWY_EXPORT(cut_of);
 
 namespace {
 
@@ -372,7 +372,8 @@ void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_
                   int64_t output_stride) {
   constexpr int64_t kProductsPerTask = int64_t{1} << 19;
   const Conv2dShape flat = with_flat_pixels(shape);
-  const int64_t chunks = HWY_DYNAMIC_DISPATCH(chunk_count)(flat, packed);
+  const ConvCutQ8 cut = HWY_DYNAMIC_DISPATCH(cut_of)(flat, packed);
+  const int64_t chunks = cut.count();
   if (chunks == 0) return;
   const Window2dShape& w = flat.window;
   const int64_t products = flat.batch * w.out_h * w.out_w * shape.out_channels * w.kernel_h *
@@ -380,8 +381,8 @@ void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_
   const int64_t grain = std::max<int64_t>(1, kProductsPerTask / (products / chunks + 1));
   const auto run = [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(multiply_chunks)
-    ({flat, input, input_stride, static_cast<const uint8_t*>(packed), result, output,
-      output_stride},
+    ({flat, input, input_stride, static_cast<const uint8_t*>(packed), result, output, output_stride,
+      cut},
      begin, end);
   };
   parallel_for(chunks, grain, run);

@@ -357,7 +357,7 @@ inline ConvCutQ8 amx_cut(const AmxSizes& sizes, int64_t groups) {
 inline void amx_multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   const Conv2dShape& s = run.shape;
   const AmxSizes sizes(s);
-  const ConvCutQ8 cut = amx_cut(sizes, s.groups);
+  const ConvCutQ8& cut = run.cut;
   RowTable table(s, sizes.taps, run.header().input_zero_point, cut.rows);
   const Scratch<AmxOperand> operands(cut.rows / kAmxRows);
   const Scratch<uint8_t> buffer(cut.rows * sizes.depth + kAmxDepth);

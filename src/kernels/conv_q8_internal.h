@@ -17,20 +17,6 @@ struct PackedConvQ8 {
 };
 constexpr int64_t kConvQ8HeaderBytes = 64;
 
-// One call.
-struct ConvRunQ8 {
-  const PackedConvQ8& header() const { return *reinterpret_cast<const PackedConvQ8*>(packed); }
-  const uint8_t* weights() const { return packed + kConvQ8HeaderBytes; }
-
-  const Conv2dShape& shape;
-  const uint8_t* input;
-  int64_t input_stride;
-  const uint8_t* packed;
-  OutputQ8 result;
-  uint8_t* output;
-  int64_t output_stride;
-};
-
 // How the work is cut: groups x blocks of rows x chunks of panels of columns.
 struct ConvCutQ8 {
   int64_t groups;
@@ -43,6 +29,21 @@ struct ConvCutQ8 {
   int64_t first_row(int64_t i) const { return i / chunks % blocks * rows; }
   int64_t first_panel(int64_t i) const { return i % chunks * (panels / chunks); }
   int64_t end_panel(int64_t i) const { return first_panel(i) + panels / chunks; }
+};
+
+// One call.
+struct ConvRunQ8 {
+  const PackedConvQ8& header() const { return *reinterpret_cast<const PackedConvQ8*>(packed); }
+  const uint8_t* weights() const { return packed + kConvQ8HeaderBytes; }
+
+  const Conv2dShape& shape;
+  const uint8_t* input;
+  int64_t input_stride;
+  const uint8_t* packed;
+  OutputQ8 result;
+  uint8_t* output;
+  int64_t output_stride;
+  ConvCutQ8 cut;  // made once: the number of threads may change meanwhile
 };
 
 }  // namespace torchlet::kernels
