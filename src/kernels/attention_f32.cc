@@ -32,18 +32,28 @@ using V = hn::Vec<D>;
 constexpr D d;
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
 
+// Calls step(i, count) for whole vectors with their width as a constant, then for the rest.
+template <class Step>
+HWY_INLINE void for_each_vector(int64_t count, const Step& step) {
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    step(i, kLanes);
+    step(i + kLanes, kLanes);
+  }
+  for (; i < count; i += kLanes) step(i, std::min(kLanes, count - i));
+}
+
 // x = scale * x + mask; gives the largest.
 HWY_INLINE float add_mask(float* x, const float* mask, float scale, int64_t count) {
   const V factor = hn::Set(d, scale), lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   V largest = lowest;
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t left = count - i;
+  for_each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
     V v = hn::Mul(load_first(d, x + i, left), factor);
     if (mask) v = hn::Add(v, load_first(d, mask + i, left));
     store_first(v, d, x + i, left);
     if (left < kLanes) v = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), v, lowest);
     largest = hn::Max(largest, v);
-  }
+  });
   return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
@@ -51,15 +61,14 @@ HWY_INLINE float add_mask(float* x, const float* mask, float scale, int64_t coun
 HWY_INLINE float exponentials(float* x, float largest, int64_t count) {
   const V max = hn::Set(d, largest), lowest = hn::Set(d, -87.0f);
   V sum = hn::Zero(d);
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t left = count - i;
+  for_each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
     const V distance = hn::Sub(load_first(d, x + i, left), max);
     V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
     e = hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
     if (left < kLanes) e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(left)), e);
     store_first(e, d, x + i, left);
     sum = hn::Add(sum, e);
-  }
+  });
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 

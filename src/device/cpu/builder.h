@@ -194,9 +194,10 @@ class PlanBuilder {
   // The last step that wrote this argument, if nothing but `node` reads what it wrote: `node` may
   // then become part of the step. Else null.
   Step* sole_producer(const Node& node, size_t input) const;
-  // The last step that wrote the tensor, which one did.
-  Step& step_that_wrote(TensorId id) const {
-    return *plan_->steps[static_cast<size_t>(written_at(id))];
+  // The last step that wrote the tensor's buffer; null for inputs and constants.
+  Step* step_that_wrote(TensorId id) const {
+    const int at = written_at(id);
+    return at < 0 ? nullptr : plan_->steps[static_cast<size_t>(at)].get();
   }
   // The place of the step that wrote the tensor's buffer last; -1 for inputs and constants.
   int written_at(TensorId id) const;

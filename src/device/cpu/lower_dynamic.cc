@@ -73,7 +73,7 @@ void lower_linear_dynamic(PlanBuilder& plan, const Node& node) {
   // In fp16 only the weights are rounded.
   const TensorId result = add_linear(plan, id, weight, bias);
   if (is_rectified) {
-    plan.step_that_wrote(result).fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
+    plan.step_that_wrote(result)->fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
   }
   plan.define(node, result);
 }

@@ -291,6 +291,31 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
   return y.id;
 }
 
+// PlanBuilder::sole_producer, also if the argument is a view of what the step writes, in the same
+// order.
+Step* sole_producer_of_rows(const PlanBuilder& plan, const Node& node, size_t input) {
+  const auto tensor = [&](const SsaValue* value) {
+    const PlanBuilder::Entry& entry = plan.entry(value);
+    return entry.kind == PlanBuilder::Entry::Kind::kTensor ? entry.tensor : kNoTensor;
+  };
+  const SsaValue* value = node.input(input);
+  const TensorId id = tensor(value);
+  Step* step = id == kNoTensor ? nullptr : plan.step_that_wrote(id);
+  while (step && tensor(value) != step->writes) {
+    const Node& view = *value->node();
+    if (value->users().size() != 1 || !view.op() || view.inputs().empty()) return nullptr;
+    value = view.input(0);
+    if (tensor(value) == kNoTensor || plan.step_that_wrote(tensor(value)) != step) return nullptr;
+  }
+  if (!step || value->users().size() != 1) return nullptr;
+  if (id == step->writes) return step;
+  const auto rows = plan.rows_view(id), whole = plan.rows_view(step->writes);
+  const bool is_same = rows && whole && rows->rows == whole->rows && rows->cols == whole->cols &&
+                       rows->stride == whole->stride &&
+                       plan.info(id).offset == plan.info(step->writes).offset;
+  return is_same ? step : nullptr;
+}
+
 // x + y where one of the two was just computed by a step that can add the other.
 bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) {
   if (a == b || !(plan.info(a).sizes == plan.info(b).sizes)) return false;
@@ -305,7 +330,7 @@ bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) 
       return false;
     }
   }
-  Step* step = plan.sole_producer(node, a_is_later ? 0 : 1);
+  Step* step = sole_producer_of_rows(plan, node, a_is_later ? 0 : 1);
   if (!step) return false;
   std::optional<Operand> operand;
   if (plan.info(earlier).dim() == 4) {

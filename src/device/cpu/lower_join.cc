@@ -39,8 +39,8 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
     sizes[dim] += t.sizes[dim];
   }
   const bool is_image = first.dim() == 4 && plan.image_view(parts[0]);
-  const IntArray strides = is_image ? strides_for(sizes, MemoryFormat::kChannelsLast)
-                                    : contiguous_strides(sizes);
+  const IntArray strides =
+      is_image ? strides_for(sizes, MemoryFormat::kChannelsLast) : contiguous_strides(sizes);
   TensorId whole = kNoTensor;
   size_t joined = is_image && dim == 1 ? leading_whole(plan, parts) : 0;
   if (joined > 0) whole = plan.widened(parts[0], plan.info(parts[0]).strides[3], sizes[1]);

@@ -48,7 +48,7 @@ TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeight
   if (heads == kNoTensor) decline("too many keys");
   const TensorId joined = plan.new_view(heads, sizes, contiguous_strides(sizes), 0);
   const TensorId result = add_linear(plan, joined, w.proj_weight, w.proj_bias);
-  if (residual != kNoTensor) plan.step_that_wrote(result).fuse_residual({residual, false});
+  if (residual != kNoTensor) plan.step_that_wrote(result)->fuse_residual({residual, false});
   return result;
 }
 
@@ -69,13 +69,13 @@ void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
   if (norm_first) x = norm(x, 12);
   x = add_linear(plan, x, tensor(14), tensor(15));
   using kernels::ActivationKind;
-  plan.step_that_wrote(x).fuse(
+  plan.step_that_wrote(x)->fuse(
       use_gelu
           ? kernels::Activation{ActivationKind::kGelu}
           : kernels::Activation{ActivationKind::kClamp, 0, std::numeric_limits<float>::infinity()});
   x = add_linear(plan, x, tensor(16), tensor(17));
   if (plan.info(x).sizes.back() != weights.width) decline("unusual weights");
-  plan.step_that_wrote(x).fuse_residual({rest, false});
+  plan.step_that_wrote(x)->fuse_residual({rest, false});
   plan.define(node, norm_first ? x : norm(x, 12));
 }
 

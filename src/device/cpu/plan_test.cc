@@ -206,6 +206,24 @@ TEST(Plan, FusedTransformerLayers) {
   EXPECT_EQ(attention.kernels({x}), "conv_nhwc_f32 attention_f32 conv_nhwc_f32");
 }
 
+TEST(Plan, AResidualIsAddedThroughViews) {
+  const std::string product = "    y = torch.linear(x, self.w, None)\n";
+  const Tensor x = random_tensor({4, 8});
+  Case same(
+      {{"w", random_tensor({4, 8})}, {"r", random_tensor({1, 4, 4})}},
+      product + "    return torch.add(torch.transpose(torch.view(y, [4, 1, 4]), 0, 1), self.r)\n");
+  same.check({x});
+  EXPECT_EQ(same.kernels({x}), "conv_nhwc_f32");
+  Case turned({{"w", random_tensor({4, 8})}, {"r", random_tensor({4, 4})}},
+              product + "    return torch.add(torch.t(y), self.r)\n");
+  turned.check({x});
+  Case shared({{"w", random_tensor({4, 8})}, {"r", random_tensor({1, 4, 4})}},
+              product +
+                  "    v = torch.view(y, [1, 4, 4])\n"
+                  "    return torch.mul(torch.add(v, self.r), torch.unsqueeze(y, 0))\n");
+  shared.check({x});
+}
+
 TEST(Plan, SqueezeAndExciteScalesChannels) {
   Case c({{"a", random_tensor({2, 6, 1, 1})}, {"b", random_tensor({6, 2, 1, 1})}},
          "    s = torch.adaptive_avg_pool2d(x, [1, 1])\n"
