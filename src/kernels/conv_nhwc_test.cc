@@ -400,7 +400,7 @@ TEST(ConvNhwc, SeveralThreads) {
   check({.in_channels = 320, .out_channels = 500, .window = window(7, 7, 1, 1)});
   check({.in_channels = 64, .out_channels = 24, .groups = 2, .window = window(30, 30, 3, 3, 1, 1)});
   check({.in_channels = 2048, .out_channels = 1000, .window = window(1, 1, 1, 1)});
-  check({.in_channels = 1600, .out_channels = 780, .window = window(1, 180, 1, 1)});
+  check({.in_channels = 2048, .out_channels = 780, .window = window(1, 140, 1, 1)});
   set_num_threads(1);
 }
 

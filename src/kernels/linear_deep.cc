@@ -29,15 +29,20 @@ template <typename T>
 void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job, T* copies,
                       float* sums) {
   const int64_t depth = runs.channels, part = even_part(depth, kDepth, 16);
-  const int64_t copy_stride = part + 16;  // no multiple of 4 KB, where rows share their cache sets
+  // Rows a multiple of 4 KB apart share their cache sets.
+  const int64_t copy_stride = part + 16;
   job.partial = sums;
   job.partial_stride = job.last_column - job.first_column;
   for (int64_t k = 0; k < depth; k += part) {
     const int64_t count = std::min(part, depth - k);
-    for (int64_t r = 0; r < rows.count; ++r) {
-      std::copy_n(rows.data + r * rows.stride + k, count, copies + r * copy_stride);
+    TileSegment<T> segment{rows.data + k, rows.stride, count, k};
+    if (rows.stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0) {
+      for (int64_t r = 0; r < rows.count; ++r) {
+        std::copy_n(segment.a + r * rows.stride, count, copies + r * copy_stride);
+      }
+      segment = {copies, copy_stride, count, k};
     }
-    TileSegment<T> segment{copies, copy_stride, count, k};
+    const TileSegment<T> all = segment;
     job.segments = &segment;
     job.segment_count = 1;
     job.is_first = k == 0;
@@ -52,7 +57,7 @@ void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job
     const int64_t tile = tile_shape<T>().rows;
     for (int64_t r = 0; r < rows.count; r += tile) {
       StripJob<T> some = job;
-      segment.a = copies + r * copy_stride;
+      segment.a = all.a + r * all.a_row_stride;
       some.rows = std::min(tile, rows.count - r);
       some.pixel += r;
       some.partial += r * job.partial_stride;

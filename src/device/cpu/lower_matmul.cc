@@ -6,7 +6,8 @@
 #include "ops/common.h"
 
 namespace torchlet::cpu {
-TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias) {
+TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias,
+                    bool may_pad) {
   if (weight.dtype() != DType::kFloat32 || weight.dim() != 2) decline("unusual weights");
   const Rows rows = plan.as_rows(plan.in_precision(input));
   const int64_t in = weight.size(1), out = weight.size(0);
@@ -17,7 +18,15 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   sizes.back() = out;
   const DType dtype = plan.real_dtype();
   const ConvKernels& kernels = conv_kernels(dtype);
-  const Rows result = {plan.new_contiguous(dtype, sizes), rows.rows, out, out};
+  // Rows a multiple of 4 KB apart share their cache sets.
+  const int64_t size = static_cast<int64_t>(element_size(dtype));
+  const bool pads = may_pad && out * size % 4096 == 0 && rows.rows > 8;
+  const int64_t stride = pads ? out + 64 / size : out;
+  IntArray strides(sizes.size(), 1);
+  for (size_t d = sizes.size() - 1; d-- > 0;) {
+    strides[d] = d + 2 == sizes.size() ? stride : strides[d + 1] * sizes[d + 1];
+  }
+  const Rows result = {plan.new_tensor(dtype, sizes, strides), rows.rows, out, stride};
   const kernels::ConvNhwcShape shape{1, in, out, 1, {1, rows.rows, 1, rows.rows, 1, 1}};
   const auto pack = [&](void* to) {
     kernels.pack(shape, weight.contiguous().data_ptr<float>(), to);
@@ -32,10 +41,23 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
 
 namespace {
 
+// Does nobody read the result but another linear layer, perhaps after an activation?
+bool feeds_linear(const Node& node) {
+  const SsaValue* value = node.output();
+  for (int hops = 0; hops < 2 && value->users().size() == 1; ++hops) {
+    const Node& user = *value->users()[0];
+    if (user.input(0) != value) return false;
+    if (user.kind().str() == "aten::linear") return true;
+    if (user.kind().str() != "aten::gelu" && user.kind().str() != "aten::relu") return false;
+    value = user.output();
+  }
+  return false;
+}
+
 void lower_linear(PlanBuilder& plan, const Node& node) {
   const TensorId input = plan.real_tensor(node, 0);
-  plan.define(node,
-              add_linear(plan, input, plan.known_tensor(node, 1), plan.known_tensor(node, 2)));
+  plan.define(node, add_linear(plan, input, plan.known_tensor(node, 1), plan.known_tensor(node, 2),
+                               feeds_linear(node)));
 }
 
 // beta self + alpha mat1 mat2 with a known matrix and bias: a linear layer of before PyTorch 1.7.

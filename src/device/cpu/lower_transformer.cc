@@ -67,7 +67,7 @@ void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
   if (!norm_first) x = norm(x, 10);
   const TensorId rest = plan.in_precision(x);
   if (norm_first) x = norm(x, 12);
-  x = add_linear(plan, x, tensor(14), tensor(15));
+  x = add_linear(plan, x, tensor(14), tensor(15), true);
   using kernels::ActivationKind;
   plan.step_that_wrote(x)->fuse(
       use_gelu

@@ -34,8 +34,11 @@ std::span<const Lowering> view_lowerings();
 // Of a node max_pool2d; Declined for windows without results.
 kernels::PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input);
 
-// The linear layer of rows [..., in] with weight [out, in] and a bias, or none.
-TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias);
+// The linear layer of rows [..., in] with weight [out, in] and a bias, or none. With `may_pad`
+// there may be gaps between the rows of the result, which another linear layer reads the better for
+// it.
+TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias,
+                    bool may_pad = false);
 
 // A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
 // other operand. Nothing if it is something else.

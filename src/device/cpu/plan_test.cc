@@ -224,6 +224,17 @@ TEST(Plan, AResidualIsAddedThroughViews) {
   shared.check({x});
 }
 
+TEST(Plan, RowsBetweenLinearLayersMayHaveGaps) {
+  Case c({{"w", random_tensor({1024, 6})},
+          {"b", random_tensor({1024})},
+          {"u", random_tensor({5, 1024})}},
+         "    y = torch.gelu(torch.linear(x, self.w, self.b))\n"
+         "    return torch.linear(y, self.u, None)\n");
+  const Tensor x = random_tensor({2, 9, 6});
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32");
+}
+
 TEST(Plan, SqueezeAndExciteScalesChannels) {
   Case c({{"a", random_tensor({2, 6, 1, 1})}, {"b", random_tensor({6, 2, 1, 1})}},
          "    s = torch.adaptive_avg_pool2d(x, [1, 1])\n"
