@@ -173,7 +173,7 @@ class ConvertStep : public Step {
 // What a step wrote, if that fills the buffer of which `id` is a part, without gaps.
 TensorId PlanBuilder::whole_buffer(TensorId id) const {
   if (written_at(id) < 0) return kNoTensor;
-  const TensorId whole = step_that_wrote(id).writes;
+  const TensorId whole = step_that_wrote(id)->writes;
   const PlanTensor& t = info(whole);
   const bool is_dense = is_non_overlapping_and_dense(t.sizes, t.strides);
   const int64_t nbytes = t.numel() * static_cast<int64_t>(element_size(t.dtype));
