@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sort.h"
 #include "base/thread_pool.h"
 
 namespace torchlet::ops {
@@ -48,7 +49,7 @@ Loop make_loop(const Tensor& out, Inputs inputs) {
   }
   IntArray order;
   for (size_t d = rank; d-- > 0;) order.push_back(static_cast<int64_t>(d));
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+  stable_sort(order, [&](int64_t a, int64_t b) {
     return full[0][static_cast<size_t>(a)] < full[0][static_cast<size_t>(b)];
   });
   Loop loop;

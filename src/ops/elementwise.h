@@ -80,7 +80,14 @@ Tensor map_compute(std::span<const Tensor* const> inputs, DType dtype, bool to_b
 }  // namespace detail
 
 // The compute types that a generic lambda can be compiled for.
-enum MapTypes { kMapReal = 1, kMapInt = 2, kMapComplex = 4, kMapAll = 7 };
+enum MapTypes {
+  kMapReal = 1,
+  kMapInt = 2,
+  kMapComplex = 4,
+  kMapAll = 7,
+  // Real numbers as double throughout: for what only compares and moves them, which is exact.
+  kMapWideReal = 8,
+};
 
 // Returns f(C()) for the compute type C of `dtype`: int64_t, float, double or std::complex<double>.
 // `Types` says for which f compiles; an Error names the dtype otherwise.
@@ -91,10 +98,14 @@ auto visit_compute(DType dtype, F f) {
       if constexpr (Types & kMapInt) return f(int64_t());
       break;
     case Compute::kFloat:
-      if constexpr (Types & kMapReal) return f(float());
+      if constexpr (Types & kMapReal) {
+        return f(float());
+      } else if constexpr (Types & kMapWideReal) {
+        return f(double());
+      }
       break;
     case Compute::kDouble:
-      if constexpr (Types & kMapReal) return f(double());
+      if constexpr (Types & (kMapReal | kMapWideReal)) return f(double());
       break;
     case Compute::kComplex:
       if constexpr (Types & kMapComplex) return f(std::complex<double>());

@@ -51,34 +51,30 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
   return walk;
 }
 
-[[noreturn]] void out_of_bounds(int64_t position, const IndexWalk& walk) {
-  fail(ErrorCode::kRuntime, "index %lld is out of bounds for dimension %zu with size %lld",
-       static_cast<long long>(position), walk.dim, static_cast<long long>(walk.dim_size));
-}
+// One run of an index: `at` and `to` are the elements of self and other that belong to its first
+// position, whose coordinate in `dim` still counts as 0.
+using PairRun = FunctionRef<void(void* at, void* to, const int64_t* positions, int64_t count)>;
 
-// fn(self element, other element) for each element of the index. Rows may run on several threads if
-// `parallel`, which is for functions that only write to `other`.
-template <typename T, typename Fn>
-void for_each_pair(const IndexWalk& walk, T* self, T* other, bool parallel, const Fn& fn) {
+void for_each_pair_run(const IndexWalk& walk, void* self, void* other, int64_t width, bool parallel,
+                       PairRun run) {
   const IntSpan sizes = walk.index.sizes();
   const size_t last = sizes.size() - 1;
   const int64_t inner = sizes[last];
   if (walk.index.numel() == 0) return;
   const StridedOffsets self_offset(sizes.first(last), IntSpan(walk.self_strides).first(last));
   const StridedOffsets other_offset(sizes.first(last), IntSpan(walk.other_strides).first(last));
-  const int64_t self_step = walk.self_strides[last], other_step = walk.other_strides[last];
   const int64_t* index = walk.index.data_ptr<int64_t>();
   auto rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      T* const at = self + self_offset(row);
-      T* const to = other + other_offset(row);
       const int64_t* positions = index + row * inner;
       for (int64_t i = 0; i < inner; ++i) {
-        const int64_t position = positions[i];
-        if (position < 0 || position >= walk.dim_size) [[unlikely]]
-          out_of_bounds(position, walk);
-        fn(at[i * self_step + position * walk.dim_stride], to[i * other_step]);
+        TORCHLET_CHECK(positions[i] >= 0 && positions[i] < walk.dim_size,
+                       "index %lld is out of bounds for dimension %zu with size %lld",
+                       static_cast<long long>(positions[i]), walk.dim,
+                       static_cast<long long>(walk.dim_size));
       }
+      run(static_cast<std::byte*>(self) + self_offset(row) * width,
+          static_cast<std::byte*>(other) + other_offset(row) * width, positions, inner);
     }
   };
   const int64_t count = walk.index.numel() / inner;
@@ -87,6 +83,20 @@ void for_each_pair(const IndexWalk& walk, T* self, T* other, bool parallel, cons
   } else {
     rows(0, count);
   }
+}
+
+// fn(self element, other element) for each element of the index. Rows may run on several threads if
+// `parallel`, which is for functions that only write to `other`.
+template <typename T, typename Fn>
+void for_each_pair(const IndexWalk& walk, T* self, T* other, bool parallel, const Fn& fn) {
+  const int64_t self_step = walk.self_strides.back(), other_step = walk.other_strides.back();
+  for_each_pair_run(walk, self, other, sizeof(T), parallel,
+                    [&](void* at, void* to, const int64_t* positions, int64_t count) {
+                      for (int64_t i = 0; i < count; ++i) {
+                        fn(static_cast<T*>(at)[i * self_step + positions[i] * walk.dim_stride],
+                           static_cast<T*>(to)[i * other_step]);
+                      }
+                    });
 }
 
 }  // namespace

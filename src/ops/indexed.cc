@@ -121,4 +121,49 @@ Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices) {
   return plan;
 }
 
+void for_each_indexed_of(
+    const Indexed& plan, void* sparse, void* dense, int64_t width, bool parallel,
+    FunctionRef<void(void* sparse, int64_t stride, void* dense, int64_t count)> run) {
+  const int64_t positions = static_cast<int64_t>(plan.offsets.size());
+  // The innermost dimensions that one stride walks form a run.
+  int64_t inner = 1, stride = 1;
+  size_t outer_rank = plan.after_sizes.size();
+  for (; outer_rank > 0; --outer_rank) {
+    const int64_t size = plan.after_sizes[outer_rank - 1];
+    const int64_t step = plan.after_strides[outer_rank - 1];
+    if (inner != 1 && size != 1 && step != inner * stride) break;
+    if (inner == 1) stride = step;
+    inner *= size;
+  }
+  int64_t outer = 1, before = 1;
+  for (size_t d = 0; d < outer_rank; ++d) outer *= plan.after_sizes[d];
+  for (int64_t size : plan.before_sizes) before *= size;
+  const StridedOffsets before_offset(plan.before_sizes, plan.before_strides);
+  const StridedOffsets outer_offset(IntSpan(plan.after_sizes).first(outer_rank),
+                                    IntSpan(plan.after_strides).first(outer_rank));
+  const int64_t block = outer * inner;
+  if (block == 0) return;
+  auto rows = [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end;) {
+      auto* const base = static_cast<std::byte*>(sparse) + before_offset(row / positions) * width;
+      const int64_t stop = std::min(end, (row / positions + 1) * positions);
+      for (int64_t k = row % positions; row < stop; ++row, ++k) {
+        std::byte* const at = base + plan.offsets[static_cast<size_t>(k)] * width;
+        std::byte* const to = static_cast<std::byte*>(dense) + row * block * width;
+        if (outer == 1) {
+          run(at, stride, to, inner);
+        } else {
+          for (int64_t i = 0; i < outer; ++i)
+            run(at + outer_offset(i) * width, stride, to + i * inner * width, inner);
+        }
+      }
+    }
+  };
+  if (parallel) {
+    parallel_for(before * positions, std::max<int64_t>(1, 32768 / block), rows);
+  } else {
+    rows(0, before * positions);
+  }
+}
+
 }  // namespace torchlet::ops

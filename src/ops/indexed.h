@@ -55,48 +55,15 @@ class StridedOffsets {
 // the memory of the indexed tensor, `dense` contiguous in a tensor of plan.shape(). If `parallel`,
 // runs are handled on several threads (only for runs that do not write to `sparse`: positions may
 // repeat).
+void for_each_indexed_of(
+    const Indexed& plan, void* sparse, void* dense, int64_t width, bool parallel,
+    FunctionRef<void(void* sparse, int64_t stride, void* dense, int64_t count)> run);
 template <typename T, typename Run>
 void for_each_indexed(const Indexed& plan, T* sparse, T* dense, bool parallel, const Run& run) {
-  const int64_t positions = static_cast<int64_t>(plan.offsets.size());
-  // The innermost dimensions that one stride walks form a run.
-  int64_t inner = 1, stride = 1;
-  size_t outer_rank = plan.after_sizes.size();
-  for (; outer_rank > 0; --outer_rank) {
-    const int64_t size = plan.after_sizes[outer_rank - 1];
-    const int64_t step = plan.after_strides[outer_rank - 1];
-    if (inner != 1 && size != 1 && step != inner * stride) break;
-    if (inner == 1) stride = step;
-    inner *= size;
-  }
-  int64_t outer = 1, before = 1;
-  for (size_t d = 0; d < outer_rank; ++d) outer *= plan.after_sizes[d];
-  for (int64_t size : plan.before_sizes) before *= size;
-  const StridedOffsets before_offset(plan.before_sizes, plan.before_strides);
-  const StridedOffsets outer_offset(IntSpan(plan.after_sizes).first(outer_rank),
-                                    IntSpan(plan.after_strides).first(outer_rank));
-  const int64_t block = outer * inner;
-  if (block == 0) return;
-  auto rows = [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end;) {
-      T* const base = sparse + before_offset(row / positions);
-      const int64_t stop = std::min(end, (row / positions + 1) * positions);
-      for (int64_t k = row % positions; row < stop; ++row, ++k) {
-        T* const at = base + plan.offsets[static_cast<size_t>(k)];
-        T* const to = dense + row * block;
-        if (outer == 1) {
-          run(at, stride, to, inner);
-        } else {
-          for (int64_t i = 0; i < outer; ++i)
-            run(at + outer_offset(i), stride, to + i * inner, inner);
-        }
-      }
-    }
-  };
-  if (parallel) {
-    parallel_for(before * positions, std::max<int64_t>(1, 32768 / block), rows);
-  } else {
-    rows(0, before * positions);
-  }
+  for_each_indexed_of(plan, sparse, dense, sizeof(T), parallel,
+                      [&](void* at, int64_t stride, void* to, int64_t count) {
+                        run(static_cast<T*>(at), stride, static_cast<T*>(to), count);
+                      });
 }
 
 // Calls fn with a zero of an unsigned type as wide as one element of the dtype, for code that only
@@ -123,14 +90,11 @@ template <typename Fn>
 void with_wide(const Tensor& self, const Fn& fn) {
   auto run = [&](auto zero) {
     const DType dtype = DTypeOf<decltype(zero)>::value;
-    if (self.dtype() == dtype && self.is_contiguous()) {
-      fn(zero, self);
-    } else {
-      const Tensor wide = empty(self.sizes(), dtype);
-      wide.copy_(self);
-      fn(zero, wide);
-      self.copy_(wide);
-    }
+    const bool is_wide = self.dtype() == dtype && self.is_contiguous();
+    const Tensor wide = is_wide ? self : empty(self.sizes(), dtype);
+    if (!is_wide) wide.copy_(self);
+    fn(zero, wide);
+    if (!is_wide) self.copy_(wide);
   };
   compute_as<kMapAll>(self.dtype(), "scatter", run);
 }

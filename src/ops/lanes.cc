@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/sort.h"
 #include "base/thread_pool.h"
 
 namespace torchlet::ops {
@@ -74,8 +75,7 @@ void for_each_lane_of(const Tensor& self, int64_t dim, const Tensor& values, con
   for (int64_t d = self.dim(); d-- > 0;) {
     if (d != dim) order.push_back(d);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return self.stride(a) < self.stride(b); });
+  stable_sort(order, [&](int64_t a, int64_t b) { return self.stride(a) < self.stride(b); });
   for (int64_t d : order) {
     sizes.push_back(self.size(d));
     lanes *= self.size(d);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/sort.h"
+
 namespace torchlet::ops::linalg {
 
 void check_dtype(const Tensor& a, const char* name) {
@@ -52,7 +54,7 @@ constexpr double kEpsilon = 2.2e-16;
 std::vector<int64_t> sorted_places(const std::vector<double>& values, bool descending) {
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+  stable_sort(order, [&](int64_t a, int64_t b) {
     const double x = values[static_cast<size_t>(a)], y = values[static_cast<size_t>(b)];
     return descending ? x > y : x < y;
   });

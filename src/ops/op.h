@@ -43,11 +43,13 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "base/error.h"
 #include "graph/operator.h"
+#include "ops/schema_text.h"
 #include "tensor/containers.h"
 #include "tensor/scalar.h"
 #include "tensor/tensor_impl.h"
@@ -55,25 +57,36 @@
 namespace torchlet::ops {
 
 struct Variants {
-  bool has_inplace = false;
   const char* inplace_overload = nullptr;  // the functional operator's own if null
+  const char* out_overloads = nullptr;
+  const char* types = nullptr;
+  bool has_inplace = false;
   bool has_inplace_view = false;
   bool has_copied = false;
   bool has_functional = false;
-  const char* out_overloads = nullptr;
-  const char* types = nullptr;
   constexpr Variants operator|(Variants other) const {
-    return {has_inplace || other.has_inplace,
-            inplace_overload ? inplace_overload : other.inplace_overload,
+    return {inplace_overload ? inplace_overload : other.inplace_overload,
+            out_overloads ? out_overloads : other.out_overloads,
+            types ? types : other.types,
+            has_inplace || other.has_inplace,
             has_inplace_view || other.has_inplace_view,
             has_copied || other.has_copied,
-            has_functional || other.has_functional,
-            out_overloads ? out_overloads : other.out_overloads,
-            types ? types : other.types};
+            has_functional || other.has_functional};
+  }
+  constexpr bool operator==(const Variants& other) const {
+    return same(inplace_overload, other.inplace_overload) &&
+           same(out_overloads, other.out_overloads) && same(types, other.types) &&
+           has_inplace == other.has_inplace && has_inplace_view == other.has_inplace_view &&
+           has_copied == other.has_copied && has_functional == other.has_functional;
+  }
+
+ private:
+  static constexpr bool same(const char* a, const char* b) {
+    return a && b ? std::string_view(a) == b : !a && !b;
   }
 };
 constexpr Variants inplace(const char* overload = nullptr) {
-  return {.has_inplace = true, .inplace_overload = overload};
+  return {.inplace_overload = overload, .has_inplace = true};
 }
 constexpr Variants inplace_view() { return {.has_inplace_view = true}; }
 constexpr Variants copied() { return {.has_copied = true}; }
@@ -81,12 +94,24 @@ constexpr Variants functional() { return {.has_functional = true}; }
 constexpr Variants out(const char* overload) { return {.out_overloads = overload}; }
 constexpr Variants per_type(const char* words) { return {.types = words}; }
 
-inline constexpr Variants kNoVariants;
+// Those that most operators have are there only once.
+inline constexpr Variants kNoVariants, kInplace = inplace(), kOut = out("out"),
+                                       kInplaceAndOut = inplace() | out("out");
+constexpr const Variants* shared_variants(const Variants& own) {
+  for (const Variants* common : {&kNoVariants, &kInplace, &kOut, &kInplaceAndOut}) {
+    if (own == *common) return common;
+  }
+  return &own;
+}
+
+// A function that takes the arguments as they come: a TypedFunction without a signature.
+struct BoxedFunction : TypedFunction {
+  OperatorFn fn;
+};
 
 struct OpDef {
-  const char* schema;
-  OperatorFn fn;
-  const TypedFunction* typed;  // null if fn takes the arguments as they come
+  const char* schema;  // packed, see ops/schema_text.h
+  const TypedFunction* function;
   const Variants* variants;
 };
 
@@ -315,26 +340,28 @@ constexpr TypedFunctionOf<R, Args...> typed(R (*fn)(Args...)) {
 
 }  // namespace torchlet::ops
 
-#define TORCHLET_OP_VARIANTS(id, variant_list, schema, ...)                              \
-  static constinit const auto typed_##id = ::torchlet::ops::typed(+__VA_ARGS__);         \
-  static constinit const ::torchlet::ops::Variants variants_##id = variant_list;         \
-  extern const ::torchlet::ops::OpDef op_##id;                                           \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema, ::torchlet::ops::call_typed, \
-                                                    &typed_##id, &variants_##id}
+#define TORCHLET_OP_DEFINE(id, variants, schema, ...)                             \
+  static constexpr auto schema_##id =                                             \
+      ::torchlet::ops::pack_schema<::torchlet::ops::packed_size(schema)>(schema); \
+  static constinit const auto function_##id = __VA_ARGS__;                        \
+  extern const ::torchlet::ops::OpDef op_##id;                                    \
+  constinit const ::torchlet::ops::OpDef op_##id = {schema_##id.bytes, &function_##id, variants}
 
-#define TORCHLET_OP(id, schema, ...)                                                     \
-  static constinit const auto typed_##id = ::torchlet::ops::typed(+__VA_ARGS__);         \
-  extern const ::torchlet::ops::OpDef op_##id;                                           \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema, ::torchlet::ops::call_typed, \
-                                                    &typed_##id, &::torchlet::ops::kNoVariants}
+#define TORCHLET_OP_VARIANTS(id, variant_list, schema, ...)                       \
+  static constexpr ::torchlet::ops::Variants variants_##id = variant_list;        \
+  TORCHLET_OP_DEFINE(id, ::torchlet::ops::shared_variants(variants_##id), schema, \
+                     ::torchlet::ops::typed(+__VA_ARGS__))
+
+#define TORCHLET_OP(id, schema, ...)                            \
+  TORCHLET_OP_DEFINE(id, &::torchlet::ops::kNoVariants, schema, \
+                     ::torchlet::ops::typed(+__VA_ARGS__))
 
 // For varargs and generic list operators: the C++ function is an OperatorFn.
-#define TORCHLET_OP_BOXED_VARIANTS(id, variant_list, schema, ...)                \
-  static constinit const ::torchlet::ops::Variants variants_##id = variant_list; \
-  extern const ::torchlet::ops::OpDef op_##id;                                   \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema, __VA_ARGS__, nullptr, &variants_##id}
+#define TORCHLET_OP_BOXED_VARIANTS(id, variant_list, schema, ...)                 \
+  static constexpr ::torchlet::ops::Variants variants_##id = variant_list;        \
+  TORCHLET_OP_DEFINE(id, ::torchlet::ops::shared_variants(variants_##id), schema, \
+                     ::torchlet::ops::BoxedFunction{{nullptr}, __VA_ARGS__})
 
-#define TORCHLET_OP_BOXED(id, schema, ...)                                        \
-  extern const ::torchlet::ops::OpDef op_##id;                                    \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema, __VA_ARGS__, nullptr, \
-                                                    &::torchlet::ops::kNoVariants}
+#define TORCHLET_OP_BOXED(id, schema, ...)                      \
+  TORCHLET_OP_DEFINE(id, &::torchlet::ops::kNoVariants, schema, \
+                     ::torchlet::ops::BoxedFunction{{nullptr}, __VA_ARGS__})

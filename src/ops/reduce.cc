@@ -42,7 +42,11 @@ struct Runs {
     for (size_t d = kept.size(); d-- > 1;) {
       kept[d - 1].output_stride = kept[d].output_stride * kept[d].size;
     }
-    std::ranges::stable_sort(kept, {}, &Kept::stride);
+    for (size_t i = 1; i < kept.size(); ++i) {
+      for (size_t j = i; j > 0 && kept[j].stride < kept[j - 1].stride; --j) {
+        std::swap(kept[j], kept[j - 1]);
+      }
+    }
   }
 
   int64_t inner_stride() const { return strides.empty() ? 1 : strides.back(); }

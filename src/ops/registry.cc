@@ -59,12 +59,13 @@ std::string instantiate(std::string_view schema, std::string_view word) {
 }
 
 std::vector<std::string> schemas_of(const OpDef& def) {
-  if (!def.variants->types) return {def.schema};
+  const std::string schema = unpack_schema(def.schema);
+  if (!def.variants->types) return {schema};
   std::vector<std::string> schemas;
   std::string_view rest = def.variants->types;
   while (!rest.empty()) {
     const size_t space = std::min(rest.find(' '), rest.size());
-    schemas.push_back(instantiate(def.schema, rest.substr(0, space)));
+    schemas.push_back(instantiate(schema, rest.substr(0, space)));
     rest.remove_prefix(std::min(space + 1, rest.size()));
   }
   return schemas;
@@ -84,8 +85,7 @@ class Registry {
   Registry() {
     for (const OpDef* def : kOps) {
       if (!def) break;
-      const std::string_view schema = def->schema;
-      const std::string name(schema.substr(0, schema.find_first_of(".(")));
+      const std::string name = unpack_schema_name(def->schema);
       groups_[name].defs.push_back(def);
       if (def->variants->has_inplace || def->variants->has_inplace_view) {
         groups_[name + "_"].inplace_of.push_back(def);
@@ -144,10 +144,13 @@ class Registry {
 
   static void resolve(const std::string& name, const OpDef& def, const std::string& schema,
                       Group& group) {
-    Operator op{Symbol(name), parse_schema(schema), def.fn, nullptr, def.typed};
-    if (def.typed && op.schema.arguments.size() != def.typed->signature->arity) {
+    const Signature* signature = def.function->signature;
+    const OperatorFn fn =
+        signature ? call_typed : static_cast<const BoxedFunction*>(def.function)->fn;
+    Operator op{Symbol(name), parse_schema(schema), fn, nullptr, def.function};
+    if (signature && op.schema.arguments.size() != signature->arity) {
       fail(ErrorCode::kInternal, "the C++ function of '%s' takes %d arguments", schema.c_str(),
-           def.typed->signature->arity);
+           signature->arity);
     }
     const QuantizedOutput quantized = quantized_output(name);
     const Operator* base;
@@ -194,11 +197,12 @@ class Registry {
 
   // The operator that a derived variant of `def` calls.
   const Operator& base_of(const OpDef& def, const std::string& name) {
-    const std::string overload = parse_schema(def.schema).overload;
+    const std::string schema = unpack_schema(def.schema);
+    const std::string overload = parse_schema(schema).overload;
     for (const Operator* base : find(name)) {
       if (base->schema.overload == overload) return *base;
     }
-    fail(ErrorCode::kInternal, "'%s' is not in the list of operators", def.schema);
+    fail(ErrorCode::kInternal, "'%s' is not in the list of operators", schema.c_str());
   }
 
   std::unordered_map<std::string, Group> groups_;

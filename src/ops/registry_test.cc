@@ -1,5 +1,6 @@
 #include <set>
 
+#include "ops/schema_text.h"
 #include "ops/testing.h"
 
 namespace torchlet::ops {
@@ -120,6 +121,18 @@ TEST(Derived, CopiesAndFunctionalForms) {
       result_of("aten::index_copy", "", {x, 0, ints({1}), make({8, 9}, kF32, {1, 2})});
   expect_tensor(copied, {1, 2, 8, 9}, kF32, {2, 2});
   expect_tensor(x, {1, 2, 3, 4}, kF32, {2, 2});
+}
+
+TEST(SchemaText, IsTheSameAfterPacking) {
+  constexpr char kText[] = "aten::add.$Odd(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor";
+  static constexpr auto kPacked = pack_schema<packed_size(kText)>(kText);
+  EXPECT_EQ(unpack_schema(kPacked.bytes), kText);
+  EXPECT_EQ(unpack_schema_name(kPacked.bytes), "aten::add");
+  EXPECT_LT(sizeof(kPacked), sizeof(kText) / 2);
+  static constexpr auto kWords =
+      pack_schema<packed_size("size(int dim) -> int")>("size(int dim) -> int");
+  EXPECT_EQ(unpack_schema(kWords.bytes), "size(int dim) -> int");
+  EXPECT_EQ(unpack_schema_name(kWords.bytes), "size");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/sort.h"
 #include "base/thread_pool.h"
 #include "ops/elementwise.h"
 #include "ops/math.h"
@@ -12,7 +13,7 @@
 namespace torchlet::ops {
 namespace {
 
-constexpr int kOrdered = kMapReal | kMapInt;
+constexpr int kOrdered = kMapWideReal | kMapInt;
 using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
 
 // All elements in row-major order as C.
@@ -186,7 +187,7 @@ std::pair<Tensor, Groups> unique_elements(const Tensor& self, bool sorted) {
     auto at = [&](int64_t i) { return items[static_cast<size_t>(i)]; };
     std::vector<int64_t> order = iota(self.numel());
     if (sorted) {
-      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      stable_sort(order, [&](int64_t a, int64_t b) {
         return at(a) < at(b) || (at(b) != at(b) && at(a) == at(a));
       });
     }
@@ -223,7 +224,7 @@ ThreeTensors unique_slices(const Tensor& self, int64_t dim, bool sorted) {
     auto row = [&](int64_t i) { return items.begin() + i * width; };
     std::vector<int64_t> order = iota(n);
     if (sorted) {
-      std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      stable_sort(order, [&](int64_t a, int64_t b) {
         return std::lexicographical_compare(row(a), row(a) + width, row(b), row(b) + width);
       });
     }

@@ -14,7 +14,7 @@ namespace torchlet::ops {
 namespace {
 
 using TwoTensors = std::tuple<Tensor, Tensor>;
-constexpr int kOrdered = kMapReal | kMapInt;
+constexpr int kOrdered = kMapWideReal | kMapInt;
 
 template <typename C>
 struct Item {
@@ -188,17 +188,16 @@ TwoTensors kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
 }
 
 // The lower of two middle elements; NaN if there is one, or among the numbers only.
-template <bool IgnoreNan>
-TwoTensors median_dim(const Tensor& self, int64_t dim, bool keepdim) {
+TwoTensors median_with(const Tensor& self, int64_t dim, bool keepdim, bool ignore_nan) {
   TORCHLET_CHECK(lane_length(self, dim) > 0,
                  "median(): Expected reduction dim %lld to have non-zero size.",
                  static_cast<long long>(wrap_dim(dim, self.dim())));
-  return pick_one(self, dim, keepdim, [](auto& items) {
+  return pick_one(self, dim, keepdim, [ignore_nan](auto& items) {
     const size_t n = items.size();
     size_t numbers = n;
     for (const auto& item : items) {
       if (item.value == item.value) continue;
-      if (!IgnoreNan) return item;
+      if (!ignore_nan) return item;
       --numbers;
     }
     if (numbers == 0) return items[0];
@@ -209,6 +208,11 @@ TwoTensors median_dim(const Tensor& self, int64_t dim, bool keepdim) {
     std::nth_element(items.begin(), middle, items.end(), before);
     return *middle;
   });
+}
+
+template <bool IgnoreNan>
+TwoTensors median_dim(const Tensor& self, int64_t dim, bool keepdim) {
+  return median_with(self, dim, keepdim, IgnoreNan);
 }
 
 template <bool IgnoreNan>
@@ -273,9 +277,8 @@ C element_at(const C* sorted, C place, Interpolation interpolation) {
 }
 
 // q is 0-d or 1-d; the result has q's dimension first.
-template <bool IgnoreNan>
-Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
-                const std::string& interpolation) {
+Tensor quantile_with(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                     const std::string& interpolation, bool ignore_nan) {
   TORCHLET_CHECK(self.numel() > 0, "quantile() input tensor must be non-empty");
   TORCHLET_CHECK(q.dim() <= 1, "quantile() q must be a scalar or 1D tensor");
   TORCHLET_CHECK(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
@@ -307,9 +310,9 @@ Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
       std::sort(sorted.begin(), sorted.end(), less<C>);
       const int64_t nans = static_cast<int64_t>(
           std::count_if(sorted.begin(), sorted.end(), [](C x) { return std::isnan(x); }));
-      const C last = static_cast<C>(std::max<int64_t>(0, n - 1 - (IgnoreNan ? nans : 0)));
+      const C last = static_cast<C>(std::max<int64_t>(0, n - 1 - (ignore_nan ? nans : 0)));
       for (int64_t i = 0; i < count; ++i) {
-        values[i] = nans > 0 && !IgnoreNan
+        values[i] = nans > 0 && !ignore_nan
                         ? sorted.back()
                         : element_at(sorted.data(),
                                      static_cast<C>(places[static_cast<size_t>(i)]) * last, how);
@@ -341,10 +344,17 @@ Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim,
 }
 
 template <bool IgnoreNan>
+Tensor quantile(const Tensor& self, const Tensor& q, std::optional<int64_t> dim, bool keepdim,
+                const std::string& interpolation) {
+  return quantile_with(self, q, dim, keepdim, interpolation, IgnoreNan);
+}
+
+template <bool IgnoreNan>
 Tensor quantile_scalar(const Tensor& self, double q, std::optional<int64_t> dim, bool keepdim,
                        const std::string& interpolation) {
   TORCHLET_CHECK(q >= 0 && q <= 1, "quantile() q must be in the range [0, 1] but got %g", q);
-  return quantile<IgnoreNan>(self, scalar_tensor(q, self.dtype()), dim, keepdim, interpolation);
+  return quantile_with(self, scalar_tensor(q, self.dtype()), dim, keepdim, interpolation,
+                       IgnoreNan);
 }
 
 }  // namespace

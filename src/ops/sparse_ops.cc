@@ -1,3 +1,4 @@
+#include "base/sort.h"
 #include "ops/sparse.h"
 
 #include <algorithm>
@@ -106,7 +107,7 @@ Tensor coalesce(const Tensor& self) {
     }
     return int64_t{0};
   };
-  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
+  stable_sort(order, [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
   std::vector<int64_t> kept, slot(static_cast<size_t>(nnz));
   for (int64_t k : order) {
     if (kept.empty() || compare(kept.back(), k) != 0) kept.push_back(k);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/sort.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
 #include "ops/matmul.h"
@@ -33,7 +34,7 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
     };
     std::vector<int64_t> order(static_cast<size_t>(count)), keep;
     std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [score](int64_t i, int64_t j) { return score[i] > score[j]; });
+    stable_sort(order, [score](int64_t i, int64_t j) { return score[i] > score[j]; });
     std::vector<bool> suppressed(static_cast<size_t>(count));
     for (size_t a = 0; a < order.size(); ++a) {
       const int64_t i = order[a];

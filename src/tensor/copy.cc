@@ -2,6 +2,7 @@
 #include <complex>
 #include <limits>
 
+#include "base/sort.h"
 #include "base/thread_pool.h"
 #include "tensor/tensor_impl.h"
 
@@ -276,7 +277,7 @@ class CopyLoop {
   void coalesce() {
     IntArray order;
     for (size_t i = sizes_.size(); i-- > 0;) order.push_back(static_cast<int64_t>(i));
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    stable_sort(order, [&](int64_t a, int64_t b) {
       return target_strides_[static_cast<size_t>(a)] < target_strides_[static_cast<size_t>(b)];
     });
     IntArray sizes, from, to;
