@@ -1,5 +1,6 @@
 // The layers of MobileNetV2, ResNet-18, ResNet-50 and DeepLabV3 at 224 x 224 as NHWC convolutions.
-// GFLOP/s are those of the fastest run, next to the multiply-add limit measured just before it.
+// GFLOP/s are those of the fastest run, next to the multiply-add limit in float32 measured just
+// before it. Names with f16/ are in Float16, whose limit is twice that.
 //
 //   ninja -C build/release conv_nhwc_bench && build/release/conv_nhwc_bench
 //   --benchmark_min_time=0.1
@@ -159,7 +160,23 @@ double real_multiply_adds(const ConvNhwcShape& s) {
          static_cast<double>(s.in_channels / s.groups * s.out_channels * s.batch);
 }
 
+// The kernels of an element type.
+struct InFloat32 {
+  using T = float;
+  static constexpr auto packed_bytes = conv_nhwc_f32_packed_bytes;
+  static constexpr auto pack = conv_nhwc_f32_pack;
+  static constexpr auto run = conv_nhwc_f32;
+};
+struct InFloat16 {
+  using T = Float16;
+  static constexpr auto packed_bytes = conv_nhwc_f16_packed_bytes;
+  static constexpr auto pack = conv_nhwc_f16_pack;
+  static constexpr auto run = conv_nhwc_f16;
+};
+
+template <typename Kernels>
 void conv(benchmark::State& state, const Layer& layer, int threads, bool cold) {
+  using T = typename Kernels::T;
   set_num_threads(threads);
   const ConvNhwcShape s = shape_of(layer);
   const Window2dShape& w = s.window;
@@ -167,20 +184,22 @@ void conv(benchmark::State& state, const Layer& layer, int threads, bool cold) {
   const Floats input(w.in_h * w.in_w * s.in_channels), weight(s.out_channels * taps);
   const Floats bias(s.out_channels), output(w.out_h * w.out_w * s.out_channels);
   // Cold weights: so many copies in turns that none is in a cache, as in a whole network.
-  const auto packed_size = static_cast<int64_t>(conv_nhwc_f32_packed_bytes(s) / sizeof(float));
+  const auto packed_size = static_cast<int64_t>(Kernels::packed_bytes(s) / sizeof(float));
   const int64_t copies = cold ? (int64_t{32} << 20) / packed_size + 1 : 1;
   const Floats packed(copies * packed_size);
   for (int64_t i = 0; i < copies; ++i) {
-    conv_nhwc_f32_pack(s, weight.data(), packed.data() + i * packed_size);
+    Kernels::pack(s, weight.data(), packed.data() + i * packed_size);
   }
-  const EpilogueF32 epilogue{.bias = bias.data(), .activation = {ActivationKind::kClamp, 0, 6}};
+  const Epilogue<T> epilogue{.bias = bias.data(), .activation = {ActivationKind::kClamp, 0, 6}};
 
   double limit = measure_peak_flops(), best = 1e9;
   int64_t run = 0;
   for (auto _ : state) {
     const float* weights = packed.data() + run++ % copies * packed_size;
     const double start = now(threads);
-    conv_nhwc_f32(s, input.data(), s.in_channels, weights, epilogue, output.data(), s.out_channels);
+    // Bits of floats are numbers in Float16, too.
+    Kernels::run(s, reinterpret_cast<const T*>(input.data()), s.in_channels, weights, epilogue,
+                 reinterpret_cast<T*>(output.data()), s.out_channels);
     best = std::min(best, now(threads) - start);
   }
   limit = std::max(limit, measure_peak_flops()) * threads;
@@ -203,9 +222,15 @@ const bool kRegistered = [] {
   for (const int threads : {1, 2}) {
     for (const bool cold : {false, true}) {
       for (const Layer& layer : kLayers) {
-        benchmark::RegisterBenchmark(name_of(layer, threads, cold).c_str(),
+        const std::string name = name_of(layer, threads, cold);
+        benchmark::RegisterBenchmark(name.c_str(),
                                      [&layer, threads, cold](benchmark::State& state) {
-                                       conv(state, layer, threads, cold);
+                                       conv<InFloat32>(state, layer, threads, cold);
+                                     });
+        if (!has_float16()) continue;
+        benchmark::RegisterBenchmark(("f16/" + name).c_str(),
+                                     [&layer, threads, cold](benchmark::State& state) {
+                                       conv<InFloat16>(state, layer, threads, cold);
                                      });
       }
     }

@@ -105,10 +105,9 @@ class LineCopies {
       if (input_.pixel_stride == channels_ && to_channels_ == channels_) {
         std::copy_n(from, count * channels_, inside);
       } else {
-        for (int64_t x = 0; x < count; ++x) {
-          T* pixel =
-              std::copy_n(from + x * input_.pixel_stride, channels_, inside + x * to_channels_);
-          std::fill_n(pixel, to_channels_ - channels_, T{});
+        T* pixel = inside;
+        for (int64_t x = 0; x < count; ++x, from += input_.pixel_stride, pixel += to_channels_) {
+          for (int64_t c = 0; c < to_channels_; ++c) pixel[c] = c < channels_ ? from[c] : T{};
         }
       }
     }

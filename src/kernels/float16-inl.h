@@ -13,7 +13,9 @@
 #if HWY_ARCH_X86
 HWY_DIAGNOSTICS(push)
 HWY_DIAGNOSTICS_OFF(disable : 4701 4703, ignored "-Wuninitialized")
+#if HWY_COMPILER_GCC_ACTUAL
 HWY_DIAGNOSTICS_OFF(disable : 4701 4703, ignored "-Wmaybe-uninitialized")
+#endif
 #include <immintrin.h>
 HWY_DIAGNOSTICS(pop)
 #define TORCHLET_FLOAT16_TARGET \
