@@ -1,5 +1,6 @@
 // The depthwise convolution on vectors. Included inside a namespace that says what they are: the
-// element type T, a vector V of kLanes of them, and load(), store(), mul_add() and so on.
+// element type T, a vector V of kLanes of them, load(), store(), mul_add() and so on. Fewer
+// channels than kLeastChannels are no business of tiles; a Part says which lanes of a vector exist.
 
 constexpr int64_t kBlock = kDwConvBlock<T>;
 constexpr int kVectorsPerBlock = static_cast<int>(kBlock / kLanes);
@@ -49,9 +50,10 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
   const V low = set(row.bounds.low), high = set(row.bounds.high);
   for (int64_t v = begin * kVectorsPerBlock; v < end * kVectorsPerBlock; ++v) {
     const int64_t block = v / kVectorsPerBlock, part = v % kVectorsPerBlock * kLanes;
-    const int64_t c = std::min(block * kBlock, channels - kBlock) + part;
+    const int64_t c = dwconv_block_channel<T>(channels, block) + part;
+    const Part lanes = part_of(std::min(kBlock, channels) - part);
     V sum[kTile];
-    const V start = bias ? load_bias(bias + c) : zero();
+    const V start = bias ? load_bias(bias + c, lanes) : zero();
     HWY_UNROLL(8)
     for (int t = 0; t < kTile; ++t) sum[t] = start;
     const T* HWY_RESTRICT weight = weights + block * weight_stride + part;
@@ -64,7 +66,7 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
       for (int k = 0; k < kColumns; ++k, in += stride) {
         if (k < kWidth - 1 && k < left) continue;
         if (k > kColumns - kWidth && k >= inside) continue;
-        const V pixel = keep_in_register(load(in));
+        const V pixel = keep_in_register(load(in, lanes));
         HWY_UNROLL(8)
         for (int t = 0; t < kTile; ++t) {
           const int j = k - t * kStride;
@@ -82,7 +84,7 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
       for (int t = 0; t < kTile; ++t) sum[t] = clamp(sum[t], low, high);
     }
     HWY_UNROLL(8)
-    for (int t = 0; t < kTile; ++t, out += out_stride) store(sum[t], out);
+    for (int t = 0; t < kTile; ++t, out += out_stride) store(sum[t], out, lanes);
   }
 }
 
@@ -140,7 +142,7 @@ struct Tile {
 // Of the tiles no wider than the row the one that computes the fewest pixels twice.
 template <int kWidth, int kStride>
 Tile choose_tile(int64_t out_w) {
-  static constexpr Tile kTiles[] = {{convolve_tile<kWidth, kStride, 8>, 8},
+  static constexpr Tile kTiles[] = {{convolve_tile<kWidth, kStride, kWideTile>, kWideTile},
                                     {convolve_tile<kWidth, kStride, 7>, 7},
                                     {convolve_tile<kWidth, kStride, 4>, 4},
                                     {convolve_tile<kWidth, kStride, 1>, 1}};
@@ -159,7 +161,7 @@ Tile choose_tile(const DwConvShape& shape) {
   // The tap columns of an outer window that lie on padding have to be fewer than all.
   const int64_t last = (s.out_w - 1) * s.stride_w - s.pad_w;
   const bool is_inside = s.pad_w < s.kernel_w && last < s.in_w;
-  if (shape.channels < kBlock || s.dilation_w != 1 || !is_inside) return {nullptr, 0};
+  if (shape.channels < kLeastChannels || s.dilation_w != 1 || !is_inside) return {nullptr, 0};
   if (s.kernel_w == 3 && s.stride_w == 1) return choose_tile<3, 1>(s.out_w);
   if (s.kernel_w == 3 && s.stride_w == 2) return choose_tile<3, 2>(s.out_w);
   if (s.kernel_w == 5 && s.stride_w == 1) return choose_tile<5, 1>(s.out_w);

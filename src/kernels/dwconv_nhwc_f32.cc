@@ -26,7 +26,6 @@ HWY_INLINE V zero() { return hn::Zero(d); }
 HWY_INLINE V set(float x) { return hn::Set(d, x); }
 HWY_INLINE V load(const float* from) { return hn::LoadU(d, from); }
 HWY_INLINE V load_first(const float* from, int64_t count) { return load_first(d, from, count); }
-HWY_INLINE V load_bias(const float* from) { return load(from); }
 HWY_INLINE V load_bias_first(const float* from, int64_t count) {
   return count <= 0 ? zero() : load_first(from, count);
 }
@@ -34,6 +33,14 @@ HWY_INLINE void store(V v, float* to) { hn::StoreU(v, d, to); }
 HWY_INLINE void store_first(V v, float* to, int64_t count) { store_first(v, d, to, count); }
 HWY_INLINE V mul_add(V a, V b, V c) { return hn::MulAdd(a, b, c); }
 HWY_INLINE V apply_hardswish(V x) { return activate_hardswish(d, x); }
+
+struct Part {};  // tiles have whole vectors
+constexpr int64_t kLeastChannels = kDwConvBlock<float>;
+constexpr int kWideTile = 8;
+HWY_INLINE Part part_of(int64_t) { return {}; }
+HWY_INLINE V load(const float* from, Part) { return load(from); }
+HWY_INLINE V load_bias(const float* from, Part) { return load(from); }
+HWY_INLINE void store(V v, float* to, Part) { store(v, to); }
 
 #include "kernels/dwconv_nhwc-inl.h"
 
