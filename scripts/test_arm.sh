@@ -15,6 +15,12 @@ cmake --preset "$1" --log-level=WARNING ${CMAKE_ARGS:-} >/dev/null
 cmake --build --preset "$1" --parallel "${JOBS:-$(nproc)}" --target kernels_test base_test torchlet_cli
 "$emulator" "build/$1/base_test" --gtest_brief=1
 "$emulator" "build/$1/kernels_test" --gtest_brief=1
+if [ "$1" = arm64 ]; then
+  # With the dot product of bytes and their matrix product, without the second, without both.
+  for cpu in max neoverse-n1 cortex-a53; do
+    QEMU_CPU=$cpu "$emulator" "build/$1/kernels_test" --gtest_brief=1 --gtest_filter='*Q8.*:*U8I8.*'
+  done
+fi
 for digit in 0:zero 2:two 3:three 4:four 7:seven 9:nine; do
   picture=models/samples/digit_${digit%:*}.png word=${digit#*:}
   answer=$("$emulator" "build/$1/torchlet" run models/digits_mobilenet_v2.pt --image "$picture" \

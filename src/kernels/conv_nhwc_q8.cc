@@ -3,11 +3,15 @@
 // bytes. Rows are found through a table of pointers, one for each tap of the window.
 
 #define HWY_WANT_AVX3_DL  // for its integer dot product
+#define TORCHLET_WANT_ARM_MATRIX
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv_nhwc_q8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/foreach_arm_dot.h"  // IWYU pragma: keep
+// After the line above.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -19,6 +23,7 @@
 #include "kernels/conv_q8_internal.h"
 #include "kernels/conv_q8_rows-inl.h"
 #include "kernels/dot_q8-inl.h"
+#include "kernels/dot_sums-inl.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
 #include "kernels/split.h"
@@ -38,8 +43,12 @@ template <int kVectors>
 constexpr int tile_rows() {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   constexpr int kRows[] = {12, 12, 8, 6};
+#elif HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT
+  constexpr int kRows[] = {8, 8, 6, 6};
 #elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
-  constexpr int kRows[] = {8, 8, 6, 4};
+  constexpr int kRows[] = {8, 6, 4, 3};
+#elif HWY_TARGET == HWY_NEON
+  constexpr int kRows[] = {4, 2, 2, 1};
 #else
   constexpr int kRows[] = {8, 4, 3, 2};
 #endif
@@ -175,49 +184,23 @@ struct Tile {
   int64_t row_limit, channel_limit;  // how many exist
 };
 
-HWY_INLINE DotVec load_weights(const DotWeight* weights) {
-  return hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(weights));
-}
-
-HWY_INLINE DotVec broadcast_input(const DotInput* from) {
-  int32_t operand;
-  std::memcpy(&operand, from, sizeof operand);
-  return hn::Set(DotTag(), operand);
-}
-
 // As many rows of `t` as tile_rows() from row `first` on.
 template <int kVectors>
 HWY_INLINE void multiply_tile(const Tile& t, int64_t first, const RequantizeQ8& requantize) {
   constexpr int kRows = tile_rows<kVectors>();
   constexpr int64_t kWidth = kVectors * kDotLanes;
-  const DotTag d;
-  DotVec sum[kRows][kVectors];
+  DotVec start[kVectors];
   HWY_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
-    sum[0][v] = hn::LoadU(d, reinterpret_cast<const int32_t*>(t.panel) + v * kDotLanes);
+    start[v] = hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(t.panel) + v * kDotLanes);
   }
-  HWY_UNROLL(12)
-  for (int r = 1; r < kRows; ++r) {
-    HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = sum[0][v];
-  }
+  DotSums<kRows, kVectors> sums(start);
   const DotWeight* HWY_RESTRICT weights = reinterpret_cast<const DotWeight*>(t.panel + kWidth * 8);
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const DotInput* row[kRows];
     HWY_UNROLL(12)
     for (int r = 0; r < kRows; ++r) row[r] = t.rows[tap * t.row_count + first + r];
-    for (int64_t step = 0; step < t.steps; ++step) {
-      DotVec w[kVectors];
-      HWY_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) w[v] = load_weights(weights + v * kDotLanes * kDotDepth);
-      HWY_UNROLL(12)
-      for (int r = 0; r < kRows; ++r) {
-        const DotVec x = broadcast_input(row[r] + step * kDotDepth);
-        HWY_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v) sum[r][v] = dot(sum[r][v], x, w[v]);
-      }
-      weights += kWidth * kDotDepth;
-    }
+    weights = add_products(row, t.steps, weights, sums);
   }
   VecF32 multiplier[kVectors];
   HWY_UNROLL(4)
@@ -232,8 +215,8 @@ HWY_INLINE void multiply_tile(const Tile& t, int64_t first, const RequantizeQ8& 
   HWY_UNROLL(12)
   for (int r = 0; r < kRows; ++r) {
     if (r >= rows) break;
-    const VecU8 bytes = requantize(sum[r][0], multiplier[0], sum[r][kB], multiplier[kB], sum[r][kC],
-                                   multiplier[kC], sum[r][kD], multiplier[kD]);
+    const VecU8 bytes = requantize(sums(r, 0), multiplier[0], sums(r, kB), multiplier[kB],
+                                   sums(r, kC), multiplier[kC], sums(r, kD), multiplier[kD]);
     store_bytes(join_blocks<kVectors>(bytes), to, channels);
     to += stride;
   }
@@ -356,15 +339,15 @@ Conv2dShape with_flat_pixels(Conv2dShape s) {
 }  // namespace
 
 size_t conv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
-  return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
+  return TORCHLET_DOT_DISPATCH(packed_bytes)(shape, layer);
 }
 
 int conv_nhwc_q8_form(const Conv2dShape& shape, const LayerQ8& layer) {
-  return HWY_DYNAMIC_DISPATCH(packed_form)(shape, layer);
+  return TORCHLET_DOT_DISPATCH(packed_form)(shape, layer);
 }
 
 void conv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed) {
-  HWY_DYNAMIC_DISPATCH(pack)(shape, layer, packed);
+  TORCHLET_DOT_DISPATCH(pack)(shape, layer, packed);
 }
 
 void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_stride,
@@ -372,7 +355,7 @@ void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_
                   int64_t output_stride) {
   constexpr int64_t kProductsPerTask = int64_t{1} << 19;
   const Conv2dShape flat = with_flat_pixels(shape);
-  const ConvCutQ8 cut = HWY_DYNAMIC_DISPATCH(cut_of)(flat, packed);
+  const ConvCutQ8 cut = TORCHLET_DOT_DISPATCH(cut_of)(flat, packed);
   const int64_t chunks = cut.count();
   if (chunks == 0) return;
   const Window2dShape& w = flat.window;
@@ -380,7 +363,7 @@ void conv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_
                            w.kernel_w * (shape.in_channels / shape.groups);
   const int64_t grain = std::max<int64_t>(1, kProductsPerTask / (products / chunks + 1));
   const auto run = [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(multiply_chunks)
+    TORCHLET_DOT_DISPATCH(multiply_chunks)
     ({flat, input, input_stride, static_cast<const uint8_t*>(packed), result, output, output_stride,
       cut},
      begin, end);

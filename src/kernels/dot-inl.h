@@ -25,6 +25,7 @@ constexpr int kDotLanes = static_cast<int>(HWY_LANES(int32_t));
 
 // AVX-512 VNNI: four bytes at a time.
 constexpr int kDotDepth = 4;
+constexpr int kDotOffset = 0;  // what dot() has subtracted from the values of A
 
 // kDotDepth values of A, as dot() wants them in one lane.
 inline int32_t dot_operand(const uint8_t* a) {
@@ -40,18 +41,57 @@ HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
   return sum;
 }
 
+#elif HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT
+
+// The dot product of signed bytes, four at a time, for which unsigned ones have 128 subtracted
+// first; or the product of a matrix of two rows of eight unsigned bytes and one of two columns of
+// signed ones, which is no dot() but in dot_sums-inl.h. The instructions themselves, because not
+// every compiler has the intrinsics without its switch; .arch_extension is for Clang's assembler.
+constexpr int kDotDepth = TORCHLET_ARM_DOT == 1 ? 4 : 8;
+constexpr int kDotOffset = TORCHLET_ARM_DOT == 1 ? 128 : 0;
+
+inline int32_t dot_operand(const uint8_t* a) {
+  return static_cast<int32_t>((a[0] | a[1] << 8 | a[2] << 16 | static_cast<uint32_t>(a[3]) << 24) ^
+                              0x80808080);
+}
+HWY_INLINE DotVec load_dot_operand(const int8_t* b) {
+  return hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(b));
+}
+HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
+  asm(".arch_extension dotprod\n\tsdot %0.4s, %1.16b, %2.16b"
+      : "+w"(sum.raw)
+      : "w"(a.raw), "w"(b.raw));
+  return sum;
+}
+
 #else
 
 // Two at a time, widened to 16 bits.
 constexpr int kDotDepth = 2;
+constexpr int kDotOffset = 0;
 
 inline int32_t dot_operand(const uint8_t* a) { return a[0] | a[1] << 16; }
 
+HWY_INLINE DotVec load_dot_operand(const int16_t* b) {
+  return hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(b));
+}
 HWY_INLINE DotVec load_dot_operand(const int8_t* b) {
   const hn::Repartition<int16_t, DotTag> d16;
   const hn::Rebind<int8_t, decltype(d16)> d8;
   return hn::BitCast(DotTag(), hn::PromoteTo(d16, hn::LoadU(d8, b)));
 }
+
+#if HWY_TARGET == HWY_NEON
+// The sums of neighbouring lanes.
+HWY_INLINE int32x4_t add_pairs(int32x4_t low, int32x4_t high) {
+#if HWY_ARCH_ARM_A64
+  return vpaddq_s32(low, high);
+#else
+  return vcombine_s32(vpadd_s32(vget_low_s32(low), vget_high_s32(low)),
+                      vpadd_s32(vget_low_s32(high), vget_high_s32(high)));
+#endif
+}
+#endif
 
 HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
   const hn::Repartition<int16_t, DotTag> d16;
@@ -59,13 +99,7 @@ HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
 #if HWY_TARGET == HWY_NEON
   const int32x4_t low = vmull_s16(vget_low_s16(a16.raw), vget_low_s16(b16.raw));
   const int32x4_t high = vmull_s16(vget_high_s16(a16.raw), vget_high_s16(b16.raw));
-#if HWY_ARCH_ARM_A64
-  return hn::Add(sum, DotVec(vpaddq_s32(low, high)));
-#else
-  const int32x2_t low_sums = vpadd_s32(vget_low_s32(low), vget_high_s32(low));
-  const int32x2_t high_sums = vpadd_s32(vget_low_s32(high), vget_high_s32(high));
-  return hn::Add(sum, DotVec(vcombine_s32(low_sums, high_sums)));
-#endif
+  return hn::Add(sum, DotVec(add_pairs(low, high)));
 #else
   auto unused = sum;
   return hn::ReorderWidenMulAccumulate(DotTag(), a16, b16, sum, unused);  // pmaddwd

@@ -21,10 +21,10 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The dot product takes a depth of four bytes, or of two integers of 16 bits. Weights of 16 bits
-// hold w - zero. In 8 bits that may not fit: such a layer has the sum of three smaller weights
-// instead, and uses its input three times.
-constexpr bool kDotBytes = kDotDepth == 4;
+// The dot product takes a depth of four or eight bytes, or of two integers of 16 bits. Weights of
+// 16 bits hold w - zero. In 8 bits that may not fit: such a layer has the sum of three smaller
+// weights instead, and uses its input three times.
+constexpr bool kDotBytes = kDotDepth >= 4;
 template <bool>
 struct DotTypes {
   using Input = uint8_t;
@@ -69,7 +69,7 @@ struct ColumnConstants {
 inline ColumnConstants column_constants(const LayerQ8& layer, int64_t channel, int64_t sum,
                                         int64_t magnitude) {
   const RequantizationQ8 r = requantization_q8(layer, channel);
-  const int64_t start = r.bias - layer.input_zero_point * sum;
+  const int64_t start = r.bias - (layer.input_zero_point - kDotOffset) * sum;
   const double most = static_cast<double>(std::abs(int64_t{r.bias}) + 255 * magnitude);
   return {static_cast<int32_t>(static_cast<uint32_t>(start)), r.multiplier,
           !(most * static_cast<double>(r.multiplier) < 0x1p30)};

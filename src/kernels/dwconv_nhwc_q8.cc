@@ -8,6 +8,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/dwconv_nhwc_q8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/foreach_arm_dot.h"  // IWYU pragma: keep
+// After the line above.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -191,6 +194,11 @@ HWY_INLINE VecU8 load_pixel(const uint8_t* from, int64_t count) {
   }
 }
 
+// Bytes as dot() takes them.
+HWY_INLINE VecU8 dot_bytes(VecU8 bytes) {
+  return kDotOffset == 0 ? bytes : hn::Xor(bytes, hn::Set(TagU8(), kDotOffset));
+}
+
 [[maybe_unused]] HWY_INLINE VecU8 interleave_pairs(VecU8 a, VecU8 b, bool upper) {
   const hn::Repartition<uint16_t, TagU8> d16;
   const auto a16 = hn::BitCast(d16, a), b16 = hn::BitCast(d16, b);
@@ -246,7 +254,7 @@ HWY_INLINE void interleave_columns(const Strip& strip, const uint8_t* const* pix
                                    int64_t step, uint8_t* to) {
   VecU8 slots[kDotDepth];
   HWY_UNROLL(4)
-  for (int i = 0; i < kDotDepth; ++i) slots[i] = hn::Set(TagU8(), zero_point);
+  for (int i = 0; i < kDotDepth; ++i) slots[i] = dot_bytes(hn::Set(TagU8(), zero_point));
   const int64_t inside = strip.end - strip.begin;
   for (int64_t c = 0; c < strip.left; ++c) interleave<kVectors>(slots, to + c * step);
   for (int64_t c = strip.left + inside; c < strip.columns; ++c) {
@@ -259,7 +267,7 @@ HWY_INLINE void interleave_columns(const Strip& strip, const uint8_t* const* pix
   for (int64_t c = 0; c < inside; ++c) {
     HWY_UNROLL(4)
     for (int i = 0; i < kDotDepth; ++i) {
-      slots[i] = load_pixel<kVectors>(from[i], count);
+      slots[i] = dot_bytes(load_pixel<kVectors>(from[i], count));
       from[i] += strides[i];
     }
     interleave<kVectors>(slots, to);
@@ -475,15 +483,15 @@ HWY_EXPORT(cut_of);
 HWY_EXPORT(convolve_part);
 
 size_t dwconv_nhwc_q8_packed_bytes(const Conv2dShape& shape, const LayerQ8& layer) {
-  return HWY_DYNAMIC_DISPATCH(packed_bytes)(shape, layer);
+  return TORCHLET_DOT_DISPATCH(packed_bytes)(shape, layer);
 }
 
 int dwconv_nhwc_q8_form(const Conv2dShape& shape, const LayerQ8& layer) {
-  return HWY_DYNAMIC_DISPATCH(packed_form)(shape, layer);
+  return TORCHLET_DOT_DISPATCH(packed_form)(shape, layer);
 }
 
 void dwconv_nhwc_q8_pack(const Conv2dShape& shape, const LayerQ8& layer, void* packed) {
-  HWY_DYNAMIC_DISPATCH(pack)(shape, layer, packed);
+  TORCHLET_DOT_DISPATCH(pack)(shape, layer, packed);
 }
 
 void dwconv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t input_stride,
@@ -493,7 +501,7 @@ void dwconv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t inpu
   const Window2dShape& w = shape.window;
   const int64_t pixels = shape.batch * w.out_h * w.out_w;
   if (pixels == 0) return;
-  const DwconvCutQ8 cut = HWY_DYNAMIC_DISPATCH(cut_of)(shape, packed);
+  const DwconvCutQ8 cut = TORCHLET_DOT_DISPATCH(cut_of)(shape, packed);
   const int64_t products = pixels * shape.out_channels * w.kernel_h * w.kernel_w;
   const bool by_columns = is_cut_by_columns(pixels);
   const int64_t units = by_columns ? cut.panels : cut.blocks;
@@ -501,7 +509,7 @@ void dwconv_nhwc_q8(const Conv2dShape& shape, const uint8_t* input, int64_t inpu
     DwconvPartQ8 part{0, cut.blocks, 0, cut.panels};
     (by_columns ? part.panel_begin : part.block_begin) = begin;
     (by_columns ? part.panel_end : part.block_end) = end;
-    HWY_DYNAMIC_DISPATCH(convolve_part)
+    TORCHLET_DOT_DISPATCH(convolve_part)
     ({shape, input, input_stride, static_cast<const uint8_t*>(packed), result, output,
       output_stride},
      part);

@@ -4,6 +4,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_u8i8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/foreach_arm_dot.h"  // IWYU pragma: keep
+// After the line above.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -73,10 +76,16 @@ HWY_NOINLINE void multiply_tile(int64_t groups, const int32_t* HWY_RESTRICT a,
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
   }
+  // Where dot() takes x - kDotOffset, what it makes of zeros is too much.
+  const uint8_t zeros[kDotDepth] = {};
+  const DotVec zero = hn::Set(d, dot_operand(zeros));
+  DotVec excess[kVectors] = {hn::Zero(d), hn::Zero(d)};
   for (int64_t group = 0; group < groups; ++group) {
     DotVec bv[kVectors];
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) bv[v] = load_dot_operand(b + v * kDotLanes * kDotDepth);
+    HWY_UNROLL(2)
+    for (int v = 0; kDotOffset != 0 && v < kVectors; ++v) excess[v] = dot(excess[v], zero, bv[v]);
     HWY_UNROLL(8)
     for (int r = 0; r < kRows; ++r) {
       const DotVec av = hn::Set(d, a[r]);
@@ -92,7 +101,9 @@ HWY_NOINLINE void multiply_tile(int64_t groups, const int32_t* HWY_RESTRICT a,
     HWY_UNROLL(2)
     for (int v = 0; v < kVectors; ++v) {
       const int64_t left = columns - v * kDotLanes;
-      if (left > 0) store_first(acc[r][v], d, c + r * c_stride + v * kDotLanes, left);
+      if (left <= 0) break;
+      const DotVec sum = kDotOffset == 0 ? acc[r][v] : hn::Sub(acc[r][v], excess[v]);
+      store_first(sum, d, c + r * c_stride + v * kDotLanes, left);
     }
   }
 }
@@ -131,19 +142,19 @@ HWY_EXPORT(multiply_rows);
 HWY_EXPORT(row_blocks);
 
 int64_t gemm_u8i8_packed_b_size(int64_t k, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(packed_b_size)(k, n);
+  return TORCHLET_DOT_DISPATCH(packed_b_size)(k, n);
 }
 
 void gemm_u8i8_pack_b(int64_t k, int64_t n, ConstMatrix<int8_t> b, int8_t* packed) {
-  HWY_DYNAMIC_DISPATCH(pack_b)(k, n, b, packed);
+  TORCHLET_DOT_DISPATCH(pack_b)(k, n, b, packed);
 }
 
 void gemm_u8i8_packed(int64_t m, int64_t n, int64_t k, ConstMatrix<uint8_t> a,
                       const int8_t* packed_b, int32_t* c, int64_t c_stride) {
   constexpr int64_t kOpsPerTask = int64_t{1} << 20;
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, n * k * 8));
-  parallel_for(HWY_DYNAMIC_DISPATCH(row_blocks)(m), grain, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(multiply_rows)(m, n, k, a, packed_b, c, c_stride, begin, end);
+  parallel_for(TORCHLET_DOT_DISPATCH(row_blocks)(m), grain, [&](int64_t begin, int64_t end) {
+    TORCHLET_DOT_DISPATCH(multiply_rows)(m, n, k, a, packed_b, c, c_stride, begin, end);
   });
 }
 

@@ -2,11 +2,15 @@
 // one go: a single row is bound by memory. The same panels are operands of AMX for many rows.
 
 #define HWY_WANT_AVX3_DL  // for its integer dot product
+#define TORCHLET_WANT_ARM_MATRIX
 #include "kernels/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/linear_dynamic_q8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include "kernels/foreach_arm_dot.h"  // IWYU pragma: keep
+// After the line above.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -16,6 +20,7 @@
 #include "base/thread_pool.h"
 #include "kernels/conv_q8_amx-inl.h"
 #include "kernels/dot_q8-inl.h"
+#include "kernels/dot_sums-inl.h"
 #include "kernels/linear_dynamic_q8.h"
 #include "kernels/requantize_q8-inl.h"
 #include "kernels/scratch.h"
@@ -44,8 +49,10 @@ constexpr int64_t kWidth = kVectors * kDotLanes;
 // Rows of a tile, so that the sums fit the registers.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 6;
+#elif HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT
+constexpr int kTileRows = 6;
 #elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
-constexpr int kTileRows = 4;
+constexpr int kTileRows = 3;
 #else
 constexpr int kTileRows = 2;
 #endif
@@ -133,7 +140,7 @@ class ToReal {
     factor_ = hn::Mul(scale, hn::Set(d, l.quantization.scale));
     bias_ = hn::LoadU(d, columns.biases() + v * kDotLanes);
   }
-  // `row_sum` is that of the quantized row.
+  // `row_sum` is that of the quantized row as dot() takes it.
   HWY_INLINE VecF32 operator()(VecI32 sum, int32_t row_sum) const {
     const TagF32 d;
     const VecI32 correction = hn::Mul(zero_, hn::Set(TagI32(), row_sum));
@@ -149,7 +156,7 @@ class ToReal {
 
 // What the sums of vector `v` begin with.
 HWY_INLINE VecI32 start_of(const Run& run, const uint8_t* panel, int v) {
-  const VecI32 zero = hn::Set(TagI32(), -int32_t{run.linear.quantization.zero_point});
+  const VecI32 zero = hn::Set(TagI32(), kDotOffset - run.linear.quantization.zero_point);
   return hn::Mul(hn::LoadU(TagI32(), Columns(panel).sums() + v * kDotLanes), zero);
 }
 
@@ -158,50 +165,23 @@ struct Block {
   int64_t first, count;
   const DotInput* rows;
   int64_t stride;
-  const int32_t* sums;  // of each row; all 0 if no weight has a zero point
+  const int32_t* sums;  // of each row, less kDotOffset; all 0 if no weight has a zero point
 };
-
-HWY_INLINE DotVec broadcast(const DotInput* from) {
-  int32_t operand;
-  std::memcpy(&operand, from, sizeof operand);
-  return hn::Set(DotTag(), operand);
-}
 
 // R rows of the block from `row` on, of which those beyond the last repeat it.
 template <int R>
 HWY_NOINLINE void multiply_tile(const Run& run, const Block& block, int64_t row,
                                 const uint8_t* panel, int64_t channel) {
-  const DotInput* HWY_RESTRICT x[R];
+  const DotInput* x[R];
   HWY_UNROLL(6)
   for (int r = 0; r < R; ++r) {
     x[r] = block.rows + std::min<int64_t>(row + r, block.count - 1) * block.stride;
   }
-  DotVec sum[R][kVectors];
+  DotVec start[kVectors];
   HWY_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    sum[0][v] = start_of(run, panel, v);
-    HWY_UNROLL(6)
-    for (int r = 1; r < R; ++r) sum[r][v] = sum[0][v];
-  }
-  const int8_t* HWY_RESTRICT weights = Columns(panel).weights();
-  for (int64_t group = 0; group < run.sizes.groups; ++group) {
-    constexpr int64_t kAhead = 2048;  // bytes
-    DotVec w[kVectors];
-    HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
-      w[v] = load_dot_operand(weights + v * kDotLanes * kDotDepth);
-      if (R == 1 && v * kDotLanes * kDotDepth % 64 == 0) {
-        __builtin_prefetch(weights + kAhead + v * kDotLanes * kDotDepth);
-      }
-    }
-    HWY_UNROLL(6)
-    for (int r = 0; r < R; ++r) {
-      const DotVec a = broadcast(x[r] + group * kDotDepth);
-      HWY_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) sum[r][v] = dot(sum[r][v], a, w[v]);
-    }
-    weights += kWidth * kDotDepth;
-  }
+  for (int v = 0; v < kVectors; ++v) start[v] = start_of(run, panel, v);
+  DotSums<R, kVectors> sums(start);
+  add_products(x, run.sizes.groups, Columns(panel).weights(), sums);
   const LinearDynamicQ8& l = run.linear;
   HWY_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
@@ -212,7 +192,7 @@ HWY_NOINLINE void multiply_tile(const Run& run, const Block& block, int64_t row,
     HWY_UNROLL(6)
     for (int r = 0; r < R; ++r) {
       if (r >= block.count - row) break;
-      store_first(real(sum[r][v], block.sums[row + r]), TagF32(), y + r * l.y_stride, left);
+      store_first(real(sums(r, v), block.sums[row + r]), TagF32(), y + r * l.y_stride, left);
     }
   }
 }
@@ -297,7 +277,7 @@ void multiply_chunks(const LinearDynamicQ8& linear, int64_t begin, int64_t end) 
       for (int64_t r = 0; run.has_zeros && r < block.count; ++r) {
         const uint8_t* row = bytes + r * run.row_bytes;
         int32_t sum = 0;
-        for (int64_t k = 0; k < linear.in; ++k) sum += row[k];
+        for (int64_t k = 0; k < linear.in; ++k) sum += row[k] - kDotOffset;
         sums[r] = sum;
       }
     }
@@ -313,6 +293,7 @@ void multiply_chunks(const LinearDynamicQ8& linear, int64_t begin, int64_t end) 
   }
 }
 
+#if !TORCHLET_ARM_DOT
 void range_row(const float* x, int64_t count, float* low, float* high) {
   const TagF32 d;
   VecF32 smallest = hn::Zero(d), largest = hn::Zero(d);
@@ -324,6 +305,7 @@ void range_row(const float* x, int64_t count, float* low, float* high) {
   *low = hn::GetLane(hn::MinOfLanes(d, smallest));
   *high = hn::GetLane(hn::MaxOfLanes(d, largest));
 }
+#endif
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -360,11 +342,11 @@ RangeF32 range_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t s
 }
 
 size_t linear_dynamic_q8_packed_bytes(int64_t in, int64_t out) {
-  return HWY_DYNAMIC_DISPATCH(packed_bytes)(in, out);
+  return TORCHLET_DOT_DISPATCH(packed_bytes)(in, out);
 }
 
 void linear_dynamic_q8_pack(int64_t in, int64_t out, const LayerQ8& layer, void* packed) {
-  HWY_DYNAMIC_DISPATCH(pack)(in, out, layer, static_cast<uint8_t*>(packed));
+  TORCHLET_DOT_DISPATCH(pack)(in, out, layer, static_cast<uint8_t*>(packed));
 }
 
 int64_t linear_dynamic_q8_work_bytes(int64_t rows, int64_t in) {
@@ -375,11 +357,11 @@ void linear_dynamic_q8(const LinearDynamicQ8& l) {
   constexpr int64_t kProductsPerTask = int64_t{1} << 18;
   quantize_rows_q8(l.rows, l.in, l.x, l.x_stride, l.quantization, l.work,
                    quantized_row_bytes(l.in));
-  const int64_t chunks = HWY_DYNAMIC_DISPATCH(chunk_count)(l);
+  const int64_t chunks = TORCHLET_DOT_DISPATCH(chunk_count)(l);
   const int64_t products = l.rows * l.in * l.out;
   const int64_t grain = std::max<int64_t>(1, kProductsPerTask / (products / chunks + 1));
   parallel_for(chunks, grain, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(multiply_chunks)(l, begin, end);
+    TORCHLET_DOT_DISPATCH(multiply_chunks)(l, begin, end);
   });
 }
 
