@@ -1,6 +1,9 @@
-// Functions that libraries refer to and the static command never calls. Defined here, they do not
-// bring their real bodies along (docs/size.md has the sizes). Who calls one by mistake is stopped
-// at once.
+// What libraries refer to and the static command never calls, or need not call in its fastest form.
+// Defined here, it does not bring the real bodies along (docs/size.md has the sizes). Who calls
+// what is never called is stopped at once.
+#include <locale.h>
+
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -66,6 +69,41 @@ thread_local void* __libc_resp;
 }
 
 #ifdef __x86_64__
+
+// The C library: string functions in versions for many instruction sets. These are called for a few
+// short names.
+extern "C" {
+int strncmp(const char* a, const char* b, size_t count) {
+  for (; count != 0; ++a, ++b, --count) {
+    if (*a != *b || *a == '\0')
+      return static_cast<unsigned char>(*a) - static_cast<unsigned char>(*b);
+  }
+  return 0;
+}
+int strcmp(const char* a, const char* b) { return strncmp(a, b, SIZE_MAX); }
+int __strncasecmp_l(const char* a, const char* b, size_t count, locale_t) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c & 255; };
+  for (; count != 0; ++a, ++b, --count) {
+    if (lower(*a) != lower(*b) || *a == '\0') return lower(*a) - lower(*b);
+  }
+  return 0;
+}
+char* __stpcpy(char* target, const char* source) {
+  while ((*target = *source++) != '\0') ++target;
+  return target;
+}
+char* strcpy(char* target, const char* source) {
+  __stpcpy(target, source);
+  return target;
+}
+char* strncpy(char* target, const char* source, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    target[i] = *source;
+    if (*source != '\0') ++source;
+  }
+  return target;
+}
+}
 
 // libjpeg-turbo: the encoder's kernels are named in one table with the decoder's.
 #define FROM_RGB(color)                           \

@@ -17,8 +17,18 @@ LIBRARIES = {"libstdc++": "C++ library", "libgcc": "C++ library", "libgcc_eh": "
              "libpthread": "C library", "libtorchlet_highway": "Highway"}
 
 
-def part_of(path: str) -> str:
-    """`path` is a linker's name of an object: .../libm.a(sin.o), .../cli/main.cc.o or .../crt1.o."""
+def part_of(section: str, path: str) -> str:
+    """`path` is a linker's name of an object: .../libm.a(sin.o), .../cli/main.cc.o or .../crt1.o.
+
+    What link-time optimisation makes (x.ltrans3.ltrans.o) is told by its function's namespace: .text._ZN8torchlet3ops...
+    """
+    if ".ltrans" in path:
+        if match := re.search(r"8torchlet(\d+)(\w+)", section):
+            folder = match[2][:int(match[1])]
+            if folder in STAGES.values():
+                return "src/" + folder
+            return "cli" if folder == "cli" else "src, the namespace of all"
+        return "src, templates and texts"
     if match := re.search(r"([^/]+)\.a\((.+)\.o\)$", path):
         library, member = match.groups()
         if library == "libtorchlet":
@@ -35,7 +45,7 @@ def main() -> None:
     for section, size, path in re.findall(r"^ (\.\S+)\s+0x[0-9a-f]+ +0x([0-9a-f]+) (\S+)$", text, re.M):
         kind = section.split(".")[1]
         if kind in ("text", "rodata", "data", "eh_frame", "gcc_except_table", "init_array"):
-            parts[part_of(path)][kind in ("eh_frame", "gcc_except_table")] += int(size, 16)
+            parts[part_of(section, path)][kind in ("eh_frame", "gcc_except_table")] += int(size, 16)
             files[path.split("/")[-1]] += int(size, 16)
     print("| part | code and constants, KB | exception tables, KB |\n|---|---|---|")
     for part, (code, unwind) in sorted(parts.items(), key=lambda item: -sum(item[1])):
