@@ -3,7 +3,7 @@
 
     python3 bench/compare.py --models mobilenet_v2,resnet18 --precisions fp32,int8 --threads 1,2 --rounds 10
 
-Needs Debian's python3-torchvision for the models and PyTorch; makes a virtual environment with ONNX Runtime. Both, and the
+Needs Debian's python3-torchvision for the models and PyTorch; makes a virtual environment with ONNX Runtime and ncnn. Both, and the
 models, stay in --folder. Engines are the files of bench/engines (see the README there).
 
 Every engine tries its variants and keeps the fastest. Then the engines take turns of --turn seconds, --rounds times, so that
