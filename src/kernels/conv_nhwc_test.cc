@@ -6,40 +6,15 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_testing.h"
 #include "kernels/float16_test.h"
 #include "kernels/target_test.h"
 
 namespace torchlet::kernels {
 namespace {
-
-// Small integers: every sum is exact, so the answers can be compared for equality.
-std::vector<float> random_data(int64_t size, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::uniform_int_distribution<int> values(-4, 4);
-  std::vector<float> data(static_cast<size_t>(size));
-  for (float& x : data) x = static_cast<float>(values(engine));
-  return data;
-}
-
-Window2dShape window(int64_t h, int64_t w, int64_t kernel_h, int64_t kernel_w, int64_t stride = 1,
-                     int64_t pad = 0, int64_t dilation = 1) {
-  return {.in_h = h,
-          .in_w = w,
-          .out_h = window_output_size(h, kernel_h, stride, pad, dilation),
-          .out_w = window_output_size(w, kernel_w, stride, pad, dilation),
-          .kernel_h = kernel_h,
-          .kernel_w = kernel_w,
-          .stride_h = stride,
-          .stride_w = stride,
-          .pad_h = pad,
-          .pad_w = pad,
-          .dilation_h = dilation,
-          .dilation_w = dilation};
-}
 
 double activate(const Activation& a, double x) {
   const double gate = std::fmin(std::fmax(x + 3, 0), 6) / 6;
@@ -236,13 +211,13 @@ void check(const ConvNhwcShape& s, const Options& options = {}) {
 TEST(ConvNhwc, PointwiseOfAllTails) {
   for_each_target([] {
     for (const int64_t out : {1, 3, 15, 16, 17, 24, 32, 33, 40, 96}) {
-      check({.in_channels = 19, .out_channels = out, .window = window(5, 6, 1, 1)});
+      check({.in_channels = 19, .out_channels = out, .window = make_window(5, 6, 1, 1)});
     }
     for (const int64_t pixels : {1, 2, 3, 5, 7, 13, 14, 15, 29}) {
-      check({.in_channels = 8, .out_channels = 20, .window = window(1, pixels, 1, 1)});
+      check({.in_channels = 8, .out_channels = 20, .window = make_window(1, pixels, 1, 1)});
     }
     for (const int64_t in : {1, 3, 16, 40}) {
-      check({.batch = 2, .in_channels = in, .out_channels = 18, .window = window(3, 3, 1, 1)});
+      check({.batch = 2, .in_channels = in, .out_channels = 18, .window = make_window(3, 3, 1, 1)});
     }
   });
 }
@@ -250,15 +225,15 @@ TEST(ConvNhwc, PointwiseOfAllTails) {
 TEST(ConvNhwc, PixelStridesAboveTheChannels) {
   for_each_target([] {
     const Options gaps{.input_gap = 5, .output_gap = 3};
-    check({.in_channels = 17, .out_channels = 21, .window = window(4, 9, 1, 1)}, gaps);
-    check({.in_channels = 6, .out_channels = 21, .window = window(4, 9, 3, 3, 1, 1)}, gaps);
-    check({.in_channels = 40, .out_channels = 5, .window = window(4, 9, 3, 3, 1, 1)}, gaps);
+    check({.in_channels = 17, .out_channels = 21, .window = make_window(4, 9, 1, 1)}, gaps);
+    check({.in_channels = 6, .out_channels = 21, .window = make_window(4, 9, 3, 3, 1, 1)}, gaps);
+    check({.in_channels = 40, .out_channels = 5, .window = make_window(4, 9, 3, 3, 1, 1)}, gaps);
   });
 }
 
 TEST(ConvNhwc, PixelsThatShareCacheSets) {
   for_each_target(
-      [] { check({.in_channels = 1024, .out_channels = 70, .window = window(5, 5, 1, 1)}); });
+      [] { check({.in_channels = 1024, .out_channels = 70, .window = make_window(5, 5, 1, 1)}); });
 }
 
 TEST(ConvNhwc, AnyWindow) {
@@ -271,18 +246,18 @@ TEST(ConvNhwc, AnyWindow) {
                .window = w,
                .winograd = false});
       };
-      conv(window(9, 7, 3, 3, 1, 1), 2);
-      conv(window(9, 7, 3, 3, 2, 1));
-      conv(window(8, 31, 3, 3, 1, 1));
-      conv(window(11, 13, 7, 7, 2, 3));
-      conv(window(12, 12, 3, 3, 1, 2, 2));
-      conv(window(5, 5, 3, 3, 1, 6, 6));  // only the middle tap meets the picture
-      conv(window(3, 4, 3, 3, 1, 4));     // outputs that see padding alone
-      conv(window(9, 9, 1, 1, 2));
-      conv(window(6, 10, 1, 5));
-      conv(window(6, 10, 2, 1, 1, 1));
+      conv(make_window(9, 7, 3, 3, 1, 1), 2);
+      conv(make_window(9, 7, 3, 3, 2, 1));
+      conv(make_window(8, 31, 3, 3, 1, 1));
+      conv(make_window(11, 13, 7, 7, 2, 3));
+      conv(make_window(12, 12, 3, 3, 1, 2, 2));
+      conv(make_window(5, 5, 3, 3, 1, 6, 6));  // only the middle tap meets the picture
+      conv(make_window(3, 4, 3, 3, 1, 4));     // outputs that see padding alone
+      conv(make_window(9, 9, 1, 1, 2));
+      conv(make_window(6, 10, 1, 5));
+      conv(make_window(6, 10, 2, 1, 1, 1));
       // More padding below and to the right than window_output_size grants.
-      Window2dShape more = window(6, 6, 3, 3, 2, 0);
+      Window2dShape more = make_window(6, 6, 3, 3, 2, 0);
       more.out_h = more.out_w = 3;
       conv(more);
     }
@@ -295,7 +270,7 @@ TEST(ConvNhwc, Groups) {
       check({.in_channels = in,
              .out_channels = out,
              .groups = groups,
-             .window = window(6, 7, 3, 3, 1, 1)});
+             .window = make_window(6, 7, 3, 3, 1, 1)});
     };
     conv(8, 8, 2);
     conv(8, 8, 8);
@@ -304,7 +279,7 @@ TEST(ConvNhwc, Groups) {
     conv(96, 32, 8);
     conv(10, 30, 5);
     conv(128, 72, 2);
-    check({.in_channels = 32, .out_channels = 32, .groups = 8, .window = window(3, 20, 1, 1)});
+    check({.in_channels = 32, .out_channels = 32, .groups = 8, .window = make_window(3, 20, 1, 1)});
   });
 }
 
@@ -313,16 +288,19 @@ TEST(ConvNhwc, TapByTap) {
     const Options options{
         .input_gap = 1, .residual = true, .activation = {ActivationKind::kClamp, -100, 100}};
     // Deep sums.
-    check({.in_channels = 6200, .out_channels = 35, .window = window(3, 5, 3, 3, 1, 1)}, options);
-    check({.in_channels = 6500, .out_channels = 32, .window = window(1, 33, 1, 1)}, options);
+    check({.in_channels = 6200, .out_channels = 35, .window = make_window(3, 5, 3, 3, 1, 1)},
+          options);
+    check({.in_channels = 6500, .out_channels = 32, .window = make_window(1, 33, 1, 1)}, options);
     // Taps on the padding.
-    check(
-        {.batch = 2, .in_channels = 70, .out_channels = 49, .window = window(9, 17, 3, 3, 1, 7, 7)},
-        options);
+    check({.batch = 2,
+           .in_channels = 70,
+           .out_channels = 49,
+           .window = make_window(9, 17, 3, 3, 1, 7, 7)},
+          options);
     check({.in_channels = 128,
            .out_channels = 64,
            .groups = 2,
-           .window = window(9, 9, 3, 3, 2, 6, 6)},
+           .window = make_window(9, 9, 3, 3, 2, 6, 6)},
           options);
   });
 }
@@ -372,7 +350,7 @@ TEST(ConvNhwc, Transposed) {
   for_each_target([] {
     const auto transposed = [](int64_t h, int64_t w, int64_t kernel, int64_t stride, int64_t pad,
                                int64_t dilation, int64_t extra) {
-      Window2dShape s = window(h, w, kernel, kernel, stride, pad, dilation);
+      Window2dShape s = make_window(h, w, kernel, kernel, stride, pad, dilation);
       s.out_h = (h - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 + extra;
       s.out_w = (w - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 + extra;
       return s;
@@ -396,11 +374,14 @@ TEST(ConvNhwc, Transposed) {
 
 TEST(ConvNhwc, SeveralThreads) {
   set_num_threads(2);
-  check({.in_channels = 64, .out_channels = 130, .window = window(40, 40, 1, 1)});
-  check({.in_channels = 320, .out_channels = 500, .window = window(7, 7, 1, 1)});
-  check({.in_channels = 64, .out_channels = 24, .groups = 2, .window = window(30, 30, 3, 3, 1, 1)});
-  check({.in_channels = 2048, .out_channels = 1000, .window = window(1, 1, 1, 1)});
-  check({.in_channels = 2048, .out_channels = 780, .window = window(1, 140, 1, 1)});
+  check({.in_channels = 64, .out_channels = 130, .window = make_window(40, 40, 1, 1)});
+  check({.in_channels = 320, .out_channels = 500, .window = make_window(7, 7, 1, 1)});
+  check({.in_channels = 64,
+         .out_channels = 24,
+         .groups = 2,
+         .window = make_window(30, 30, 3, 3, 1, 1)});
+  check({.in_channels = 2048, .out_channels = 1000, .window = make_window(1, 1, 1, 1)});
+  check({.in_channels = 2048, .out_channels = 780, .window = make_window(1, 140, 1, 1)});
   set_num_threads(1);
 }
 
@@ -412,12 +393,12 @@ TEST(ConvNhwc, Winograd) {
     const auto conv = [&](const Window2dShape& w, int64_t batch = 1) {
       check({.batch = batch, .in_channels = 40, .out_channels = 49, .window = w}, options);
     };
-    conv(window(16, 16, 3, 3, 1, 1));     // tiles of 4 x 4
-    conv(window(13, 15, 3, 3, 1, 1), 2);  // tiles over the border
-    conv(window(18, 17, 3, 3));           // no padding
-    conv(window(6, 6, 3, 3, 1, 1), 4);    // tiles of 2 x 2
-    conv(window(28, 27, 3, 3, 1, 2, 2));  // dilation, uneven phases
-    conv(window(12, 12, 3, 3, 1, 3, 3));
+    conv(make_window(16, 16, 3, 3, 1, 1));     // tiles of 4 x 4
+    conv(make_window(13, 15, 3, 3, 1, 1), 2);  // tiles over the border
+    conv(make_window(18, 17, 3, 3));           // no padding
+    conv(make_window(6, 6, 3, 3, 1, 1), 4);    // tiles of 2 x 2
+    conv(make_window(28, 27, 3, 3, 1, 2, 2));  // dilation, uneven phases
+    conv(make_window(12, 12, 3, 3, 1, 3, 3));
   });
 }
 
@@ -433,7 +414,7 @@ TEST(ConvNhwc, Epilogues) {
       const double tolerance = kind <= ActivationKind::kLeakyRelu ? 0 : 8e-7;
       for (const bool residual : {false, true})
         for (const bool last : {false, true}) {
-          check({.in_channels = 2, .out_channels = 21, .window = window(3, 6, 1, 1)},
+          check({.in_channels = 2, .out_channels = 21, .window = make_window(3, 6, 1, 1)},
                 {.output_gap = 2,
                  .bias = residual,
                  .residual = residual,
@@ -448,11 +429,17 @@ TEST(ConvNhwc, Epilogues) {
 // Each way of convolving stores its results by itself.
 TEST(ConvNhwc, EpiloguesOfAllWays) {
   const ConvNhwcShape shapes[] = {
-      {.in_channels = 33, .out_channels = 35, .window = window(13, 14, 3, 3, 1, 1)},  // Winograd
-      {.in_channels = 3, .out_channels = 35, .window = window(9, 40, 3, 3, 2, 1)},  // few channels
-      {.in_channels = 70, .out_channels = 35, .window = window(6, 17, 3, 3, 1, 7, 7)},  // by tap
-      {.in_channels = 1700, .out_channels = 35, .window = window(1, 170, 1, 1)},        // deep
-      {.in_channels = 12, .out_channels = 35, .window = window(9, 9, 3, 3, 2, 1)}};
+      {.in_channels = 33,
+       .out_channels = 35,
+       .window = make_window(13, 14, 3, 3, 1, 1)},  // Winograd
+      {.in_channels = 3,
+       .out_channels = 35,
+       .window = make_window(9, 40, 3, 3, 2, 1)},  // few channels
+      {.in_channels = 70,
+       .out_channels = 35,
+       .window = make_window(6, 17, 3, 3, 1, 7, 7)},                                   // by tap
+      {.in_channels = 1700, .out_channels = 35, .window = make_window(1, 170, 1, 1)},  // deep
+      {.in_channels = 12, .out_channels = 35, .window = make_window(9, 9, 3, 3, 2, 1)}};
   for_each_target([&] {
     for (const auto& shape : shapes)
       for (const auto kind :
@@ -469,7 +456,7 @@ TEST(ConvNhwc, EpiloguesOfAllWays) {
 
 TEST(ConvNhwc, ResidualMayBeTheResultAndNanStays) {
   for_each_target([] {
-    const ConvNhwcShape s{.in_channels = 1, .out_channels = 3, .window = window(1, 20, 1, 1)};
+    const ConvNhwcShape s{.in_channels = 1, .out_channels = 3, .window = make_window(1, 20, 1, 1)};
     std::vector<float> input(20, 1.0f);
     input[7] = std::numeric_limits<float>::quiet_NaN();
     const std::vector<float> weight{1, 2, 3};

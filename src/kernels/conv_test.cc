@@ -2,40 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "kernels/conv2d.h"
+#include "kernels/conv_testing.h"
 #include "kernels/target_test.h"
 
 namespace torchlet::kernels {
 namespace {
-
-// Small integers: every sum is exact, so the answers can be compared for equality.
-std::vector<float> random_data(int64_t size, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::uniform_int_distribution<int> values(-4, 4);
-  std::vector<float> data(static_cast<size_t>(size));
-  for (float& x : data) x = static_cast<float>(values(engine));
-  return data;
-}
-
-Window2dShape window(int64_t h, int64_t w, int64_t kernel_h, int64_t kernel_w, int64_t stride = 1,
-                     int64_t pad = 0, int64_t dilation = 1) {
-  return {.in_h = h,
-          .in_w = w,
-          .out_h = window_output_size(h, kernel_h, stride, pad, dilation),
-          .out_w = window_output_size(w, kernel_w, stride, pad, dilation),
-          .kernel_h = kernel_h,
-          .kernel_w = kernel_w,
-          .stride_h = stride,
-          .stride_w = stride,
-          .pad_h = pad,
-          .pad_w = pad,
-          .dilation_h = dilation,
-          .dilation_w = dilation};
-}
 
 // All sizes of a convolution over depth, height and width, and the definition itself. visit(out,
 // in, weight) is called with every triple of indices that belong together.
@@ -122,11 +97,16 @@ void check_conv2d(const Conv2dShape& shape, bool with_bias = true) {
 TEST(Conv2d, Pointwise) {
   for_each_target([] {
     for (int64_t size : {1, 2, 5, 7, 14}) {
+      check_conv2d({.batch = 2,
+                    .in_channels = 5,
+                    .out_channels = 9,
+                    .window = make_window(size, size, 1, 1)});
+      check_conv2d({.in_channels = 40, .out_channels = 50, .window = make_window(size, 9, 1, 1)},
+                   false);
       check_conv2d(
-          {.batch = 2, .in_channels = 5, .out_channels = 9, .window = window(size, size, 1, 1)});
-      check_conv2d({.in_channels = 40, .out_channels = 50, .window = window(size, 9, 1, 1)}, false);
-      check_conv2d({.in_channels = 6, .out_channels = 4, .window = window(size, size, 1, 1, 2)});
-      check_conv2d({.in_channels = 3, .out_channels = 4, .window = window(size, size, 1, 1, 1, 1)});
+          {.in_channels = 6, .out_channels = 4, .window = make_window(size, size, 1, 1, 2)});
+      check_conv2d(
+          {.in_channels = 3, .out_channels = 4, .window = make_window(size, size, 1, 1, 1, 1)});
     }
   });
 }
@@ -138,9 +118,10 @@ TEST(Conv2d, WindowsStridesPaddingsAndDilations) {
         for (int64_t pad : {0, 1, 2}) {
           for (int64_t dilation : {1, 2}) {
             for (int64_t size : {9, 16, 37}) {
-              check_conv2d({.in_channels = 3,
-                            .out_channels = 5,
-                            .window = window(size, size + 1, kernel, 3, stride, pad, dilation)});
+              check_conv2d(
+                  {.in_channels = 3,
+                   .out_channels = 5,
+                   .window = make_window(size, size + 1, kernel, 3, stride, pad, dilation)});
             }
           }
         }
@@ -155,15 +136,15 @@ TEST(Conv2d, GroupsBatchesAndDeepProducts) {
                   .in_channels = 6,
                   .out_channels = 4,
                   .groups = 2,
-                  .window = window(7, 7, 3, 3, 1, 1)});
+                  .window = make_window(7, 7, 3, 3, 1, 1)});
     check_conv2d({.batch = 2,
                   .in_channels = 4,
                   .out_channels = 12,
                   .groups = 2,
-                  .window = window(5, 6, 1, 1)});
-    check_conv2d({.in_channels = 70, .out_channels = 33, .window = window(7, 7, 3, 3, 1, 1)});
-    check_conv2d({.in_channels = 3, .out_channels = 8, .window = window(64, 67, 7, 7, 2, 3)});
-    check_conv2d({.in_channels = 2, .out_channels = 3, .window = window(1, 300, 1, 25, 1, 0)});
+                  .window = make_window(5, 6, 1, 1)});
+    check_conv2d({.in_channels = 70, .out_channels = 33, .window = make_window(7, 7, 3, 3, 1, 1)});
+    check_conv2d({.in_channels = 3, .out_channels = 8, .window = make_window(64, 67, 7, 7, 2, 3)});
+    check_conv2d({.in_channels = 2, .out_channels = 3, .window = make_window(1, 300, 1, 25, 1, 0)});
   });
 }
 
@@ -194,7 +175,8 @@ TEST(Conv2d, Depthwise) {
         for (int64_t size : {7, 8, 14, 19, 33, 50}) {
           const int64_t pad = size % 3;
           for (int64_t dilation : {1, 2}) {
-            const Window2dShape w = window(size, size + 2, kernel, kernel, stride, pad, dilation);
+            const Window2dShape w =
+                make_window(size, size + 2, kernel, kernel, stride, pad, dilation);
             if (w.out_h < 1 || w.out_w < 1) continue;
             check_conv2d(
                 {.batch = 2, .in_channels = 3, .out_channels = 3, .groups = 3, .window = w});
@@ -212,7 +194,7 @@ TEST(Conv2d, DepthwisePlaneLargerThanOneStrip) {
       check_conv2d({.in_channels = 2,
                     .out_channels = 2,
                     .groups = 2,
-                    .window = window(301, 290, 3, 3, stride, 1)});
+                    .window = make_window(301, 290, 3, 3, stride, 1)});
     }
   });
 }
@@ -220,27 +202,30 @@ TEST(Conv2d, DepthwisePlaneLargerThanOneStrip) {
 TEST(Conv2d, ThreadsDoNotChangeTheResult) {
   for (const int threads : {1, 3}) {
     set_num_threads(threads);
-    check_conv2d({.in_channels = 40, .out_channels = 65, .window = window(28, 28, 3, 3, 1, 1)});
+    check_conv2d(
+        {.in_channels = 40, .out_channels = 65, .window = make_window(28, 28, 3, 3, 1, 1)});
     check_conv2d({.in_channels = 80,
                   .out_channels = 80,
                   .groups = 80,
-                  .window = window(56, 56, 3, 3, 2, 1)});
-    check_conv2d({.in_channels = 200, .out_channels = 320, .window = window(7, 7, 1, 1)});
+                  .window = make_window(56, 56, 3, 3, 2, 1)});
+    check_conv2d({.in_channels = 200, .out_channels = 320, .window = make_window(7, 7, 1, 1)});
   }
   set_num_threads(0);
 }
 
 TEST(ConvTranspose2d, IsTheGradientOfConv2d) {
   const Conv2dShape shapes[] = {
-      {.in_channels = 3, .out_channels = 4, .window = window(9, 11, 3, 3, 2, 1)},
+      {.in_channels = 3, .out_channels = 4, .window = make_window(9, 11, 3, 3, 2, 1)},
       {.batch = 2,
        .in_channels = 4,
        .out_channels = 6,
        .groups = 2,
-       .window = window(8, 7, 2, 2, 2)},
-      {.in_channels = 5, .out_channels = 5, .groups = 5, .window = window(16, 18, 4, 4, 2, 1)},
-      {.in_channels = 17, .out_channels = 9, .window = window(12, 12, 3, 3, 1, 0, 2)},
-      {.in_channels = 2, .out_channels = 2, .window = window(10, 10, 3, 3, 4, 1)},  // with gaps
+       .window = make_window(8, 7, 2, 2, 2)},
+      {.in_channels = 5, .out_channels = 5, .groups = 5, .window = make_window(16, 18, 4, 4, 2, 1)},
+      {.in_channels = 17, .out_channels = 9, .window = make_window(12, 12, 3, 3, 1, 0, 2)},
+      {.in_channels = 2,
+       .out_channels = 2,
+       .window = make_window(10, 10, 3, 3, 4, 1)},  // with gaps
   };
   for (const Conv2dShape& shape : shapes) {
     for (const bool with_bias : {false, true}) {
@@ -276,7 +261,7 @@ TEST(Conv3d, MatchesTheDefinition) {
                                    .in_channels = 4,
                                    .out_channels = 6,
                                    .groups = 2,
-                                   .window = window(8, 10, 3, 2, stride, pad, dilation)},
+                                   .window = make_window(8, 10, 3, 2, stride, pad, dilation)},
                         .in_d = 6,
                         .out_d = window_output_size(6, 3, stride, pad, dilation),
                         .kernel_d = 3,

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/conv_testing.h"
 #include "kernels/target_test.h"
 
 namespace torchlet::kernels {
@@ -70,19 +71,7 @@ struct Case {
 };
 
 Window2dShape window(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
-  const int64_t h = size, w = size + 1;
-  return {.in_h = h,
-          .in_w = w,
-          .out_h = window_output_size(h, kernel, stride, pad, dilation),
-          .out_w = window_output_size(w, kernel, stride, pad, dilation),
-          .kernel_h = kernel,
-          .kernel_w = kernel,
-          .stride_h = stride,
-          .stride_w = stride,
-          .pad_h = pad,
-          .pad_w = pad,
-          .dilation_h = dilation,
-          .dilation_w = dilation};
+  return make_window(size, size + 1, kernel, kernel, stride, pad, dilation);
 }
 
 void check(int64_t channels, const Window2dShape& s, int64_t batch, int64_t gap) {

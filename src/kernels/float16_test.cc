@@ -9,6 +9,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc.h"
+#include "kernels/conv_testing.h"
 #include "kernels/dwconv_nhwc.h"
 #include "kernels/elementwise_nhwc.h"
 #include "kernels/inverted_residual.h"
@@ -81,19 +82,7 @@ TEST_F(Float16Kernels, MatricesAreConvertedWithTheirGaps) {
 
 Window2dShape window(int64_t size, int64_t kernel, int64_t stride, int64_t pad,
                      int64_t dilation = 1) {
-  const int64_t h = size, w = size + 1;
-  return {.in_h = h,
-          .in_w = w,
-          .out_h = window_output_size(h, kernel, stride, pad, dilation),
-          .out_w = window_output_size(w, kernel, stride, pad, dilation),
-          .kernel_h = kernel,
-          .kernel_w = kernel,
-          .stride_h = stride,
-          .stride_w = stride,
-          .pad_h = pad,
-          .pad_w = pad,
-          .dilation_h = dilation,
-          .dilation_w = dilation};
+  return make_window(size, size + 1, kernel, kernel, stride, pad, dilation);
 }
 
 void check_depthwise(const DwConvShape& shape, int64_t gap, const Activation& activation,

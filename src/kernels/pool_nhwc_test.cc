@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/conv_testing.h"
 #include "kernels/target_test.h"
 
 namespace torchlet::kernels {
@@ -107,18 +108,8 @@ TEST(PoolNhwc, WindowsStridesPaddingsDilationsAndCeilMode) {
           for (int64_t dilation : {1, 2}) {
             for (int64_t ceil : {0, 1}) {
               const int64_t pad = kernel / 2;
-              Window2dShape s{.in_h = 6,
-                              .in_w = 9,
-                              .out_h = window_output_size(6, kernel, stride, pad, dilation) + ceil,
-                              .out_w = window_output_size(9, kernel, stride, pad, dilation),
-                              .kernel_h = kernel,
-                              .kernel_w = kernel,
-                              .stride_h = stride,
-                              .stride_w = stride,
-                              .pad_h = pad,
-                              .pad_w = pad,
-                              .dilation_h = dilation,
-                              .dilation_w = dilation};
+              Window2dShape s = make_window(6, 9, kernel, kernel, stride, pad, dilation);
+              s.out_h += ceil;
               // In ceil mode PyTorch drops a window that begins below the padded picture.
               if (ceil && (s.out_h - 1) * stride >= s.in_h + pad) --s.out_h;
               check(channels, s);
