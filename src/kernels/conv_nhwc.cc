@@ -23,14 +23,6 @@ constexpr int64_t kSmallImageBytes = int64_t{928} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// `count` things in equal blocks of at most `most`, each but the last a multiple of `unit`.
-int64_t even_block(int64_t count, int64_t most, int64_t unit) {
-  const int64_t blocks = ceil_div(count, std::max<int64_t>(1, most));
-  return ceil_div(ceil_div(count, blocks), unit) * unit;
-}
-
 // From one copied row of A to the next: no multiple of 4 KB, where rows share their cache sets.
 template <typename T>
 int64_t copy_stride(int64_t depth) {

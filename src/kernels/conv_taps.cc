@@ -5,6 +5,7 @@
 #include "base/thread_pool.h"
 #include "kernels/gemm_nhwc.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -17,8 +18,6 @@ constexpr int64_t kSmallImagePixels = 64;
 constexpr int64_t kSums = int64_t{1} << 17;
 constexpr int64_t kPanelsAtOnce = 4;
 constexpr int64_t kSliceChannels = 256;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 struct Range {
   int64_t begin, end;

@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 #include "kernels/transpose.h"
 
 namespace torchlet::kernels {
@@ -18,8 +19,6 @@ constexpr int64_t kABlockBytes = int64_t{512} << 10;
 constexpr int64_t kBBlockBytes = int64_t{128} << 10;
 // Multiply-adds that are worth waking a thread for, about 20 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 20;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The cut of one product of a batch: `row_blocks` by `panel_groups` tasks.
 struct Cut {

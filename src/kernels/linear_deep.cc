@@ -13,11 +13,6 @@ namespace {
 // What is worked on at once, so that rows of A and sums have about 700 KB each.
 constexpr int64_t kDepth = 768, kColumns = 768, kRows = 238;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t even_part(int64_t count, int64_t most, int64_t unit) {
-  return ceil_div(ceil_div(count, ceil_div(count, most)), unit) * unit;
-}
-
 template <typename T>
 struct Rows {
   const T* data;
@@ -28,7 +23,7 @@ struct Rows {
 template <typename T>
 void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job, T* copies,
                       float* sums) {
-  const int64_t depth = runs.channels, part = even_part(depth, kDepth, 16);
+  const int64_t depth = runs.channels, part = even_block(depth, kDepth, 16);
   // Rows a multiple of 4 KB apart share their cache sets.
   const int64_t copy_stride = part + 16;
   job.partial = sums;
@@ -78,7 +73,7 @@ void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Ep
                  T* output, int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
   const int64_t pixels = runs.pixels(), block = even_block_rows(pixels, kRows, tile.rows);
-  const int64_t columns = even_part(runs.columns, kColumns, tile.width);
+  const int64_t columns = even_block(runs.columns, kColumns, tile.width);
   parallel_for(ceil_div(pixels, block), 1, [&](int64_t begin, int64_t end) {
     const Scratch<T> copies(block * (kDepth + 32));
     const Scratch<float> sums(block * columns);

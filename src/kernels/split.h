@@ -11,6 +11,14 @@
 
 namespace torchlet::kernels {
 
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// `count` things in equal blocks of at most `most`, each but the last a multiple of `unit`.
+inline int64_t even_block(int64_t count, int64_t most, int64_t unit) {
+  const int64_t blocks = ceil_div(count, std::max<int64_t>(1, most));
+  return ceil_div(ceil_div(count, blocks), unit) * unit;
+}
+
 // Matrices of a few rows, whose layers have far more weights than pixels, are cut along their
 // columns, images and other matrices along their rows: ranges of the columns of many rows would
 // make the processor fetch ahead what the other thread is writing.
@@ -20,9 +28,9 @@ inline bool is_cut_by_columns(int64_t rows) { return rows < int64_t{20} * num_th
 // same number of blocks.
 inline int64_t even_block_rows(int64_t rows, int64_t most, int64_t unit) {
   const int64_t threads = is_cut_by_columns(rows) ? 1 : num_threads();
-  const int64_t units = (rows + unit - 1) / unit, of_thread = (units + threads - 1) / threads;
+  const int64_t units = ceil_div(rows, unit), of_thread = ceil_div(units, threads);
   const int64_t blocks = std::max<int64_t>(1, (of_thread * unit + most / 2) / most);
-  return (of_thread + blocks - 1) / blocks * unit;
+  return ceil_div(of_thread, blocks) * unit;
 }
 
 // For parallel_for over `n` indices, `work` in all: a multiple of `unit` such that a task has at

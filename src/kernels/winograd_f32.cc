@@ -13,6 +13,7 @@
 #include "kernels/activation-inl.h"
 #include "kernels/gemm_nhwc.h"
 #include "kernels/scratch.h"
+#include "kernels/split.h"
 #include "kernels/winograd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -177,8 +178,6 @@ namespace {
 constexpr int64_t kBlockBytes = int64_t{768} << 10;
 constexpr int64_t kLargeBlockBytes = int64_t{2560} << 10;
 constexpr int64_t kProductBytes = int64_t{1} << 20;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // G takes a line of 3 weights to the points: row p is (1, p, p^2) / product of (p - q) over the
 // other points q, the last row infinity.
