@@ -124,6 +124,34 @@ Tensor cond_named(const Tensor& a, const std::string& p) {
   });
 }
 
+// The norm over all dimensions but `dim`, which keep the size 1; over all, 0-d, if `dim` is -1.
+Tensor norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
+  if (dim == -1) return vector_norm(v, Scalar(pow));
+  IntArray others;
+  for (int64_t d = 0; d < v.dim(); ++d) {
+    if (d != wrap_dim(dim, v.dim())) others.push_back(d);
+  }
+  // No dimensions would mean all of them.
+  if (others.empty()) return vector_norm(unsqueeze(v, 1), Scalar(pow), IntArray{1});
+  return vector_norm(v, Scalar(pow), others, true);
+}
+
+// v * (g / |v|)
+std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
+  const Tensor norm = norm_except_dim(v, 2, dim);
+  return {mul(v, div(g, norm)), norm};
+}
+
+// At the first or last dimension g may be of any shape with an element for each norm, and the norms
+// take that shape.
+std::tuple<Tensor, Tensor> weight_norm_of_ends(const Tensor& v, const Tensor& g, int64_t dim) {
+  TORCHLET_CHECK(v.dim() > 0 && (dim == 0 || dim == v.dim() - 1),
+                 "fused kernels can only be applied for first or last dim");
+  const Tensor norm = norm_except_dim(v, 2, dim);
+  const auto [w, unused] = weight_norm(v, reshape(g, norm.sizes()), dim);
+  return {w, reshape(norm, g.sizes())};
+}
+
 }  // namespace
 
 TORCHLET_OP_VARIANTS(
@@ -166,14 +194,16 @@ TORCHLET_OP_VARIANTS(
       return nuclear_norm(self, dim, keepdim);
     });
 TORCHLET_OP(norm_except_dim, "aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
-            [](const Tensor& v, int64_t pow, int64_t dim) {
-              if (dim == -1) return vector_norm(v, Scalar(pow));
-              IntArray others;
-              for (int64_t d = 0; d < v.dim(); ++d) {
-                if (d != wrap_dim(dim, v.dim())) others.push_back(d);
-              }
-              return vector_norm(v, Scalar(pow), others, true);
+            norm_except_dim);
+TORCHLET_OP(_weight_norm, "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+            [](const Tensor& v, const Tensor& g, int64_t dim) {
+              const bool of_ends = v.dim() > 0 && (dim == 0 || dim == v.dim() - 1);
+              return std::get<0>((of_ends ? weight_norm_of_ends : weight_norm)(v, g, dim));
             });
+TORCHLET_OP_VARIANTS(
+    _weight_norm_interface, out("out(out0, out1)"),
+    "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+    weight_norm_of_ends);
 TORCHLET_OP_VARIANTS(linalg_cond, out("out"),
                      "aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond);
 TORCHLET_OP_VARIANTS(linalg_cond_str, out("p_str_out"),

@@ -274,6 +274,40 @@ TEST(Linalg, Norms) {
                 {2, 1});
 }
 
+TEST(Linalg, WeightNorm) {
+  const Tensor v = ramp({2, 2, 2});
+  const auto weight = [&](const Tensor& g, int64_t dim) {
+    return result_of("aten::_weight_norm", "", {v, g, dim});
+  };
+  expect_tensor(
+      weight(make({2, 3}, kF32, {2, 1, 1}), 0),
+      {-1.31306422, 0.525225699, -0.525225699, 1.31306422, 0.588348389, -1.76504517, 2.35339355, 0},
+      kF32, {2, 2, 2});
+  expect_tensor(
+      weight(make({2, 3}, kF32, {1, 2, 1}), 1),
+      {-1.60128164, 0.640512645, -0.89442718, 2.23606801, 0.320256323, -0.960768938, 1.78885436, 0},
+      kF32, {2, 2, 2});
+  expect_tensor(
+      weight(make({2, 3}, kF32, {1, 1, 2}), 2),
+      {-1.47441959, 0.973328531, -0.589767814, 2.43332124, 0.294883907, -1.45999277, 1.17953563, 0},
+      kF32, {2, 2, 2});
+  expect_tensor(weight(make({2}, kF32, {}), -1),
+                {-1.09108937, 0.436435759, -0.436435759, 1.09108937, 0.21821788, -0.654653668,
+                 0.872871518, 0},
+                kF32, {2, 2, 2});
+  // At the ends g need only have the right number of elements, and the norms come in its shape.
+  const Tensor flat = make({2, 3});
+  for (const int64_t dim : {0, 2}) {
+    const Tensor kept = reshape(flat, dim == 0 ? IntArray{2, 1, 1} : IntArray{1, 1, 2});
+    expect_tensor(weight(flat, dim), elements_of(weight(kept, dim)), kF32, {2, 2, 2});
+  }
+  const Value both = call_op("aten::_weight_norm_interface", "", {v, flat, 0});
+  expect_tensor(both.to_tuple()[1].to_tensor(), {1.9039433, 1.27475488});
+  EXPECT_THROW(weight(make({1, 2, 3}), 1), Error);
+  EXPECT_THROW(weight(make({1, 2, 3}), 0), Error);
+  EXPECT_THROW(call_op("aten::_weight_norm_interface", "", {v, v, 1}), Error);
+}
+
 TEST(Linalg, Products) {
   const Value chain =
       make_tensor_list({make({1, 2}, kF32, {1, 2}), square({1, 0, 2, 1}), make({3, 4})});

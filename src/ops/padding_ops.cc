@@ -126,10 +126,15 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
 
 Tensor border_pad(const Tensor& self, IntSpan pad, PadMode mode) {
   const size_t spatial = pad.size() / 2, rank = self.sizes().size();
-  for (size_t d = rank == spatial + 2 ? 1 : 0; d < rank; ++d) {
-    TORCHLET_CHECK(self.sizes()[d] > 0,
-                   "padding: expected non-zero dimensions but for the batch, got %s",
-                   self.describe().c_str());
+  // PyTorch takes an empty batch, and what it cannot tell from one: no channels of a line or a
+  // picture by itself, if they are reflected. Circular padding only copies, so it takes anything.
+  const bool may_begin_empty = rank == spatial + 2 || (mode == PadMode::kReflect && spatial < 3);
+  if (mode != PadMode::kCircular) {
+    for (size_t d = may_begin_empty ? 1 : 0; d < rank; ++d) {
+      TORCHLET_CHECK(self.sizes()[d] > 0,
+                     "padding: expected non-zero dimensions but for the batch, got %s",
+                     self.describe().c_str());
+    }
   }
   IndexTables tables;
   for (size_t i = 0; i < spatial; ++i) {

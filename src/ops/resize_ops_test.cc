@@ -38,6 +38,33 @@ TEST(Padding, Modes) {
   EXPECT_THROW(call_op("aten::constant_pad_nd", "", {ramp({2, 3}), int_list({-2, -2}), 0}), Error);
 }
 
+TEST(Padding, OfNothing) {
+  for (const char* mode : {"reflect", "replicate", "circular"}) {
+    SCOPED_TRACE(mode);
+    const auto padded = [&](IntArray sizes, IntArray pad) {
+      return result_of("aten::pad", "", {ramp(sizes), int_list(pad), mode, Value()});
+    };
+    expect_tensor(padded({0, 3, 4}, {1, 2}), {}, DType::kFloat32, {0, 3, 7});
+    expect_tensor(padded({0, 3, 4, 5}, {1, 2, 0, 1}), {}, DType::kFloat32, {0, 3, 5, 8});
+    expect_tensor(padded({0, 3, 2, 4, 5}, {1, 2, 0, 1, 1, 1}), {}, DType::kFloat32,
+                  {0, 3, 4, 5, 8});
+    EXPECT_THROW(padded({2, 3, 0}, {1, 1}), Error);
+    if (mode == std::string("circular")) {
+      expect_tensor(padded({2, 0, 4}, {1, 2}), {}, DType::kFloat32, {2, 0, 7});
+    } else {
+      EXPECT_THROW(padded({2, 0, 4}, {1, 2}), Error);
+    }
+  }
+  const auto pad = [](const char* name, IntArray sizes, IntArray amounts) {
+    return result_of(name, "", {ramp(sizes), int_list(amounts)});
+  };
+  expect_tensor(pad("aten::reflection_pad1d", {0, 4}, {1, 1}), {}, DType::kFloat32, {0, 6});
+  expect_tensor(pad("aten::reflection_pad2d", {0, 4, 4}, {1, 1, 0, 0}), {}, DType::kFloat32,
+                {0, 4, 6});
+  EXPECT_THROW(pad("aten::reflection_pad3d", {0, 4, 4, 4}, {1, 1, 1, 1, 1, 1}), Error);
+  EXPECT_THROW(pad("aten::replication_pad1d", {0, 4}, {1, 1}), Error);
+}
+
 TEST(Resize, LinearWeightsHaveEveryBitOfPytorchs) {
   const Tensor pixel = make({0, 0, 0, 0, 1, 0, 0, 0, 0, 0}, DType::kFloat32, {1, 1, 10});
   const Tensor resized = result_of("aten::upsample_linear1d", "", {pixel, int_list({7}), false});

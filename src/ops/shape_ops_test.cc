@@ -58,6 +58,16 @@ TEST(ViewOps, CopyFormsDoNotShare) {
   EXPECT_FALSE(y.impl()->storage == x.impl()->storage);
 }
 
+TEST(ViewOps, LiftingKeepsTheTensorOrCopies) {
+  const Tensor x = ramp({3});
+  EXPECT_TRUE(result_of("aten::lift_fresh", "", {x}).is_same(x));
+  for (const char* name : {"aten::lift", "aten::lift_fresh_copy"}) {
+    const Tensor lifted = result_of(name, "", {x});
+    expect_tensor(lifted, elements_of(x));
+    EXPECT_NE(lifted.raw_data(), x.raw_data());
+  }
+}
+
 TEST(ViewOps, UnfoldDiagonalMovedim) {
   EXPECT_EQ(elements_of(result_of("aten::unfold", "", {counting({5}), 0, 2, 2})),
             (Numbers{0, 1, 2, 3}));

@@ -282,6 +282,13 @@ TORCHLET_OP(detach_, "aten::detach_(Tensor(a!) self) -> Tensor(a!)", [](const Te
   return self;
 });
 TORCHLET_OP(data, "aten::data(Tensor(a) self) -> Tensor(a)", detach);
+// What tracing leaves around tensors that the program made of Python's or NumPy's numbers.
+TORCHLET_OP(lift_fresh, "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+            [](const Tensor& self) { return self; });
+TORCHLET_OP_VARIANTS(lift_fresh_copy, out("out"), "aten::lift_fresh_copy(Tensor self) -> Tensor",
+                     [](const Tensor& self) { return self.clone(); });
+TORCHLET_OP_VARIANTS(lift, out("out"), "aten::lift(Tensor self) -> Tensor",
+                     [](const Tensor& self) { return self.clone(); });
 TORCHLET_OP(requires_grad_,
             "aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
             [](const Tensor& self, bool requires_grad) {
