@@ -6,6 +6,7 @@
 #include "archive/pickle.h"
 #include "archive/pickle_args.h"
 #include "archive/pickle_tensor.h"
+#include "tensor/tensor_text.h"
 
 namespace torchlet::archive {
 namespace {
@@ -34,27 +35,16 @@ const std::unordered_map<std::string_view, PickleFunction>& functions() {
   return map;
 }
 
-const std::unordered_map<std::string_view, DType>& storage_types() {
-  static const std::unordered_map<std::string_view, DType> map = {
-      {"torch.ByteStorage", DType::kUInt8},
-      {"torch.CharStorage", DType::kInt8},
-      {"torch.ShortStorage", DType::kInt16},
-      {"torch.IntStorage", DType::kInt32},
-      {"torch.LongStorage", DType::kInt64},
-      {"torch.HalfStorage", DType::kFloat16},
-      {"torch.BFloat16Storage", DType::kBFloat16},
-      {"torch.FloatStorage", DType::kFloat32},
-      {"torch.DoubleStorage", DType::kFloat64},
-      {"torch.ComplexHalfStorage", DType::kComplex32},
-      {"torch.ComplexFloatStorage", DType::kComplex64},
-      {"torch.ComplexDoubleStorage", DType::kComplex128},
-      {"torch.BoolStorage", DType::kBool},
-      {"torch.QInt8Storage", DType::kQInt8},
-      {"torch.QUInt8Storage", DType::kQUInt8},
-      {"torch.QInt32Storage", DType::kQInt32},
-      {"torch.QUInt4x2Storage", DType::kQUInt4x2},
-  };
-  return map;
+const std::unordered_map<std::string, DType>& storage_types() {
+  static const auto* const map = [] {
+    auto* all = new std::unordered_map<std::string, DType>;
+    for (int i = 0; i < kNumDTypes; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      all->emplace(std::string("torch.") + scalar_type_name(dtype) + "Storage", dtype);
+    }
+    return all;
+  }();
+  return *map;
 }
 
 const std::unordered_map<std::string_view, QScheme>& qschemes() {
@@ -136,7 +126,7 @@ Ref<PickleGlobal> known_global(const std::string& name) {
     global->function = found->second;
     return global;
   }
-  if (const auto found = storage_types().find(name); found != storage_types().end()) {
+  if (const auto found = storage_types().find(std::string(name)); found != storage_types().end()) {
     auto global = make_ref<PickleGlobal>(Kind::kStorageType, name);
     global->dtype = found->second;
     return global;

@@ -123,8 +123,8 @@ bool is_instance(const Value& value, const Type& type);
 
 // Python's repr of plain values ("[1, 2.5, 'a']"); tensors and objects are named by kind and shape.
 std::string to_text(const Value& value);
-// What TorchScript's own str(), format() and print() give, which is not Python's: 2.0 is "2.", 0.1
-// is "0.10000000000000001", and strings stand without quotes also inside containers.
+// What TorchScript's str(), format() and print() give, not Python's: 2.0 is "2.", 0.1 is
+// "0.10000000000000001", strings have no quotes even inside containers, tensors are written out.
 std::string script_text(const Value& value);
 // Python's repr of a float: the shortest text that reads back as the same number, with ".0" if it
 // would look like an int.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "tensor/containers.h"
+#include "tensor/tensor_text.h"
 
 namespace torchlet {
 
@@ -141,6 +142,8 @@ std::string script_text(const Value& value) {
     }
     case ValueKind::kString:
       return value.to_string();
+    case ValueKind::kTensor:
+      return tensor_text(value.to_tensor());
     case ValueKind::kList:
     case ValueKind::kTuple:
     case ValueKind::kDict:
