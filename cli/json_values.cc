@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "graph/operator.h"
 #include "tensor/containers.h"
 #include "tensor/npy.h"
 #include "tensor/tensor_impl.h"
@@ -99,6 +100,7 @@ Value ValueReader::read(const Json& node) {
     if (kind == "tensor") return Value(tensor(node));
     if (kind == "qtensor") return Value(quantized(node));
     if (kind == "sparse_coo") return Value(sparse(node));
+    if (kind == "sparse_csr") return Value(sparse_csr(node));
     refuse("values of kind '" + kind + "' are not supported");
   } catch (const Json::exception& error) {
     refuse(error.what());
@@ -145,6 +147,21 @@ Tensor ValueReader::sparse(const Json& node) {
   impl->sparse = std::make_shared<const SparseParts>(SparseParts{
       tensor(node.at("indices")), tensor(node.at("values")), node.value("coalesced", false)});
   return Tensor(std::move(impl));
+}
+
+Tensor ValueReader::sparse_csr(const Json& node) {
+  const Operator& make = *find_operator("aten::sparse_csr_tensor", "crow_col_value_size");
+  Value args[] = {tensor(node.at("crow")),
+                  tensor(node.at("col")),
+                  tensor(node.at("values")),
+                  make_int_list(parse_sizes(node.at("shape"))),
+                  Value(),
+                  Value(),
+                  Value(),
+                  Value()};
+  Value result;
+  make.call(args, {&result, 1});
+  return result.to_tensor();
 }
 
 // ---- writing ----
@@ -224,6 +241,13 @@ Json ValueWriter::items(const std::vector<Value>& values, int depth) {
 
 namespace {
 
+// What an operator of one argument gives.
+Tensor part(const char* name, const Tensor& tensor) {
+  Value arg = tensor, result;
+  find_operator(name, "")->call({&arg, 1}, {&result, 1});
+  return result.to_tensor();
+}
+
 const char* format_name(const Tensor& tensor) {
   if (tensor.is_contiguous()) return "contiguous";
   const bool last = (tensor.dim() == 4 && tensor.is_contiguous(MemoryFormat::kChannelsLast)) ||
@@ -255,6 +279,13 @@ void ValueWriter::append(const Tensor& tensor, Json& node) {
 Json ValueWriter::tensor(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   if (impl.quantizer) return quantized(tensor);
+  if (impl.sparse && impl.sparse->layout == Layout::kSparseCsr) {
+    Json node = header("sparse_csr", tensor);
+    node["crow"] = this->tensor(part("aten::crow_indices", tensor));
+    node["col"] = this->tensor(part("aten::col_indices", tensor));
+    node["values"] = this->tensor(impl.sparse->values);
+    return node;
+  }
   if (impl.sparse) {
     Json node = header("sparse_coo", tensor);
     node["indices"] = this->tensor(impl.sparse->indices);

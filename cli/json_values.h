@@ -7,7 +7,7 @@
 //   {"t": "tensor", "dtype", "shape", "strides", "memory_format", "npy": FILE, "offset": BYTE},
 //   {"t": "qtensor"}: the same with the integers, "qscheme" and "scale", "zero_point" or "axis",
 //   "scales", "zero_points" (tensors); {"t": "sparse_coo", "dtype", "shape", "indices", "values",
-//   "coalesced"}
+//   "coalesced"}; {"t": "sparse_csr", "dtype", "shape", "crow", "col", "values"}
 //
 // The array at `offset` of the file holds the tensor in row-major order, whatever its strides;
 // bfloat16 is stored as uint16.
@@ -47,6 +47,7 @@ class ValueReader {
   Tensor array(const Json& node, DType dtype);
   Tensor quantized(const Json& node);
   Tensor sparse(const Json& node);
+  Tensor sparse_csr(const Json& node);
 
   std::string folder_;
   std::map<std::string, std::unique_ptr<MappedFile>> files_;

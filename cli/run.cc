@@ -40,19 +40,26 @@ void show_classes(const Value& output, int top, const std::vector<std::string>& 
   }
 }
 
-// Plain JSON: tensors as {"dtype", "shape", "data": [..]} with their values in row-major order.
+// Plain JSON: tensors as {"dtype", "shape", "data": [..]} with their values in row-major order,
+// complex ones as [real, imaginary], quantized ones as the real numbers that they stand for.
 Json plain_json(const Value& value) {
   const DepthGuard guard;
   if (value.is_tensor()) {
     const Tensor tensor = value.to_tensor();
-    const Tensor numbers =
-        tensor.to(is_integral(tensor.dtype(), true) ? DType::kInt64 : DType::kFloat64).contiguous();
+    const Tensor numbers = plain_numbers(tensor);
     Json node = {{"dtype", std::string(dtype_name(tensor.dtype()))},
                  {"shape", std::vector<int64_t>(tensor.sizes().begin(), tensor.sizes().end())}};
     const auto count = static_cast<size_t>(numbers.numel());
     if (numbers.dtype() == DType::kInt64) {
       node["data"] =
           std::vector<int64_t>(numbers.data_ptr<int64_t>(), numbers.data_ptr<int64_t>() + count);
+    } else if (numbers.dtype() == DType::kComplex128) {
+      Json pairs = Json::array();
+      for (size_t i = 0; i < count; ++i) {
+        const std::complex<double> z = numbers.data_ptr<std::complex<double>>()[i];
+        pairs.push_back(Json::array({z.real(), z.imag()}));
+      }
+      node["data"] = std::move(pairs);
     } else {
       node["data"] =
           std::vector<double>(numbers.data_ptr<double>(), numbers.data_ptr<double>() + count);

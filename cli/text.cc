@@ -7,6 +7,8 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "ops/quantize.h"
+#include "ops/sparse.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 
@@ -34,11 +36,24 @@ std::string human_bytes(uint64_t bytes) {
   return format("%.1f %s", value, unit);
 }
 
+Tensor plain_numbers(const Tensor& tensor) {
+  const Tensor real = tensor.is_quantized() ? ops::dequantize(tensor) : ops::to_dense(tensor);
+  const DType dtype = real.dtype();
+  return real
+      .to(is_integral(dtype, true) ? DType::kInt64
+          : is_complex(dtype)      ? DType::kComplex128
+                                   : DType::kFloat64)
+      .contiguous();
+}
+
 namespace {
 
 std::string statistics(const Tensor& tensor) {
-  if (tensor.numel() == 0 || is_complex(tensor.dtype()) || !tensor.impl()->storage) return "";
-  const Tensor plain = tensor.to(DType::kFloat64).contiguous();
+  if (tensor.numel() == 0 || is_complex(tensor.dtype()) || !tensor.impl()->storage ||
+      tensor.dtype() == DType::kQUInt4x2) {
+    return "";
+  }
+  const Tensor plain = plain_numbers(tensor).to(DType::kFloat64);
   const std::span<const double> values(plain.data_ptr<double>(),
                                        static_cast<size_t>(plain.numel()));
   double sum = 0;

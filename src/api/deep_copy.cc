@@ -77,7 +77,7 @@ class Copier {
     if (from.sparse) {
       made->sparse = std::make_shared<const SparseParts>(
           SparseParts{copy_tensor(from.sparse->indices), copy_tensor(from.sparse->values),
-                      from.sparse->coalesced});
+                      from.sparse->coalesced, from.sparse->layout});
     }
     if (from.nested) {
       std::vector<Tensor> parts;

@@ -154,7 +154,7 @@ Value call_pickle_function(const PickleGlobal& function, const Value& args,
     case PickleFunction::kRebuildQTensor:
       return rebuild_qtensor(arguments(7, 7));
     case PickleFunction::kRebuildSparseTensor:
-      return rebuild_sparse_tensor(arguments(2, 6));
+      return rebuild_sparse_tensor(arguments(2, 7));
     case PickleFunction::kRebuildParameter:
       return arguments(3, 3).tensor(0, "a tensor");
     case PickleFunction::kRebuildFromType:

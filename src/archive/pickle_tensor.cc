@@ -130,41 +130,90 @@ Tensor rebuild_qtensor(const PickleArgs& args) {
   return tensor;
 }
 
-Tensor rebuild_sparse_tensor(const PickleArgs& args) {
-  if (args.size() < 5) args.refuse("layout, size, requires_grad, indices and values", "less");
-  if (args.integer(0, "a layout") != static_cast<int64_t>(Layout::kSparse)) {
-    fail(ErrorCode::kUnsupported,
-         "a sparse tensor in another layout than COO; call to_sparse() or to_dense() on it before "
-         "the model is saved");
+namespace {
+
+// The row and column of each value from the pointers to where rows begin. Columns ascend in a row.
+Tensor indices_of_csr(const PickleArgs& args, const IntArray& sizes) {
+  const auto integers = [&](size_t i, const char* what) {
+    const Tensor tensor = small_tensor(args, i, what);
+    if (!is_integral(tensor.dtype(), false)) args.refuse(what, tensor.describe().c_str());
+    return tensor.to(DType::kInt64);
+  };
+  const Tensor rows = integers(3, "a tensor of row pointers");
+  const Tensor columns = integers(4, "a tensor of column indices");
+  if (sizes.size() != 2 || rows.dim() != 1 || columns.dim() != 1) {
+    fail(ErrorCode::kUnsupported, "a sparse CSR tensor of other than two dimensions");
   }
-  const IntArray sizes = args.integers(1, "a tuple of sizes");
-  const bool requires_grad = args.boolean(2, "requires_grad as a bool");
-  const Tensor indices = small_tensor(args, 3, "a tensor of indices").contiguous();
-  const Tensor values = small_tensor(args, 4, "a tensor of values");
-  checked_numel(sizes);
-  const int64_t rank = static_cast<int64_t>(sizes.size());
-  const int64_t sparse_dim = indices.dim() == 2 ? indices.sizes()[0] : -1;
+  const Tensor begins = rows.contiguous(), of_values = columns.contiguous();
+  const auto* begin = begins.data_ptr<int64_t>();
+  const auto* column = of_values.data_ptr<int64_t>();
+  const int64_t count = columns.numel();
   bool fits =
-      indices.dtype() == DType::kInt64 && sparse_dim >= 0 && sparse_dim <= rank &&
-      values.dim() == 1 + rank - sparse_dim && values.sizes()[0] == indices.sizes()[1] &&
-      std::equal(values.sizes().begin() + 1, values.sizes().end(), sizes.begin() + sparse_dim);
-  for (int64_t dim = 0; fits && dim < sparse_dim; ++dim) {
-    const int64_t nnz = indices.sizes()[1];
-    const int64_t* index = indices.data_ptr<int64_t>() + dim * nnz;
-    for (int64_t i = 0; i < nnz; ++i) {
-      fits &= index[i] >= 0 && index[i] < sizes[static_cast<size_t>(dim)];
+      rows.numel() > 0 && rows.numel() - 1 == sizes[0] && begin[0] == 0 && begin[sizes[0]] == count;
+  const Tensor indices = empty(IntArray{2, count}, DType::kInt64);
+  int64_t* index = indices.data_ptr<int64_t>();
+  for (int64_t row = 0; fits && row < sizes[0]; ++row) {
+    fits = begin[row] <= begin[row + 1] && begin[row + 1] <= count;
+    for (int64_t i = begin[row]; fits && i < begin[row + 1]; ++i) {
+      fits = i == begin[row] || column[i - 1] < column[i];
+      index[i] = row;
+      index[count + i] = column[i];
     }
   }
   if (!fits) {
-    fail(ErrorCode::kFileFormat, "the indices " + indices.describe() + " and values " +
-                                     values.describe() + " of a sparse tensor do not fit its size");
+    fail(ErrorCode::kFileFormat, "the row pointers " + rows.describe() + " and columns " +
+                                     columns.describe() +
+                                     " of a sparse tensor do not fit its size");
+  }
+  return indices;
+}
+
+bool fit(const SparseParts& parts, const IntArray& sizes) {
+  const TensorImpl &indices = *parts.indices.impl(), &values = *parts.values.impl();
+  const int64_t rank = std::ssize(sizes);
+  if (indices.dtype != DType::kInt64 || indices.dim() != 2) return false;
+  const int64_t sparse_dim = indices.sizes[0], nnz = indices.sizes[1];
+  if (sparse_dim > rank || values.dim() != 1 + rank - sparse_dim || values.sizes[0] != nnz ||
+      !std::equal(values.sizes.begin() + 1, values.sizes.end(), sizes.begin() + sparse_dim)) {
+    return false;
+  }
+  for (int64_t i = 0; i < sparse_dim * nnz; ++i) {
+    const int64_t index = parts.indices.data_ptr<int64_t>()[i];
+    if (index < 0 || index >= sizes[static_cast<size_t>(i / nnz)]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tensor rebuild_sparse_tensor(const PickleArgs& args) {
+  if (args.size() < 5) args.refuse("layout, size, requires_grad, indices and values", "less");
+  const auto layout = static_cast<Layout>(args.integer(0, "a layout"));
+  if (layout != Layout::kSparse && layout != Layout::kSparseCsr) {
+    fail(ErrorCode::kUnsupported,
+         "a sparse tensor in another layout than COO and CSR; call to_sparse() or to_dense() on it "
+         "before the model is saved");
+  }
+  const bool is_csr = layout == Layout::kSparseCsr;
+  if (is_csr && args.size() < 6) args.refuse("row pointers, columns and values", "less");
+  const IntArray sizes = args.integers(1, "a tuple of sizes");
+  const bool requires_grad = args.boolean(2, "requires_grad as a bool");
+  checked_numel(sizes);
+  const SparseParts parts{is_csr ? indices_of_csr(args, sizes)
+                                 : small_tensor(args, 3, "a tensor of indices").contiguous(),
+                          small_tensor(args, is_csr ? 5 : 4, "a tensor of values"), is_csr, layout};
+  if (!fit(parts, sizes)) {
+    fail(ErrorCode::kFileFormat, "the indices " + parts.indices.describe() + " and values " +
+                                     parts.values.describe() +
+                                     " of a sparse tensor do not fit its size");
   }
   auto impl = make_ref<TensorImpl>();
-  impl->dtype = values.dtype();
+  impl->dtype = parts.values.dtype();
   impl->requires_grad = requires_grad;
   impl->sizes = sizes;
+  impl->strides = contiguous_strides(sizes);
   impl->update_numel();
-  impl->sparse = std::make_shared<SparseParts>(SparseParts{indices, values, false});
+  impl->sparse = std::make_shared<const SparseParts>(parts);
   return Tensor(std::move(impl));
 }
 

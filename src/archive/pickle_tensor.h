@@ -12,7 +12,8 @@ Tensor rebuild_tensor(const PickleArgs& args);
 // (qscheme, scale, zero_point) or (qscheme, scales, zero_points, axis)
 Tensor rebuild_qtensor(const PickleArgs& args);
 
-// TorchScript: (layout, size, requires_grad, indices, values, hooks). Only COO (layout 1).
+// TorchScript: (layout, size, requires_grad, indices, values, hooks) of a COO tensor (layout 1),
+// (layout, size, requires_grad, row pointers, columns, values, hooks) of a CSR matrix (layout 2).
 Tensor rebuild_sparse_tensor(const PickleArgs& args);
 
 }  // namespace torchlet::archive

@@ -265,9 +265,53 @@ TEST_F(PickleTensorTest, SparseTensors) {
   EXPECT_FALSE(made.impl()->sparse->coalesced);
   refused(sparse(1, ints({2, 2})), "do not fit its size");  // column 2 of 2
   refused(sparse(1, ints({2})), "do not fit its size");
-  refused(sparse(2, ints({2, 3})), "another layout than COO");
+  refused(sparse(4, ints({2, 3})), "another layout than COO");
+  refused(sparse(2, ints({2, 3})), "expected a tensor of column indices");
   index[0] = -1;
   refused(sparse(1, ints({2, 3})), "do not fit its size");
+}
+
+TEST_F(PickleTensorTest, SparseMatricesOfCompressedRows) {
+  storages_["i"] = make_ref<Storage>(7 * sizeof(int64_t));
+  auto* numbers = reinterpret_cast<int64_t*>(storages_["i"]->data());
+  // Rows begin at values 0, 1, 1 and end at 3; columns 2; none; 0, 1.
+  const std::vector<int64_t> fine = {0, 1, 1, 3, 2, 0, 1};
+  const auto set = [&](size_t at, int64_t value) {
+    std::ranges::copy(fine, numbers);
+    numbers[at] = value;
+  };
+  const auto csr = [&](const std::string& sizes, int32_t columns = 3) {
+    return global("torch._utils", "_rebuild_sparse_tensor") + "(" + byte(2) + sizes + "\x89" +
+           tensor(storage("LongStorage", "i", 7), 0, {4}, {1}) +
+           tensor(storage("LongStorage", "i", 7), 4, {columns}, {1}) +
+           tensor(storage(kFloats, "v", 3), 0, {3}, {1}) + hooks() + "tR";
+  };
+  set(0, 0);
+  const Tensor made = read(csr(ints({3, 4})));
+  EXPECT_EQ(made.describe(), "[3, 4] float32");
+  const SparseParts& parts = *made.impl()->sparse;
+  EXPECT_EQ(parts.layout, Layout::kSparseCsr);
+  EXPECT_TRUE(parts.coalesced);
+  const std::vector<int64_t> expected = {0, 2, 2, 2, 0, 1};
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), parts.indices.data_ptr<int64_t>()));
+  const char* const unfit = "do not fit its size";
+  refused(csr(ints({2, 4})), unfit);
+  refused(csr(ints({3, 2})), unfit);
+  refused(csr(ints({3, 4}), 2), unfit);
+  refused(csr(ints({3, 4, 1})), "other than two dimensions");
+  for (const auto& [at, value] : {std::pair<size_t, int64_t>{0, 1},
+                                  {1, -1},
+                                  {1, 4},
+                                  {2, 0},
+                                  {3, 2},
+                                  {4, 4},
+                                  {4, -1},
+                                  {5, 1},
+                                  {6, int64_t{1} << 62}}) {
+    SCOPED_TRACE(at);
+    set(at, value);
+    refused(csr(ints({3, 4})), unfit);
+  }
 }
 
 }  // namespace

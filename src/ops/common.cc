@@ -1,4 +1,5 @@
 #include "ops/common.h"
+#include "ops/sparse.h"
 
 #include <algorithm>
 
@@ -356,6 +357,7 @@ void become_view(const Tensor& tensor, const Tensor& view) {
   impl.strides = from.strides;
   impl.storage_offset = from.storage_offset;
   impl.numel = from.numel;
+  impl.sparse = from.sparse;
 }
 
 void resize_output(const Tensor& out, IntSpan sizes) {
@@ -374,7 +376,11 @@ Tensor assign(const Tensor& self, const Tensor& computed) {
                  "output with shape %s doesn't match the broadcast shape %s",
                  self.describe().c_str(), computed.describe().c_str());
   check_castable(computed.dtype(), self.dtype());
-  if (!computed.is_same(self)) self.copy_(computed);
+  if (self.impl()->sparse && computed.impl()->sparse) {
+    self.impl()->sparse = computed.impl()->sparse;
+    return self;
+  }
+  if (!computed.is_same(self)) self.copy_(to_dense(computed));
   return self;
 }
 

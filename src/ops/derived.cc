@@ -11,6 +11,7 @@
 #include "ops/elementwise.h"
 #include "ops/op.h"
 #include "ops/quantize.h"
+#include "ops/sparse.h"
 #include "tensor/containers.h"
 
 namespace torchlet::ops {
@@ -196,6 +197,16 @@ void run_quantized(const Operator& op, std::span<Value> args, std::span<Value> r
   }
 }
 
+bool is_sparse_value(const Value& value) {
+  if (value.is_tensor()) return value.tensor_impl()->sparse != nullptr;
+  return value.is_list() && std::ranges::any_of(value.list_ref().items, is_sparse_value);
+}
+
+void run_sparse(const Operator& op, std::span<Value> args, std::span<Value> results) {
+  if (!std::ranges::any_of(args, is_sparse_value)) return op.base->call(args, results);
+  sparse_form(op.base->name.str())(*op.base, args, results);
+}
+
 }  // namespace
 
 QuantizedOutput quantized_output(std::string_view name) {
@@ -258,13 +269,21 @@ QuantizedOutput quantized_output(std::string_view name) {
   return name == "tanh" ? QuantizedOutput::kSignedUnit : QuantizedOutput::kNone;
 }
 
-Operator quantized_variant(const Operator& base, QuantizedOutput output) {
+Operator quantized_variant(const Operator& base) {
+  const QuantizedOutput output = quantized_output(base.name.str());
   Operator op = base;
   op.base = &base;
   op.fn = output == QuantizedOutput::kAsInput   ? run_quantized<QuantizedOutput::kAsInput>
           : output == QuantizedOutput::kAverage ? run_average
           : output == QuantizedOutput::kUnit    ? run_quantized<QuantizedOutput::kUnit>
                                                 : run_quantized<QuantizedOutput::kSignedUnit>;
+  return op;
+}
+
+Operator sparse_variant(const Operator& base) {
+  Operator op = base;
+  op.base = &base;
+  op.fn = run_sparse;
   return op;
 }
 

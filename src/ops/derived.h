@@ -37,6 +37,9 @@ enum class QuantizedOutput : uint8_t {
 QuantizedOutput quantized_output(std::string_view name);
 // The operator for real and quantized tensors, from the one for real tensors: quantized ones are
 // dequantized for it and its result is quantized again.
-Operator quantized_variant(const Operator& base, QuantizedOutput output);
+Operator quantized_variant(const Operator& base);
+
+// The operator for dense and sparse tensors, from one that has a sparse form (ops/sparse.h).
+Operator sparse_variant(const Operator& base);
 
 }  // namespace torchlet::ops

@@ -91,6 +91,10 @@ bool is_same(const Value& a, const Value& b) {
 
 bool never(const Tensor&) { return false; }
 
+Layout layout_of(const Tensor& tensor) {
+  return tensor.impl()->sparse ? tensor.impl()->sparse->layout : Layout::kStrided;
+}
+
 int64_t identity_hash(const Value& value) {
   if (value.is_string()) return static_cast<int64_t>(std::hash<std::string>()(value.to_string()));
   if (value.is_float()) return static_cast<int64_t>(std::hash<double>()(value.to_double()));
@@ -165,9 +169,8 @@ TORCHLET_OP(prim_device, "prim::device(Tensor a) -> Device",
 
 TORCHLET_OP(prim_dtype, "prim::dtype(Tensor a) -> int",
             [](const Tensor& a) { return static_cast<int64_t>(a.dtype()); });
-TORCHLET_OP(prim_layout, "prim::layout(Tensor a) -> Layout", [](const Tensor& a) {
-  return static_cast<int64_t>(a.impl()->sparse ? Layout::kSparse : Layout::kStrided);
-});
+TORCHLET_OP(prim_layout, "prim::layout(Tensor a) -> Layout",
+            [](const Tensor& a) { return static_cast<int64_t>(layout_of(a)); });
 TORCHLET_OP(prim_requires_grad, "prim::requires_grad(Tensor a) -> bool",
             [](const Tensor& a) { return a.impl()->requires_grad; });
 TORCHLET_OP(prim_data, "prim::data(Tensor(a) a) -> Tensor(a)", [](const Tensor& a) { return a; });
@@ -184,10 +187,11 @@ TORCHLET_NEVER(vulkan);
 TORCHLET_NEVER(xpu);
 TORCHLET_NEVER(mkldnn);
 TORCHLET_NEVER(meta);
-TORCHLET_NEVER(sparse_csr);
 #undef TORCHLET_NEVER
 TORCHLET_OP(prim_is_sparse, "prim::is_sparse(Tensor a) -> bool",
-            [](const Tensor& a) { return a.impl()->sparse != nullptr; });
+            [](const Tensor& a) { return layout_of(a) == Layout::kSparse; });
+TORCHLET_OP(prim_is_sparse_csr, "prim::is_sparse_csr(Tensor a) -> bool",
+            [](const Tensor& a) { return layout_of(a) == Layout::kSparseCsr; });
 TORCHLET_OP(prim_is_nested, "prim::is_nested(Tensor a) -> bool",
             [](const Tensor& a) { return a.impl()->nested != nullptr; });
 TORCHLET_OP(prim_is_quantized, "prim::is_quantized(Tensor a) -> bool",

@@ -9,6 +9,7 @@
 #include "ops/custom_class.h"
 #include "ops/derived.h"
 #include "ops/op.h"
+#include "ops/sparse.h"
 
 namespace torchlet {
 namespace ops {
@@ -152,14 +153,13 @@ class Registry {
       fail(ErrorCode::kInternal, "the C++ function of '%s' takes %d arguments", schema.c_str(),
            signature->arity);
     }
-    const QuantizedOutput quantized = quantized_output(name);
-    const Operator* base;
-    if (quantized == QuantizedOutput::kNone) {
-      base = add(group, std::move(op));
-    } else {
+    const auto wrap = [&](Operator (*variant)(const Operator&)) {
       group.storage.push_back(std::move(op));
-      base = add(group, quantized_variant(group.storage.back(), quantized));
-    }
+      op = variant(group.storage.back());
+    };
+    if (quantized_output(name) != QuantizedOutput::kNone) wrap(quantized_variant);
+    if (sparse_form(name)) wrap(sparse_variant);
+    const Operator* base = add(group, std::move(op));
     if (def.variants->out_overloads && !def.variants->has_functional) {
       add_out(group, *base, def.variants->out_overloads);
     }

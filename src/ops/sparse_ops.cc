@@ -1,9 +1,9 @@
-#include "base/sort.h"
 #include "ops/sparse.h"
 
 #include <algorithm>
 #include <numeric>
 
+#include "base/sort.h"
 #include "ops/compute.h"
 #include "ops/factory.h"
 #include "ops/math.h"
@@ -12,11 +12,9 @@
 #include "ops/shape.h"
 
 namespace torchlet::ops {
-namespace {
 
 const SparseParts& parts_of(const Tensor& self) {
-  TORCHLET_CHECK(self.impl()->sparse, "expected a sparse COO tensor, got %s",
-                 self.describe().c_str());
+  TORCHLET_CHECK(self.impl()->sparse, "expected a sparse tensor, got %s", self.describe().c_str());
   return *self.impl()->sparse;
 }
 
@@ -29,6 +27,8 @@ Tensor from_parts(SparseParts parts, const IntArray& sizes) {
   impl->sparse = std::make_shared<const SparseParts>(std::move(parts));
   return Tensor(std::move(impl));
 }
+
+namespace {
 
 // One past the largest index of each sparse dimension; Error on a negative index.
 IntArray extent_of(const Tensor& indices) {
@@ -139,7 +139,11 @@ Tensor empty_sparse(const IntArray& size, int64_t sparse_dim, DType dtype) {
 
 // Keeps the first sparse_dim dimensions sparse; a position is kept if anything there is not 0.
 Tensor to_sparse(const Tensor& self, int64_t sparse_dim) {
-  if (self.impl()->sparse) return self;
+  if (self.impl()->sparse) {
+    SparseParts parts = parts_of(self);
+    parts.layout = Layout::kSparse;
+    return from_parts(std::move(parts), IntArray(self.sizes()));
+  }
   TORCHLET_CHECK(sparse_dim > 0 && sparse_dim <= self.dim(),
                  "sparse_dim argument must be in [1, %lld] range, but %lld is given",
                  static_cast<long long>(self.dim()), static_cast<long long>(sparse_dim));
@@ -156,6 +160,8 @@ Tensor to_sparse(const Tensor& self, int64_t sparse_dim) {
 
 Tensor coalesced_part(const Tensor& self, bool indices) {
   const SparseParts& parts = parts_of(self);
+  TORCHLET_CHECK(!indices || parts.layout == Layout::kSparse,
+                 "a CSR matrix has crow_indices() and col_indices(), no indices()");
   TORCHLET_CHECK(parts.coalesced,
                  "Cannot get %s on an uncoalesced tensor, please call .coalesce() first",
                  indices ? "indices" : "values");
@@ -176,6 +182,60 @@ Tensor resize_and_clear(const Tensor& self, const IntArray& size, int64_t sparse
   impl.numel = cleared.impl()->numel;
   impl.sparse = cleared.impl()->sparse;
   return self;
+}
+
+// The same matrix in CSR.
+Tensor to_csr(const Tensor& self) {
+  TORCHLET_CHECK(self.dim() == 2, "Only 2D tensors can be converted to the SparseCsr layout");
+  const Tensor sparse = coalesce(to_sparse(self, 2));
+  SparseParts parts = parts_of(sparse);
+  TORCHLET_CHECK(parts.indices.size(0) == 2, "a sparse CSR matrix has no dense dimensions");
+  parts.layout = Layout::kSparseCsr;
+  return from_parts(std::move(parts), IntArray(self.sizes()));
+}
+
+const SparseParts& csr_parts_of(const Tensor& self) {
+  const SparseParts& parts = parts_of(self);
+  TORCHLET_CHECK(parts.layout == Layout::kSparseCsr, "expected a sparse CSR tensor, got %s",
+                 self.describe().c_str());
+  return parts;
+}
+
+// Where the values of each row begin, and the end of the last.
+Tensor row_pointers(const Tensor& self) {
+  const Tensor rows = select(csr_parts_of(self).indices, 0, 0).contiguous();
+  const Tensor result = zeros(IntArray{self.size(0) + 1}, DType::kInt64);
+  auto* begin = result.data_ptr<int64_t>();
+  for (int64_t i = 0; i < rows.numel(); ++i) ++begin[rows.data_ptr<int64_t>()[i] + 1];
+  for (int64_t row = 0; row < self.size(0); ++row) begin[row + 1] += begin[row];
+  return result;
+}
+
+Tensor csr_from_rows(const Tensor& row_begins, const Tensor& columns, const Tensor& values,
+                     std::optional<IntArray> sizes, std::optional<DType> dtype,
+                     const Value& device) {
+  check_device(device);
+  const Tensor begins = row_begins.to(DType::kInt64).contiguous();
+  TORCHLET_CHECK(begins.dim() == 1 && columns.dim() == 1 && begins.numel() > 0,
+                 "crow_indices and col_indices must be vectors, got %s and %s",
+                 row_begins.describe().c_str(), columns.describe().c_str());
+  const auto* begin = begins.data_ptr<int64_t>();
+  const int64_t count = begins.numel() - 1;
+  TORCHLET_CHECK(begin[0] == 0 && begin[count] == columns.numel(),
+                 "crow_indices must begin with 0 and end with the number of col_indices");
+  const Tensor rows = empty(IntArray{columns.numel()}, DType::kInt64);
+  for (int64_t row = 0; row < count; ++row) {
+    TORCHLET_CHECK(begin[row] <= begin[row + 1] && begin[row + 1] <= columns.numel(),
+                   "crow_indices must not decrease");
+    std::fill(rows.data_ptr<int64_t>() + begin[row], rows.data_ptr<int64_t>() + begin[row + 1],
+              row);
+  }
+  const Tensor positions = stack({rows, columns.to(DType::kInt64)}, 0);
+  if (!sizes) sizes = IntArray{count, extent_of(positions)[1]};
+  TORCHLET_CHECK(sizes->size() == 2 && (*sizes)[0] == count,
+                 "crow_indices of %lld rows do not fit the size %s", static_cast<long long>(count),
+                 shape_text(*sizes).c_str());
+  return to_csr(make_sparse(positions, values.to(dtype.value_or(values.dtype())), sizes));
 }
 
 Tensor to_dense_as(const Tensor& self, std::optional<DType> dtype) {
@@ -244,9 +304,33 @@ TORCHLET_OP(sparse_resize_and_clear_,
             "aten::sparse_resize_and_clear_(Tensor(a!) self, int[] size, int sparse_dim, int "
             "dense_dim) -> Tensor(a!)",
             resize_and_clear);
-TORCHLET_OP(_sparse_mm, "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor",
-            [](const Tensor& sparse, const Tensor& dense) {
-              return matmul(to_dense(sparse), to_dense(dense));
+TORCHLET_OP(_sparse_mm, "aten::_sparse_mm(Tensor sparse, Tensor dense) -> Tensor", matmul);
+TORCHLET_OP(_dimI, "aten::_dimI(Tensor self) -> int",
+            [](const Tensor& self) { return parts_of(self).indices.size(0); });
+TORCHLET_OP(_dimV, "aten::_dimV(Tensor self) -> int",
+            [](const Tensor& self) { return parts_of(self).values.dim() - 1; });
+TORCHLET_OP(to_sparse_csr, "aten::to_sparse_csr(Tensor self) -> Tensor", to_csr);
+TORCHLET_OP(crow_indices, "aten::crow_indices(Tensor(a) self) -> Tensor(a)", row_pointers);
+TORCHLET_OP(col_indices, "aten::col_indices(Tensor(a) self) -> Tensor(a)",
+            [](const Tensor& self) { return select(csr_parts_of(self).indices, 0, 1); });
+TORCHLET_OP(sparse_csr_tensor_size,
+            "aten::sparse_csr_tensor.crow_col_value_size(Tensor crow_indices, Tensor col_indices, "
+            "Tensor values, int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+            [](const Tensor& rows, const Tensor& columns, const Tensor& values,
+               const IntArray& size, std::optional<DType> dtype, const Value&, const Value& device,
+               const Value&) { return csr_from_rows(rows, columns, values, size, dtype, device); });
+TORCHLET_OP(sparse_csr_tensor,
+            "aten::sparse_csr_tensor.crow_col_value(Tensor crow_indices, Tensor col_indices, "
+            "Tensor values, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+            [](const Tensor& rows, const Tensor& columns, const Tensor& values,
+               std::optional<DType> dtype, const Value&, const Value& device, const Value&) {
+              return csr_from_rows(rows, columns, values, std::nullopt, dtype, device);
+            });
+TORCHLET_OP(sparse_mask, "aten::sparse_mask(Tensor self, Tensor mask) -> Tensor",
+            [](const Tensor& self, const Tensor& mask) {
+              SparseParts parts = parts_of(coalesce(mask));
+              parts.values = index(self, unbind(parts.indices, 0));
+              return from_parts(std::move(parts), IntArray(mask.sizes()));
             });
 
 }  // namespace torchlet::ops

@@ -209,7 +209,8 @@ TORCHLET_OP(ravel, "aten::ravel(Tensor(a) self) -> Tensor(a)",
 
 TORCHLET_OP_VARIANTS(permute, copied(), "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
                      [](const Tensor& self, const IntArray& dims) { return permute(self, dims); });
-TORCHLET_OP_VARIANTS(transpose_int, inplace_view() | copied(),
+constexpr Variants kTransposeInplace = {.inplace_overload = "", .has_inplace_view = true};
+TORCHLET_OP_VARIANTS(transpose_int, kTransposeInplace | copied(),
                      "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
                      transpose);
 TORCHLET_OP_VARIANTS(swapaxes, inplace_view(),

@@ -32,11 +32,13 @@ struct Quantizer {
   }
 };
 
-// The parts of a sparse COO tensor (torch.sparse_coo_tensor).
+// The parts of a sparse tensor: torch.sparse_coo_tensor or torch.sparse_csr_tensor. Matrices in
+// CSR hold the same parts, coalesced; what PyTorch compresses, row pointers, is made when asked for.
 struct SparseParts {
-  Tensor indices;  // int64 [sparse_dim, nnz]
-  Tensor values;   // [nnz, dense sizes...]
-  bool coalesced = false;
+  Tensor indices;          // int64 [sparse_dim, nnz]
+  Tensor values;           // [nnz, dense sizes...]
+  bool coalesced = false;  // indices ascend and are distinct
+  Layout layout = Layout::kSparse;
 };
 
 class TensorImpl : public RefCounted {

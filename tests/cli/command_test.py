@@ -20,10 +20,9 @@ def npy(descr: str, shape: tuple, data: bytes) -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data
 
 
-def read_npy(file: str, offset: int) -> bytes:
+def read_npy(file: bytes, offset: int) -> bytes:
     """The bytes of an array's data and of all that follows it."""
-    with open(file, "rb") as f:
-        data = f.read()[offset:]
+    data = file[offset:]
     return data[10 + struct.unpack("<H", data[8:10])[0]:]
 
 
@@ -142,25 +141,44 @@ class Run(unittest.TestCase):
             self.assertIn(name, refused.stderr)
 
 
+    def test_saved_tensors_keep_their_shape(self):
+        for shape in (), (1,), (1, 1), (0, 2):
+            count = 1 if 0 not in shape else 0
+            with tempfile.TemporaryDirectory() as folder:
+                with open(f"{folder}/x.npy", "wb") as f:
+                    f.write(npy("<f4", shape, floats(*[2.5] * count)))
+                done = torchlet("run", f"{FIXTURES}/api.pt", f"{folder}/x.npy", "--method", "echo", "--save", folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(f"{folder}/output.json") as f:
+                    node = json.load(f)
+                with open(f"{folder}/data.npy", "rb") as f:
+                    saved = f.read()
+            self.assertEqual((node["shape"], len(node["strides"])), (list(shape), len(shape)))
+            self.assertIn(f"'shape': ({''.join(f'{size},' for size in shape)}), ".encode(), saved)
+            self.assertTrue(saved.endswith(floats(*[2.5] * count)))
+
+
 class Calls(unittest.TestCase):
     def calls(self, model: str, calls: list, data: bytes = b"", stateful: bool = False) -> list:
         with tempfile.TemporaryDirectory() as folder:
-            self.out = os.path.join(folder, "out")
+            out = os.path.join(folder, "out")
             with open(os.path.join(folder, "data.npy"), "wb") as f:
                 f.write(data)
             with open(os.path.join(folder, "request.json"), "w") as f:
                 json.dump({"calls": calls, "stateful": stateful}, f)
-            done = torchlet("run", f"{FIXTURES}/{model}", "--calls", f"{folder}/request.json", "--save", self.out)
+            done = torchlet("run", f"{FIXTURES}/{model}", "--calls", f"{folder}/request.json", "--save", out)
             self.assertEqual(done.returncode, 0, done.stderr)
-            with open(f"{self.out}/results.json") as f:
+            with open(f"{out}/results.json") as f:
                 results = json.load(f)["results"]
+            with open(f"{out}/data.npy", "rb") as f:
+                self.saved = f.read()
             for result in results:
                 if result.get("output", {}).get("npy"):
                     node = result["output"]
-                    result["data"] = read_npy(f"{self.out}/{node['npy']}", node["offset"])
+                    result["data"] = read_npy(self.saved, node["offset"])
                 for node in result.get("inputs_after", []):
                     if node.get("npy"):
-                        node["data"] = read_npy(f"{self.out}/{node['npy']}", node["offset"])
+                        node["data"] = read_npy(self.saved, node["offset"])
             return results
 
     def test_tensors_in_and_out(self):
@@ -172,6 +190,28 @@ class Calls(unittest.TestCase):
         self.assertEqual(result["output"]["strides"], [3, 1])
         self.assertEqual(result["output"]["memory_format"], "contiguous")
         self.assertEqual(result["data"][:24], floats(1, 2, 3, 2, 4, 6))
+
+    def test_outputs_without_dimensions_have_none(self):
+        result, = self.calls("api.pt", [{"method": "echo", "inputs": [tensor("float32", [])]}], npy("<f4", (), floats(3)))
+        for node in result["output"], result["inputs_after"][0]:
+            self.assertEqual((node["shape"], node["strides"]), ([], []))
+        self.assertEqual(self.saved.count(b"'shape': (), "), 2)
+
+    def test_sparse_matrices_in_and_out(self):
+        arrays = [("<i8", (3,), struct.pack("<3q", 0, 1, 3)), ("<i8", (3,), struct.pack("<3q", 1, 0, 2)),
+                  ("<f4", (3,), floats(2, -1, 3))]
+        data, nodes = b"", []
+        for (descr, shape, content), dtype in zip(arrays, ("int64", "int64", "float32")):
+            nodes.append(tensor(dtype, list(shape), len(data)))
+            data += npy(descr, shape, content)
+        sparse = {"t": "sparse_csr", "dtype": "float32", "shape": [2, 3], "crow": nodes[0], "col": nodes[1], "values": nodes[2]}
+        broken = {**sparse, "crow": nodes[1]}
+        good, bad = self.calls("api.pt", [{"method": "echo", "inputs": [x]} for x in (sparse, broken)], data)
+        self.assertEqual(bad["status"], "error")
+        output = good["output"]
+        self.assertEqual((output["t"], output["dtype"], output["shape"]), ("sparse_csr", "float32", [2, 3]))
+        for key, (_, _, content) in zip(("crow", "col", "values"), arrays):
+            self.assertEqual(read_npy(self.saved, output[key]["offset"])[:len(content)], content)
 
     def test_strides_of_inputs_are_kept(self):
         x = tensor("float32", [2, 3], strides=[1, 2], memory_format="strided")
