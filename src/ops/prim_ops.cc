@@ -176,6 +176,8 @@ TORCHLET_OP(prim_requires_grad, "prim::requires_grad(Tensor a) -> bool",
 TORCHLET_OP(prim_data, "prim::data(Tensor(a) a) -> Tensor(a)", [](const Tensor& a) { return a; });
 TORCHLET_OP(prim_grad, "prim::grad(Tensor a) -> Tensor(*)", [](const Tensor&) { return Tensor(); });
 TORCHLET_OP(prim_name, "prim::name(Tensor a) -> str?", [](const Tensor&) { return Value(); });
+TORCHLET_OP(get_device, "aten::get_device(Tensor self) -> int",
+            [](const Tensor&) { return int64_t{-1}; });
 TORCHLET_OP(prim_is_cpu, "prim::is_cpu(Tensor a) -> bool", [](const Tensor&) { return true; });
 #define TORCHLET_NEVER(property) \
   TORCHLET_OP(prim_is_##property, "prim::is_" #property "(Tensor a) -> bool", never)

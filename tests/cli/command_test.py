@@ -7,6 +7,7 @@ import struct
 import subprocess
 import tempfile
 import unittest
+import zipfile
 
 FIXTURES = "tests/fixtures"
 
@@ -24,6 +25,16 @@ def read_npy(file: bytes, offset: int) -> bytes:
     """The bytes of an array's data and of all that follows it."""
     data = file[offset:]
     return data[10 + struct.unpack("<H", data[8:10])[0]:]
+
+
+def write_model(file: str, forward: str) -> None:
+    """A TorchScript file with nothing but this method, whose first argument is `self: __torch__.M`."""
+    source = "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n" + forward
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("m/data.pkl", b"\x80\x02c__torch__\nM\n)\x81}b.")
+        archive.writestr("m/constants.pkl", b"\x80\x02).")
+        archive.writestr("m/code/__torch__.py", source)
+        archive.writestr("m/version", "3\n")
 
 
 def floats(*values: float) -> bytes:
@@ -140,6 +151,20 @@ class Run(unittest.TestCase):
         for name in "aten::cudnn_affine_grid_generator", "aten::cudnn_grid_sampler":
             self.assertIn(name, refused.stderr)
 
+
+    def test_tensors_of_every_kind_are_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_model(f"{folder}/m.pt",
+                        "  def forward(self: __torch__.M, x: Tensor) -> Tuple[Tensor, Tensor, Tensor]:\n"
+                        "    q = torch.quantize_per_tensor(x, 0.5, 3, 13)\n"
+                        "    return (q, torch.to_sparse(x), torch.complex(x, torch.neg(x)))\n")
+            with open(f"{folder}/x.npy", "wb") as f:
+                f.write(npy("<f4", (2,), floats(1.5, 0)))
+            done = torchlet("run", f"{folder}/m.pt", f"{folder}/x.npy", "--json")
+            shown = torchlet("run", f"{folder}/m.pt", f"{folder}/x.npy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([x["data"] for x in json.loads(done.stdout)["output"]], [[1.5, 0], [1.5, 0], [[1.5, -1.5], [0, 0]]])
+        self.assertIn("[2] quint8  min 0  max 1.5", shown.stdout)
 
     def test_saved_tensors_keep_their_shape(self):
         for shape in (), (1,), (1, 1), (0, 2):
