@@ -138,7 +138,8 @@ void profile_model(const BenchOptions& options) {
   const Method method = load_model(options).get_method(options.method);
   const std::vector<Value> inputs = inputs_for(method, options);
   for (int i = 0; i <= options.warmup; ++i) method(inputs);
-  const double peak = kernels::measure_peak_flops() * num_threads();
+  const profile::Peaks peaks{kernels::measure_peak_flops() * num_threads(),
+                             kernels::measure_peak_int8() * num_threads()};
   const profile::Profiler profiler;
   size_t runs = 0;
   const double start = now();
@@ -148,9 +149,9 @@ void profile_model(const BenchOptions& options) {
   }
   if (!options.trace.empty()) write_file(options.trace, profiler.chrome_trace());
   if (!options.profile) return;
-  std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32\n\n", runs, num_threads(),
-              peak * 1e-9);
-  std::printf("%s", profile::table(profiler.lines(), runs, peak).c_str());
+  std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32, %.0f GOP/s in int8\n\n", runs,
+              num_threads(), peaks.float32 * 1e-9, peaks.int8 * 1e-9);
+  std::printf("%s", profile::table(profiler.lines(), runs, peaks).c_str());
 }
 
 // Of the precision that was asked for, against float32; nothing if it is float32.

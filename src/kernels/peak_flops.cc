@@ -41,25 +41,15 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include <algorithm>
-#include <chrono>
+#include "kernels/best_rate.h"
 
 namespace torchlet::kernels {
 
 HWY_EXPORT(multiply_add);
 
 double measure_peak_flops() {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  double best = 0;
   volatile float result = 0;
-  while (Clock::now() - start < std::chrono::milliseconds(20)) {
-    const auto begin = Clock::now();
-    const int64_t operations = HWY_DYNAMIC_DISPATCH(multiply_add)(20000, &result);
-    const std::chrono::duration<double> seconds = Clock::now() - begin;
-    best = std::max(best, static_cast<double>(operations) / seconds.count());
-  }
-  return best;
+  return best_rate([&] { return HWY_DYNAMIC_DISPATCH(multiply_add)(20000, &result); });
 }
 
 }  // namespace torchlet::kernels

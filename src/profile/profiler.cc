@@ -32,9 +32,9 @@ double total(const Line& line) {
   return std::accumulate(line.seconds.begin(), line.seconds.end(), 0.0);
 }
 
-std::string speed(const Line& line, double seconds, double flops, double peak) {
+std::string speed(const Line& line, double seconds, double flops, const Peaks& peaks) {
   if (flops == 0 || seconds == 0) return "";
-  const double limit = line.is_int8 ? 4 * peak : peak;
+  const double limit = line.is_int8 ? peaks.int8 : peaks.float32;
   return format("%8.1f %4.0f%%", flops / seconds * 1e-9, 100 * flops / seconds / limit);
 }
 
@@ -81,7 +81,7 @@ std::string Profiler::chrome_trace() const {
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string table(const std::vector<Line>& lines, size_t runs, double peak) {
+std::string table(const std::vector<Line>& lines, size_t runs, const Peaks& peaks) {
   double all = 0;
   for (const Line& line : lines) all += total(line);
   const auto per_run = [&](double seconds) { return seconds / static_cast<double>(runs); };
@@ -93,7 +93,7 @@ std::string table(const std::vector<Line>& lines, size_t runs, double peak) {
     seconds += total(line);
     count += line.seconds.size();
     text += format("%9.1f %5.1f%% %14s  %-24s %-18s %s\n", line.median() * 1e6,
-                   100 * total(line) / all, speed(line, line.median(), line.flops, peak).c_str(),
+                   100 * total(line) / all, speed(line, line.median(), line.flops, peaks).c_str(),
                    line.kernel.c_str(), line.shape.c_str(), line.place.c_str());
   }
   std::vector<std::pair<std::string, std::pair<double, size_t>>> sorted(kernels.begin(),

@@ -54,9 +54,13 @@ class Profiler : public EventSink {
   std::vector<Record> records_;
 };
 
-// The table as text, with each line's share of the time and, where operations are counted, of
-// `peak` (float32 operations per second of all threads together; bytes count a quarter). `runs`
-// forwards were recorded.
-std::string table(const std::vector<Line>& lines, size_t runs, double peak);
+// What the processor can do at most: operations per second of all threads together.
+struct Peaks {
+  double float32, int8;
+};
+
+// The table as text, with each line's share of the time and, where operations are counted, of the
+// peak for their kind. `runs` forwards were recorded.
+std::string table(const std::vector<Line>& lines, size_t runs, const Peaks& peaks);
 
 }  // namespace torchlet::profile

@@ -46,10 +46,12 @@ TEST(Profiler, WritesATraceThatIsJson) {
   EXPECT_EQ(second["dur"], 0.25e6);
 }
 
-TEST(Profiler, TheTableComparesWithThePeak) {
+TEST(Profiler, TheTableComparesWithThePeakOfTheKind) {
   const Line line{"conv_nhwc_f32", "features.0", "1x8", 5e6, false, {0.001}};
-  const std::string text = table({line}, 1, 10e9);
-  EXPECT_NE(text.find("   1000.0 100.0%      5.0   50%  conv_nhwc_f32"), std::string::npos) << text;
+  const Line bytes{"conv_nhwc_q8", "features.1", "1x8", 5e6, true, {0.001}};
+  const std::string text = table({line, bytes}, 1, {10e9, 50e9});
+  EXPECT_NE(text.find("   1000.0  50.0%      5.0   50%  conv_nhwc_f32"), std::string::npos) << text;
+  EXPECT_NE(text.find("   1000.0  50.0%      5.0   10%  conv_nhwc_q8"), std::string::npos) << text;
 }
 
 }  // namespace
