@@ -13,11 +13,12 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const char* name() const = 0;
-  // Why this operator cannot run here, whatever the shapes; empty if it can. Only asked of nodes
-  // that call operators.
+  // Why this operator cannot run here, whatever the shapes; empty if it can. Only asked of pure
+  // nodes (passes/effects.h) that call operators.
   virtual std::string refusal(const Node& node) const = 0;
   // `node` is a prim::Segment whose block holds operators that this device takes, operators of
-  // numbers and shapes, and the making and unpacking of lists. The graph outlives the segment.
+  // numbers and shapes, all of them pure, and the making and unpacking of lists. The graph outlives
+  // the segment.
   virtual std::shared_ptr<Segment> prepare(const Node& node) const = 0;
 };
 

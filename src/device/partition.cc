@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/prim_kinds.h"
+#include "passes/effects.h"
 
 namespace torchlet::device {
 namespace {
@@ -40,14 +41,6 @@ bool is_container_node(const Node& node) {
          kind == prim::kTupleConstruct || kind == prim::kTupleUnpack;
 }
 
-bool writes(const Node& node) {
-  if (node.kind() == prim::kSetAttr || node.kind() == prim::kCallFunction ||
-      node.kind() == prim::kCallMethod) {
-    return true;
-  }
-  return node.op() && std::ranges::any_of(node.op()->schema.arguments, &Argument::is_written);
-}
-
 // Calls `visit` for the node, for those in its blocks, and for what holds the blocks' outputs.
 template <typename Visit>
 void visit_all(const Node& node, const Visit& visit) {
@@ -71,9 +64,7 @@ bool is_view(const Node& node) {
 
 // Computes with numbers only: on known numbers it is done when the segment is compiled.
 bool is_arithmetic(const Node& node) {
-  if (!node.op() || node.op()->schema.is_vararg || writes(node) || node.outputs().empty()) {
-    return false;
-  }
+  if (!node.op() || node.op()->schema.is_vararg || !passes::is_pure(node)) return false;
   const auto numbers = [](const SsaValue* value) { return is_number_like(*value->type()); };
   return std::ranges::all_of(node.inputs(), numbers) &&
          std::ranges::all_of(node.outputs(), numbers);
@@ -119,7 +110,7 @@ class Partitioner {
       if (!is_size_tensor(*input)) return false;
       any = true;
     }
-    return any && !writes(node);
+    return any && passes::is_pure(node);
   }
 
   bool fits(const Node& node) const {
@@ -130,7 +121,7 @@ class Partitioner {
         return is_tensor_like(*value->type()) || is_number_like(*value->type());
       });
     }
-    if (!node.op()) return false;
+    if (!node.op() || !passes::is_pure(node)) return false;
     if (is_arithmetic(node)) return true;
     return device_.refusal(node).empty() &&
            std::ranges::all_of(node.outputs(), [](const SsaValue* value) {

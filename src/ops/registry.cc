@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "graph/varying.h"
 #include "ops/custom_class.h"
 #include "ops/derived.h"
 #include "ops/op.h"
@@ -14,6 +15,7 @@
 namespace torchlet {
 namespace ops {
 
+#define TORCHLET_VARYING_OP_ENTRY(id, unless) TORCHLET_OP_ENTRY(id)
 #define TORCHLET_OP_ENTRY(id) extern const OpDef op_##id;
 #include "ops/op_list.inc"
 #undef TORCHLET_OP_ENTRY
@@ -28,6 +30,19 @@ constexpr const OpDef* kOps[] = {
 #include "ops/op_list.inc"
 #undef TORCHLET_OP_ENTRY
     nullptr};
+#undef TORCHLET_VARYING_OP_ENTRY
+
+struct Varying {
+  const OpDef* def;
+  const char* unless;
+};
+constexpr Varying kVarying[] = {
+#define TORCHLET_OP_ENTRY(id)
+#define TORCHLET_VARYING_OP_ENTRY(id, unless) {&op_##id, unless},
+#include "ops/op_list.inc"
+#undef TORCHLET_VARYING_OP_ENTRY
+#undef TORCHLET_OP_ENTRY
+    {nullptr, nullptr}};
 
 constexpr const CustomClassDef* kClasses[] = {
 #define TORCHLET_CLASS_ENTRY(id) &class_##id,
@@ -96,6 +111,9 @@ class Registry {
         groups_[name.substr(0, name.size() - 1)].functional_of.push_back(def);
       }
     }
+    for (const Varying& varying : kVarying) {
+      if (varying.def) varies_unless_.emplace(varying.def->function, varying.unless);
+    }
     for (const auto& [name, target] : kAliases) {
       for (const char* suffix : {"", "_"}) {
         const std::string full = std::string("aten::") + target + suffix;
@@ -112,6 +130,11 @@ class Registry {
     Group& group = found->second;
     std::call_once(group.once, [&] { resolve(name, group); });
     return group.operators;
+  }
+
+  const char* varies_unless(const Operator& op) const {
+    const auto found = varies_unless_.find(op.typed);
+    return found == varies_unless_.end() ? nullptr : found->second;
   }
 
   std::vector<std::string> names() const {
@@ -206,6 +229,7 @@ class Registry {
   }
 
   std::unordered_map<std::string, Group> groups_;
+  std::unordered_map<const TypedFunction*, const char*> varies_unless_;
 };
 
 Registry& registry() {
@@ -235,6 +259,12 @@ std::vector<const Operator*> all_operators() {
   }
   std::ranges::sort(all, {}, [](const Operator* op) { return op->schema.full_name(); });
   return all;
+}
+
+const char* varies_unless(const Operator& op) {
+  const Operator* declared = &op;
+  while (declared->base) declared = declared->base;
+  return ops::registry().varies_unless(*declared);
 }
 
 const CustomClass* find_custom_class(std::string_view name) {

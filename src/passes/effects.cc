@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "graph/prim_kinds.h"
+#include "graph/varying.h"
 #include "passes/constants.h"
 
 namespace torchlet::passes {
@@ -36,21 +37,30 @@ bool writes_statistics(const Node& node, size_t i) {
   return false;
 }
 
+bool is_off(const Value* value) {
+  if (!value) return false;
+  if (value->is_bool()) return !value->to_bool();
+  return (value->is_int() || value->is_float()) && value->to_double() == 0;
+}
+
+// The value of an argument, if it is known.
+const Value* argument_of(const Node& node, size_t i) {
+  if (i < node.inputs().size()) return constant_of(node.input(i));
+  const auto& value = node.op()->schema.arguments[i].default_value;
+  return value ? &*value : nullptr;
+}
+
 // Random numbers, memory as it is found, the clock, and what depends on the state of the thread.
-bool is_nondeterministic(const Node& node) {
-  const std::string_view name = node.kind().name();
-  for (const std::string_view part :
-       {"rand", "normal", "empty", "seed", "grad_enabled", "multi_head_attention", "dot_product"}) {
-    if (name.find(part) != std::string_view::npos) return true;
+bool varies(const Node& node) {
+  const char* unless = varies_unless(*node.op());
+  if (!unless) return false;
+  for (std::string_view names = unless; !names.empty();) {
+    const std::string_view name = names.substr(0, names.find(' '));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    const auto i = node.op()->schema.find_argument(name);
+    if (i && is_off(argument_of(node, *i))) return false;
   }
-  for (const std::string_view whole :
-       {"bernoulli", "binomial", "multinomial", "poisson", "_standard_gamma", "_sample_dirichlet",
-        "rrelu", "lstm", "gru", "rnn_tanh", "rnn_relu", "TimePoint", "id", "get_num_threads",
-        "set_data", "_no_update"}) {
-    if (name == whole) return true;
-  }
-  if (name.find("dropout") == std::string_view::npos) return false;
-  return node.inputs().size() < 3 || !is_false(node.input(2));
+  return true;
 }
 
 }  // namespace
@@ -136,7 +146,7 @@ bool is_pure(const Node& node) {
     }
     return false;
   }
-  return !node.op()->schema.returns.empty() && !writes_inputs(node) && !is_nondeterministic(node);
+  return !node.op()->schema.returns.empty() && !writes_inputs(node) && !varies(node);
 }
 
 namespace {

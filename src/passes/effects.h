@@ -19,6 +19,7 @@ bool writes_inputs(const Node& node);
 bool returns_alias(const Node& node);
 
 // Same inputs, same outputs, nothing else happens; it may raise. Nodes with blocks are not pure.
+// Whoever computes a node once and keeps the result, here or on a device, goes by this.
 bool is_pure(const Node& node);
 
 // Pure, and it cannot raise: may go when nobody uses its outputs. Also If and Loop whose nodes are
