@@ -298,6 +298,7 @@ size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
   return packed_bytes<float>(shape);
 }
+int conv_nhwc_f32_form(const ConvNhwcShape& shape) { return winograd_tile(shape); }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_bytes<Float16>(shape);
 }

@@ -22,6 +22,8 @@ struct ConvNhwcShape {
 
 // Packed weights belong to the instruction set that packed them.
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
+// Packed weights of one layer serve all batches and image sizes for which this is the same.
+int conv_nhwc_f32_form(const ConvNhwcShape& shape);
 
 // weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned
 // target.
@@ -34,7 +36,7 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                    int64_t output_stride);
 
 // The same in Float16 (kernels/float16.h), with weights that are given as float32. Winograd's
-// algorithm is never taken.
+// algorithm is never taken, and packed weights serve all batches and image sizes.
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape);
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
 void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
@@ -51,7 +53,8 @@ void conv_nhwc_f16_from_nchw(const ConvNhwcShape& shape, const float* input, con
 
 // The transposed convolution (torch.nn.ConvTranspose2d): input pixel (y, x) adds to the output at
 // (y * stride_h - pad_h + i * dilation_h, x * stride_w - pad_w + j * dilation_w). The weight is
-// [in_channels, out_channels / groups, kernel_h, kernel_w].
+// [in_channels, out_channels / groups, kernel_h, kernel_w]. Packed weights serve all batches and
+// image sizes.
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
 void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
 void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,

@@ -15,8 +15,9 @@ struct DwConvShape {
   Window2dShape window;
 };
 
-// The filters [channels, 1, kernel_h, kernel_w] in the order in which the kernel reads them.
-// `packed` has dwconv_nhwc_f32_packed_bytes(shape) bytes, 64-byte aligned for speed.
+// The filters [channels, 1, kernel_h, kernel_w] in the order in which the kernel reads them,
+// whatever the batch and the size of the image. `packed` has dwconv_nhwc_f32_packed_bytes(shape)
+// bytes, 64-byte aligned for speed.
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape);
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed);
 

@@ -1,14 +1,14 @@
 #include "device/cpu/builder.h"
 
 #include <algorithm>
-#include <new>
+#include <cstring>
 
-#include "base/huge_pages.h"
 #include "device/cpu/fuse_blocks.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/memory_planner.h"
 #include "device/cpu/reference_step.h"
 #include "graph/prim_kinds.h"
+#include "passes/effects.h"
 #include "tensor/containers.h"
 
 namespace torchlet::cpu {
@@ -16,13 +16,6 @@ namespace torchlet::cpu {
 using Entry = PlanBuilder::Entry;
 
 void decline(std::string why) { throw Declined{std::move(why)}; }
-
-std::shared_ptr<std::byte> PackedWeights::allocate(size_t nbytes) {
-  constexpr std::align_val_t kAlignment{64};
-  auto* memory = static_cast<std::byte*>(::operator new(std::max<size_t>(nbytes, 1), kAlignment));
-  prefer_huge_pages(memory, nbytes);
-  return {memory, [](std::byte* data) { ::operator delete(data, kAlignment); }};
-}
 
 PlanBuilder::PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed,
                          Precision precision)
@@ -71,6 +64,7 @@ void PlanBuilder::lower_block(const Block& block) {
       current_ = node;
       lower(*node);
     }
+    lowered_.insert(node);
   }
   define_constants(*block.return_node());
 }
@@ -83,11 +77,13 @@ void PlanBuilder::lower_branch(const Node& node) {
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     define(node.output(i), entry(*taken.return_node(), i));
   }
+  lowered_.insert(taken.return_node());
 }
 
 void PlanBuilder::lower(const Node& node) {
   if (lower_plain(node)) return;
   if (!node.op()) decline(node.kind().str() + " in a segment");
+  if (!passes::is_pure(node)) decline(node.kind().str() + " must run each time");
   if (evaluate_known(node)) return;
   const size_t steps = plan_->steps.size();
   try {
@@ -237,7 +233,7 @@ Image PlanBuilder::new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64
   const IntArray sizes = {n, c, h, w};
   const TensorId id = new_tensor(dtype, sizes, strides_for(sizes, MemoryFormat::kChannelsLast),
                                  std::move(quantizer));
-  return {id, n, c, h, w, c};
+  return {id, sizes, c};
 }
 
 TensorId PlanBuilder::new_view(TensorId base, IntSpan sizes, IntSpan strides, int64_t offset) {
@@ -250,7 +246,7 @@ TensorId PlanBuilder::new_view(TensorId base, IntSpan sizes, IntSpan strides, in
 
 void PlanBuilder::add(std::unique_ptr<Step> step) {
   step->node = current_;
-  written_at_[static_cast<size_t>(info(step->writes).buffer)] =
+  written_at_[static_cast<size_t>(info(step->writes().id()).buffer)] =
       static_cast<int>(plan_->steps.size());
   plan_->steps.push_back(std::move(step));
 }
@@ -259,33 +255,94 @@ int PlanBuilder::written_at(TensorId id) const {
   return written_at_[static_cast<size_t>(info(id).buffer)];
 }
 
-Step* PlanBuilder::sole_producer(const Node& node, size_t input) const {
-  const Entry& argument = entry(node, input);
-  if (argument.kind != Entry::Kind::kTensor) return nullptr;
-  // The value itself, and that of which it is a view, must have no other reader.
-  const SsaValue* value = node.input(input);
-  if (value->users().size() != 1) return nullptr;
-  const int at = written_at(argument.tensor);
-  if (at < 0) return nullptr;
-  Step* step = plan_->steps[static_cast<size_t>(at)].get();
-  return step->writes == argument.tensor ? step : nullptr;
+bool PlanBuilder::holds(const Entry& entry, int32_t buffer) const {
+  if (entry.kind == Entry::Kind::kTensor) return info(entry.tensor).buffer == buffer;
+  return std::ranges::any_of(entry.list, [&](const Entry& item) { return holds(item, buffer); });
 }
 
-bool PlanBuilder::strides_may_change(TensorId id) const {
+// Does a step already, or will a later node?
+bool PlanBuilder::is_read_by_others(const Node& node, int32_t buffer) const {
+  for (const auto& step : plan_->steps) {
+    for (const Operand& read : step->reads()) {
+      if (info(read.id()).buffer == buffer) return true;
+    }
+  }
+  for (const auto& [value, entry] : entries_) {
+    if (!holds(entry, buffer)) continue;
+    for (const Node* user : value->users()) {
+      if (user != &node && !lowered_.contains(user)) return true;
+    }
+  }
+  return false;
+}
+
+Step* PlanBuilder::sole_producer(const Node& node, size_t input) const {
+  const Entry& argument = entry(node, input);
+  if (argument.kind != Entry::Kind::kTensor || node.input(input)->users().size() != 1) {
+    return nullptr;
+  }
+  Step* step = step_that_wrote(argument.tensor);
+  return step && !is_read_by_others(node, info(argument.tensor).buffer) ? step : nullptr;
+}
+
+bool PlanBuilder::fuse(const Node& node, size_t input, const kernels::Activation& activation) {
+  Step* step = sole_producer(node, input);
+  if (!step || step->writes().id() != entry(node, input).tensor || !step->fuse(activation)) {
+    return false;
+  }
+  step->node = &node;
+  return true;
+}
+
+// The tensor, or its copy, in that form, if it is there before `result` is computed.
+std::optional<Operand> PlanBuilder::residual_at_hand(TensorId id, TensorId result,
+                                                     Form form) const {
+  std::optional<Operand> operand;
+  if (form == Form::kImage) {
+    if (const auto image = image_at_hand(id)) operand = *image;
+  } else if (const auto rows = rows_view(id)) {
+    operand = *rows;
+  }
+  if (operand && written_at(operand->id()) >= written_at(result)) return std::nullopt;
+  return operand;
+}
+
+bool PlanBuilder::fuse_residual(TensorId result, TensorId other) {
+  Step* step = step_that_wrote(result);
+  if (!step || !(info(result).sizes == info(other).sizes) ||
+      info(result).dtype != info(other).dtype) {
+    return false;
+  }
+  // A step writes a matrix. `result` may be another view of it: then as well as there the same
+  // element is in the same row and column of both if both have one form in which `result` lies as
+  // what the step writes.
+  const PlanTensor& whole = info(step->writes().id());
+  const auto written = matrix_layout(whole, step->writes().form());
+  if (!written || info(result).offset != whole.offset) return false;
+  for (const Form form : {Form::kImage, Form::kRows}) {
+    if (matrix_layout(info(result), form) != written) continue;
+    const auto residual = residual_at_hand(other, result, form);
+    if (residual && step->fuse_residual(*residual)) return true;
+  }
+  return false;
+}
+
+bool PlanBuilder::may_lie_as(TensorId id, const PlanTensor& place) const {
+  const auto may = [&](const Operand& operand) {
+    return operand.id() != id || cpu::may_lie_as(info(id), place, operand.form());
+  };
   return std::ranges::all_of(plan_->steps, [&](const auto& step) {
-    const bool uses = step->writes == id || std::ranges::find(step->reads, id) != step->reads.end();
-    return !uses || step->reads_strides();
+    return may(step->writes()) && std::ranges::all_of(step->reads(), may);
   });
 }
 
 bool PlanBuilder::place(TensorId id, TensorId place) {
   PlanTensor& tensor = plan_->tensors[static_cast<size_t>(id)];
   const PlanTensor& target = info(place);
-  if (written_at(id) < 0 || tensor.dim() != 4 || target.strides[1] != 1) return false;
+  if (written_at(id) < 0 || !may_lie_as(id, target)) return false;
   for (size_t i = 0; i < plan_->tensors.size(); ++i) {
     if (plan_->tensors[i].buffer == tensor.buffer && static_cast<TensorId>(i) != id) return false;
   }
-  if (!strides_may_change(id)) return false;
   int& written = written_at_[static_cast<size_t>(target.buffer)];
   written = std::max(written, written_at(id));
   tensor.strides = target.strides;
@@ -297,30 +354,47 @@ bool PlanBuilder::place(TensorId id, TensorId place) {
 TensorId PlanBuilder::widened(TensorId id, int64_t old_channels, int64_t channels) {
   const PlanTensor image = info(id);
   if (written_at(id) < 0) return kNoTensor;
-  IntArray sizes = image.sizes;
-  sizes[1] = old_channels;
-  const IntArray old_strides = strides_for(sizes, MemoryFormat::kChannelsLast);
-  sizes[1] = channels;
-  const IntArray strides = strides_for(sizes, MemoryFormat::kChannelsLast);
+  PlanTensor whole = image;
+  whole.offset = 0;
+  const auto set_channels = [&](int64_t count) {
+    whole.sizes[1] = count;
+    whole.strides = strides_for(whole.sizes, MemoryFormat::kChannelsLast);
+    return checked_extent(whole.sizes, whole.strides) *
+           static_cast<int64_t>(element_size(whole.dtype));
+  };
+  Buffer& buffer = plan_->buffers[static_cast<size_t>(image.buffer)];
+  if (set_channels(old_channels) != buffer.nbytes) return kNoTensor;
+  const IntArray old_strides = whole.strides;
+  const int64_t nbytes = set_channels(channels);
   std::vector<TensorId> sharers;
   for (size_t i = 0; i < plan_->tensors.size(); ++i) {
-    if (plan_->tensors[i].buffer != image.buffer) continue;
+    const PlanTensor& t = plan_->tensors[i];
+    if (t.buffer != image.buffer) continue;
     sharers.push_back(static_cast<TensorId>(i));
-    if (plan_->tensors[i].strides != old_strides || !strides_may_change(sharers.back())) {
+    // Ranges of channels of all pixels, which stay where they begin.
+    PlanTensor moved = t;
+    moved.strides = whole.strides;
+    if (t.strides != old_strides || t.offset + t.sizes[1] > old_channels ||
+        !may_lie_as(sharers.back(), moved)) {
       return kNoTensor;
     }
   }
   for (const TensorId sharer : sharers) {
-    plan_->tensors[static_cast<size_t>(sharer)].strides = strides;
+    plan_->tensors[static_cast<size_t>(sharer)].strides = whole.strides;
   }
-  plan_->buffers[static_cast<size_t>(image.buffer)].nbytes =
-      checked_extent(sizes, strides) * static_cast<int64_t>(element_size(image.dtype));
-  return new_view(id, sizes, strides, 0);
+  buffer.nbytes = nbytes;
+  return new_view(id, whole.sizes, whole.strides, 0);
 }
 
-const void* PlanBuilder::keep(std::shared_ptr<const void> weights) {
-  plan_->packed.push_back(std::move(weights));
-  return plan_->packed.back().get();
+static void pack_floats(void* to, const Tensor& tensor) {
+  std::memcpy(to, tensor.contiguous().raw_data(),
+              static_cast<size_t>(tensor.numel()) * sizeof(float));
+}
+
+const float* PlanBuilder::floats(const Tensor& tensor) {
+  TORCHLET_ASSERT(tensor.dtype() == DType::kFloat32);
+  const size_t nbytes = static_cast<size_t>(tensor.numel()) * sizeof(float);
+  return static_cast<const float*>(packed(nbytes, pack_floats, tensor));
 }
 
 void PlanBuilder::lower_reference(const Node& node) {
@@ -392,18 +466,18 @@ TensorId PlanBuilder::output_tensor(TensorId id, size_t index) {
 
 // Later nodes may have made a better step of what these compute.
 void PlanBuilder::drop_unread_steps() {
-  const auto buffer = [&](TensorId id) { return static_cast<size_t>(info(id).buffer); };
+  const auto buffer = [&](Operand o) { return static_cast<size_t>(info(o.id()).buffer); };
   std::vector<bool> is_read(plan_->buffers.size());
   for (size_t i = 0; i < is_read.size(); ++i) {
     is_read[i] = plan_->buffers[i].kind == Buffer::Kind::kOutput;
   }
   auto& steps = plan_->steps;
   for (size_t i = steps.size(); i-- > 0;) {
-    if (!is_read[buffer(steps[i]->writes)]) {
+    if (!is_read[buffer(steps[i]->writes())]) {
       steps[i].reset();
       continue;
     }
-    for (const TensorId id : steps[i]->reads) is_read[buffer(id)] = true;
+    for (const Operand& read : steps[i]->reads()) is_read[buffer(read)] = true;
   }
   std::erase_if(steps, [](const auto& step) { return !step; });
 }
@@ -412,15 +486,15 @@ void PlanBuilder::assign_memory() {
   std::vector<Lifetime> lifetimes(plan_->buffers.size());
   const int steps = static_cast<int>(plan_->steps.size());
   for (Lifetime& lifetime : lifetimes) lifetime = {0, steps, -1, 0};
-  const auto touch = [&](TensorId id, int step) {
-    Lifetime& lifetime = lifetimes[static_cast<size_t>(info(id).buffer)];
+  const auto touch = [&](Operand operand, int step) {
+    Lifetime& lifetime = lifetimes[static_cast<size_t>(info(operand.id()).buffer)];
     lifetime.first = std::min(lifetime.first, step);
     lifetime.last = std::max(lifetime.last, step);
   };
   for (int i = 0; i < steps; ++i) {
     const Step& step = *plan_->steps[static_cast<size_t>(i)];
-    for (const TensorId id : step.reads) touch(id, i);
-    touch(step.writes, i);
+    for (const Operand& read : step.reads()) touch(read, i);
+    touch(step.writes(), i);
   }
   std::vector<Lifetime> arena;
   std::vector<Buffer*> owners;

@@ -9,17 +9,17 @@
 // get it, converted if need be.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <torchlet/precision.h>
 
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/plan.h"
 #include "kernels/window.h"
 
@@ -39,49 +39,30 @@ struct TensorDescription {
 };
 using Recording = std::unordered_map<const SsaValue*, TensorDescription>;
 
-// Packed weights by the tensor they came from: the plans of a segment share them. Thread-safe.
-class PackedWeights {
- public:
-  // `pack` fills `nbytes`, 64-byte aligned. The same (source, kernel, nbytes) is packed once.
-  template <typename Pack>
-  std::shared_ptr<const void> get(const Tensor& source, const char* kernel, size_t nbytes,
-                                  const Pack& pack) {
-    const std::lock_guard lock(mutex_);
-    const Key key{source.impl(), kernel, nbytes};
-    if (const auto known = entries_.find(key); known != entries_.end()) {
-      return known->second.packed;
-    }
-    // Tensors that nobody else holds will not be asked for again.
-    std::erase_if(entries_, [](const auto& e) { return e.second.source.impl()->use_count() == 1; });
-    std::shared_ptr<std::byte> memory = allocate(nbytes);
-    pack(memory.get());
-    return entries_.emplace(key, Entry{source, std::move(memory)}).first->second.packed;
-  }
-
- private:
-  using Key = std::tuple<const TensorImpl*, std::string, size_t>;
-  struct Entry {
-    Tensor source;  // kept, so that its address stays its own
-    std::shared_ptr<const void> packed;
-  };
-  static std::shared_ptr<std::byte> allocate(size_t nbytes);
-
-  std::mutex mutex_;
-  std::map<Key, Entry> entries_;
-};
+class PlanBuilder;
 
 // [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h).
 struct Image {
   TensorId id;
   int64_t n, c, h, w, stride;
   int64_t pixels() const { return n * h * w; }
-  operator Operand() const { return {id, true}; }
+  operator Operand() const { return {id, Form::kImage}; }
+
+ private:
+  friend PlanBuilder;
+  Image(TensorId tensor, const IntArray& sizes, int64_t pixel_stride)
+      : id(tensor), n(sizes[0]), c(sizes[1]), h(sizes[2]), w(sizes[3]), stride(pixel_stride) {}
 };
 // The last dimension lies together, and rows are `stride` elements apart.
 struct Rows {
   TensorId id;
   int64_t rows, cols, stride;
-  operator Operand() const { return {id, false}; }
+  operator Operand() const { return {id, Form::kRows}; }
+
+ private:
+  friend PlanBuilder;
+  Rows(TensorId tensor, const MatrixLayout& layout)
+      : id(tensor), rows(layout.rows), cols(layout.columns), stride(layout.stride) {}
 };
 
 class PlanBuilder {
@@ -171,19 +152,17 @@ class PlanBuilder {
   Tensor shape_of(TensorId id) const;
   TensorId viewed(TensorId base, const Tensor& shape);
 
-  // The step's reads and writes must be set.
   void add(std::unique_ptr<Step> step);
-  template <typename S>
-  S& add_step(SmallVector<TensorId, 6> reads, TensorId writes, std::unique_ptr<S> step) {
+  template <typename S, typename... Args>
+  S& add_step(Args&&... args) {
+    auto step = std::make_unique<S>(std::forward<Args>(args)...);
     S& added = *step;
-    added.reads = reads;
-    added.writes = writes;
     add(std::move(step));
     return added;
   }
   void copy(TensorId from, TensorId to);
   // Moves a tensor that steps compute into `place`, of the same sizes, part of a larger buffer.
-  // False if some step cannot write or read it there.
+  // False if some step does not write or read it in a form that it has there.
   bool place(TensorId id, TensorId place);
   // An image of more channels that begins with all `old_channels` of the buffer in which `id` lies;
   // kNoTensor if some step cannot read or write there what it reads and writes now.
@@ -191,9 +170,14 @@ class PlanBuilder {
   void define(const Node& node, TensorId result);  // of the only output
   void define(const SsaValue* value, Entry entry);
 
-  // The last step that wrote this argument, if nothing but `node` reads what it wrote: `node` may
-  // then become part of the step. Else null.
+  // The step that computed this argument, if nothing but `node` ever reads the memory that it
+  // wrote: `node` may then become part of the step. The argument may be a view. Else null.
   Step* sole_producer(const Node& node, size_t input) const;
+  // The activation of an argument as part of its sole producer. False if that cannot take it.
+  bool fuse(const Node& node, size_t input, const kernels::Activation& activation);
+  // `other` added to `result` by the step that wrote it. False if that cannot do it, or if the two
+  // are not the same matrix, element by element.
+  bool fuse_residual(TensorId result, TensorId other);
   // The last step that wrote the tensor's buffer; null for inputs and constants.
   Step* step_that_wrote(TensorId id) const {
     const int at = written_at(id);
@@ -202,17 +186,26 @@ class PlanBuilder {
   // The place of the step that wrote the tensor's buffer last; -1 for inputs and constants.
   int written_at(TensorId id) const;
 
-  PackedWeights& packed() { return packed_; }
-  // The plan keeps the weights alive.
-  const void* keep(std::shared_ptr<const void> weights);
+  // Packed weights as PackedWeights::get() gives them; the plan keeps them alive.
+  template <typename... Args>
+  const void* packed(size_t nbytes, void (*pack)(void* to, const Args&... args),
+                     const std::type_identity_t<Args>&... args) {
+    plan_->packed.push_back(packed_.get(nbytes, pack, args...));
+    return plan_->packed.back().get();
+  }
+  // The elements of a float32 tensor one after the other, in memory that the plan keeps alive.
+  const float* floats(const Tensor& tensor);
   const Node& current_node() const { return *current_; }
 
  private:
-  bool strides_may_change(TensorId id) const;
+  bool may_lie_as(TensorId id, const PlanTensor& place) const;
+  bool is_read_by_others(const Node& node, int32_t buffer) const;
+  bool holds(const Entry& entry, int32_t buffer) const;
+  std::optional<Operand> residual_at_hand(TensorId id, TensorId result, Form form) const;
   void refuse_float16(DType dtype) const;
   TensorId add_input(const Tensor& tensor, size_t index);
   TensorId add_constant(const Tensor& tensor);
-  TensorId whole_buffer(TensorId id) const;
+  TensorId part_of_converted(TensorId id, DType dtype);
   TensorId converted(TensorId id, DType dtype);
   TensorId tensor_of_entry(const Entry& entry);
   void lower_block(const Block& block);
@@ -235,6 +228,7 @@ class PlanBuilder {
   std::unique_ptr<Plan> plan_;
   const Node* current_ = nullptr;
   std::unordered_map<const SsaValue*, Entry> entries_;
+  std::unordered_set<const Node*> lowered_;  // what they read they have read
   std::unordered_map<const TensorImpl*, TensorId> constants_;
   std::unordered_map<TensorId, TensorId> image_copies_;
   std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and Float16

@@ -17,18 +17,43 @@ double conv_flops(const kernels::DwConvShape& s) {
   return 2 * taps(s.window) * static_cast<double>(s.batch * s.channels);
 }
 
-const ConvKernels& conv_kernels(DType dtype) {
-  using namespace kernels;
-  static constexpr ConvKernels kInFloat32 = {conv_nhwc_f32_packed_bytes,
-                                             conv_nhwc_f32_pack,
-                                             dwconv_nhwc_f32_packed_bytes,
-                                             dwconv_nhwc_f32_pack,
-                                             "conv",
-                                             "dwconv"};
-  static constexpr ConvKernels kInFloat16 = {
-      conv_nhwc_f16_packed_bytes, conv_nhwc_f16_pack, dwconv_nhwc_f16_packed_bytes,
-      dwconv_nhwc_f16_pack,       "conv_f16",         "dwconv_f16"};
-  return dtype == DType::kFloat16 ? kInFloat16 : kInFloat32;
+namespace {
+
+using kernels::ConvNhwcShape;
+using kernels::DwConvShape;
+
+void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& layer,
+               const Tensor& weight) {
+  const Tensor dense = weight.contiguous();
+  const auto pack =
+      dtype == DType::kFloat16 ? kernels::conv_nhwc_f16_pack : kernels::conv_nhwc_f32_pack;
+  pack(layer.shape, dense.data_ptr<float>(), to);
+}
+
+void fill_depthwise(void* to, const DType& dtype, const LayerForm<DwConvShape>& layer,
+                    const Tensor& weight) {
+  const Tensor dense = weight.contiguous();
+  const auto pack =
+      dtype == DType::kFloat16 ? kernels::dwconv_nhwc_f16_pack : kernels::dwconv_nhwc_f32_pack;
+  pack(layer.shape, dense.data_ptr<float>(), to);
+}
+
+}  // namespace
+
+const void* pack_conv(PlanBuilder& plan, DType dtype, const ConvNhwcShape& shape,
+                      const Tensor& weight) {
+  const bool is_float16 = dtype == DType::kFloat16;
+  const size_t nbytes = is_float16 ? kernels::conv_nhwc_f16_packed_bytes(shape)
+                                   : kernels::conv_nhwc_f32_packed_bytes(shape);
+  const int form = is_float16 ? 0 : kernels::conv_nhwc_f32_form(shape);
+  return plan.packed(nbytes, fill_conv, dtype, {shape, form}, weight);
+}
+
+const void* pack_depthwise(PlanBuilder& plan, DType dtype, const DwConvShape& shape,
+                           const Tensor& weight) {
+  const size_t nbytes = dtype == DType::kFloat16 ? kernels::dwconv_nhwc_f16_packed_bytes(shape)
+                                                 : kernels::dwconv_nhwc_f32_packed_bytes(shape);
+  return plan.packed(nbytes, fill_depthwise, dtype, {shape}, weight);
 }
 
 }  // namespace torchlet::cpu

@@ -10,16 +10,12 @@ namespace torchlet::cpu {
 double conv_flops(const kernels::ConvNhwcShape& shape);
 double conv_flops(const kernels::DwConvShape& shape);
 
-// How plans call a convolution's kernels in an element type.
-struct ConvKernels {
-  size_t (*packed_bytes)(const kernels::ConvNhwcShape&);
-  void (*pack)(const kernels::ConvNhwcShape&, const float* weight, void* packed);
-  size_t (*depthwise_packed_bytes)(const kernels::DwConvShape&);
-  void (*depthwise_pack)(const kernels::DwConvShape&, const float* weight, void* packed);
-  const char* conv_key;  // of packed weights
-  const char* depthwise_key;
-};
-const ConvKernels& conv_kernels(DType dtype);
+// What plans read of weights [out, in / groups, kh, kw] in float32, or [out, in] of a linear layer,
+// for convolutions of images of that dtype.
+const void* pack_conv(PlanBuilder& plan, DType dtype, const kernels::ConvNhwcShape& shape,
+                      const Tensor& weight);
+const void* pack_depthwise(PlanBuilder& plan, DType dtype, const kernels::DwConvShape& shape,
+                           const Tensor& weight);
 
 // A convolution of images, or a linear layer: a pointwise convolution of an image of 1 x rows.
 class ConvStep : public EpilogueStep {
@@ -30,15 +26,14 @@ class ConvStep : public EpilogueStep {
       : EpilogueStep(bias),
         dtype_(dtype),
         shape_(shape),
-        input_(input),
-        output_(output),
+        input_(reading(input)),
+        output_(writing(output)),
         packed_(packed),
         reads_nchw_(reads_nchw) {}
   const char* kernel() const override {
     return dtype_ == DType::kFloat16 ? "conv_nhwc_f16" : "conv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     if (dtype_ == DType::kFloat16) {
       run_in<Float16>(m, kernels::conv_nhwc_f16, kernels::conv_nhwc_f16_from_nchw);
@@ -55,7 +50,7 @@ class ConvStep : public EpilogueStep {
   // One product for each pixel of an image.
   bool is_pointwise() const {
     const kernels::Window2dShape& w = shape_.window;
-    return input_.is_image && !reads_nchw_ && shape_.groups == 1 && w.kernel_h == 1 &&
+    return input_.form() == Form::kImage && !reads_nchw_ && shape_.groups == 1 && w.kernel_h == 1 &&
            w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 && w.pad_w == 0;
   }
 
@@ -63,11 +58,11 @@ class ConvStep : public EpilogueStep {
   template <typename T, typename Conv, typename ConvFromNchw>
   void run_in(const Memory& m, const Conv& conv, const ConvFromNchw& from_nchw) const {
     if (reads_nchw_) {
-      from_nchw(shape_, m.data<float>(input_.id), packed_, epilogue<T>(m), m.data<T>(writes),
+      from_nchw(shape_, m.data<float>(input_), packed_, epilogue<T>(m), m.data<T>(output_),
                 m.stride(output_));
     } else {
-      conv(shape_, m.data<T>(input_.id), m.stride(input_), packed_, epilogue<T>(m),
-           m.data<T>(writes), m.stride(output_));
+      conv(shape_, m.data<T>(input_), m.stride(input_), packed_, epilogue<T>(m), m.data<T>(output_),
+           m.stride(output_));
     }
   }
 
@@ -86,14 +81,13 @@ class DepthwiseStep : public EpilogueStep {
       : EpilogueStep(bias),
         dtype_(dtype),
         shape_(shape),
-        input_(input),
-        output_(output),
+        input_(reading(input)),
+        output_(writing(output)),
         packed_(packed) {}
   const char* kernel() const override {
     return dtype_ == DType::kFloat16 ? "dwconv_nhwc_f16" : "dwconv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     if (dtype_ == DType::kFloat16) {
       run_in<Float16>(m, kernels::dwconv_nhwc_f16);
@@ -110,7 +104,7 @@ class DepthwiseStep : public EpilogueStep {
  private:
   template <typename T, typename Conv>
   void run_in(const Memory& m, const Conv& conv) const {
-    conv(shape_, m.data<T>(input_.id), m.stride(input_), packed_, epilogue<T>(m), m.data<T>(writes),
+    conv(shape_, m.data<T>(input_), m.stride(input_), packed_, epilogue<T>(m), m.data<T>(output_),
          m.stride(output_));
   }
 

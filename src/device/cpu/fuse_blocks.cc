@@ -20,17 +20,17 @@ class InvertedResidualStep : public Step {
         expand_(as<ConvStep>(std::move(expand))),
         depthwise_(as<DepthwiseStep>(std::move(depthwise))),
         project_(as<ConvStep>(std::move(project))) {
-    const Step& first = expand_ ? static_cast<const Step&>(*expand_) : *depthwise_;
-    reads = project_->reads;  // with its residual
-    std::replace(reads.begin(), reads.end(), project_->input().id, first.reads[0]);
-    writes = project_->writes;
+    input_ = reading(expand_ ? expand_->input() : depthwise_->input());
+    for (const Operand& read : project_->reads()) {  // and its residual
+      if (read.id() != project_->input().id()) reading(read);
+    }
+    output_ = writing(project_->output());
     node = project_->node;
   }
 
   const char* kernel() const override {
     return is_float16() ? "inverted_residual_f16" : "inverted_residual_f32";
   }
-  bool reads_strides() const override { return true; }
   double flops() const override {
     return (expand_ ? expand_->flops() : 0) + depthwise_->flops() + project_->flops();
   }
@@ -56,9 +56,8 @@ class InvertedResidualStep : public Step {
     layers.depthwise_epilogue = depthwise_->epilogue<T>(m);
     layers.project = project_->packed();
     layers.project_epilogue = project_->epilogue<T>(m);
-    const Operand input = expand_ ? expand_->input() : depthwise_->input();
-    kernels::inverted_residual<T>(shape_, m.data<T>(input.id), m.stride(input), layers,
-                                  m.data<T>(writes), m.stride(project_->output()));
+    kernels::inverted_residual<T>(shape_, m.data<T>(input_), m.stride(input_), layers,
+                                  m.data<T>(output_), m.stride(output_));
   }
 
   template <typename S>
@@ -67,6 +66,7 @@ class InvertedResidualStep : public Step {
   }
 
   InvertedResidualShape shape_;
+  Operand input_, output_;
   std::unique_ptr<ConvStep> expand_;
   std::unique_ptr<DepthwiseStep> depthwise_;
   std::unique_ptr<ConvStep> project_;
@@ -78,9 +78,9 @@ class Fuser {
       : plan_(plan), writer_(plan.buffers.size(), -1), accesses_(plan.buffers.size()) {
     for (size_t i = 0; i < plan.steps.size(); ++i) {
       const Step& step = *plan.steps[i];
-      for (const TensorId id : step.reads) ++accesses_[buffer(id)];
-      ++accesses_[buffer(step.writes)];
-      writer_[buffer(step.writes)] = static_cast<int>(i);
+      for (const Operand& read : step.reads()) ++accesses_[buffer(read)];
+      ++accesses_[buffer(step.writes())];
+      writer_[buffer(step.writes())] = static_cast<int>(i);
     }
   }
 
@@ -90,15 +90,19 @@ class Fuser {
   }
 
  private:
-  size_t buffer(TensorId id) const {
-    return static_cast<size_t>(plan_.tensors[static_cast<size_t>(id)].buffer);
+  size_t buffer(Operand operand) const {
+    return static_cast<size_t>(plan_.tensors[static_cast<size_t>(operand.id())].buffer);
   }
 
-  // The place of the step that computes `id` if nobody but one reader ever sees it; else -1.
-  int only_writer(TensorId id) const {
-    const size_t b = buffer(id);
-    if (plan_.buffers[b].kind != Buffer::Kind::kArena || accesses_[b] != 2) return -1;
-    return writer_[b];
+  // The place of the step that writes all of this, no more and no less, if nobody but one reader
+  // ever sees it; else -1.
+  int only_writer(Operand operand) const {
+    const size_t b = buffer(operand);
+    if (plan_.buffers[b].kind != Buffer::Kind::kArena || accesses_[b] != 2 || writer_[b] < 0) {
+      return -1;
+    }
+    const Step& step = *plan_.steps[static_cast<size_t>(writer_[b])];
+    return step.writes().id() == operand.id() ? writer_[b] : -1;
   }
 
   template <typename S>
@@ -109,10 +113,10 @@ class Fuser {
   void fuse_at(size_t i) {
     const auto* project = at<ConvStep>(static_cast<int>(i));
     if (!project || !project->is_pointwise()) return;
-    const int depthwise_at = only_writer(project->input().id);
+    const int depthwise_at = only_writer(project->input());
     const auto* depthwise = at<DepthwiseStep>(depthwise_at);
     if (!depthwise || depthwise->has_residual()) return;
-    const int expand_at = only_writer(depthwise->input().id);
+    const int expand_at = only_writer(depthwise->input());
     const auto* expand = at<ConvStep>(expand_at);
     const bool expands = expand && expand->is_pointwise() && !expand->has_residual();
     if (expands && try_fuse(i, depthwise_at, expand_at)) return;

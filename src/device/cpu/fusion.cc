@@ -1,6 +1,5 @@
 #include "device/cpu/fusion.h"
 
-#include <cstring>
 #include <limits>
 
 namespace torchlet::cpu {
@@ -16,21 +15,16 @@ bool EpilogueStep::fuse(const Activation& activation) {
 }
 
 bool EpilogueStep::fuse_residual(Operand other) {
-  if (residual_.id != kNoTensor) return false;
-  residual_ = other;
+  if (residual_.id() != kNoTensor) return false;
+  residual_ = reading(other);
   residual_last_ = activation_.kind != ActivationKind::kNone;
-  reads.push_back(other.id);
   return true;
 }
 
 const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels) {
   if (!bias.defined()) return nullptr;
   if (bias.dtype() != DType::kFloat32 || bias.numel() != channels) decline("an unusual bias");
-  const auto pack = [&](void* to) {
-    std::memcpy(to, bias.contiguous().raw_data(), static_cast<size_t>(channels) * sizeof(float));
-  };
-  const size_t nbytes = static_cast<size_t>(channels) * sizeof(float);
-  return static_cast<const float*>(plan.keep(plan.packed().get(bias, "bias", nbytes, pack)));
+  return plan.floats(bias);
 }
 
 std::optional<Activation> activation_of(const PlanBuilder& plan, const Node& node) {
@@ -40,14 +34,17 @@ std::optional<Activation> activation_of(const PlanBuilder& plan, const Node& nod
     return Activation{ActivationKind::kClamp, static_cast<float>(low), static_cast<float>(high)};
   };
   const auto bound = [&](size_t input, float none) {
-    return plan.is_none(node, input) ? none : plan.known_double(node, input);
+    if (plan.is_none(node, input)) return static_cast<double>(none);
+    // Which has a say in the shape and the dtype of the result.
+    if (plan.known(node, input).is_tensor()) decline("a tensor as a bound");
+    return plan.known_double(node, input);
   };
   if (name == "relu") return clamp(0, kInfinity);
   if (name == "relu6") return clamp(0, 6);
   if (name == "hardtanh") return clamp(plan.known_double(node, 1), plan.known_double(node, 2));
   if (name == "clamp") return clamp(bound(1, -kInfinity), bound(2, kInfinity));
-  if (name == "clamp_min") return clamp(plan.known_double(node, 1), kInfinity);
-  if (name == "clamp_max") return clamp(-kInfinity, plan.known_double(node, 1));
+  if (name == "clamp_min") return clamp(bound(1, -kInfinity), kInfinity);
+  if (name == "clamp_max") return clamp(-kInfinity, bound(1, kInfinity));
   if (name == "leaky_relu") {
     return Activation{ActivationKind::kLeakyRelu, static_cast<float>(plan.known_double(node, 1)),
                       0};

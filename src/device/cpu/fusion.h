@@ -22,14 +22,14 @@ class EpilogueStep : public Step {
     kernels::Epilogue<T> epilogue;
     epilogue.bias = bias_;
     epilogue.activation = activation_;
-    if (residual_.id != kNoTensor) {
-      epilogue.residual = memory.data<T>(residual_.id);
+    if (residual_.id() != kNoTensor) {
+      epilogue.residual = memory.data<T>(residual_);
       epilogue.residual_stride = memory.stride(residual_);
       epilogue.residual_last = residual_last_;
     }
     return epilogue;
   }
-  bool has_residual() const { return residual_.id != kNoTensor; }
+  bool has_residual() const { return residual_.id() != kNoTensor; }
 
  private:
   const float* bias_;

@@ -13,11 +13,16 @@ using kernels::AttentionF32;
 
 class AttentionStep : public Step {
  public:
-  struct Operands {
-    TensorId q, k, v, mask;
-  };
-  AttentionStep(const AttentionF32& attention, const Operands& operands)
-      : attention_(attention), operands_(operands) {}
+  // The mask may be none.
+  AttentionStep(const AttentionF32& attention, TensorId q, TensorId k, TensorId v, TensorId mask,
+                TensorId result)
+      : attention_(attention),
+        q_(reading(Operand::fixed(q))),
+        k_(reading(Operand::fixed(k))),
+        v_(reading(Operand::fixed(v))),
+        result_(writing(Operand::fixed(result))) {
+    if (mask != kNoTensor) mask_ = reading(Operand::fixed(mask));
+  }
   const char* kernel() const override { return "attention_f32"; }
   double flops() const override {
     const AttentionF32& a = attention_;
@@ -26,17 +31,17 @@ class AttentionStep : public Step {
   }
   void run(const Memory& m) const override {
     AttentionF32 a = attention_;
-    a.q.data = m.data<float>(operands_.q);
-    a.k.data = m.data<float>(operands_.k);
-    a.v.data = m.data<float>(operands_.v);
-    if (operands_.mask != kNoTensor) a.mask.data = m.data<float>(operands_.mask);
-    a.result.data = m.data<float>(writes);
+    a.q.data = m.data<float>(q_);
+    a.k.data = m.data<float>(k_);
+    a.v.data = m.data<float>(v_);
+    if (mask_.id() != kNoTensor) a.mask.data = m.data<float>(mask_);
+    a.result.data = m.data<float>(result_);
     kernels::attention_f32(a);
   }
 
  private:
   AttentionF32 attention_;
-  Operands operands_;
+  Operand q_, k_, v_, mask_, result_;
 };
 
 bool is_one_of(const Node& node, std::initializer_list<std::string_view> kinds) {
@@ -223,10 +228,7 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
   if (mask != kNoTensor) a.mask = matrices<const float>(*head_strides(plan.info(mask), sizes));
   const TensorId result = new_result(plan, result_sizes);
   a.result = matrices<float>(*head_strides(plan.info(result), result_sizes));
-  SmallVector<TensorId, 6> reads{q, k, v};
-  if (mask != kNoTensor) reads.push_back(mask);
-  plan.add_step(reads, result,
-                std::make_unique<AttentionStep>(a, AttentionStep::Operands{q, k, v, mask}));
+  plan.add_step<AttentionStep>(a, q, k, v, mask, result);
   return result;
 }
 

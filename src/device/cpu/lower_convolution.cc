@@ -54,29 +54,17 @@ Image lower_image(PlanBuilder& plan, ConvArguments a) {
   if (!reads_nchw) a.input = plan.in_precision(a.input);
   const DType dtype = plan.real_dtype();
   const Image output = plan.new_image(dtype, batch, w[0], window.out_h, window.out_w);
-  const ConvKernels& kernels = conv_kernels(dtype);
   const float* bias = keep_bias(plan, a.bias, w[0]);
-  const auto packed = [&](const char* kernel, size_t nbytes, const auto& pack) {
-    return plan.keep(plan.packed().get(a.weight, kernel, nbytes, [&](void* to) {
-      pack(a.weight.contiguous().data_ptr<float>(), to);
-    }));
-  };
   if (is_depthwise) {
     const Image input = plan.as_image(a.input);
     const DwConvShape filter{batch, channels, window};
-    const void* filters =
-        packed(kernels.depthwise_key, kernels.depthwise_packed_bytes(filter),
-               [&](const float* weight, void* to) { kernels.depthwise_pack(filter, weight, to); });
-    plan.add_step({input.id}, output.id,
-                  std::make_unique<DepthwiseStep>(dtype, filter, input, output, filters, bias));
+    const void* filters = pack_depthwise(plan, dtype, filter, a.weight);
+    plan.add_step<DepthwiseStep>(dtype, filter, input, output, filters, bias);
     return output;
   }
-  const void* weights =
-      packed(kernels.conv_key, kernels.packed_bytes(shape),
-             [&](const float* weight, void* to) { kernels.pack(shape, weight, to); });
-  const Operand input = reads_nchw ? Operand{a.input} : Operand(plan.as_image(a.input));
-  plan.add_step({input.id}, output.id,
-                std::make_unique<ConvStep>(dtype, shape, input, output, weights, bias, reads_nchw));
+  const void* weights = pack_conv(plan, dtype, shape, a.weight);
+  const Operand input = reads_nchw ? Operand::fixed(a.input) : Operand(plan.as_image(a.input));
+  plan.add_step<ConvStep>(dtype, shape, input, output, weights, bias, reads_nchw);
   return output;
 }
 
@@ -88,8 +76,7 @@ void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
   }
   // A 1d convolution is one of height 1.
   if (t.dim() != 3 || a.weight.dim() != 3) decline("not an image");
-  const IntSpan w = a.weight.sizes();
-  a.weight = ops::view(a.weight.contiguous(), IntArray{w[0], w[1], 1, w[2]});
+  a.weight = ops::unsqueeze(a.weight, 2);
   a.stride.insert(a.stride.begin(), 1);
   a.padding.insert(a.padding.begin(), 0);
   a.dilation.insert(a.dilation.begin(), 1);
@@ -136,12 +123,15 @@ class TransposedStep : public EpilogueStep {
  public:
   TransposedStep(const ConvNhwcShape& shape, Operand input, Operand output, const void* packed,
                  const float* bias)
-      : EpilogueStep(bias), shape_(shape), input_(input), output_(output), packed_(packed) {}
+      : EpilogueStep(bias),
+        shape_(shape),
+        input_(reading(input)),
+        output_(writing(output)),
+        packed_(packed) {}
   const char* kernel() const override { return "conv_transpose_nhwc_f32"; }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
-    kernels::conv_transpose_nhwc_f32(shape_, m.data<float>(input_.id), m.stride(input_), packed_,
-                                     epilogue<float>(m), m.data<float>(writes), m.stride(output_));
+    kernels::conv_transpose_nhwc_f32(shape_, m.data<float>(input_), m.stride(input_), packed_,
+                                     epilogue<float>(m), m.data<float>(output_), m.stride(output_));
   }
 
  private:
@@ -149,6 +139,11 @@ class TransposedStep : public EpilogueStep {
   Operand input_, output_;
   const void* packed_;
 };
+
+void fill_transposed(void* to, const LayerForm<ConvNhwcShape>& layer, const Tensor& weight) {
+  const Tensor dense = weight.contiguous();
+  kernels::conv_transpose_nhwc_f32_pack(layer.shape, dense.data_ptr<float>(), to);
+}
 
 // The weight is [C, O / groups, kh, kw].
 void lower_transposed(PlanBuilder& plan, const Node& node) {
@@ -175,14 +170,10 @@ void lower_transposed(PlanBuilder& plan, const Node& node) {
                             {input.h, input.w, out[0], out[1], w[2], w[3], stride[0], stride[1],
                              padding[0], padding[1], dilation[0], dilation[1]}};
   const Image output = plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
-  const void* packed = plan.keep(plan.packed().get(
-      weight, "conv_transpose", kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
-      [&](void* to) {
-        kernels::conv_transpose_nhwc_f32_pack(shape, weight.contiguous().data_ptr<float>(), to);
-      }));
+  const void* packed = plan.packed(kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
+                                   fill_transposed, {shape}, weight);
   const float* bias = keep_bias(plan, plan.known_tensor(node, 2), shape.out_channels);
-  plan.add_step({input.id}, output.id,
-                std::make_unique<TransposedStep>(shape, input, output, packed, bias));
+  plan.add_step<TransposedStep>(shape, input, output, packed, bias);
   plan.define(node, output.id);
 }
 

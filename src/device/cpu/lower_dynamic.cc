@@ -15,10 +15,14 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 class DynamicLinearStep : public Step {
  public:
   DynamicLinearStep(const DynamicLinear& linear, const Rows& x, const Rows& y, TensorId work)
-      : linear_(linear), x_(x), y_(y), work_(work) {}
+      : linear_(linear),
+        rows_(x.rows),
+        x_(reading(x)),
+        y_(writing(y)),
+        work_(reading(Operand::fixed(work))) {}
   const char* kernel() const override { return "linear_dynamic_q8"; }
   double flops() const override {
-    return 2.0 * static_cast<double>(x_.rows * linear_.in * linear_.out);
+    return 2.0 * static_cast<double>(rows_ * linear_.in * linear_.out);
   }
   bool is_int8() const override { return true; }
   bool fuse(const kernels::Activation& activation) override {
@@ -29,14 +33,14 @@ class DynamicLinearStep : public Step {
     return true;
   }
   void run(const Memory& m) const override {
-    run_dynamic_linear(linear_, x_.rows, m.data<float>(x_.id), x_.stride, low_, high_,
-                       m.data<float>(y_.id), y_.stride, m.data<uint8_t>(work_));
+    run_dynamic_linear(linear_, rows_, m.data<float>(x_), m.stride(x_), low_, high_,
+                       m.data<float>(y_), m.stride(y_), m.data<uint8_t>(work_));
   }
 
  private:
   DynamicLinear linear_;
-  Rows x_, y_;
-  TensorId work_;
+  int64_t rows_;
+  Operand x_, y_, work_;
   bool is_clamped_ = false;
   float low_ = -kInfinity, high_ = kInfinity;
 };
@@ -51,12 +55,11 @@ TensorId add_dynamic_linear(PlanBuilder& plan, TensorId id, const Tensor& weight
   const Rows x = plan.as_rows(id);
   IntArray sizes = plan.info(id).sizes;
   sizes.back() = linear.out;
-  const Rows y = {plan.new_contiguous(DType::kFloat32, sizes), x.rows, linear.out, linear.out};
+  const Rows y = *plan.rows_view(plan.new_contiguous(DType::kFloat32, sizes));
   const TensorId work =
       plan.new_contiguous(DType::kUInt8, {{kernels::linear_dynamic_q8_work_bytes(x.rows, x.cols)}});
-  auto step = std::make_unique<DynamicLinearStep>(linear, x, y, work);
-  if (is_rectified) step->fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
-  plan.add_step({x.id, work}, y.id, std::move(step));
+  auto& step = plan.add_step<DynamicLinearStep>(linear, x, y, work);
+  if (is_rectified) step.fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
   return y.id;
 }
 

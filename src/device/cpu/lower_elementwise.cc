@@ -29,45 +29,59 @@ using kernels::MatrixBinaryOp;
 using kernels::MatrixUnaryOp;
 using kernels::Spread;
 
-// A tensor as the matrix that elementwise kernels read: one long row if there are no gaps.
+// A tensor as the matrix that elementwise kernels read, with the strides that it has now: an image,
+// rows, or all elements in the order of memory as one row.
 struct Matrix {
   TensorId id;
+  Form form;  // kFixed: in the order of memory
   int64_t rows, columns, stride;
   bool is_float16 = false;
+
+  Operand operand() const { return Operand::fixed(id); }
 };
 
 bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
 
+Matrix flat_matrix(const PlanTensor& t, TensorId id) {
+  return {id, Form::kFixed, 1, t.numel(), t.numel(), t.dtype == DType::kFloat16};
+}
+Matrix matrix_of(const PlanBuilder& plan, const Image& image) {
+  return {image.id, Form::kImage, image.pixels(),
+          image.c,  image.stride, plan.info(image.id).dtype == DType::kFloat16};
+}
+Matrix matrix_of(const PlanBuilder& plan, const Rows& rows) {
+  return {rows.id,   Form::kRows, rows.rows,
+          rows.cols, rows.stride, plan.info(rows.id).dtype == DType::kFloat16};
+}
+
 Matrix as_matrix(PlanBuilder& plan, TensorId id) {
   const PlanTensor& t = plan.info(id);
-  const bool is_float16 = t.dtype == DType::kFloat16;
   if (t.numel() == 0) decline("an empty tensor");
-  if (is_dense(t)) return {id, 1, t.numel(), t.numel(), is_float16};
-  if (const auto image = plan.image_view(id)) {
-    return {id, image->pixels(), image->c, image->stride, is_float16};
-  }
-  const Rows rows = plan.as_rows(id);
-  return {rows.id, rows.rows, rows.cols, rows.stride, is_float16};
+  if (is_dense(t)) return flat_matrix(t, id);
+  if (const auto image = plan.image_view(id)) return matrix_of(plan, *image);
+  return matrix_of(plan, plan.as_rows(id));
 }
 
 // A tensor for the result of a function of each element, without gaps and in the order of `like`.
 Matrix result_like(PlanBuilder& plan, const Matrix& like) {
   const PlanTensor from = plan.info(like.id);
-  IntArray strides = contiguous_strides(from.sizes);
-  if (is_dense(from)) {
-    strides = from.strides;
-  } else if (plan.image_view(like.id)) {
-    strides = strides_for(from.sizes, MemoryFormat::kChannelsLast);
-  }
-  const TensorId id = plan.new_tensor(from.dtype, from.sizes, strides);
-  return {id, like.rows, like.columns, like.columns, like.is_float16};
+  IntArray strides = from.strides;
+  if (like.form == Form::kImage) strides = strides_for(from.sizes, MemoryFormat::kChannelsLast);
+  if (like.form == Form::kRows) strides = contiguous_strides(from.sizes);
+  Matrix result = like;
+  result.id = plan.new_tensor(from.dtype, from.sizes, strides);
+  result.stride = like.columns;
+  return result;
 }
 
 class UnaryStep : public Step {
  public:
   UnaryStep(MatrixUnaryOp op, const Matrix& x, const Matrix& y, float alpha, float beta,
             float gamma)
-      : op_(op), x_(x), y_(y), alpha_(alpha), beta_(beta), gamma_(gamma) {}
+      : op_(op), x_(x), y_(y), alpha_(alpha), beta_(beta), gamma_(gamma) {
+    reading(x.operand());
+    writing(y.operand());
+  }
   const char* kernel() const override {
     return x_.is_float16 ? "unary_rows_f16" : "unary_rows_f32";
   }
@@ -76,9 +90,9 @@ class UnaryStep : public Step {
       function(op_, x_.rows, x_.columns, x, x_.stride, y, y_.stride, alpha_, beta_, gamma_);
     };
     if (x_.is_float16) {
-      run_in(kernels::unary_rows_f16, m.data<Float16>(x_.id), m.data<Float16>(y_.id));
+      run_in(kernels::unary_rows_f16, m.data<Float16>(x_.operand()), m.data<Float16>(y_.operand()));
     } else {
-      run_in(kernels::unary_rows_f32, m.data<float>(x_.id), m.data<float>(y_.id));
+      run_in(kernels::unary_rows_f32, m.data<float>(x_.operand()), m.data<float>(y_.operand()));
     }
   }
 
@@ -91,7 +105,10 @@ class UnaryStep : public Step {
 class ActivationStep : public Step {
  public:
   ActivationStep(const Activation& activation, const Matrix& x, const Matrix& y)
-      : activation_(activation), x_(x), y_(y) {}
+      : activation_(activation), x_(x), y_(y) {
+    reading(x.operand());
+    writing(y.operand());
+  }
   const char* kernel() const override {
     return x_.is_float16 ? "activation_rows_f16" : "activation_rows_f32";
   }
@@ -100,9 +117,11 @@ class ActivationStep : public Step {
       function(activation_, x_.rows, x_.columns, x, x_.stride, y, y_.stride);
     };
     if (x_.is_float16) {
-      run_in(kernels::activation_rows_f16, m.data<Float16>(x_.id), m.data<Float16>(y_.id));
+      run_in(kernels::activation_rows_f16, m.data<Float16>(x_.operand()),
+             m.data<Float16>(y_.operand()));
     } else {
-      run_in(kernels::activation_rows_f32, m.data<float>(x_.id), m.data<float>(y_.id));
+      run_in(kernels::activation_rows_f32, m.data<float>(x_.operand()),
+             m.data<float>(y_.operand()));
     }
   }
 
@@ -119,7 +138,11 @@ class BinaryStep : public Step {
     int64_t stride = 0, rows_per_batch = 1;
   };
   BinaryStep(MatrixBinaryOp op, const Matrix& a, const Second& b, const Matrix& y)
-      : op_(op), a_(a), y_(y), b_(b) {}
+      : op_(op), a_(a), y_(y), b_(b) {
+    reading(a.operand());
+    reading(Operand::fixed(b.id));
+    writing(y.operand());
+  }
   const char* kernel() const override {
     return a_.is_float16 ? "binary_rows_f16" : "binary_rows_f32";
   }
@@ -139,9 +162,10 @@ class BinaryStep : public Step {
  private:
   template <typename T, typename Function>
   void run_in(const Memory& m, const Function& function) const {
-    const kernels::SpreadOperandOf<T> b{m.data<T>(b_.id), b_.spread, b_.stride, b_.rows_per_batch};
-    function(op_, a_.rows, a_.columns, m.data<T>(a_.id), a_.stride, b, activation_,
-             m.data<T>(y_.id), y_.stride);
+    const kernels::SpreadOperandOf<T> b{m.data<T>(Operand::fixed(b_.id)), b_.spread, b_.stride,
+                                        b_.rows_per_batch};
+    function(op_, a_.rows, a_.columns, m.data<T>(a_.operand()), a_.stride, b, activation_,
+             m.data<T>(y_.operand()), y_.stride);
   }
 
   MatrixBinaryOp op_;
@@ -154,13 +178,10 @@ void lower_activation(PlanBuilder& plan, const Node& node) {
   const TensorId id = plan.real_tensor(node, 0);
   const auto activation = activation_of(plan, node);
   if (!activation) decline("no activation");
-  if (Step* before = plan.sole_producer(node, 0); before && before->fuse(*activation)) {
-    before->node = &node;
-    return plan.define(node, id);
-  }
+  if (plan.fuse(node, 0, *activation)) return plan.define(node, id);
   const Matrix x = as_matrix(plan, id);
   const Matrix y = result_like(plan, x);
-  plan.add_step({x.id}, y.id, std::make_unique<ActivationStep>(*activation, x, y));
+  plan.add_step<ActivationStep>(*activation, x, y);
   plan.define(node, y.id);
 }
 
@@ -168,7 +189,7 @@ TensorId add_unary(PlanBuilder& plan, TensorId id, MatrixUnaryOp op, float alpha
                    float beta = 0, float gamma = 1) {
   const Matrix x = as_matrix(plan, id);
   const Matrix y = result_like(plan, x);
-  plan.add_step({x.id}, y.id, std::make_unique<UnaryStep>(op, x, y, alpha, beta, gamma));
+  plan.add_step<UnaryStep>(op, x, y, alpha, beta, gamma);
   return y.id;
 }
 
@@ -207,21 +228,18 @@ struct Spreading {
 std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   const PlanTensor& ta = plan.info(a);
   const PlanTensor& tb = plan.info(b);
-  const bool is_float16 = ta.dtype == DType::kFloat16;
   if (tb.numel() == 1) return Spreading{as_matrix(plan, a), {b, Spread::kScalar}};
   const auto image = plan.image_view(a);
   if (ta.sizes == tb.sizes) {
     if (is_dense(ta) && ta.strides == tb.strides) {
-      return Spreading{as_matrix(plan, a), {b, Spread::kNone, ta.numel()}};
+      return Spreading{flat_matrix(ta, a), {b, Spread::kNone, ta.numel()}};
     }
     if (const auto other = plan.image_view(b); image && other) {
-      return Spreading{{a, image->pixels(), image->c, image->stride, is_float16},
-                       {b, Spread::kNone, other->stride}};
+      return Spreading{matrix_of(plan, *image), {b, Spread::kNone, other->stride}};
     }
     const auto rows_a = plan.rows_view(a), rows_b = plan.rows_view(b);
     if (rows_a && rows_b) {
-      return Spreading{{a, rows_a->rows, rows_a->cols, rows_a->stride, is_float16},
-                       {b, Spread::kNone, rows_b->stride}};
+      return Spreading{matrix_of(plan, *rows_a), {b, Spread::kNone, rows_b->stride}};
     }
     return std::nullopt;
   }
@@ -230,7 +248,7 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   std::copy(tb.sizes.begin(), tb.sizes.end(), sizes.end() - static_cast<ptrdiff_t>(tb.dim()));
   if (image && sizes[2] == 1 && sizes[3] == 1 && sizes[1] == image->c) {
     const bool packed = tb.strides[static_cast<size_t>(tb.dim()) - 3] == 1 || image->c == 1;
-    const Matrix pixels{a, image->pixels(), image->c, image->stride, is_float16};
+    const Matrix pixels = matrix_of(plan, *image);
     if (sizes[0] == 1 && packed) return Spreading{pixels, {b, Spread::kColumns}};
     if (sizes[0] == image->n && packed) {
       return Spreading{pixels, {b, Spread::kBatchColumns, tb.strides[0], image->h * image->w}};
@@ -239,14 +257,13 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   if (image && sizes[1] == 1 && sizes[0] == image->n && sizes[2] == image->h &&
       sizes[3] == image->w) {
     if (const auto other = plan.image_view(b)) {
-      return Spreading{{a, image->pixels(), image->c, image->stride, is_float16},
-                       {b, Spread::kRows, other->stride}};
+      return Spreading{matrix_of(plan, *image), {b, Spread::kRows, other->stride}};
     }
   }
   if (const auto rows = plan.rows_view(a); rows && tb.numel() == rows->cols &&
                                            sizes.back() == rows->cols &&
                                            (tb.strides.back() == 1 || rows->cols == 1)) {
-    return Spreading{{a, rows->rows, rows->cols, rows->stride, is_float16}, {b, Spread::kColumns}};
+    return Spreading{matrix_of(plan, *rows), {b, Spread::kColumns}};
   }
   return std::nullopt;
 }
@@ -255,8 +272,12 @@ MatrixBinaryOp reversed(MatrixBinaryOp op) {
   switch (op) {
     case MatrixBinaryOp::kSub:
       return MatrixBinaryOp::kRsub;
+    case MatrixBinaryOp::kRsub:
+      return MatrixBinaryOp::kSub;
     case MatrixBinaryOp::kDiv:
       return MatrixBinaryOp::kRdiv;
+    case MatrixBinaryOp::kRdiv:
+      return MatrixBinaryOp::kDiv;
     default:
       return op;
   }
@@ -286,62 +307,21 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
   }
   if (!spreading) decline("an unusual broadcast");
   const Matrix y = result_like(plan, spreading->a);
-  plan.add_step({spreading->a.id, spreading->b.id}, y.id,
-                std::make_unique<BinaryStep>(op, spreading->a, spreading->b, y));
+  plan.add_step<BinaryStep>(op, spreading->a, spreading->b, y);
   return y.id;
-}
-
-// PlanBuilder::sole_producer, also if the argument is a view of what the step writes, in the same
-// order.
-Step* sole_producer_of_rows(const PlanBuilder& plan, const Node& node, size_t input) {
-  const auto tensor = [&](const SsaValue* value) {
-    const PlanBuilder::Entry& entry = plan.entry(value);
-    return entry.kind == PlanBuilder::Entry::Kind::kTensor ? entry.tensor : kNoTensor;
-  };
-  const SsaValue* value = node.input(input);
-  const TensorId id = tensor(value);
-  Step* step = id == kNoTensor ? nullptr : plan.step_that_wrote(id);
-  while (step && tensor(value) != step->writes) {
-    const Node& view = *value->node();
-    if (value->users().size() != 1 || !view.op() || view.inputs().empty()) return nullptr;
-    value = view.input(0);
-    if (tensor(value) == kNoTensor || plan.step_that_wrote(tensor(value)) != step) return nullptr;
-  }
-  if (!step || value->users().size() != 1) return nullptr;
-  if (id == step->writes) return step;
-  const auto rows = plan.rows_view(id), whole = plan.rows_view(step->writes);
-  const bool is_same = rows && whole && rows->rows == whole->rows && rows->cols == whole->cols &&
-                       rows->stride == whole->stride &&
-                       plan.info(id).offset == plan.info(step->writes).offset;
-  return is_same ? step : nullptr;
 }
 
 // x + y where one of the two was just computed by a step that can add the other.
 bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) {
-  if (a == b || !(plan.info(a).sizes == plan.info(b).sizes)) return false;
   // The later one, since the earlier one must be there when it is computed.
   const bool a_is_later = plan.written_at(a) > plan.written_at(b);
   const TensorId later = a_is_later ? a : b;
   TensorId earlier = a_is_later ? b : a;
   if (plan.info(later).dtype != plan.info(earlier).dtype) {
     earlier = plan.in_precision_at_hand(earlier);
-    if (plan.info(later).dtype != plan.info(earlier).dtype ||
-        plan.written_at(earlier) > plan.written_at(later)) {
-      return false;
-    }
   }
-  Step* step = sole_producer_of_rows(plan, node, a_is_later ? 0 : 1);
-  if (!step) return false;
-  std::optional<Operand> operand;
-  if (plan.info(earlier).dim() == 4) {
-    const auto image = plan.image_at_hand(earlier);
-    if (image && plan.image_view(later) && plan.written_at(image->id) < plan.written_at(later)) {
-      operand = *image;
-    }
-  } else if (const auto rows = plan.rows_view(earlier); rows && plan.rows_view(later)) {
-    operand = *rows;
-  }
-  if (!operand || !step->fuse_residual(*operand)) return false;
+  Step* step = plan.sole_producer(node, a_is_later ? 0 : 1);
+  if (!step || !plan.fuse_residual(later, earlier)) return false;
   step->node = &node;
   plan.define(node, later);
   return true;

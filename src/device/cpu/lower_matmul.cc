@@ -17,7 +17,6 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   IntArray sizes = plan.info(input).sizes;
   sizes.back() = out;
   const DType dtype = plan.real_dtype();
-  const ConvKernels& kernels = conv_kernels(dtype);
   // Rows a multiple of 4 KB apart share their cache sets.
   const int64_t size = static_cast<int64_t>(element_size(dtype));
   const bool pads = may_pad && out * size % 4096 == 0 && rows.rows > 8;
@@ -26,16 +25,10 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   for (size_t d = sizes.size() - 1; d-- > 0;) {
     strides[d] = d + 2 == sizes.size() ? stride : strides[d + 1] * sizes[d + 1];
   }
-  const Rows result = {plan.new_tensor(dtype, sizes, strides), rows.rows, out, stride};
+  const Rows result = *plan.rows_view(plan.new_tensor(dtype, sizes, strides));
   const kernels::ConvNhwcShape shape{1, in, out, 1, {1, rows.rows, 1, rows.rows, 1, 1}};
-  const auto pack = [&](void* to) {
-    kernels.pack(shape, weight.contiguous().data_ptr<float>(), to);
-  };
-  const void* packed =
-      plan.keep(plan.packed().get(weight, kernels.conv_key, kernels.packed_bytes(shape), pack));
-  plan.add_step(
-      {rows.id}, result.id,
-      std::make_unique<ConvStep>(dtype, shape, rows, result, packed, keep_bias(plan, bias, out)));
+  plan.add_step<ConvStep>(dtype, shape, rows, result, pack_conv(plan, dtype, shape, weight),
+                          keep_bias(plan, bias, out));
   return result.id;
 }
 
@@ -74,6 +67,7 @@ void lower_addmm(PlanBuilder& plan, const Node& node) {
 struct Matrices {
   TensorId id;
   int64_t batch, batch_stride, rows, cols, row_stride, col_stride;
+  Operand operand() const { return Operand::fixed(id); }
 };
 
 std::optional<Matrices> matrices_view(const PlanBuilder& plan, TensorId id) {
@@ -100,15 +94,19 @@ Matrices as_matrices(PlanBuilder& plan, TensorId id) {
 
 class MatmulStep : public Step {
  public:
-  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c) : a_(a), b_(b), c_(c) {}
+  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c) : a_(a), b_(b), c_(c) {
+    reading(a.operand());
+    reading(b.operand());
+    writing(c.operand());
+  }
   const char* kernel() const override { return "gemm_f32"; }
   double flops() const override {
     return 2.0 * static_cast<double>(c_.batch * c_.rows * c_.cols * a_.cols);
   }
   void run(const Memory& m) const override {
-    const float* a = m.data<float>(a_.id);
-    const float* b = m.data<float>(b_.id);
-    float* c = m.data<float>(c_.id);
+    const float* a = m.data<float>(a_.operand());
+    const float* b = m.data<float>(b_.operand());
+    float* c = m.data<float>(c_.operand());
     const auto product = [&](int64_t i) {
       kernels::gemm_f32(c_.rows, c_.cols, a_.cols,
                         {a + i * a_.batch_stride, a_.row_stride, a_.col_stride},
@@ -128,7 +126,11 @@ class MatmulStep : public Step {
 void lower_matmul(PlanBuilder& plan, const Node& node) {
   if (lower_attention(plan, node)) return;
   TensorId a = plan.real_tensor(node, 0), b = plan.real_tensor(node, 1);
-  if (plan.info(a).dim() < 2 || plan.info(b).dim() < 2) decline("a product with a vector");
+  const int64_t rank_a = plan.info(a).dim(), rank_b = plan.info(b).dim();
+  if (rank_a < 2 || rank_b < 2) decline("a product with a vector");
+  const std::string_view name = node.kind().name();
+  if (name != "matmul" && (rank_a != rank_b || rank_a != (name == "mm" ? 2 : 3))) decline("ranks");
+  if (name == "bmm" && plan.info(a).sizes[0] != plan.info(b).sizes[0]) decline("batches");
   if (plan.info(a).numel() == 0 || plan.info(b).numel() == 0) decline("an empty matrix");
   if (plan.entry(node, 1).kind == PlanBuilder::Entry::Kind::kKnown && plan.info(b).dim() == 2) {
     const Tensor weight = plan.known_tensor(node, 1);
@@ -151,7 +153,7 @@ void lower_matmul(PlanBuilder& plan, const Node& node) {
   sizes.push_back(mb.cols);
   const TensorId result = plan.new_contiguous(DType::kFloat32, sizes);
   const Matrices mc = *matrices_view(plan, result);
-  plan.add_step({ma.id, mb.id}, result, std::make_unique<MatmulStep>(ma, mb, mc));
+  plan.add_step<MatmulStep>(ma, mb, mc);
   plan.define(node, result);
 }
 

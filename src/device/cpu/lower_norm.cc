@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "device/cpu/lowering.h"
-#include "graph/prim_kinds.h"
 #include "kernels/elementwise_nhwc.h"
 #include "kernels/rows.h"
 
@@ -17,13 +16,12 @@ class ScaleShiftStep : public Step {
       : is_float16_(dtype == DType::kFloat16),
         rows_(input.pixels()),
         channels_(input.c),
-        input_(input),
-        output_(output),
+        input_(reading(input)),
+        output_(writing(output)),
         scale_(scale) {}
   const char* kernel() const override {
     return is_float16_ ? "scale_shift_rows_f16" : "scale_shift_rows_f32";
   }
-  bool reads_strides() const override { return true; }
   bool fuse(const kernels::Activation& activation) override {
     if (activation_.kind != kernels::ActivationKind::kNone) return false;
     activation_ = activation;
@@ -35,10 +33,9 @@ class ScaleShiftStep : public Step {
                m.stride(output_));
     };
     if (is_float16_) {
-      run_in(kernels::scale_shift_rows_f16, m.data<Float16>(input_.id),
-             m.data<Float16>(output_.id));
+      run_in(kernels::scale_shift_rows_f16, m.data<Float16>(input_), m.data<Float16>(output_));
     } else {
-      run_in(kernels::scale_shift_rows_f32, m.data<float>(input_.id), m.data<float>(output_.id));
+      run_in(kernels::scale_shift_rows_f32, m.data<float>(input_), m.data<float>(output_));
     }
   }
 
@@ -50,12 +47,24 @@ class ScaleShiftStep : public Step {
   kernels::Activation activation_;
 };
 
-std::string refuse_training(const Node& node) {
-  const Node& training = *node.input(5)->node();
-  const bool is_off = training.kind() == prim::kConstant &&
-                      training.value_attribute("value").is_bool() &&
-                      !training.value_attribute("value").to_bool();
-  return is_off ? "" : "it may update its running statistics";
+void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const Tensor& mean,
+                      const Tensor& variance, const double& eps) {
+  const int64_t channels = mean.numel();
+  const auto values = [&](const Tensor& t, double none) {
+    std::vector<double> all(static_cast<size_t>(channels), none);
+    if (!t.defined()) return all;
+    const Tensor dense = t.contiguous();
+    std::copy_n(dense.data_ptr<float>(), channels, all.begin());
+    return all;
+  };
+  const auto w = values(weight, 1), b = values(bias, 0), m = values(mean, 0),
+             v = values(variance, 1);
+  float* scale = static_cast<float*>(to);
+  for (size_t i = 0; i < w.size(); ++i) {
+    const double s = w[i] / std::sqrt(v[i] + eps);
+    scale[i] = static_cast<float>(s);
+    scale[i + w.size()] = static_cast<float>(b[i] - m[i] * s);
+  }
 }
 
 void lower_batch_norm(PlanBuilder& plan, const Node& node) {
@@ -70,29 +79,11 @@ void lower_batch_norm(PlanBuilder& plan, const Node& node) {
   for (const Tensor& t : {weight, bias, mean, variance}) {
     if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("statistics");
   }
-  const auto values = [&](const Tensor& t, float none) {
-    std::vector<double> all(static_cast<size_t>(c), none);
-    if (!t.defined()) return all;
-    const Tensor packed = t.contiguous();
-    std::copy_n(packed.data_ptr<float>(), c, all.begin());
-    return all;
-  };
-  const auto pack = [&](void* to) {
-    float* scale = static_cast<float*>(to);
-    const auto w = values(weight, 1), b = values(bias, 0), m = values(mean, 0),
-               v = values(variance, 1);
-    for (size_t i = 0; i < w.size(); ++i) {
-      const double s = w[i] / std::sqrt(v[i] + eps);
-      scale[i] = static_cast<float>(s);
-      scale[i + w.size()] = static_cast<float>(b[i] - m[i] * s);
-    }
-  };
-  const size_t nbytes = static_cast<size_t>(c) * 2 * sizeof(float);
   const float* scale =
-      static_cast<const float*>(plan.keep(plan.packed().get(mean, "batch_norm", nbytes, pack)));
+      static_cast<const float*>(plan.packed(static_cast<size_t>(c) * 2 * sizeof(float),
+                                            fill_scale_shift, weight, bias, mean, variance, eps));
   const Image output = plan.new_image(dtype, input.n, c, input.h, input.w);
-  plan.add_step({input.id}, output.id,
-                std::make_unique<ScaleShiftStep>(dtype, input, output, scale));
+  plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
   plan.define(node, output.id);
 }
 
@@ -100,21 +91,24 @@ void lower_batch_norm(PlanBuilder& plan, const Node& node) {
 template <typename Run>
 class RowsStep : public Step {
  public:
-  RowsStep(const char* kernel, TensorId input, Run run)
-      : kernel_(kernel), input_(input), run_(run) {}
+  RowsStep(const char* kernel, TensorId input, TensorId output, Run run)
+      : kernel_(kernel),
+        input_(reading(Operand::fixed(input))),
+        output_(writing(Operand::fixed(output))),
+        run_(run) {}
   const char* kernel() const override { return kernel_; }
-  void run(const Memory& m) const override { run_(m.data<float>(input_), m.data<float>(writes)); }
+  void run(const Memory& m) const override { run_(m.data<float>(input_), m.data<float>(output_)); }
 
  private:
   const char* kernel_;
-  TensorId input_;
+  Operand input_, output_;
   Run run_;
 };
 
 template <typename Run>
 TensorId add_rows_step(PlanBuilder& plan, const char* kernel, TensorId input, Run run) {
   const TensorId result = plan.new_contiguous(DType::kFloat32, plan.info(input).sizes);
-  plan.add_step({input}, result, std::make_unique<RowsStep<Run>>(kernel, input, run));
+  plan.add_step<RowsStep<Run>>(kernel, input, result, run);
   return result;
 }
 
@@ -155,29 +149,23 @@ void lower_layer_norm(PlanBuilder& plan, const Node& node) {
 
 TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,
                         const Tensor& bias, float eps) {
-  const float* affine[2] = {nullptr, nullptr};
-  const Tensor* tensors[2] = {&weight, &bias};
-  for (size_t i = 0; i < 2; ++i) {
-    const Tensor& values = *tensors[i];
-    if (!values.defined()) continue;
-    if (values.dtype() != DType::kFloat32 || values.numel() != cols) decline("unusual weights");
-    const auto pack = [&](void* to) {
-      std::copy_n(values.contiguous().data_ptr<float>(), cols, static_cast<float*>(to));
-    };
-    affine[i] = static_cast<const float*>(plan.keep(
-        plan.packed().get(values, "layer_norm", static_cast<size_t>(cols) * sizeof(float), pack)));
+  for (const Tensor& values : {weight, bias}) {
+    if (values.defined() && (values.dtype() != DType::kFloat32 || values.numel() != cols)) {
+      decline("unusual weights");
+    }
   }
+  const float* scale = weight.defined() ? plan.floats(weight) : nullptr;
+  const float* shift = bias.defined() ? plan.floats(bias) : nullptr;
   input = plan.contiguous(input);
   const int64_t rows = plan.info(input).numel() / cols;
-  return add_rows_step(plan, "layer_norm_f32", input,
-                       [=, scale = affine[0], shift = affine[1]](const float* x, float* y) {
-                         kernels::layer_norm_f32(x, scale, shift, y, rows, cols, eps);
-                       });
+  return add_rows_step(plan, "layer_norm_f32", input, [=](const float* x, float* y) {
+    kernels::layer_norm_f32(x, scale, shift, y, rows, cols, eps);
+  });
 }
 
 std::span<const Lowering> norm_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::batch_norm", lower_batch_norm, refuse_training},
+      {"aten::batch_norm", lower_batch_norm},
       {"aten::softmax", lower_softmax},
       {"aten::log_softmax", lower_softmax},
       {"aten::layer_norm", lower_layer_norm},

@@ -23,11 +23,10 @@ class ImageStep : public Step {
   ImageStep(const Names& names, DType dtype, Image input, Image output, Run run)
       : names_(names),
         is_float16_(dtype == DType::kFloat16),
-        input_(input),
-        output_(output),
+        input_(reading(input)),
+        output_(writing(output)),
         run_(run) {}
   const char* kernel() const override { return names_[is_float16_]; }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     if (is_float16_) {
       run_in<Float16>(m);
@@ -39,7 +38,7 @@ class ImageStep : public Step {
  private:
   template <typename T>
   void run_in(const Memory& m) const {
-    run_(m.data<T>(input_.id), m.stride(input_), m.data<T>(output_.id), m.stride(output_));
+    run_(m.data<T>(input_), m.stride(input_), m.data<T>(output_), m.stride(output_));
   }
 
   const Names& names_;
@@ -52,8 +51,7 @@ template <typename Run>
 void add_image_step(PlanBuilder& plan, const char* const (&names)[2], Image input, Image output,
                     Run run) {
   const DType dtype = plan.info(input.id).dtype;
-  plan.add_step({input.id}, output.id,
-                std::make_unique<ImageStep<Run>>(names, dtype, input, output, run));
+  plan.add_step<ImageStep<Run>>(names, dtype, input, output, run);
 }
 
 Image image_argument(PlanBuilder& plan, const Node& node) {

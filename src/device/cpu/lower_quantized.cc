@@ -67,7 +67,7 @@ void lower_table(PlanBuilder& plan, const Node& node) {
   const Grid x = as_grid(plan, id);
   const Grid y = result_grid(plan, x, DType::kQUInt8, table.impl()->quantizer);
   add_table_step(plan, x, y, table.contiguous());
-  plan.define(node, y.operand.id);
+  plan.define(node, y.operand.id());
 }
 
 // ---- arithmetic of two ----
@@ -76,13 +76,16 @@ class AddStep : public Step {
  public:
   AddStep(const kernels::AddQ8& add, const Grid& a, const Grid& b, const Grid& y,
           const OutputQ8& result)
-      : add_(add), a_(a), b_(b), y_(y), result_(result) {}
+      : add_(add), a_(a), b_(b), y_(y), result_(result) {
+    reading(a.operand);
+    reading(b.operand);
+    writing(y.operand);
+  }
   const char* kernel() const override { return "add_rows_q8"; }
-  bool reads_strides() const override { return !a_.is_flat; }
   void run(const Memory& m) const override {
-    kernels::add_rows_q8(add_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand.id), a_.stride(m),
-                         m.data<uint8_t>(b_.operand.id), b_.stride(m), result_,
-                         m.data<uint8_t>(writes), y_.stride(m));
+    kernels::add_rows_q8(add_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand), a_.stride(m),
+                         m.data<uint8_t>(b_.operand), b_.stride(m), result_,
+                         m.data<uint8_t>(y_.operand), y_.stride(m));
   }
 
  private:
@@ -95,13 +98,16 @@ class BinaryStep : public Step {
  public:
   BinaryStep(const kernels::BinaryQ8& binary, const Grid& a, const Grid& b, int64_t rows_per_b,
              const Grid& y, const OutputQ8& result)
-      : binary_(binary), a_(a), b_(b), y_(y), rows_per_b_(rows_per_b), result_(result) {}
+      : binary_(binary), a_(a), b_(b), y_(y), rows_per_b_(rows_per_b), result_(result) {
+    reading(a.operand);
+    reading(b.operand);
+    writing(y.operand);
+  }
   const char* kernel() const override { return "binary_rows_q8"; }
-  bool reads_strides() const override { return !a_.is_flat; }
   void run(const Memory& m) const override {
-    kernels::binary_rows_q8(binary_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand.id),
-                            a_.stride(m), m.data<uint8_t>(b_.operand.id), b_.stride(m), rows_per_b_,
-                            result_, m.data<uint8_t>(writes), y_.stride(m));
+    kernels::binary_rows_q8(binary_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand), a_.stride(m),
+                            m.data<uint8_t>(b_.operand), b_.stride(m), rows_per_b_, result_,
+                            m.data<uint8_t>(y_.operand), y_.stride(m));
   }
 
  private:
@@ -134,22 +140,20 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
   } else if (is_one_per_channel(plan.info(a), plan.info(b)) && !adds) {
     const Image image = plan.as_image(a);
     rows_per_b = image.h * image.w;
-    operands = {{image, image.pixels(), image.c, false}, as_grid(plan, plan.as_image(b).id)};
+    operands = {grid_of(image), grid_of(plan.as_image(b))};
   } else {
     decline("an unusual broadcast");
   }
   const auto& [grid_a, grid_b] = operands;
   const Grid y = result_grid(plan, grid_a, DType::kQUInt8, quantizer);
-  const SmallVector<TensorId, 6> reads = {grid_a.operand.id, grid_b.operand.id};
   if (const auto add = adds ? kernels::make_add_q8(affine_a, affine_b, scale) : std::nullopt) {
-    plan.add_step(reads, y.operand.id, std::make_unique<AddStep>(*add, grid_a, grid_b, y, result));
+    plan.add_step<AddStep>(*add, grid_a, grid_b, y, result);
   } else {
     const auto op = adds ? kernels::BinaryOpQ8::kAdd : kernels::BinaryOpQ8::kMul;
-    plan.add_step(reads, y.operand.id,
-                  std::make_unique<BinaryStep>(kernels::BinaryQ8{op, affine_a, affine_b, scale},
-                                               grid_a, grid_b, rows_per_b, y, result));
+    plan.add_step<BinaryStep>(kernels::BinaryQ8{op, affine_a, affine_b, scale}, grid_a, grid_b,
+                              rows_per_b, y, result);
   }
-  plan.define(node, y.operand.id);
+  plan.define(node, y.operand.id());
 }
 
 // ---- joining ----
@@ -200,9 +204,7 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
     const TensorId place = plan.new_view(whole.id, t.sizes, strides, start);
     const Tensor table = joining_table(t.quantizer, quantizer, is_rectified(node));
     if (table.defined()) {
-      const Image from = plan.as_image(part);
-      add_table_step(plan, as_grid(plan, from.id),
-                     {Operand{place, true}, from.pixels(), from.c, false}, table);
+      add_table_step(plan, grid_of(plan.as_image(part)), grid_of(*plan.image_view(place)), table);
     } else if (!plan.place(part, place)) {
       plan.copy(part, place);
     }
@@ -216,12 +218,11 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
 class MaxPoolStep : public Step {
  public:
   MaxPoolStep(const kernels::PoolShape& shape, Operand input, Operand output)
-      : shape_(shape), input_(input), output_(output) {}
+      : shape_(shape), input_(reading(input)), output_(writing(output)) {}
   const char* kernel() const override { return "max_pool_nhwc_q8"; }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
-    kernels::max_pool_nhwc_q8(shape_, m.data<uint8_t>(input_.id), m.stride(input_),
-                              m.data<uint8_t>(writes), m.stride(output_));
+    kernels::max_pool_nhwc_q8(shape_, m.data<uint8_t>(input_), m.stride(input_),
+                              m.data<uint8_t>(output_), m.stride(output_));
   }
 
  private:
@@ -236,7 +237,7 @@ void lower_max_pool(PlanBuilder& plan, const Node& node) {
   const kernels::PoolShape shape = max_pool_shape(plan, node, input);
   const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, shape.window.out_h,
                                       shape.window.out_w, plan.info(id).quantizer);
-  plan.add_step({input.id}, output.id, std::make_unique<MaxPoolStep>(shape, input, output));
+  plan.add_step<MaxPoolStep>(shape, input, output);
   plan.define(node, output.id);
 }
 
@@ -244,12 +245,11 @@ class AvgPoolStep : public Step {
  public:
   AvgPoolStep(const kernels::PoolShape& shape, const AffineQ8& affine, Operand input,
               Operand output)
-      : shape_(shape), affine_(affine), input_(input), output_(output) {}
+      : shape_(shape), affine_(affine), input_(reading(input)), output_(writing(output)) {}
   const char* kernel() const override { return "avg_pool_nhwc_q8"; }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
-    kernels::avg_pool_nhwc_q8(shape_, affine_, m.data<uint8_t>(input_.id), m.stride(input_),
-                              m.data<uint8_t>(writes), m.stride(output_));
+    kernels::avg_pool_nhwc_q8(shape_, affine_, m.data<uint8_t>(input_), m.stride(input_),
+                              m.data<uint8_t>(output_), m.stride(output_));
   }
 
  private:
@@ -269,7 +269,7 @@ Image add_average(PlanBuilder& plan, const Image& input, const IntArray& size,
   const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, w.out_h, w.out_w,
                                       plan.info(input.id).quantizer);
   const kernels::PoolShape shape{input.n, input.c, w};
-  plan.add_step({input.id}, output.id, std::make_unique<AvgPoolStep>(shape, affine, input, output));
+  plan.add_step<AvgPoolStep>(shape, affine, input, output);
   return output;
 }
 

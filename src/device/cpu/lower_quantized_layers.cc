@@ -31,6 +31,7 @@ constexpr LayerKernel kConv = {"conv_nhwc_q8", kernels::conv_nhwc_q8_packed_byte
 constexpr LayerKernel kDepthwise = {"dwconv_nhwc_q8", kernels::dwconv_nhwc_q8_packed_bytes,
                                     kernels::dwconv_nhwc_q8_form, kernels::dwconv_nhwc_q8_pack,
                                     kernels::dwconv_nhwc_q8};
+const LayerKernel& kernel_of(bool is_depthwise) { return is_depthwise ? kDepthwise : kConv; }
 
 class LayerStep : public Step {
  public:
@@ -38,12 +39,12 @@ class LayerStep : public Step {
             const void* packed, const OutputQ8& result)
       : kernel_(kernel),
         shape_(shape),
-        input_(input),
-        output_(output),
+        input_(reading(input)),
+        output_(writing(output)),
         packed_(packed),
         result_(result) {}
   const char* kernel() const override { return kernel_.name; }
-  bool reads_strides() const override { return true; }
+  bool is_int8() const override { return true; }
   double flops() const override {
     const Window2dShape& w = shape_.window;
     return 2.0 *
@@ -51,8 +52,8 @@ class LayerStep : public Step {
                                (shape_.in_channels / shape_.groups) * w.kernel_h * w.kernel_w);
   }
   void run(const Memory& m) const override {
-    kernel_.run(shape_, m.data<uint8_t>(input_.id), m.stride(input_), packed_, result_,
-                m.data<uint8_t>(writes), m.stride(output_));
+    kernel_.run(shape_, m.data<uint8_t>(input_), m.stride(input_), packed_, result_,
+                m.data<uint8_t>(output_), m.stride(output_));
   }
 
  private:
@@ -63,21 +64,24 @@ class LayerStep : public Step {
   OutputQ8 result_;
 };
 
-void set_scales(LayerQ8& layer, const kernels::AffineQ8& input, const Quantizer& output) {
-  layer.input_scale = input.scale;
-  layer.input_zero_point = input.zero_point;
-  layer.output_scale = affine_of(output).scale;
+void fill_layer(void* to, const bool& is_depthwise, const LayerForm<Conv2dShape>& shape,
+                const Tensor& weight, const Tensor& bias, const kernels::AffineQ8& input,
+                const float& output_scale) {
+  QuantizedLayer layer(weight, bias);
+  layer.set_scales(input, output_scale);
+  kernel_of(is_depthwise).pack(shape.shape, *layer, to);
 }
 
 // The packed form depends on the quantization of what comes in and goes out, too.
-const void* pack(PlanBuilder& plan, const LayerKernel& kernel, const Conv2dShape& shape,
-                 const Tensor& weight, const QuantizedLayer& layer) {
-  const std::string key =
-      format("%s %d %a %d %a", kernel.name, kernel.form(shape, *layer),
-             static_cast<double>((*layer).input_scale), int{(*layer).input_zero_point},
-             static_cast<double>((*layer).output_scale));
-  return plan.keep(plan.packed().get(weight, key.c_str(), kernel.packed_bytes(shape, *layer),
-                                     [&](void* to) { kernel.pack(shape, *layer, to); }));
+const void* pack(PlanBuilder& plan, bool is_depthwise, const Conv2dShape& shape,
+                 const Tensor& weight, const Tensor& bias, const kernels::AffineQ8& input,
+                 const Quantizer& output) {
+  const LayerKernel& kernel = kernel_of(is_depthwise);
+  const float output_scale = affine_of(output).scale;
+  QuantizedLayer layer(weight, bias);
+  layer.set_scales(input, output_scale);
+  return plan.packed(kernel.packed_bytes(shape, *layer), fill_layer, is_depthwise,
+                     {shape, kernel.form(shape, *layer)}, weight, bias, input, output_scale);
 }
 
 Window2dShape window_of(const Image& input, const Tensor& weight, const ops::ConvParams& p) {
@@ -131,16 +135,12 @@ Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
   }
   const Conv2dShape shape{input.n, input.c, out_channels, p.groups, window_of(input, weight, p)};
   const auto quantizer = output_quantizer(plan, node);
-  QuantizedLayer layer(weight, params.bias());
-  set_scales(*layer, affine, *quantizer);
   const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
-  const LayerKernel& kernel = is_depthwise ? kDepthwise : kConv;
-  const void* packed = pack(plan, kernel, shape, weight, layer);
+  const void* packed = pack(plan, is_depthwise, shape, weight, params.bias(), affine, *quantizer);
   const Image output = plan.new_image(DType::kQUInt8, input.n, out_channels, shape.window.out_h,
                                       shape.window.out_w, quantizer);
-  plan.add_step({input.id}, output.id,
-                std::make_unique<LayerStep>(kernel, shape, input, output, packed,
-                                            output_q8(*quantizer, is_rectified(node))));
+  plan.add_step<LayerStep>(kernel_of(is_depthwise), shape, input, output, packed,
+                           output_q8(*quantizer, is_rectified(node)));
   return output;
 }
 
@@ -169,16 +169,12 @@ void lower_linear(PlanBuilder& plan, const Node& node) {
   if (plan.info(id).dim() == 0 || x.cols != weight.size(1)) decline("weights that do not fit");
   const Conv2dShape shape{1, x.cols, weight.size(0), 1, Window2dShape{1, x.rows, 1, x.rows, 1, 1}};
   const auto quantizer = output_quantizer(plan, node);
-  QuantizedLayer layer(weight, bias);
-  set_scales(*layer, affine, *quantizer);
-  const void* packed = pack(plan, kConv, shape, weight, layer);
+  const void* packed = pack(plan, false, shape, weight, bias, affine, *quantizer);
   IntArray sizes = plan.info(id).sizes;
   sizes.back() = weight.size(0);
-  const TensorId y = plan.new_contiguous(DType::kQUInt8, sizes, quantizer);
-  plan.add_step({x.id}, y,
-                std::make_unique<LayerStep>(kConv, shape, x, Operand{y, false}, packed,
-                                            output_q8(*quantizer, is_rectified(node))));
-  plan.define(node, y);
+  const Rows y = *plan.rows_view(plan.new_contiguous(DType::kQUInt8, sizes, quantizer));
+  plan.add_step<LayerStep>(kConv, shape, x, y, packed, output_q8(*quantizer, is_rectified(node)));
+  plan.define(node, y.id);
 }
 
 }  // namespace

@@ -17,22 +17,19 @@ class ResizeStep : public Step {
       : rows(static_cast<size_t>(shape.out_h)),
         columns(static_cast<size_t>(shape.out_w)),
         shape_(shape),
-        input_(input),
-        output_(output) {}
+        input_(reading(input)),
+        output_(writing(output)) {}
   const char* kernel() const override {
     return std::is_same_v<Tap, int64_t> ? "resize_nearest_nhwc" : "resize_linear_nhwc_f32";
   }
-  bool reads_strides() const override { return true; }
   void run(const Memory& m) const override {
     if constexpr (std::is_same_v<Tap, int64_t>) {
-      const auto element = static_cast<int64_t>(element_size(m.tensor(input_.id).dtype));
-      kernels::resize_nearest_nhwc(element, shape_, rows.data(), columns.data(),
-                                   m.address(input_.id), m.stride(input_), m.address(output_.id),
-                                   m.stride(output_));
+      const auto element = static_cast<int64_t>(element_size(m.tensor(input_).dtype));
+      kernels::resize_nearest_nhwc(element, shape_, rows.data(), columns.data(), m.address(input_),
+                                   m.stride(input_), m.address(output_), m.stride(output_));
     } else {
-      kernels::resize_linear_nhwc_f32(shape_, rows.data(), columns.data(), m.data<float>(input_.id),
-                                      m.stride(input_), m.data<float>(output_.id),
-                                      m.stride(output_));
+      kernels::resize_linear_nhwc_f32(shape_, rows.data(), columns.data(), m.data<float>(input_),
+                                      m.stride(input_), m.data<float>(output_), m.stride(output_));
     }
   }
 
@@ -86,7 +83,7 @@ void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const R
   auto step = std::make_unique<ResizeStep<Tap>>(s, input, output);
   taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
   taps(s.in_w, s.out_w, a.factor_w, step->columns.data());
-  plan.add_step({input.id}, output.id, std::move(step));
+  plan.add(std::move(step));
   plan.define(node, output.id);
 }
 

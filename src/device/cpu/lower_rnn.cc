@@ -59,16 +59,21 @@ kernels::ConvNhwcShape input_shape(const RnnShape& s, int64_t layer) {
 // The tensors of the step. The result is one buffer: the output, the last h of all layers and
 // directions, then the last c.
 struct RnnTensors {
-  Rows x;
-  TensorId h = kNoTensor, c = kNoTensor;  // contiguous
-  TensorId result = kNoTensor;
-  TensorId scratch = kNoTensor, bytes = kNoTensor;
+  Operand x;     // rows
+  Operand h, c;  // contiguous
+  Operand result;
+  Operand scratch, bytes;
 };
 
 class RnnStep : public Step {
  public:
   RnnStep(const RnnShape& shape, const RnnTensors& tensors, std::vector<Direction> directions)
-      : s_(shape), t_(tensors), directions_(std::move(directions)) {}
+      : s_(shape), t_(tensors), directions_(std::move(directions)) {
+    for (const Operand& operand : {t_.x, t_.h, t_.c, t_.scratch, t_.bytes}) {
+      if (operand.id() != kNoTensor) reading(operand);
+    }
+    writing(t_.result);
+  }
   const char* kernel() const override { return s_.cell == RnnCell::kLstm ? "lstm_f32" : "gru_f32"; }
   double flops() const override {
     double products = 0;
@@ -93,11 +98,11 @@ class RnnStep : public Step {
     float* gates = m.data<float>(t_.scratch);
     float* inner = gates + s_.directions * (s_.rows() + s_.batch) * s_.gates();
     float* result = m.data<float>(t_.result);
-    if (t_.c != kNoTensor) {
+    if (t_.c.id() != kNoTensor) {
       std::copy_n(m.data<float>(t_.c), s_.all_states(), last_h(result) + s_.all_states());
     }
-    const float* x = m.data<float>(t_.x.id);
-    int64_t stride = t_.x.stride;
+    const float* x = m.data<float>(t_.x);
+    int64_t stride = m.stride(t_.x);
     for (int64_t layer = 0; layer < s_.layers; ++layer) {
       const bool is_last = layer + 1 == s_.layers;
       float* y = is_last ? result : inner + layer % 2 * s_.rows() * s_.width();
@@ -185,25 +190,23 @@ class RnnStep : public Step {
 Product keep_input(PlanBuilder& plan, const DirectionWeights& w,
                    const kernels::ConvNhwcShape& shape) {
   if (w.input.is_quantized()) return {true, keep_dynamic_linear(plan, w.input, w.input_bias)};
-  const auto pack = [&](void* to) {
-    kernels::conv_nhwc_f32_pack(shape, w.input.contiguous().data_ptr<float>(), to);
-  };
-  const void* packed = plan.keep(
-      plan.packed().get(w.input, "conv", kernels::conv_nhwc_f32_packed_bytes(shape), pack));
-  return {false, {}, packed, keep_bias(plan, w.input_bias, shape.out_channels)};
+  return {false,
+          {},
+          pack_conv(plan, DType::kFloat32, shape, w.input),
+          keep_bias(plan, w.input_bias, shape.out_channels)};
+}
+
+void fill_hidden(void* to, const RnnCell& cell, const Tensor& weight, const Tensor& bias) {
+  const Tensor dense_weight = weight.contiguous();
+  const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
+  kernels::rnn_pack(cell, weight.size(1), dense_weight.data_ptr<float>(),
+                    bias.defined() ? dense_bias.data_ptr<float>() : nullptr, to);
 }
 
 Product keep_hidden(PlanBuilder& plan, const DirectionWeights& w, RnnCell cell, int64_t hidden) {
   if (w.hidden.is_quantized()) return {true, keep_dynamic_linear(plan, w.hidden, w.hidden_bias)};
-  const auto pack = [&](void* to) {
-    const Tensor bias = w.hidden_bias.defined() ? w.hidden_bias.contiguous() : Tensor();
-    kernels::rnn_pack(cell, hidden, w.hidden.contiguous().data_ptr<float>(),
-                      bias.defined() ? bias.data_ptr<float>() : nullptr, to);
-  };
-  return {
-      false,
-      {},
-      plan.keep(plan.packed().get(w.hidden, "rnn", kernels::rnn_packed_bytes(cell, hidden), pack))};
+  const size_t nbytes = kernels::rnn_packed_bytes(cell, hidden);
+  return {false, {}, plan.packed(nbytes, fill_hidden, cell, w.hidden, w.hidden_bias)};
 }
 
 bool has_sizes(const Tensor& t, int64_t rows, int64_t cols) {
@@ -269,22 +272,20 @@ RnnResult add_rnn(PlanBuilder& plan, RnnShape s, TensorId x, const std::vector<T
   std::vector<Direction> directions = keep_directions(plan, s, weights);
   const bool is_dynamic = std::ranges::any_of(
       directions, [](const Direction& d) { return d.input.is_dynamic || d.hidden.is_dynamic; });
-  RnnTensors t{plan.as_rows(x)};
-  t.h = plan.contiguous(states[0]);
-  if (is_lstm) t.c = plan.contiguous(states[1]);
   const int64_t y_floats = s.rows() * s.width();
-  t.result =
-      plan.new_contiguous(DType::kFloat32, {{y_floats + (is_lstm ? 2 : 1) * s.all_states()}});
-  t.scratch = plan.new_contiguous(DType::kFloat32, {{RnnStep::scratch_floats(s)}});
-  SmallVector<TensorId, 6> reads{t.x.id, t.h, t.scratch};
-  if (is_lstm) reads.push_back(t.c);
-  if (is_dynamic) {
-    t.bytes = plan.new_contiguous(DType::kUInt8, {{RnnStep::scratch_bytes(s)}});
-    reads.push_back(t.bytes);
-  }
-  plan.add_step(reads, t.result, std::make_unique<RnnStep>(s, t, std::move(directions)));
+  const auto new_memory = [&](DType dtype, int64_t count) {
+    return Operand::fixed(plan.new_contiguous(dtype, {{count}}));
+  };
+  RnnTensors t;
+  t.x = plan.as_rows(x);
+  t.h = Operand::fixed(plan.contiguous(states[0]));
+  if (is_lstm) t.c = Operand::fixed(plan.contiguous(states[1]));
+  t.result = new_memory(DType::kFloat32, y_floats + (is_lstm ? 2 : 1) * s.all_states());
+  t.scratch = new_memory(DType::kFloat32, RnnStep::scratch_floats(s));
+  if (is_dynamic) t.bytes = new_memory(DType::kUInt8, RnnStep::scratch_bytes(s));
+  plan.add_step<RnnStep>(s, t, std::move(directions));
   const auto part = [&](const IntArray& part_sizes, int64_t offset) {
-    return plan.new_view(t.result, part_sizes, contiguous_strides(part_sizes), offset);
+    return plan.new_view(t.result.id(), part_sizes, contiguous_strides(part_sizes), offset);
   };
   IntArray y_sizes = sizes;
   y_sizes[2] = s.width();

@@ -48,7 +48,7 @@ TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeight
   if (heads == kNoTensor) decline("too many keys");
   const TensorId joined = plan.new_view(heads, sizes, contiguous_strides(sizes), 0);
   const TensorId result = add_linear(plan, joined, w.proj_weight, w.proj_bias);
-  if (residual != kNoTensor) plan.step_that_wrote(result)->fuse_residual({residual, false});
+  if (residual != kNoTensor && !plan.fuse_residual(result, residual)) decline("unlike a sum");
   return result;
 }
 
@@ -59,7 +59,8 @@ void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
   const bool use_gelu = plan.known_bool(node, 7), norm_first = plan.known_bool(node, 8);
   const float eps = static_cast<float>(plan.known_double(node, 9));
   const auto norm = [&](TensorId x, size_t input) {
-    return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(input), tensor(input + 1), eps);
+    return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(input), tensor(input + 1),
+                          eps);
   };
   const TensorId src = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
   TensorId x = norm_first ? norm(src, 10) : src;
@@ -75,7 +76,7 @@ void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
           : kernels::Activation{ActivationKind::kClamp, 0, std::numeric_limits<float>::infinity()});
   x = add_linear(plan, x, tensor(16), tensor(17));
   if (plan.info(x).sizes.back() != weights.width) decline("unusual weights");
-  plan.step_that_wrote(x)->fuse_residual({rest, false});
+  if (!plan.fuse_residual(x, rest)) decline("unlike a sum");
   plan.define(node, norm_first ? x : norm(x, 12));
 }
 

@@ -7,20 +7,19 @@ namespace {
 
 using Entry = PlanBuilder::Entry;
 
-// The arguments with tensors replaced by shapes; `tensor` is the first of them.
+// The arguments with tensors replaced by shapes; `tensor` is the first. Of another one an operator
+// wants no more if that is named "other".
 std::vector<Value> shape_arguments(PlanBuilder& plan, const Node& node, TensorId& tensor) {
-  std::vector<Value> arguments;
-  tensor = kNoTensor;
-  for (size_t i = 0; i < node.op()->schema.arguments.size(); ++i) {
-    if (i < node.inputs().size() && plan.entry(node, i).kind == Entry::Kind::kTensor) {
-      const TensorId id = plan.tensor(node, i);
-      if (tensor == kNoTensor) tensor = id;
-      arguments.push_back(Value(plan.shape_of(id)));
+  const auto& parameters = node.op()->schema.arguments;
+  tensor = plan.tensor(node, 0);
+  std::vector<Value> arguments = {Value(plan.shape_of(tensor))};
+  for (size_t i = 1; i < parameters.size(); ++i) {
+    if (i < node.inputs().size() && parameters[i].name == "other") {
+      arguments.push_back(Value(plan.shape_of(plan.tensor(node, i))));
     } else {
       arguments.push_back(plan.known(node, i));
     }
   }
-  if (tensor == kNoTensor) decline("no tensor");
   return arguments;
 }
 
@@ -45,6 +44,7 @@ void lower_view(PlanBuilder& plan, const Node& node) {
 
 // What PyTorch gives without a copy may need one here, since images lie channels last.
 void lower_reshape(PlanBuilder& plan, const Node& node) {
+  if (!node.op()->schema.arguments[1].type->is(TypeKind::kList)) decline("another dtype");
   const TensorId id = plan.tensor(node, 0);
   plan.define(node, plan.reshaped(id, plan.known_ints(node, 1)));
 }
@@ -69,12 +69,7 @@ void lower_flatten(PlanBuilder& plan, const Node& node) {
 }
 
 // The order in memory is the plan's business.
-void lower_same(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor(node, 0);
-  // What has no other readers may still grow.
-  if (node.input(0)->users().size() == 1) return plan.define(node, id);
-  plan.define(node, plan.viewed(id, plan.shape_of(id)));
-}
+void lower_same(PlanBuilder& plan, const Node& node) { plan.define(node, plan.tensor(node, 0)); }
 
 // Where it changes nothing.
 void lower_to(PlanBuilder& plan, const Node& node) {

@@ -142,43 +142,50 @@ void PlanBuilder::in_same_type(std::span<TensorId> ids) {
 
 namespace {
 
-// Writes the elements of one tensor into another of the same form, rounded to Float16 or widened.
+// Writes the elements of one matrix into another of the same form, rounded to Float16 or widened.
 class ConvertStep : public Step {
  public:
-  // As an image, or as one row without gaps.
-  ConvertStep(TensorId from, bool is_image) : from_(from), is_image_(is_image) {}
+  // Of images, or of one row without gaps.
+  ConvertStep(const MatrixLayout& layout, Operand from, Operand to)
+      : layout_(layout), from_(reading(from)), to_(writing(to)) {}
   const char* kernel() const override { return "convert"; }
-  bool reads_strides() const override { return is_image_; }
   void run(const Memory& m) const override {
-    const PlanTensor& t = m.tensor(from_);
-    const int64_t columns = is_image_ ? t.sizes[1] : t.numel(), rows = t.numel() / columns;
-    const int64_t from_stride = is_image_ ? m.stride({from_, true}) : columns;
-    const int64_t to_stride = is_image_ ? m.stride({writes, true}) : columns;
-    if (t.dtype == DType::kFloat32) {
-      kernels::to_float16_rows(rows, columns, m.data<float>(from_), from_stride,
-                               m.data<Float16>(writes), to_stride);
+    const bool is_row = layout_.rows == 1;
+    const int64_t from_stride = is_row ? layout_.columns : m.stride(from_);
+    const int64_t to_stride = is_row ? layout_.columns : m.stride(to_);
+    if (m.tensor(from_).dtype == DType::kFloat32) {
+      kernels::to_float16_rows(layout_.rows, layout_.columns, m.data<float>(from_), from_stride,
+                               m.data<Float16>(to_), to_stride);
     } else {
-      kernels::to_float32_rows(rows, columns, m.data<Float16>(from_), from_stride,
-                               m.data<float>(writes), to_stride);
+      kernels::to_float32_rows(layout_.rows, layout_.columns, m.data<Float16>(from_), from_stride,
+                               m.data<float>(to_), to_stride);
     }
   }
 
  private:
-  TensorId from_;
-  bool is_image_;
+  MatrixLayout layout_;
+  Operand from_, to_;
 };
 
 }  // namespace
 
-// What a step wrote, if that fills the buffer of which `id` is a part, without gaps.
-TensorId PlanBuilder::whole_buffer(TensorId id) const {
+// The same part of what a step wrote, if that fills its buffer without gaps and lies converted as
+// it does itself.
+TensorId PlanBuilder::part_of_converted(TensorId id, DType dtype) {
   if (written_at(id) < 0) return kNoTensor;
-  const TensorId whole = step_that_wrote(id)->writes;
-  const PlanTensor& t = info(whole);
-  const bool is_dense = is_non_overlapping_and_dense(t.sizes, t.strides);
+  const TensorId whole = step_that_wrote(id)->writes().id();
+  const PlanTensor t = info(whole);  // a copy: tensors are added
   const int64_t nbytes = t.numel() * static_cast<int64_t>(element_size(t.dtype));
   const Buffer& buffer = plan_->buffers[static_cast<size_t>(t.buffer)];
-  return is_dense && t.offset == 0 && nbytes == buffer.nbytes ? whole : kNoTensor;
+  if (whole == id || !is_non_overlapping_and_dense(t.sizes, t.strides) || t.offset != 0 ||
+      nbytes != buffer.nbytes) {
+    return kNoTensor;
+  }
+  const TensorId to = converted(whole, dtype);
+  // It may have been moved into a concatenation.
+  if (!(info(to).strides == t.strides) || info(to).offset != 0) return kNoTensor;
+  const PlanTensor part = info(id);
+  return new_view(to, part.sizes, part.strides, part.offset);
 }
 
 TensorId PlanBuilder::converted(TensorId id, DType dtype) {
@@ -193,13 +200,15 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
                                     all.storage_offset() + from.offset);
     to = add_constant(part.to(dtype));
   } else if (const auto image = image_view(id)) {
-    to = new_image(dtype, image->n, image->c, image->h, image->w).id;
-    add_step({id}, to, std::make_unique<ConvertStep>(id, true));
+    const Image result = new_image(dtype, image->n, image->c, image->h, image->w);
+    add_step<ConvertStep>(MatrixLayout{image->pixels(), image->c, image->stride}, *image, result);
+    to = result.id;
   } else if (is_non_overlapping_and_dense(from.sizes, from.strides)) {
     to = new_tensor(dtype, from.sizes, from.strides);
-    add_step({id}, to, std::make_unique<ConvertStep>(id, false));
-  } else if (const TensorId whole = whole_buffer(id); whole != kNoTensor && whole != id) {
-    to = new_view(converted(whole, dtype), from.sizes, from.strides, from.offset);
+    add_step<ConvertStep>(MatrixLayout{1, from.numel(), from.numel()}, Operand::fixed(id),
+                          Operand::fixed(to));
+  } else if (const TensorId part = part_of_converted(id, dtype); part != kNoTensor) {
+    to = part;
   } else {
     to = converted(contiguous(id), dtype);
   }
@@ -224,24 +233,8 @@ std::vector<TensorId> PlanBuilder::tensors(const Node& node, size_t input) {
 // ---- forms ----
 
 std::optional<Image> PlanBuilder::image_view(TensorId id) const {
-  const PlanTensor& t = info(id);
-  if (t.dim() != 4 || t.numel() == 0) return std::nullopt;
-  const int64_t n = t.sizes[0], c = t.sizes[1], h = t.sizes[2], w = t.sizes[3];
-  if (c > 1 && t.strides[1] != 1) return std::nullopt;
-  // The pixel stride is the stride of the first dimension, from the right, that is longer than 1.
-  int64_t stride = c;
-  if (w > 1) {
-    stride = t.strides[3];
-  } else if (h > 1) {
-    stride = t.strides[2];
-  } else if (n > 1) {
-    stride = t.strides[0];
-  }
-  if (stride < c || (h > 1 && t.strides[2] != stride * w) ||
-      (n > 1 && t.strides[0] != stride * w * h)) {
-    return std::nullopt;
-  }
-  return Image{id, n, c, h, w, stride};
+  const auto layout = matrix_layout(info(id), Form::kImage);
+  return layout ? std::optional(Image(id, info(id).sizes, layout->stride)) : std::nullopt;
 }
 
 Image PlanBuilder::as_image(TensorId id) {
@@ -261,25 +254,8 @@ std::optional<Image> PlanBuilder::image_at_hand(TensorId id) const {
 }
 
 std::optional<Rows> PlanBuilder::rows_view(TensorId id) const {
-  const PlanTensor& t = info(id);
-  const int64_t numel = t.numel();
-  if (numel == 0) return std::nullopt;
-  if (t.dim() == 0) return Rows{id, 1, 1, 1};
-  const int64_t cols = t.sizes.back();
-  if (cols > 1 && t.strides.back() != 1) return std::nullopt;
-  int64_t rows = 1, stride = 0;  // of the dimensions seen so far, from the right
-  for (size_t d = t.sizes.size() - 1; d-- > 0;) {
-    if (t.sizes[d] == 1) continue;
-    if (rows == 1) {
-      stride = t.strides[d];
-    } else if (t.strides[d] != stride * rows) {
-      return std::nullopt;
-    }
-    rows *= t.sizes[d];
-  }
-  if (rows == 1) stride = cols;
-  if (stride < cols) return std::nullopt;
-  return Rows{id, rows, cols, stride};
+  const auto layout = matrix_layout(info(id), Form::kRows);
+  return layout ? std::optional(Rows(id, *layout)) : std::nullopt;
 }
 
 Rows PlanBuilder::as_rows(TensorId id) {
@@ -325,8 +301,6 @@ TensorId PlanBuilder::reshaped(TensorId id, IntSpan sizes) {
   }
 }
 
-void PlanBuilder::copy(TensorId from, TensorId to) {
-  add_step({from}, to, std::make_unique<CopyStep>(from));
-}
+void PlanBuilder::copy(TensorId from, TensorId to) { add_step<CopyStep>(from, to); }
 
 }  // namespace torchlet::cpu

@@ -13,26 +13,70 @@ int64_t PlanTensor::numel() const {
   return count;
 }
 
-int64_t pixel_stride(const PlanTensor& t, bool is_image) {
-  const size_t rank = t.sizes.size();
-  const size_t channels = is_image ? 1 : rank - 1;
-  for (size_t d = rank; d-- > 0;) {
-    if (d != channels && t.sizes[d] > 1) return t.strides[d];
+namespace {
+
+std::optional<MatrixLayout> image_layout(const PlanTensor& t) {
+  if (t.dim() != 4 || t.numel() == 0) return std::nullopt;
+  const int64_t n = t.sizes[0], c = t.sizes[1], h = t.sizes[2], w = t.sizes[3];
+  if (c > 1 && t.strides[1] != 1) return std::nullopt;
+  const int64_t stride = matrix_stride(t, Form::kImage);
+  if (stride < c || (h > 1 && t.strides[2] != stride * w) ||
+      (n > 1 && t.strides[0] != stride * w * h)) {
+    return std::nullopt;
   }
-  return rank == 0 ? 1 : t.sizes[channels];
+  return MatrixLayout{n * h * w, c, stride};
 }
 
-void* Memory::address(TensorId id) const {
-  const PlanTensor& t = tensor(id);
+std::optional<MatrixLayout> rows_layout(const PlanTensor& t) {
+  if (t.numel() == 0) return std::nullopt;
+  if (t.dim() == 0) return MatrixLayout{1, 1, 1};
+  const int64_t columns = t.sizes.back();
+  if (columns > 1 && t.strides.back() != 1) return std::nullopt;
+  const int64_t stride = matrix_stride(t, Form::kRows);
+  int64_t rows = 1;  // of the dimensions seen so far, from the right
+  for (size_t d = t.sizes.size() - 1; d-- > 0;) {
+    if (t.sizes[d] == 1) continue;
+    if (t.strides[d] != stride * rows) return std::nullopt;
+    rows *= t.sizes[d];
+  }
+  if (stride < columns) return std::nullopt;
+  return MatrixLayout{rows, columns, stride};
+}
+
+}  // namespace
+
+std::optional<MatrixLayout> matrix_layout(const PlanTensor& tensor, Form form) {
+  if (form == Form::kImage) return image_layout(tensor);
+  if (form == Form::kRows) return rows_layout(tensor);
+  return std::nullopt;
+}
+
+// The stride of the first dimension, from the right, that is longer than 1.
+int64_t matrix_stride(const PlanTensor& t, Form form) {
+  const size_t rank = t.sizes.size();
+  const size_t columns = form == Form::kImage ? 1 : rank - 1;
+  for (size_t d = rank; d-- > 0;) {
+    if (d != columns && t.sizes[d] > 1) return t.strides[d];
+  }
+  return rank == 0 ? 1 : t.sizes[columns];
+}
+
+bool may_lie_as(const PlanTensor& from, const PlanTensor& to, Form form) {
+  if (form == Form::kFixed) return from.strides == to.strides;
+  return form == Form::kStrided || matrix_layout(to, form).has_value();
+}
+
+void* Memory::address(Operand operand) const {
+  const PlanTensor& t = tensor(operand);
   return bases_[t.buffer] + t.offset * static_cast<int64_t>(element_size(t.dtype));
 }
 
-Tensor Memory::handle(TensorId id) const {
-  const PlanTensor& t = tensor(id);
+Tensor Memory::handle(Operand operand) const {
+  const PlanTensor& t = tensor(operand);
   const size_t nbytes =
       static_cast<size_t>(checked_extent(t.sizes, t.strides)) * element_size(t.dtype);
-  Tensor tensor =
-      make_tensor(make_ref<Storage>(address(id), nbytes, nullptr), t.dtype, t.sizes, t.strides, 0);
+  Tensor tensor = make_tensor(make_ref<Storage>(address(operand), nbytes, nullptr), t.dtype,
+                              t.sizes, t.strides, 0);
   tensor.impl()->quantizer = t.quantizer;
   return tensor;
 }
@@ -105,7 +149,7 @@ void Plan::run_profiled(const Memory& memory, EventSink& sink) const {
   for (const auto& step : steps) {
     const double begin = event_clock();
     step->run(memory);
-    sink.record({step->kernel(), step->node, memory.tensor(step->writes).sizes, begin,
+    sink.record({step->kernel(), step->node, memory.tensor(step->writes()).sizes, begin,
                  event_clock(), step->flops(), step->is_int8()});
   }
 }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,13 +37,46 @@ struct PlanTensor {
   int64_t numel() const;
 };
 
-// A tensor as a kernel sees it: a matrix of pixels (rows) by channels (columns).
-struct Operand {
-  TensorId id = kNoTensor;
-  bool is_image = false;  // logical [n, c, h, w]; else rows along the last dimension
+// How a step walks over a tensor, and so with which other strides it would still find its elements.
+enum class Form : uint8_t {
+  kFixed,    // with the strides that it had when the step was made
+  kStrided,  // with any strides
+  kImage,    // logical [n, c, h, w]: pixels whose channels lie together, all equally far apart
+  kRows,     // rows along the last dimension, whose elements lie together, all equally far apart
 };
-// Elements from pixel to pixel, or from row to row.
-int64_t pixel_stride(const PlanTensor& tensor, bool is_image);
+
+// A tensor as a step reads or writes it. Images and rows come from builder.h alone, where the
+// tensor was found to be one, so that no step can take the one for the other.
+class Operand {
+ public:
+  Operand() = default;
+  static Operand fixed(TensorId id) { return {id, Form::kFixed}; }
+  static Operand strided(TensorId id) { return {id, Form::kStrided}; }
+  TensorId id() const { return id_; }
+  Form form() const { return form_; }
+
+ private:
+  friend struct Image;
+  friend struct Rows;
+  Operand(TensorId id, Form form) : id_(id), form_(form) {}
+
+  TensorId id_ = kNoTensor;
+  Form form_ = Form::kFixed;
+};
+
+// Pixels by channels, or rows by columns: where an element lies in a tensor of that form.
+struct MatrixLayout {
+  int64_t rows, columns;
+  int64_t stride;  // elements from row to row
+  bool operator==(const MatrixLayout&) const = default;
+};
+// Nothing if the tensor is empty or does not have that form; also for kFixed and kStrided.
+std::optional<MatrixLayout> matrix_layout(const PlanTensor& tensor, Form form);
+// The stride of that layout, for a tensor that has it.
+int64_t matrix_stride(const PlanTensor& tensor, Form form);
+// Does a step that uses a tensor in this form still do so if it lies as `to` does? The sizes and
+// the dtype stay.
+bool may_lie_as(const PlanTensor& from, const PlanTensor& to, Form form);
 
 // Memory that tensors of the plan share.
 struct Buffer {
@@ -61,23 +95,23 @@ class Memory {
  public:
   Memory(const Plan& plan, std::byte* const* bases) : plan_(plan), bases_(bases) {}
   template <typename T>
-  T* data(TensorId id) const {
-    return static_cast<T*>(address(id));
+  T* data(Operand operand) const {
+    return static_cast<T*>(address(operand));
   }
-  void* address(TensorId id) const;
-  const PlanTensor& tensor(TensorId id) const;
-  int64_t stride(Operand operand) const {
-    return pixel_stride(tensor(operand.id), operand.is_image);
-  }
+  void* address(Operand operand) const;
+  const PlanTensor& tensor(Operand operand) const;
+  // Of images and rows: elements from pixel to pixel, or from row to row.
+  int64_t stride(Operand operand) const { return matrix_stride(tensor(operand), operand.form()); }
   // A tensor over that memory, for what is no kernel. Allocates the handle.
-  Tensor handle(TensorId id) const;
+  Tensor handle(Operand operand) const;
 
  private:
   const Plan& plan_;
   std::byte* const* bases_;
 };
 
-// One call of a kernel.
+// One call of a kernel. What a step reads and writes it says once, when it is made, by
+// reading() and writing(): the builder goes by the same operands as run().
 class Step {
  public:
   virtual ~Step() = default;
@@ -93,12 +127,21 @@ class Step {
   // Adds `other`, which has the size and the form of the result.
   virtual bool fuse_residual(Operand /*other*/) { return false; }
 
-  // Does run() look up the strides of its tensors, so that they may change until the plan is done?
-  virtual bool reads_strides() const { return false; }
+  const SmallVector<Operand, 6>& reads() const { return reads_; }
+  Operand writes() const { return writes_; }
 
-  SmallVector<TensorId, 6> reads;
-  TensorId writes = kNoTensor;
   const Node* node = nullptr;  // the operator that it runs, the last one if there are several
+
+ protected:
+  Operand reading(Operand operand) {
+    reads_.push_back(operand);
+    return operand;
+  }
+  Operand writing(Operand operand) { return writes_ = operand; }
+
+ private:
+  SmallVector<Operand, 6> reads_;
+  Operand writes_;
 };
 
 // What a segment gives back: a tensor of the plan or a value that depends on the shapes alone.
@@ -132,8 +175,8 @@ struct Plan {
   void run_profiled(const Memory& memory, EventSink& sink) const;
 };
 
-inline const PlanTensor& Memory::tensor(TensorId id) const {
-  return plan_.tensors[static_cast<size_t>(id)];
+inline const PlanTensor& Memory::tensor(Operand operand) const {
+  return plan_.tensors[static_cast<size_t>(operand.id())];
 }
 
 }  // namespace torchlet::cpu

@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "ops/common.h"
+
 namespace torchlet::cpu {
 namespace {
 
@@ -342,6 +344,30 @@ TEST(Plan, ThreadsShareOne) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Arguments that look like those that a kernel or a view takes, and mean something else.
+TEST(Plan, OverloadsOfOtherKinds) {
+  const std::vector<std::pair<std::string, Tensor>> weights = {{"w", random_tensor({4})},
+                                                               {"one", random_tensor({1, 1, 1})}};
+  const Tensor x = random_tensor({3, 4}), y = random_tensor({3, 1});
+  for (const char* expression :
+       {"torch.rsub(z, x)", "torch.rsub(x, z)", "torch.expand_as(self.w, torch.relu(x))",
+        "torch.narrow(z, 0, n, 2)", "torch.clamp(z, self.one)", "torch.clamp_min(z, self.one)"}) {
+    Case c(
+        weights,
+        "    z = torch.relu(y)\n    z = " + std::string(expression) + "\n    return torch.abs(z)\n",
+        "x: Tensor, y: Tensor, n: Tensor");
+    SCOPED_TRACE(expression);
+    c.check({x, y, Value(ops::full({}, Scalar(int64_t{1}), DType::kInt64))});
+  }
+}
+
+TEST(Plan, ProductsOfOtherRanksAreErrors) {
+  Case mm({}, "    return torch.mm(torch.relu(x), x)\n");
+  EXPECT_THROW(mm.planned({random_tensor({2, 3, 3})}), Error);
+  Case bmm({}, "    return torch.bmm(torch.relu(x), y)\n", "x: Tensor, y: Tensor");
+  EXPECT_THROW(bmm.planned({random_tensor({2, 3, 3}), random_tensor({1, 3, 3})}), Error);
 }
 
 }  // namespace

@@ -38,19 +38,20 @@ namespace {
 
 bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
 
-Grid grid_of(const Image& image) { return {image, image.pixels(), image.c, false}; }
 Grid flat_grid(const PlanBuilder& plan, TensorId id) {
-  return {{id, false}, 1, plan.info(id).numel(), true};
+  return {Operand::fixed(id), 1, plan.info(id).numel()};
 }
 
 }  // namespace
+
+Grid grid_of(const Image& image) { return {image, image.pixels(), image.c}; }
 
 Grid as_grid(PlanBuilder& plan, TensorId id) {
   if (plan.info(id).numel() == 0) decline("an empty tensor");
   if (const auto image = plan.image_view(id)) return grid_of(*image);
   if (is_dense(plan.info(id))) return flat_grid(plan, id);
   const Rows rows = plan.as_rows(id);
-  return {rows, rows.rows, rows.cols, false};
+  return {rows, rows.rows, rows.cols};
 }
 
 std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b) {
@@ -68,15 +69,16 @@ std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b) {
 
 Grid result_grid(PlanBuilder& plan, const Grid& like, DType dtype,
                  std::shared_ptr<const Quantizer> quantizer) {
-  const PlanTensor from = plan.info(like.operand.id);
-  if (like.operand.is_image) {
+  const PlanTensor from = plan.info(like.operand.id());
+  if (like.operand.form() == Form::kImage) {
     return grid_of(plan.new_image(dtype, from.sizes[0], from.sizes[1], from.sizes[2], from.sizes[3],
                                   std::move(quantizer)));
   }
-  Grid result = like;
-  const IntArray strides = like.is_flat ? from.strides : contiguous_strides(from.sizes);
-  result.operand.id = plan.new_tensor(dtype, from.sizes, strides, std::move(quantizer));
-  return result;
+  if (like.is_flat()) {
+    return flat_grid(plan, plan.new_tensor(dtype, from.sizes, from.strides, std::move(quantizer)));
+  }
+  const Rows rows = *plan.rows_view(plan.new_contiguous(dtype, from.sizes, std::move(quantizer)));
+  return {rows, rows.rows, rows.cols};
 }
 
 // ---- steps ----
@@ -86,14 +88,15 @@ namespace {
 class TableStep : public Step {
  public:
   TableStep(const Grid& x, const Grid& y, const Tensor& table) : x_(x), y_(y) {
+    reading(x.operand);
+    writing(y.operand);
     const uint8_t* bytes = static_cast<const uint8_t*>(table.raw_data());
     std::copy_n(bytes, table_.size(), table_.begin());
   }
   const char* kernel() const override { return "map_rows_q8"; }
-  bool reads_strides() const override { return !x_.is_flat && !y_.is_flat; }
   void run(const Memory& m) const override {
-    kernels::map_rows_q8(x_.rows, x_.columns, m.data<uint8_t>(x_.operand.id), x_.stride(m),
-                         table_.data(), m.data<uint8_t>(writes), y_.stride(m));
+    kernels::map_rows_q8(x_.rows, x_.columns, m.data<uint8_t>(x_.operand), x_.stride(m),
+                         table_.data(), m.data<uint8_t>(y_.operand), y_.stride(m));
   }
 
  private:
@@ -104,12 +107,14 @@ class TableStep : public Step {
 class DequantizeStep : public Step {
  public:
   DequantizeStep(const Grid& x, const Grid& y, const AffineQ8& affine)
-      : x_(x), y_(y), affine_(affine) {}
+      : x_(x), y_(y), affine_(affine) {
+    reading(x.operand);
+    writing(y.operand);
+  }
   const char* kernel() const override { return "dequantize_rows_q8"; }
-  bool reads_strides() const override { return !x_.is_flat && !y_.is_flat; }
   void run(const Memory& m) const override {
-    kernels::dequantize_rows_q8(x_.rows, x_.columns, m.data<uint8_t>(x_.operand.id), x_.stride(m),
-                                affine_, m.data<float>(writes), y_.stride(m));
+    kernels::dequantize_rows_q8(x_.rows, x_.columns, m.data<uint8_t>(x_.operand), x_.stride(m),
+                                affine_, m.data<float>(y_.operand), y_.stride(m));
   }
 
  private:
@@ -120,12 +125,14 @@ class DequantizeStep : public Step {
 class QuantizeStep : public Step {
  public:
   QuantizeStep(const Grid& x, const Grid& y, const AffineQ8& affine)
-      : x_(x), y_(y), affine_(affine) {}
+      : x_(x), y_(y), affine_(affine) {
+    reading(x.operand);
+    writing(y.operand);
+  }
   const char* kernel() const override { return "quantize_rows_q8"; }
-  bool reads_strides() const override { return !x_.is_flat && !y_.is_flat; }
   void run(const Memory& m) const override {
-    kernels::quantize_rows_q8(x_.rows, x_.columns, m.data<float>(x_.operand.id), x_.stride(m),
-                              affine_, m.data<uint8_t>(writes), y_.stride(m));
+    kernels::quantize_rows_q8(x_.rows, x_.columns, m.data<float>(x_.operand), x_.stride(m), affine_,
+                              m.data<uint8_t>(y_.operand), y_.stride(m));
   }
 
  private:
@@ -136,7 +143,7 @@ class QuantizeStep : public Step {
 }  // namespace
 
 void add_table_step(PlanBuilder& plan, const Grid& x, const Grid& y, const Tensor& table) {
-  plan.add_step({x.operand.id}, y.operand.id, std::make_unique<TableStep>(x, y, table));
+  plan.add_step<TableStep>(x, y, table);
 }
 
 Tensor every_byte(std::shared_ptr<const Quantizer> quantizer) {
@@ -151,8 +158,8 @@ TensorId add_dequantize(PlanBuilder& plan, TensorId id) {
   const AffineQ8 affine = affine_of(plan, id);
   const Grid x = as_grid(plan, id);
   const Grid y = result_grid(plan, x, DType::kFloat32, nullptr);
-  plan.add_step({x.operand.id}, y.operand.id, std::make_unique<DequantizeStep>(x, y, affine));
-  return y.operand.id;
+  plan.add_step<DequantizeStep>(x, y, affine);
+  return y.operand.id();
 }
 
 TensorId add_quantize(PlanBuilder& plan, TensorId id, std::shared_ptr<const Quantizer> quantizer) {
@@ -161,8 +168,8 @@ TensorId add_quantize(PlanBuilder& plan, TensorId id, std::shared_ptr<const Quan
   const AffineQ8 affine = affine_of(*quantizer);
   const Grid x = as_grid(plan, id);
   const Grid y = result_grid(plan, x, DType::kQUInt8, std::move(quantizer));
-  plan.add_step({x.operand.id}, y.operand.id, std::make_unique<QuantizeStep>(x, y, affine));
-  return y.operand.id;
+  plan.add_step<QuantizeStep>(x, y, affine);
+  return y.operand.id();
 }
 
 }  // namespace torchlet::cpu

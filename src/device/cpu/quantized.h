@@ -15,14 +15,16 @@ kernels::AffineQ8 affine_of(const Quantizer& quantizer);
 // Clamped from the zero point on if the result is rectified.
 kernels::OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified);
 
-// A tensor as the matrix that elementwise kernels read.
+// A tensor as the matrix that elementwise kernels read: an image, rows, or all elements in the
+// order of memory as one row, whose operand is fixed.
 struct Grid {
   Operand operand;
   int64_t rows = 0, columns = 0;
-  bool is_flat = false;  // one row without gaps; else pixels of an image, or rows
 
-  int64_t stride(const Memory& m) const { return is_flat ? columns : m.stride(operand); }
+  bool is_flat() const { return operand.form() == Form::kFixed; }
+  int64_t stride(const Memory& m) const { return is_flat() ? columns : m.stride(operand); }
 };
+Grid grid_of(const Image& image);
 Grid as_grid(PlanBuilder& plan, TensorId id);
 // The same order of elements for both, which have the same sizes.
 std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b);

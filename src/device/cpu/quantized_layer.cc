@@ -39,6 +39,11 @@ QuantizedLayer::QuantizedLayer(const Tensor& weight, const Tensor& bias)
   layer_.bias = bias.defined() ? bias_.data_ptr<float>() : nullptr;
 }
 
+static void fill_dynamic_linear(void* to, const Tensor& weight, const Tensor& bias) {
+  const QuantizedLayer layer(weight, bias);
+  kernels::linear_dynamic_q8_pack(weight.size(1), weight.size(0), *layer, to);
+}
+
 DynamicLinear keep_dynamic_linear(PlanBuilder& plan, const Tensor& weight, const Tensor& bias) {
   constexpr int64_t kMostTerms = 33000;  // that an int32 holds the sum of
   if (!weight.is_quantized() || weight.dim() != 2 || weight.numel() == 0 ||
@@ -46,10 +51,9 @@ DynamicLinear keep_dynamic_linear(PlanBuilder& plan, const Tensor& weight, const
     decline("unusual weights");
   }
   const int64_t in = weight.size(1), out = weight.size(0);
-  const QuantizedLayer layer(weight, bias);
-  const auto pack = [&](void* to) { kernels::linear_dynamic_q8_pack(in, out, *layer, to); };
+  const QuantizedLayer layer(weight, bias);  // or Declined
   const size_t nbytes = kernels::linear_dynamic_q8_packed_bytes(in, out);
-  return {in, out, plan.keep(plan.packed().get(weight, "linear_dynamic_q8", nbytes, pack))};
+  return {in, out, plan.packed(nbytes, fill_dynamic_linear, weight, bias)};
 }
 
 void run_dynamic_linear(const DynamicLinear& linear, int64_t rows, const float* x, int64_t x_stride,

@@ -10,13 +10,17 @@
 namespace torchlet::cpu {
 
 // qint8 weights, per tensor or per channel along axis 0, and a bias; Declined for others. The
-// layer's scales of input and output are left to the caller.
+// scales of input and output are those of set_scales().
 class QuantizedLayer {
  public:
   QuantizedLayer(const Tensor& weight, const Tensor& bias);
   QuantizedLayer(const QuantizedLayer&) = delete;
 
-  kernels::LayerQ8& operator*() { return layer_; }
+  void set_scales(const kernels::AffineQ8& input, float output_scale) {
+    layer_.input_scale = input.scale;
+    layer_.input_zero_point = input.zero_point;
+    layer_.output_scale = output_scale;
+  }
   const kernels::LayerQ8& operator*() const { return layer_; }
 
  private:

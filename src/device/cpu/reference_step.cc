@@ -84,24 +84,30 @@ class Evaluator {
 // The operator on tensors over the plan's memory. Unlike the kernels it allocates its result.
 class ReferenceStep : public Step {
  public:
-  explicit ReferenceStep(const Operator& op) : op_(op) {}
+  ReferenceStep(const Operator& op, std::vector<Entry> arguments, TensorId result)
+      : op_(op), arguments_(std::move(arguments)), result_(writing(Operand::strided(result))) {
+    for (const Entry& argument : arguments_) read_tensors(argument);
+  }
   const char* kernel() const override { return op_.name.c_str(); }
 
   void run(const Memory& memory) const override {
     std::vector<Value> values;
-    for (const Entry& argument : arguments) values.push_back(value_of(argument, memory));
+    for (const Entry& argument : arguments_) values.push_back(value_of(argument, memory));
     Value result;
     op_.call(values, std::span(&result, 1));
-    memory.handle(writes).copy_(result.to_tensor());
+    memory.handle(result_).copy_(result.to_tensor());
   }
 
-  std::vector<Entry> arguments;
-
  private:
+  void read_tensors(const Entry& entry) {
+    if (entry.kind == Entry::Kind::kTensor) reading(Operand::strided(entry.tensor));
+    for (const Entry& item : entry.list) read_tensors(item);
+  }
+
   static Value value_of(const Entry& entry, const Memory& memory) {
     switch (entry.kind) {
       case Entry::Kind::kTensor:
-        return Value(memory.handle(entry.tensor));
+        return Value(memory.handle(Operand::strided(entry.tensor)));
       case Entry::Kind::kList: {
         std::vector<Value> items;
         for (const Entry& item : entry.list) items.push_back(value_of(item, memory));
@@ -113,17 +119,14 @@ class ReferenceStep : public Step {
   }
 
   const Operator& op_;
+  std::vector<Entry> arguments_;
+  Operand result_;
 };
 
 // Reference implementations know nothing of a plan's precision.
 void widen(PlanBuilder& plan, Entry& entry) {
   if (entry.kind == Entry::Kind::kTensor) entry.tensor = plan.in_float32(entry.tensor);
   for (Entry& item : entry.list) widen(plan, item);
-}
-
-void add_reads(const Entry& entry, SmallVector<TensorId, 6>& reads) {
-  if (entry.kind == Entry::Kind::kTensor) reads.push_back(entry.tensor);
-  for (const Entry& item : entry.list) add_reads(item, reads);
 }
 
 }  // namespace
@@ -136,23 +139,21 @@ void add_reference_step(PlanBuilder& plan, const Node& node, const Recording& re
   if (node.outputs().size() != 1 || !recording.contains(node.output())) {
     decline(node.kind().str() + " gives something else than a tensor");
   }
-  auto step = std::make_unique<ReferenceStep>(*node.op());
+  std::vector<Entry> arguments;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
-    step->arguments.push_back(plan.entry(node, i));
-    widen(plan, step->arguments.back());
-    add_reads(step->arguments.back(), step->reads);
+    arguments.push_back(plan.entry(node, i));
+    widen(plan, arguments.back());
   }
   for (size_t i = node.inputs().size(); i < node.op()->schema.arguments.size(); ++i) {
     const auto& value = node.op()->schema.arguments[i].default_value;
-    step->arguments.push_back({Entry::Kind::kKnown, value.value_or(Value()), kNoTensor, {}});
+    arguments.push_back({Entry::Kind::kKnown, value.value_or(Value()), kNoTensor, {}});
   }
   const TensorDescription& result = recording.at(node.output());
   if (result.quantizer && !result.quantizer->per_tensor()) {
     decline("a result that is quantized per channel");
   }
-  step->writes = plan.new_contiguous(result.dtype, result.sizes, result.quantizer);
-  const TensorId id = step->writes;
-  plan.add(std::move(step));
+  const TensorId id = plan.new_contiguous(result.dtype, result.sizes, result.quantizer);
+  plan.add_step<ReferenceStep>(*node.op(), std::move(arguments), id);
   plan.define(node, id);
 }
 

@@ -89,17 +89,25 @@ class Case {
     EXPECT_LE(worst, tolerance * std::max(largest, 1e-3));
   }
 
-  // The kernels of the only segment for these inputs: "conv_nhwc_f32 copy_strided".
+  // The plan of the only segment for these inputs; null, and why, if there is none.
+  std::unique_ptr<Plan> plan(const std::vector<Value>& inputs, PackedWeights& packed,
+                             std::string& why) {
+    for (const Node* node : *planned_->graph().block()) {
+      if (node->kind() != prim::kSegment) continue;
+      return PlanBuilder(*node, inputs, packed, precision_).build(why);
+    }
+    why = "no segment";
+    return nullptr;
+  }
+
+  // The kernels of that plan: "conv_nhwc_f32 copy_strided".
   std::string kernels(const std::vector<Value>& inputs) {
     PackedWeights packed;
     std::string why, text;
-    for (const Node* node : *planned_->graph().block()) {
-      if (node->kind() != prim::kSegment) continue;
-      const auto plan = PlanBuilder(*node, inputs, packed, precision_).build(why);
-      if (!plan) return "declined: " + why;
-      for (const auto& step : plan->steps) {
-        text += (text.empty() ? "" : " ") + std::string(step->kernel());
-      }
+    const auto made = plan(inputs, packed, why);
+    if (!made) return "declined: " + why;
+    for (const auto& step : made->steps) {
+      text += (text.empty() ? "" : " ") + std::string(step->kernel());
     }
     return text;
   }

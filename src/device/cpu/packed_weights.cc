@@ -1,0 +1,110 @@
+#include "device/cpu/packed_weights.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <unordered_map>
+
+#include "base/huge_pages.h"
+
+namespace torchlet::cpu {
+
+void PackingKey::add(double number) { words_.push_back(std::bit_cast<int64_t>(number)); }
+
+void PackingKey::add(const Tensor& tensor) {
+  add(tensor.defined());
+  if (!tensor.defined()) return;
+  const TensorImpl& impl = *tensor.impl();
+  storages_.push_back(impl.storage);
+  add(reinterpret_cast<uintptr_t>(impl.storage.get()));
+  add(impl.storage_offset);
+  add(impl.dtype);
+  add(impl.sizes.size());
+  for (const int64_t size : impl.sizes) add(size);
+  for (const int64_t stride : impl.strides) add(stride);
+  add(impl.quantizer != nullptr);
+  if (!impl.quantizer) return;
+  const Quantizer& quantizer = *impl.quantizer;
+  add(quantizer.qscheme);
+  add(quantizer.scale);
+  add(quantizer.zero_point);
+  add(quantizer.scales);
+  add(quantizer.zero_points);
+  add(quantizer.axis);
+}
+
+void PackingKey::add(const kernels::AffineQ8& affine) {
+  const auto& [scale, zero_point] = affine;
+  add(scale);
+  add(zero_point);
+}
+
+// The bindings of all members fail to compile when a shape gets another one.
+void PackingKey::add(const kernels::Window2dShape& window) {
+  const auto& [in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w,
+               dilation_h, dilation_w] = window;
+  for (const int64_t number :
+       {kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w}) {
+    add(number);
+  }
+}
+void PackingKey::add(const LayerForm<kernels::ConvNhwcShape>& layer) {
+  const auto& [batch, in_channels, out_channels, groups, window, winograd] = layer.shape;
+  for (const int64_t number : {in_channels, out_channels, groups}) add(number);
+  add(window);
+  add(winograd);
+  add(layer.form);
+}
+void PackingKey::add(const LayerForm<kernels::DwConvShape>& layer) {
+  const auto& [batch, channels, window] = layer.shape;
+  add(channels);
+  add(window);
+  add(layer.form);
+}
+void PackingKey::add(const LayerForm<kernels::Conv2dShape>& layer) {
+  const auto& [batch, in_channels, out_channels, groups, window] = layer.shape;
+  for (const int64_t number : {in_channels, out_channels, groups}) add(number);
+  add(window);
+  add(layer.form);
+}
+
+namespace {
+
+std::shared_ptr<std::byte> allocate(size_t nbytes) {
+  constexpr std::align_val_t kAlignment{64};
+  auto* memory = static_cast<std::byte*>(::operator new(std::max<size_t>(nbytes, 1), kAlignment));
+  prefer_huge_pages(memory, nbytes);
+  return {memory, [](std::byte* data) { ::operator delete(data, kAlignment); }};
+}
+
+}  // namespace
+
+std::shared_ptr<const void> PackedWeights::find_or_pack(PackingKey key, size_t nbytes,
+                                                        FunctionRef<void(void*)> pack) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = entries_.find(key.words_); known != entries_.end()) {
+    if (auto packed = known->second.packed.lock()) return packed;
+  }
+  forget_unreachable();
+  std::shared_ptr<std::byte> packed = allocate(nbytes);
+  pack(packed.get());
+  entries_[std::move(key.words_)] = {std::move(key.storages_), packed};
+  return packed;
+}
+
+// Packed weights that no plan holds, and those of memory that nobody can ask for again.
+void PackedWeights::forget_unreachable() {
+  std::unordered_map<const Storage*, size_t> held;
+  for (const auto& [key, entry] : entries_) {
+    for (const Ref<Storage>& storage : entry.storages) ++held[storage.get()];
+  }
+  std::erase_if(entries_, [&](const auto& item) {
+    const Entry& entry = item.second;
+    return entry.packed.expired() ||
+           std::ranges::any_of(entry.storages, [&](const Ref<Storage>& storage) {
+             return storage->use_count() == held[storage.get()];
+           });
+  });
+}
+
+}  // namespace torchlet::cpu
