@@ -31,9 +31,9 @@ struct Notation {
 // The elements in row-major order.
 std::vector<double> elements_of(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
+  const Tensor plain = tensor.contiguous();  // an expanded tensor may be too large to be written
   const auto count = static_cast<size_t>(impl.numel);
   std::vector<double> elements(count);
-  const Tensor plain = tensor.contiguous();
   if (count == 0) return elements;
   convert_elements(plain.raw_data(), impl.dtype, 1, elements.data(), DType::kFloat64, 1,
                    impl.numel);

@@ -120,6 +120,11 @@ TEST(TensorText, Quantized) {
             "], axis: 0 ]");
 }
 
+TEST(TensorText, OfMoreThanThereIsMemoryIsAnError) {
+  const Tensor huge = make_view(make({1}, {1}), IntArray{int64_t{1} << 60}, IntArray{0}, 0);
+  EXPECT_THROW(tensor_text(huge), Error);
+}
+
 TEST(TensorText, StandsInTheTextOfContainers) {
   const Tensor x = make({1, 2}, {2});
   EXPECT_EQ(script_text(Value::tuple({Value::list({x, x}), 1.5})),
