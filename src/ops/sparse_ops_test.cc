@@ -148,6 +148,16 @@ TEST(Sparse, CompressedRows) {
   EXPECT_THROW(made({0, 1, 3}, {1, 0, 3}), Error);
 }
 
+TEST(Sparse, NoMemoryIsReadWhereThereIsNone) {
+  for (const Tensor& sparse : all_forms()) {
+    EXPECT_THROW(call_op("aten::cos", "out", {ramp({4}), sparse}), Error);
+    EXPECT_THROW(call_op("aten::zeros", "out", {int_list({4}), sparse}), Error);
+    EXPECT_THROW(call_op("aten::view", "", {sparse, int_list({3, 2})}), Error);
+  }
+  const Tensor pairs = make_sparse(ints({0, 1}, {2, 1}), make({2}), IntArray{2, 2});
+  EXPECT_THROW(call_op("aten::view_as_complex", "", {pairs}), Error);
+}
+
 TEST(Sparse, MaskOfADenseTensor) {
   expect_sparse(result_of("aten::sparse_mask", "", {make({1, 2, 3, 4, 5, 6}, kF32, {2, 3}), coo()}),
                 {0, 2, 0, 4, 0, 6}, {2, 3});

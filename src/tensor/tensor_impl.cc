@@ -165,6 +165,7 @@ bool is_non_overlapping_and_dense(IntSpan sizes, IntSpan strides) {
 
 Tensor make_tensor(Ref<Storage> storage, DType dtype, IntSpan sizes, IntSpan strides,
                    int64_t storage_offset) {
+  TORCHLET_CHECK(storage, "a view needs a strided tensor, this one is sparse or nested");
   const int64_t numel = checked_numel(sizes);
   check_bounds(*storage, dtype, sizes, strides, storage_offset);
   auto impl = make_ref<TensorImpl>();
@@ -179,7 +180,6 @@ Tensor make_tensor(Ref<Storage> storage, DType dtype, IntSpan sizes, IntSpan str
 
 Tensor make_view(const Tensor& base, IntSpan sizes, IntSpan strides, int64_t storage_offset) {
   const TensorImpl& from = *base.impl();
-  TORCHLET_CHECK(from.storage, "a view needs a strided tensor, this one is sparse or nested");
   Tensor view = make_tensor(from.storage, from.dtype, sizes, strides, storage_offset);
   view.impl()->quantizer = from.quantizer;
   view.impl()->requires_grad = from.requires_grad;
