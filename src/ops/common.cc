@@ -364,6 +364,8 @@ void resize_output(const Tensor& out, IntSpan sizes) {
   TensorImpl& impl = *out.impl();
   if (std::ranges::equal(impl.sizes, sizes)) return;
   TORCHLET_CHECK(impl.storage, "out= needs a strided tensor, this one is sparse or nested");
+  TORCHLET_CHECK(!impl.quantizer || impl.quantizer->per_tensor(),
+                 "a tensor quantized per channel cannot be resized for out=");
   const int64_t numel = checked_numel(sizes);
   const size_t needed = static_cast<size_t>(impl.storage_offset + numel) * element_size(impl.dtype);
   if (numel > 0 && impl.storage->nbytes() < needed) impl.storage->resize(needed);

@@ -319,6 +319,7 @@ TEST(Linalg, Products) {
   const Tensor eye = view(result_of("aten::eye", "", {4}), IntArray{2, 2, 4});
   expect_tensor(result_of("aten::linalg_tensorsolve", "", {eye, square({1, 2, 3, 4})}),
                 {1, 2, 3, 4});
+  EXPECT_THROW(call_op("aten::linalg_tensorsolve", "", {make({1}, kF32, {}), eye}), Error);
   expect_tensor(result_of("aten::trace", "", {square({1, 2, 3, 4}, kI64)}), {5}, kI64, {});
 }
 

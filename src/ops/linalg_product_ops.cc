@@ -138,6 +138,9 @@ Tensor tensorsolve(const Tensor& a, const Tensor& b, const std::optional<IntArra
     for (size_t i = 0; i < dims->size(); ++i) targets.push_back(first + static_cast<int64_t>(i));
     moved = call("aten::movedim", "intlist", {a, make_int_list(*dims), make_int_list(targets)});
   }
+  TORCHLET_CHECK(b.dim() <= moved.dim(),
+                 "Expected self to have at least as many dimensions as other, got %s and %s",
+                 a.describe().c_str(), b.describe().c_str());
   IntArray shape(moved.sizes().begin() + b.dim(), moved.sizes().end());
   int64_t n = 1;
   for (const int64_t size : shape) n *= size;

@@ -96,6 +96,7 @@ void with_integer_type(DType dtype, const Fn& fn) {
 
 Tensor dequantize(const Tensor& self) {
   if (!self.is_quantized()) return self.to(DType::kFloat32);
+  TORCHLET_CHECK(self.impl()->quantizer, "a quantized tensor without scale and zero point");
   const Quantizer& quantizer = *self.impl()->quantizer;
   const bool flat =
       quantizer.per_tensor() && is_non_overlapping_and_dense(self.sizes(), self.strides());

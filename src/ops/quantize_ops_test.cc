@@ -1,3 +1,4 @@
+#include "ops/quantize.h"
 #include "ops/testing.h"
 
 // Expected numbers are PyTorch 1.13's with the engine QNNPACK.
@@ -108,6 +109,18 @@ TEST(Quantize, FloatOperatorsKeepOrChooseTheScale) {
   expect_tensor(integers(result_of("aten::tanh", "", {q})), {0, 31, 128, 255}, kU8);
   expect_tensor(integers(result_of("aten::relu", "", {q})), {50, 50, 50, 80}, kU8);
   EXPECT_THROW(call_op("aten::sin", "", {q}), Error);
+}
+
+TEST(Quantize, WhatLostItsQuantizerIsAnError) {
+  const Tensor q = quantize(ramp({2, 2}), DType::kQUInt8, per_tensor_quantizer(0.1, 3));
+  EXPECT_THROW(call_op("aten::hinge_embedding_loss", "", {ramp({2, 2}), q}), Error);
+  EXPECT_THROW(call_op("aten::normal", "Tensor_float", {q}), Error);
+  auto quantizer = std::make_shared<Quantizer>();
+  quantizer->qscheme = QScheme::kPerChannelAffine;
+  quantizer->scales = make({0.1, 0.2}, DType::kFloat64);
+  quantizer->zero_points = ints({0, 1});
+  const Tensor per_channel = quantize(ramp({2, 2}), DType::kQUInt8, quantizer);
+  EXPECT_THROW(call_op("aten::sum", "out", {ramp({2, 2}), Value(), per_channel}), Error);
 }
 
 }  // namespace

@@ -72,6 +72,7 @@ Scalar scalar_of(const Tensor& tensor) {
   double value;
   convert_elements(data, impl.dtype, 1, &value, DType::kFloat64, 1, 1);
   if (is_quantized(impl.dtype)) {
+    TORCHLET_CHECK(impl.quantizer, "a quantized tensor without scale and zero point");
     const Quantizer& quantizer = *impl.quantizer;
     TORCHLET_CHECK(quantizer.per_tensor(),
                    "item() of a per-channel quantized tensor is not defined");

@@ -52,6 +52,10 @@ std::vector<double> elements_of(const Tensor& tensor) {
   const std::vector<double> scales = elements_of(quantizer.scales);
   const std::vector<double> zero_points = elements_of(quantizer.zero_points);
   const auto axis = static_cast<size_t>(quantizer.axis);
+  TORCHLET_CHECK(axis < impl.sizes.size() && std::ssize(scales) == impl.sizes[axis] &&
+                     scales.size() == zero_points.size(),
+                 "a tensor quantized per channel has %zu scales and %zu zero points for %s",
+                 scales.size(), zero_points.size(), tensor.describe().c_str());
   size_t inner = 1;
   for (const int64_t size : IntSpan(impl.sizes).subspan(axis + 1))
     inner *= static_cast<size_t>(size);
