@@ -27,6 +27,7 @@ struct BenchOptions {
   std::string model, method = "forward";
   InputOptions inputs;
   DeviceOptions device;
+  LimitOptions limits;
   int threads = 0, warmup = 3, iterations = 0;
   double seconds = 2;
   bool json = false, serve = false, profile = false;
@@ -69,6 +70,7 @@ std::vector<Value> inputs_for(const Method& method, const BenchOptions& options)
 
 Module load_model(const BenchOptions& options, bool exact = false) {
   Options load_options = options.device.options();
+  options.limits.apply(load_options);
   if (exact) load_options.precision = Precision::kFloat32;
   load_options.print = [](std::string_view) {};
   return load(options.model, load_options);
@@ -235,6 +237,7 @@ void bench_command(int argc, char** argv) {
   line.add_text("--method", "TEXT", options.method, "What to call");
   add_threads_option(line, options.threads);
   options.device.add_to(line);
+  options.limits.add_to(line);
   line.add_integer("--warmup", options.warmup, 0, "Runs that are not counted, after the first");
   line.add_integer("--iterations", options.iterations, 0, "Counted runs, instead of --seconds");
   line.add_option(

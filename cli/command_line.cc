@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace torchlet::cli {
 
@@ -21,6 +23,28 @@ int parse_integer(const char* option, const std::string& text, int least, int mo
                      std::to_string(least) + " and " + std::to_string(most));
   }
   return static_cast<int>(value);
+}
+
+double parse_positive(const char* option, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(value > 0) || !std::isfinite(value)) {
+    throw UsageError(std::string(option) + ": '" + text + "' is no number above 0");
+  }
+  return value;
+}
+
+size_t parse_bytes(const char* option, const std::string& text) {
+  constexpr std::string_view kUnits = "KMGT";
+  const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  const double bytes =
+      std::ldexp(parse_positive(option, has_unit ? text.substr(0, text.size() - 1) : text),
+                 has_unit ? 10 * (static_cast<int>(unit) + 1) : 0);
+  if (bytes < 1 || bytes >= std::ldexp(1, 62)) {
+    throw UsageError(std::string(option) + ": " + text + " is no size");
+  }
+  return static_cast<size_t>(bytes);
 }
 
 CommandLine::CommandLine(std::string name, std::string description, std::string footer)

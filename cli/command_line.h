@@ -17,6 +17,10 @@ class UsageError : public std::runtime_error {
 
 // The whole text as a number of at least `least`; throws UsageError.
 int parse_integer(const char* option, const std::string& text, int least, int most = INT_MAX);
+// The whole text as a number above 0; throws UsageError.
+double parse_positive(const char* option, const std::string& text);
+// "2G", "1.5M", "64K" or "4096" as bytes, at least one; throws UsageError.
+size_t parse_bytes(const char* option, const std::string& text);
 
 class CommandLine {
  public:

@@ -83,6 +83,22 @@ Options DeviceOptions::options() const {
   return options;
 }
 
+void LimitOptions::add_to(CommandLine& line) {
+  line.add_option(
+      "--memory-limit", "SIZE",
+      [this](const std::string& text) { memory_ = parse_bytes("--memory-limit", text); },
+      "What the model may hold at once, such as 500M or 2G (docs/limits.md)");
+  line.add_option(
+      "--time-limit", "SECONDS",
+      [this](const std::string& text) { seconds_ = parse_positive("--time-limit", text); },
+      "How long loading, and each call, may take");
+}
+
+void LimitOptions::apply(Options& options) const {
+  options.memory_limit = memory_;
+  options.time_limit = seconds_;
+}
+
 Value parse_literal(const std::string& text) {
   const Json node = parse_json(std::as_bytes(std::span(text)));
   if (node.is_discarded()) throw UsageError("--value: '" + text + "' is no JSON value");

@@ -47,6 +47,17 @@ class DeviceOptions {
   std::string device_ = "cpu", precision_ = "fp32";
 };
 
+// --memory-limit and --time-limit.
+class LimitOptions {
+ public:
+  void add_to(CommandLine& line);
+  void apply(Options& options) const;
+
+ private:
+  size_t memory_ = 0;
+  double seconds_ = 0;
+};
+
 // --threads: a number, or "auto" for all processors, which sets `threads` to 0.
 void add_threads_option(CommandLine& line, int& threads);
 

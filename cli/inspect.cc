@@ -16,6 +16,7 @@ namespace {
 
 struct InspectOptions {
   std::string model, method;
+  LimitOptions limits;
   bool graph = false, optimized = false, code = false, json = false, all = false;
 };
 
@@ -156,6 +157,7 @@ void print_summary(const Module& module, const InspectOptions& options) {
 void inspect(const InspectOptions& options) {
   if (options.code) return print_code(options);
   Options load_options;
+  options.limits.apply(load_options);
   load_options.allow_unsupported = true;
   const Module module = load(options.model, load_options);
   if (options.json) {
@@ -179,6 +181,7 @@ void inspect_command(int argc, char** argv) {
   line.add_flag("--optimized", options.optimized, "With --graph: as they run");
   line.add_text("--method", "TEXT", options.method, "Only this one for --graph");
   line.add_flag("--code", options.code, "Show the TorchScript source in the file");
+  options.limits.add_to(line);
   line.add_flag("--json", options.json, "Write everything as JSON");
   if (line.parse(argc, argv)) inspect(options);
 }

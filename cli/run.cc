@@ -20,6 +20,7 @@ struct RunOptions {
   std::string model, method = "forward", labels, calls, save;
   InputOptions inputs;
   DeviceOptions device;
+  LimitOptions limits;
   int top = 5, threads = 0;
   bool json = false, allow_unsupported = false;
 };
@@ -107,6 +108,7 @@ void refuse_unsupported(const Module& module) {
 
 void run_once(const RunOptions& options) {
   Options load_options = options.device.options();
+  options.limits.apply(load_options);
   load_options.allow_unsupported = true;  // to say more than load() would
   if (options.json) {
     load_options.print = [](std::string_view line) {
@@ -149,7 +151,9 @@ void run(const RunOptions& options) {
   if (options.save.empty()) {
     throw UsageError("--calls needs --save FOLDER for the results");
   }
-  run_calls(options.model, options.calls, options.save, options.device.options());
+  Options load_options = options.device.options();
+  options.limits.apply(load_options);
+  run_calls(options.model, options.calls, options.save, load_options);
 }
 
 }  // namespace
@@ -169,6 +173,7 @@ void run_command(int argc, char** argv) {
                 "notation");
   add_threads_option(line, options.threads);
   options.device.add_to(line);
+  options.limits.add_to(line);
   line.add_flag("--allow-unsupported", options.allow_unsupported,
                 "Run although operators are missing, until one of them is reached");
   line.add_flag("--json", options.json, "Write the result as JSON");

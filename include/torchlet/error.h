@@ -16,6 +16,9 @@ enum class ErrorCode {
   kUnsupported,      // valid, but Torchlet does not do it
   kRuntime,          // the model itself failed while running
   kOutOfMemory,      // a request beyond the memory there is
+  kMemoryLimit,      // a request beyond Options::memory_limit
+  kTimeLimit,        // the program ran for Options::time_limit
+  kCancelled,        // Options::cancel became true
   kInternal,         // a bug in Torchlet
 };
 

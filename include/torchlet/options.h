@@ -3,7 +3,10 @@
 
 #include <torchlet/precision.h>
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <string_view>
 
 namespace torchlet {
@@ -32,6 +35,21 @@ struct Options {
   // Receives what the program prints, line by line without the line's end; standard output if
   // empty. Called from whichever thread runs the program.
   std::function<void(std::string_view line)> print;
+
+  // For models by somebody else, which are programs and may ask for anything; what each limit
+  // counts and costs is in docs/limits.md. Exceeding one is an Error with the place in the program;
+  // the model can be used again after it.
+
+  // Bytes that the model may hold at once, besides its file and the caller's inputs: what load()
+  // makes of it, what its calls are working on, what they leave in it and return, until that is
+  // destroyed. All calls and deep copies share them. 0: no limit. Error kMemoryLimit.
+  size_t memory_limit = 0;
+  // Seconds for load(), and for each call of a method. 0: no limit. Error kTimeLimit, some
+  // milliseconds later.
+  double time_limit = 0;
+  // Set to true from any thread, it ends load() and all calls, those of later too, until it is
+  // false again. Error kCancelled, within some milliseconds.
+  std::shared_ptr<const std::atomic<bool>> cancel = nullptr;
 };
 
 }  // namespace torchlet

@@ -21,6 +21,10 @@ class RefCounted {
   }
   uint32_t use_count() const noexcept { return count_.load(std::memory_order_acquire); }
 
+  // Counts towards Options::memory_limit while a program runs: Error kMemoryLimit.
+  static void* operator new(size_t nbytes);
+  static void operator delete(void* object) noexcept;
+
  private:
   mutable std::atomic<uint32_t> count_{0};
 };

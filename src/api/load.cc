@@ -91,7 +91,8 @@ void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
   lite::verify(bytecode, program);
 }
 
-Module load_archive(ArchiveReader opened, const Options& options) {
+Module load_archive(ArchiveReader opened, const Options& options,
+                    const std::shared_ptr<const RunLimits>& limits) {
   require_code(opened);
   const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
   ArchiveReader& reader = shared->reader;
@@ -101,7 +102,7 @@ Module load_archive(ArchiveReader opened, const Options& options) {
     return read_source(shared, package);
   };
   program.operator_version = static_cast<int>(reader.version());
-  auto model = std::make_shared<LoadedProgram>(std::move(program), options);
+  auto model = std::make_shared<LoadedProgram>(std::move(program), options, limits);
   model->info.file = reader.name();
   model->info.container =
       reader.container() == Container::kLite ? "Lite Interpreter" : "TorchScript";
@@ -121,10 +122,15 @@ Module load_archive(ArchiveReader opened, const Options& options) {
   return LoadedModel::root(std::make_shared<LoadedModel>(std::move(model)), std::move(root));
 }
 
-Module load_reader(ArchiveReader reader, const Options& options) {
+// `open` gives the reader.
+template <typename Open>
+Module load_reader(const Options& options, const Open& open) {
+  const auto limits = std::make_shared<const RunLimits>(options);
+  const LimitScope scope = limits->scope();
+  ArchiveReader reader = open();
   const std::string name = reader.name();
   try {
-    return load_archive(std::move(reader), options);
+    return load_archive(std::move(reader), options, limits);
   } catch (Error& error) {
     const auto& places = error.context();
     if (places.empty() || places.back().find(name) == std::string::npos) {
@@ -137,14 +143,23 @@ Module load_reader(ArchiveReader reader, const Options& options) {
 }  // namespace
 
 Module load(const std::string& path, const Options& options) {
-  return load_reader(ArchiveReader::open(path), options);
+  return load_reader(options, [&] { return ArchiveReader::open(path); });
 }
 
 Module load(std::span<const std::byte> bytes, const Options& options) {
   const auto copy = std::make_shared<Storage>(bytes.size());
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-  return load_reader(ArchiveReader::open({copy->data(), bytes.size()}, copy, "the given bytes"),
-                     options);
+  return load_reader(options, [&] {
+    return ArchiveReader::open({copy->data(), bytes.size()}, copy, "the given bytes");
+  });
+}
+
+RunLimits::RunLimits(const Options& options)
+    : time_limit_(options.time_limit), cancel_(options.cancel) {
+  if (!(time_limit_ >= 0)) {
+    fail(ErrorCode::kInvalidArgument, "Options::time_limit is %g seconds", time_limit_);
+  }
+  if (options.memory_limit) memory_ = std::make_unique<MemoryBudget>(options.memory_limit);
 }
 
 Device parse_device(std::string_view name) {

@@ -3,24 +3,43 @@
 
 #include <torchlet/module.h>
 
+#include <atomic>
 #include <memory>
 
 #include "api/optimized_methods.h"
 #include "api/survey.h"
+#include "base/limits.h"
 #include "interp/interpreter.h"
 #include "script/compilation_unit.h"
 
 namespace torchlet {
 
+// What all that runs of one file may take.
+class RunLimits {
+ public:
+  // Error kInvalidArgument for a negative time.
+  explicit RunLimits(const Options& options);
+  // For one call, which begins now.
+  LimitScope scope() const { return LimitScope(memory_.get(), time_limit_, cancel_.get()); }
+
+ private:
+  std::unique_ptr<const MemoryBudget> memory_;
+  double time_limit_;
+  std::shared_ptr<const std::atomic<bool>> cancel_;
+};
+
 // Of one file: also shared by deep copies.
 struct LoadedProgram {
-  LoadedProgram(script::Program program, const Options& options)
-      : unit(std::move(program)),
+  LoadedProgram(script::Program program, const Options& options,
+                std::shared_ptr<const RunLimits> run_limits)
+      : limits(std::move(run_limits)),
+        unit(std::move(program)),
         interpreter(options.print),
         device(options.device),
         precision(options.precision) {}
 
   ModelInfo info;
+  std::shared_ptr<const RunLimits> limits;
   script::CompilationUnit unit;
   interp::Interpreter interpreter;  // its code points into the unit's graphs
   Device device;

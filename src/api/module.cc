@@ -83,20 +83,25 @@ std::string Method::schema() const {
   return text + ") -> " + return_type();
 }
 
-std::string Method::graph() const { return function_->graph().str(); }
+std::string Method::graph() const {
+  const LimitScope scope = model_->program->limits->scope();
+  return function_->graph().str();
+}
 
 std::string Method::optimized_graph() const {
+  const LimitScope scope = model_->program->limits->scope();
   return model_->methods.get(*function_, self_)->graph().str();
 }
 
 Value Method::operator()(std::vector<Value> arguments, const Kwargs& kwargs) const {
+  const LoadedProgram& program = *model_->program;
+  const LimitScope scope = program.limits->scope();
   // The vector of the thread's last call is used again, so that calls do not touch the heap.
   thread_local std::vector<Value> spare;
   std::vector<Value> bound = std::exchange(spare, {});
   bound.clear();
   api::bind_arguments(function_->schema(), self_, arguments, kwargs, bound);
   arguments.clear();
-  const LoadedProgram& program = *model_->program;
   Value result;
   if (program.device == Device::kReference) {
     result = program.interpreter.call(*function_, program.interpreter.code(*function_), bound);
@@ -199,6 +204,7 @@ std::vector<std::pair<std::string, Tensor>> Module::named_buffers() const {
 }
 
 Module Module::deepcopy() const {
+  const LimitScope scope = model_->program->limits->scope();
   return Module(std::make_shared<LoadedModel>(model_->program), api::deep_copy(object_));
 }
 

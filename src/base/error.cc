@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/checked.h"
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -66,6 +68,11 @@ void fail_check(const char* fmt, ...) {
   std::string text = format_list(fmt, args);
   va_end(args);
   throw Error(ErrorCode::kRuntime, std::move(text));
+}
+
+void fail_overflow(int64_t a, const char* operation, int64_t b) {
+  fail(ErrorCode::kInvalidArgument, "integer overflow: %lld %s %lld is no size",
+       static_cast<long long>(a), operation, static_cast<long long>(b));
 }
 
 void fail_assert(const char* condition, const char* file, int line) {

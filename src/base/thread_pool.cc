@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/limits.h"
+
 namespace torchlet {
 namespace {
 
@@ -46,6 +48,27 @@ bool comes_true_soon(const Condition& condition) {
   return false;
 }
 
+// What polls needs its work in pieces: each begins as small as a body may get it, and is doubled
+// until it takes as long as what is watched may run on.
+void run_watched(int64_t begin, int64_t end, int64_t grain,
+                 const FunctionRef<void(int64_t, int64_t)>& body) {
+  constexpr std::chrono::milliseconds kPiece{4};
+  for (int64_t count = grain; begin < end;) {
+    poll();
+    const auto start = std::chrono::steady_clock::now();
+    const int64_t piece = std::min(count, end - begin);
+    body(begin, begin + piece);
+    begin += piece;
+    if (count <= end - begin && std::chrono::steady_clock::now() - start < kPiece) count *= 2;
+  }
+}
+
+void run_body(int64_t begin, int64_t end, int64_t grain,
+              const FunctionRef<void(int64_t, int64_t)>& body) {
+  if (limits::current.watch) return run_watched(begin, end, grain, body);
+  body(begin, end);
+}
+
 // One call of parallel_for. Every thread has a slice of the indices, the same in every step of a
 // model, so that it finds in its own cache what it wrote in the step before; who is done early
 // takes from the slices of the others.
@@ -57,6 +80,7 @@ class Job {
   void prepare(int64_t n, int64_t grain, int threads, const Body& body) {
     body_ = &body;
     grain_ = grain;
+    limits_ = limits::current;
     const int64_t grains = (n - 1) / grain + 1;
     slice_count_ = static_cast<int>(std::min<int64_t>(threads, grains));
     if (slices_.size() < static_cast<size_t>(threads)) slices_ = std::vector<Slice>(threads);
@@ -78,6 +102,7 @@ class Job {
   // Runs the slice of `thread`, then what is left of the others.
   void work(int thread) {
     const bool was_inside = std::exchange(inside_parallel_for, true);
+    const LimitScope scope(limits_);
     for (int i = 0; i < slice_count_; ++i) {
       Slice& slice = slices_[(thread + i) % slice_count_];
       int64_t begin, end;
@@ -114,7 +139,7 @@ class Job {
 
   void run(int64_t begin, int64_t end) {
     try {
-      (*body_)(begin, end);
+      run_body(begin, end, grain_, *body_);
     } catch (...) {
       if (!failed_.exchange(true)) error_ = std::current_exception();
     }
@@ -124,6 +149,7 @@ class Job {
   int64_t grain_ = 1, least_ = 1, most_ = 1;  // least_ and most_ indices to take at once
   int slice_count_ = 0;
   std::vector<Slice> slices_;
+  limits::Current limits_;  // of the caller
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
@@ -283,7 +309,7 @@ void set_executor(Executor* executor) { pool().set_executor(executor); }
 void parallel_for(int64_t n, int64_t grain, FunctionRef<void(int64_t, int64_t)> body) {
   if (n <= 0) return;
   if (n <= grain || inside_parallel_for || num_threads() == 1 || !pool().run(n, grain, body)) {
-    body(0, n);
+    run_body(0, n, grain, body);
   }
 }
 

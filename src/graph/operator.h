@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
 #include "graph/schema.h"
 #include "graph/symbol.h"
 
@@ -33,7 +34,10 @@ struct Operator {
   const Operator* base = nullptr;  // the functional operator of a derived in-place or out variant
   const ops::TypedFunction* typed = nullptr;  // what fn calls, if it is ops::call_typed
 
-  void call(std::span<Value> args, std::span<Value> results) const { fn(*this, args, results); }
+  void call(std::span<Value> args, std::span<Value> results) const {
+    poll();
+    fn(*this, args, results);
+  }
 };
 
 // All overloads of a name in the order in which overload resolution tries them; empty if there is

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "graph/event_sink.h"
 #include "graph/module_path.h"
 #include "graph/operator.h"
@@ -71,7 +72,7 @@ void Machine::run_to_end() {
       return execute();
     } catch (Error& error) {
       add_context(error);
-      if (!resume(error)) throw;
+      if (is_limit(error.code()) || !resume(error)) throw;
     } catch (const std::bad_alloc&) {
       Error error(ErrorCode::kOutOfMemory, "the program needs more memory than there is");
       add_context(error);
@@ -86,6 +87,7 @@ void Machine::run_to_end() {
 
 void Machine::execute() {
   while (!frames_.empty()) {
+    poll();
     Frame& frame = frames_.back();
     const Instruction& in = *frame.next++;
     switch (in.code) {

@@ -3,6 +3,8 @@
 #include <cassert>
 #include <new>
 
+#include "base/limits.h"
+
 namespace torchlet::kernels {
 namespace {
 
@@ -25,7 +27,7 @@ thread_local ThreadStack stack;
 ScratchBytes::ScratchBytes(size_t size) : data_(nullptr), stack_size_(0) {
   size = (size + (size == 0) + 63) / 64 * 64;  // never 0, which would say "on the heap"
   if (size > kStackBytes - stack.used) {
-    data_ = ::operator new(size, kAlignment);
+    data_ = counted_new(size, static_cast<size_t>(kAlignment));
     return;
   }
   if (stack.base == nullptr)
@@ -37,7 +39,7 @@ ScratchBytes::ScratchBytes(size_t size) : data_(nullptr), stack_size_(0) {
 
 ScratchBytes::~ScratchBytes() {
   if (stack_size_ == 0) {
-    ::operator delete(data_, kAlignment);
+    counted_delete(data_, static_cast<size_t>(kAlignment));
     return;
   }
   stack.used -= stack_size_;

@@ -1,10 +1,10 @@
 #include "ops/lanes.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "kernels/scratch.h"
 
 namespace torchlet::ops {
 namespace {
@@ -89,11 +89,11 @@ void for_each_lane_of(const Tensor& self, int64_t dim, const Tensor& values, con
       std::max<int64_t>(1, kParallelGrain / (kGroup * std::max<int64_t>(in.length, 1)));
   parallel_for(lanes / inner * groups, grain, [&](int64_t begin, int64_t end) {
     auto room = [](const Side& side, bool direct, DType dtype) {
-      return direct ? 0 : static_cast<size_t>(side.length * kGroup) * element_size(dtype);
+      return direct ? 0 : side.length * kGroup * static_cast<int64_t>(element_size(dtype));
     };
     const bool in_direct = in.direct(compute), out_direct = out.direct(compute),
                at_direct = at.direct(DType::kInt64);
-    std::vector<std::byte> in_rows(room(in, in_direct, compute)),
+    const kernels::Scratch<std::byte> in_rows(room(in, in_direct, compute)),
         out_rows(room(out, out_direct, compute)), at_rows(room(at, at_direct, DType::kInt64));
     IntArray index(sizes.size());
     for (int64_t g = begin; g < end; ++g) {
@@ -110,8 +110,8 @@ void for_each_lane_of(const Tensor& self, int64_t dim, const Tensor& values, con
       std::byte* to_at = at.data ? at.lane(index) : nullptr;
       if (!in_direct) in.transfer<true>(from, count, in_rows.data(), compute);
       for (int64_t i = 0; i < count; ++i) {
-        auto row = [i](const Side& side, std::byte* base, bool direct, std::vector<std::byte>& rows,
-                       DType dtype) -> void* {
+        auto row = [i](const Side& side, std::byte* base, bool direct,
+                       const kernels::Scratch<std::byte>& rows, DType dtype) -> void* {
           const int64_t at_element = i * (direct ? side.next() : side.length);
           return (direct ? base : rows.data()) +
                  at_element * static_cast<int64_t>(element_size(dtype));

@@ -1,6 +1,7 @@
 // Python's list methods. Lists are shared by reference: what changes one changes it for everybody.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "ops/op.h"
 
 namespace torchlet::ops {
@@ -15,7 +16,9 @@ size_t wrap_index(int64_t index, size_t size) {
   return static_cast<size_t>(index);
 }
 
+// Comparing long strings takes long, and so polls.
 bool items_equal(const Value& a, const Value& b) {
+  poll();
   if (a.is_tensor() && b.is_tensor()) {
     static const Operator* const equal = find_operator("aten::equal", "");
     Value args[] = {a, b}, result;
@@ -26,6 +29,7 @@ bool items_equal(const Value& a, const Value& b) {
 }
 
 bool less(const Value& a, const Value& b) {
+  poll();
   if (a.is_string()) return a.to_string() < b.to_string();
   if (a.is_float() || b.is_float()) return a.to_double() < b.to_double();
   if (a.is_int() || a.is_bool()) return a.raw_int() < b.raw_int();
@@ -70,17 +74,24 @@ Value slice_of(ListRef list, std::optional<int64_t> start, std::optional<int64_t
 
 Value repeated(ListRef list, int64_t count) {
   std::vector<Value> items;
-  const size_t size = list->items.size();
-  size_t total;
-  // Fewer than zero times is an error, as in PyTorch, unless nothing is repeated.
-  TORCHLET_CHECK(!__builtin_mul_overflow(size, static_cast<size_t>(count), &total) &&
-                     total < (size_t{1} << 28),
-                 "a list cannot be repeated %lld times", static_cast<long long>(count));
-  items.reserve(total);
-  for (int64_t i = 0; i < count; ++i) {
-    items.insert(items.end(), list->items.begin(), list->items.end());
+  if (!list->items.empty()) {
+    // Fewer than zero times is an error, as in PyTorch, unless nothing is repeated.
+    TORCHLET_CHECK(count >= 0, "a list cannot be repeated %lld times",
+                   static_cast<long long>(count));
+    require_memory(count, list->items.size() * sizeof(Value), "repetitions of a list");
+    items.reserve(list->items.size() * static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      items.insert(items.end(), list->items.begin(), list->items.end());
+    }
   }
   return make_list(list->element_type, std::move(items));
+}
+
+// `from` may be `to`.
+void append_all(ListRef to, ListRef from) {
+  const size_t count = from->items.size();
+  to->grow(count);
+  for (size_t i = 0; i < count; ++i) to->items.push_back(from->items[i]);
 }
 
 bool lists_equal(ListRef a, ListRef b) {
@@ -112,28 +123,27 @@ Value extreme_list(ListRef a, ListRef b) {
 
 TORCHLET_OP(append_t, "aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)",
             [](ListRef self, const Value& item) {
+              self->grow(1);
               self->items.push_back(item);
               return Value(self);
             });
 TORCHLET_OP(extend_t, "aten::extend.t(t[](a!) self, t[] other) -> ()",
-            [](ListRef self, ListRef other) {
-              const std::vector<Value> items = other->items;  // `other` may be `self`
-              self->items.insert(self->items.end(), items.begin(), items.end());
-            });
+            [](ListRef self, ListRef other) { append_all(self, other); });
 TORCHLET_OP(add_t, "aten::add.t(t[] a, t[] b) -> t[]", [](ListRef a, ListRef b) {
-  std::vector<Value> items = a->items;
-  items.insert(items.end(), b->items.begin(), b->items.end());
-  return make_list(a->element_type, std::move(items));
+  auto sum = make_ref<List>(a->element_type, std::vector<Value>());
+  append_all(sum, a);
+  append_all(sum, b);
+  return Value(std::move(sum));
 });
 TORCHLET_OP(add__t, "aten::add_.t(t[](a!) self, t[] b) -> t[]", [](ListRef self, ListRef other) {
-  const std::vector<Value> items = other->items;
-  self->items.insert(self->items.end(), items.begin(), items.end());
+  append_all(self, other);
   return Value(self);
 });
 TORCHLET_OP(insert_t, "aten::insert.t(t[](a!) self, int idx, t(b -> *) el) -> ()",
             [](ListRef self, int64_t index, const Value& item) {
               const int64_t size = static_cast<int64_t>(self->items.size());
               if (index < 0) index = std::max<int64_t>(index + size, 0);
+              self->grow(1);
               self->items.insert(self->items.begin() + std::min(index, size), item);
             });
 TORCHLET_OP(pop_t, "aten::pop.t(t[](a!) self, int idx=-1) -> t(*)",
@@ -178,7 +188,10 @@ TORCHLET_OP(mul_left_t, "aten::mul.left_t(t[] l, int n) -> t[]", repeated);
 TORCHLET_OP(mul_right, "aten::mul.right_(int n, t[] l) -> t[]",
             [](int64_t count, ListRef list) { return repeated(list, count); });
 TORCHLET_OP(mul__t, "aten::mul_.t(t[](a!) l, int n) -> t[](a!)", [](ListRef list, int64_t count) {
-  list->items = repeated(list, count).list_ref().items;
+  const Value all = repeated(list, count);
+  const std::vector<Value>& items = all.list_ref().items;
+  list->grow(std::max(items.size(), list->items.size()) - list->items.size());
+  list->items = items;
   return Value(list);
 });
 
@@ -273,9 +286,10 @@ TORCHLET_OP(any_str_list, "aten::any.str(str[] self) -> bool", [](ListRef list) 
 });
 TORCHLET_OP(Size, "aten::Size(int[] sizes) -> int[]", [](const Value& sizes) { return sizes; });
 TORCHLET_OP(rangelist, "prim::rangelist(int n) -> int[]", [](int64_t n) {
-  TORCHLET_CHECK(n >= 0 && n < (int64_t{1} << 28), "range(%lld) is no list",
-                 static_cast<long long>(n));
+  TORCHLET_CHECK(n >= 0, "range(%lld) is no list", static_cast<long long>(n));
+  require_memory(n, sizeof(Value), "numbers of a range");
   std::vector<Value> items;
+  items.reserve(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) items.emplace_back(i);
   return make_list(types::integer(), std::move(items));
 });

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/scratch.h"
 
 namespace torchlet::ops {
 namespace {
@@ -115,7 +116,7 @@ void for_each_run_of(const Tensor& self, const IntArray& dims, DType compute,
       std::max<int64_t>(1, kParallelGrain / (std::max<int64_t>(runs.count, 1) * group));
   if (runs.outputs == 0) return;
   parallel_for(runs.outputs / inner * groups, grain, [&](int64_t begin, int64_t end) {
-    std::vector<std::byte> buffer(in_place ? 0 : static_cast<size_t>(runs.count * group * wide));
+    const kernels::Scratch<std::byte> buffer(in_place ? 0 : runs.count * group * wide);
     for (int64_t g = begin; g < end; ++g) {
       const int64_t first = g % groups * group;
       const int64_t members = std::min(group, inner - first);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/limits.h"
 #include "base/read_float.h"
 #include "ops/op.h"
 
@@ -30,10 +31,34 @@ bool all_and_any(Text text, F f) {
   return !text.empty() && std::all_of(text.begin(), text.end(), f);
 }
 
-Value strings(std::vector<std::string> parts) {
-  std::vector<Value> items;
-  for (std::string& part : parts) items.emplace_back(std::move(part));
-  return make_list(types::string(), std::move(items));
+// Before a string is made that may be longer than what it is made of.
+void require_text(int64_t count, size_t length) { require_memory(count, length, "parts of a str"); }
+
+// Texts that a list is made of; they count as soon as they are made.
+using Texts = std::vector<Value>;
+
+Value strings(Texts parts) { return make_list(types::string(), std::move(parts)); }
+
+// The first `part` in `text` from `at` on, or npos. Looking for what nearly fits everywhere takes
+// the product of both lengths.
+size_t find_from(Text text, Text part, size_t at) {
+  if (part.empty()) return at <= text.size() ? at : std::string::npos;
+  for (; (at = text.find(part[0], at)) != std::string::npos; ++at) {
+    if (text.compare(at, part.size(), part) == 0) return at;
+    poll();
+  }
+  return std::string::npos;
+}
+
+// The last one that begins at `at` or before.
+size_t find_back(Text text, Text part, size_t at) {
+  if (part.empty()) return std::min(at, text.size());
+  for (; (at = text.rfind(part[0], at)) != std::string::npos; --at) {
+    if (text.compare(at, part.size(), part) == 0) return at;
+    poll();
+    if (at == 0) break;
+  }
+  return std::string::npos;
 }
 
 // [start, end) within `size`, where a negative start counts from the end, and end = -1 is the end
@@ -50,7 +75,7 @@ std::pair<size_t, size_t> window(size_t size, int64_t start, int64_t end) {
 
 int64_t find(Text self, Text part, int64_t start, int64_t end) {
   const auto [first, last] = window(self.size(), start, end);
-  const size_t found = self.find(part, first);
+  const size_t found = find_from(self, part, first);
   return found == std::string::npos || found + part.size() > last ? -1
                                                                   : static_cast<int64_t>(found);
 }
@@ -58,7 +83,7 @@ int64_t find(Text self, Text part, int64_t start, int64_t end) {
 int64_t rfind(Text self, Text part, int64_t start, int64_t end) {
   const auto [first, last] = window(self.size(), start, end);
   if (last < first + part.size()) return -1;
-  const size_t found = self.rfind(part, last - part.size());
+  const size_t found = find_back(self, part, last - part.size());
   return found == std::string::npos || found < first ? -1 : static_cast<int64_t>(found);
 }
 
@@ -69,14 +94,14 @@ int64_t required(int64_t position) {
 
 // TorchScript splits at all spaces here, whatever `max` says.
 Value split_spaces(Text self) {
-  std::vector<std::string> parts;
+  Texts parts;
   size_t at = 0;
   for (;;) {
     while (at < self.size() && space(self[at])) ++at;
     if (at == self.size()) break;
     size_t end = at;
     while (end < self.size() && !space(self[end])) ++end;
-    parts.push_back(self.substr(at, end - at));
+    parts.emplace_back(self.substr(at, end - at));
     at = end;
   }
   return strings(std::move(parts));
@@ -85,28 +110,28 @@ Value split_spaces(Text self) {
 Value split(Text self, const std::optional<std::string>& separator, int64_t max) {
   if (!separator) return split_spaces(self);
   TORCHLET_CHECK(!separator->empty(), "ValueError: empty separator");
-  std::vector<std::string> parts;
+  Texts parts;
   size_t at = 0;
-  for (size_t next; (next = self.find(*separator, at)) != std::string::npos;
+  for (size_t next; (next = find_from(self, *separator, at)) != std::string::npos;
        at = next + separator->size()) {
     if (max >= 0 && static_cast<int64_t>(parts.size()) >= max) break;
-    parts.push_back(self.substr(at, next - at));
+    parts.emplace_back(self.substr(at, next - at));
   }
-  parts.push_back(self.substr(at));
+  parts.emplace_back(self.substr(at));
   return strings(std::move(parts));
 }
 
 Value rsplit(Text self, Text separator, int64_t max) {
   TORCHLET_CHECK(!separator.empty(), "ValueError: empty separator");
-  std::vector<std::string> parts;
+  Texts parts;
   std::string rest = self;
   while (max < 0 || static_cast<int64_t>(parts.size()) < max) {
-    const size_t at = rest.rfind(separator);
+    const size_t at = find_back(rest, separator, std::string::npos);
     if (at == std::string::npos) break;
-    parts.push_back(rest.substr(at + separator.size()));
+    parts.emplace_back(rest.substr(at + separator.size()));
     rest.resize(at);
   }
-  parts.push_back(std::move(rest));
+  parts.emplace_back(std::move(rest));
   std::reverse(parts.begin(), parts.end());
   return strings(std::move(parts));
 }
@@ -115,13 +140,13 @@ Value rsplit(Text self, Text separator, int64_t max) {
 // (U+0085, U+2028, U+2029) ends one, and kept ends are items of their own.
 Value splitlines(Text self, bool keep_ends) {
   constexpr char kEnds[] = "\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9";
-  std::vector<std::string> parts;
+  Texts parts;
   size_t at = 0;
   for (size_t end; (end = self.find_first_of(kEnds, at)) != std::string::npos; at = end + 1) {
-    parts.push_back(self.substr(at, end - at));
-    if (keep_ends) parts.push_back(self.substr(end, 1));
+    parts.emplace_back(self.substr(at, end - at));
+    if (keep_ends) parts.emplace_back(self.substr(end, 1));
   }
-  if (at < self.size()) parts.push_back(self.substr(at));
+  if (at < self.size()) parts.emplace_back(self.substr(at));
   return strings(std::move(parts));
 }
 
@@ -133,24 +158,22 @@ std::string stripped(Text self, Text chars, bool left, bool right) {
 }
 
 std::string replaced(Text self, Text from, Text to, int64_t max) {
+  std::vector<size_t> places;
+  for (size_t at = 0; max < 0 || static_cast<int64_t>(places.size()) < max;) {
+    const size_t next = find_from(self, from, at);
+    if (next == std::string::npos) break;
+    places.push_back(next);
+    at = next + std::max<size_t>(from.size(), 1);  // between all characters if `from` is empty
+  }
+  require_text(static_cast<int64_t>(places.size()), to.size());
   std::string result;
   size_t at = 0;
-  if (from.empty()) {  // between all characters, as Python does
-    int64_t done = 0;
-    for (size_t i = 0; i <= self.size(); ++i) {
-      if (max < 0 || done++ < max) result += to;
-      if (i < self.size()) result += self[i];
-    }
-    return result;
-  }
-  for (int64_t done = 0; max < 0 || done < max; ++done) {
-    const size_t next = self.find(from, at);
-    if (next == std::string::npos) break;
-    result.append(self, at, next - at);
+  for (const size_t place : places) {
+    result.append(self, at, place - at);
     result += to;
-    at = next + from.size();
+    at = place + from.size();
   }
-  return result + self.substr(at);
+  return result.append(self, at);
 }
 
 char fill_char(Text fill) {
@@ -167,6 +190,7 @@ std::string padded(Text self, int64_t width, Text fill, Side side) {
   constexpr int64_t kMaxWidth = int64_t{1} << 28;
   TORCHLET_CHECK(width < kMaxWidth, "a string of %lld characters is too long",
                  static_cast<long long>(width));
+  require_text(width, 1);
   const char c = fill_char(fill);
   const int64_t missing = std::max<int64_t>(width - static_cast<int64_t>(self.size()), 0);
   const int64_t left = side == Side::kLeft    ? 0
@@ -197,6 +221,8 @@ bool is_title(Text text) {
 
 std::string expanded_tabs(Text self, int64_t size) {
   TORCHLET_CHECK(size < (1 << 20), "expandtabs: the tab size is too large");
+  require_text(std::count(self.begin(), self.end(), '\t'),
+               static_cast<size_t>(std::max<int64_t>(size, 0)));
   std::string result;
   size_t column = 0;
   for (const char c : self) {
@@ -273,19 +299,22 @@ double parse_float(Text text) {
 }
 
 std::tuple<std::string, std::string, std::string> partitioned(Text self, Text separator) {
-  const size_t at = self.find(separator);
+  const size_t at = find_from(self, separator, 0);
   if (at == std::string::npos) return {self, "", ""};
   return {self.substr(0, at), separator, self.substr(at + separator.size())};
 }
 std::tuple<std::string, std::string, std::string> rpartitioned(Text self, Text separator) {
-  const size_t at = self.rfind(separator);
+  const size_t at = find_back(self, separator, std::string::npos);
   if (at == std::string::npos) return {"", "", self};
   return {self.substr(0, at), separator, self.substr(at + separator.size())};
 }
 
 }  // namespace
 
-TORCHLET_OP(add_str, "aten::add.str(str a, str b) -> str", [](Text a, Text b) { return a + b; });
+TORCHLET_OP(add_str, "aten::add.str(str a, str b) -> str", [](Text a, Text b) {
+  require_text(1, a.size() + b.size());
+  return a + b;
+});
 TORCHLET_OP(len_str, "aten::len.str(str s) -> int",
             [](Text s) { return static_cast<int64_t>(s.size()); });
 TORCHLET_OP(getitem_str, "aten::__getitem__.str(str s, int index) -> str", item);
@@ -294,8 +323,8 @@ TORCHLET_OP(slice_str,
             "aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str",
             sliced);
 TORCHLET_OP(list_str, "aten::list(str t) -> str[]", [](Text text) {
-  std::vector<std::string> parts;
-  for (const char c : text) parts.emplace_back(1, c);
+  Texts parts;
+  for (const char c : text) parts.emplace_back(std::string(1, c));
   return strings(std::move(parts));
 });
 
@@ -363,9 +392,9 @@ TORCHLET_OP(str_count, "aten::count(str self, str substr, int start=0, int end=-
               const auto [first, last] = window(s.size(), start, end);
               if (part.empty()) return static_cast<int64_t>(last < first ? 0 : last - first + 1);
               int64_t count = 0;
-              for (size_t at = s.find(part, first);
+              for (size_t at = find_from(s, part, first);
                    at != std::string::npos && at + part.size() <= last;
-                   at = s.find(part, at + part.size())) {
+                   at = find_from(s, part, at + part.size())) {
                 ++count;
               }
               return count;
@@ -394,6 +423,9 @@ TORCHLET_OP(str_rpartition, "aten::rpartition(str self, str separator) -> (str, 
             rpartitioned);
 TORCHLET_OP(str_join, "aten::join(str self, str[] values) -> str",
             [](Text self, const Ref<List>& values) {
+              size_t length = values->items.size() * self.size();
+              for (const Value& value : values->items) length += value.to_string().size();
+              require_text(1, length);
               std::string text;
               for (size_t i = 0; i < values->items.size(); ++i) {
                 if (i) text += self;

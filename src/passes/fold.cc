@@ -3,8 +3,10 @@
 #include <torchlet/error.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 
+#include "base/limits.h"
 #include "graph/prim_kinds.h"
 #include "passes/constants.h"
 #include "passes/effects.h"
@@ -17,6 +19,10 @@ namespace {
 // A constant may be larger than what it is computed from, up to this: zeros([1000, 1000]) is
 // cheaper to make than to keep.
 constexpr size_t kMaxGrowth = size_t{1} << 20;
+// What computing one may hold, and what its inputs allow: 16 bytes for each of theirs, and the time
+// to read them from a slow disk.
+constexpr size_t kMaxBytes = size_t{32} << 20, kBytesPerByte = 16;
+constexpr double kSecondsPerByte = 20e-9;
 
 size_t bytes_of(const Value& value) {
   if (value.is_tensor()) {
@@ -52,7 +58,8 @@ bool may_be_none(const Type& type) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const AliasAnalysis* aliases) : graph_(graph), aliases_(aliases) {}
+  Folder(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget)
+      : graph_(graph), aliases_(aliases), budget_(budget) {}
 
   bool run() {
     block(*graph_.block());
@@ -119,10 +126,29 @@ class Folder {
       inputs.push_back(*constant);
     }
     std::vector<Value> results(node.outputs().size());
-    if (evaluate(node, inputs, results) && may_keep(node, inputs, results)) {
+    size_t given = 0;
+    for (const Value& input : inputs) given += bytes_of(input);
+    if (evaluate_within(given, node, inputs, results) && may_keep(node, given, results)) {
       for (size_t i = 0; i < results.size(); ++i) replace(*node.output(i), results[i]);
       node.destroy();
     }
+  }
+
+  bool evaluate_within(size_t given, const Node& node, const std::vector<Value>& inputs,
+                       std::vector<Value>& results) {
+    if (budget_.seconds <= 0) return false;
+    const MemoryBudget memory(kMaxBytes + kBytesPerByte * given);
+    const double more = kSecondsPerByte * static_cast<double>(given);
+    const auto begin = std::chrono::steady_clock::now();
+    bool evaluated;
+    {
+      const LimitScope scope(&memory, budget_.seconds + more);
+      evaluated = evaluate(node, inputs, results);
+    }
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    budget_.seconds -= std::max(taken.count() - more, 0.0);
+    poll();  // what is over may be the time of the call
+    return evaluated;
   }
 
   bool evaluate(const Node& node, std::vector<Value> inputs, std::vector<Value>& results) {
@@ -157,10 +183,8 @@ class Folder {
     }
   }
 
-  bool may_keep(const Node& node, const std::vector<Value>& inputs,
-                const std::vector<Value>& results) {
-    size_t given = 0, made = 0;
-    for (const Value& input : inputs) given += bytes_of(input);
+  bool may_keep(const Node& node, size_t given, const std::vector<Value>& results) {
+    size_t made = 0;
     for (size_t i = 0; i < results.size(); ++i) {
       made += bytes_of(results[i]);
       if (is_immutable(results[i])) continue;
@@ -168,7 +192,10 @@ class Folder {
       const SsaValue* output = node.output(i);
       if (aliases_->is_written(output) || aliases_->escapes(output)) return false;
     }
-    return made <= given + kMaxGrowth;
+    const size_t growth = made > given ? made - given : 0;
+    if (growth > std::min(kMaxGrowth, budget_.growth)) return false;
+    budget_.growth -= growth;
+    return true;
   }
 
   void replace(SsaValue& output, const Value& value) {
@@ -253,13 +280,14 @@ class Folder {
 
   Graph& graph_;
   const AliasAnalysis* aliases_;
+  FoldBudget& budget_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool fold_constants(Graph& graph, const AliasAnalysis* aliases) {
-  return Folder(graph, aliases).run();
+bool fold_constants(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget) {
+  return Folder(graph, aliases, budget).run();
 }
 
 }  // namespace torchlet::passes

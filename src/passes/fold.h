@@ -1,14 +1,23 @@
 #pragma once
 
+#include <cstddef>
+
 #include "graph/graph.h"
 #include "passes/alias.h"
 
 namespace torchlet::passes {
 
+// What computing the constants of one method may take beside what the sizes of its constants allow.
+// A run may never get to what is computed here, so what needs more is left to the run.
+struct FoldBudget {
+  double seconds = 0.5;
+  size_t growth = size_t{64} << 20;  // bytes of constants larger than what they are computed from
+};
+
 // Computes what is known before a run: operators on constants, branches on constant conditions,
 // comparisons with None that types decide, what is put into a tuple or list and taken out again.
 // Without `aliases` only of numbers, strings, None and tuples; with them also of tensors and lists
 // that nobody writes and that do not leave the graph.
-bool fold_constants(Graph& graph, const AliasAnalysis* aliases);
+bool fold_constants(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget);
 
 }  // namespace torchlet::passes

@@ -24,9 +24,10 @@ namespace {
 constexpr int kMaxRounds = 20, kMaxCallDepth = 200;
 
 void run_passes(Graph& graph, Function& method, Heap& heap) {
+  FoldBudget fold_budget;
   for (int round = 0; round < kMaxCallDepth; ++round) {
     bool changed = freeze_plain(graph, heap);
-    changed = fold_constants(graph, nullptr) || changed;
+    changed = fold_constants(graph, nullptr, fold_budget) || changed;
     changed = remove_dead_code(graph) || changed;
     changed = inline_calls(graph, method) || changed;
     if (!changed) break;
@@ -34,7 +35,7 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
   for (int round = 0; round < kMaxRounds; ++round) {
     const AliasAnalysis aliases(graph, &heap);
     bool changed = freeze_tensors(graph, heap, aliases);
-    changed = fold_constants(graph, &aliases) || changed;
+    changed = fold_constants(graph, &aliases, fold_budget) || changed;
     changed = fold_ranks(graph) || changed;
     changed = fold_properties(graph) || changed;
     changed = merge_appends(graph) || changed;

@@ -1,13 +1,12 @@
 #include "tensor/block_cache.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <mutex>
 #include <new>
 #include <vector>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 namespace torchlet {
 namespace {
@@ -19,14 +18,6 @@ constexpr size_t kMostKept = 0;  // the sanitizer sees a use of freed memory onl
 #else
 constexpr size_t kMostKept = size_t{32} << 20;
 #endif
-
-// Overcommitting systems grant any request and kill the process when the pages are touched, so a
-// request that cannot be met is refused here.
-size_t physical_memory() {
-  static const size_t bytes =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
-  return bytes;
-}
 
 // Sizes that differ by less than an eighth share their blocks.
 size_t capacity_for(size_t nbytes) {

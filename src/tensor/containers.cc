@@ -51,6 +51,14 @@ DepthGuard::DepthGuard() {
 }
 
 List::~List() { destroy(items); }
+
+void List::grow(size_t count) {
+  if (items.capacity() - items.size() >= count) return;
+  const size_t capacity = std::max(items.size() + count, 2 * items.capacity());
+  charge_.add((capacity - items.capacity()) * sizeof(Value));
+  items.reserve(capacity);
+}
+
 Tuple::~Tuple() { destroy(items); }
 Object::~Object() { destroy(slots); }
 Future::~Future() { destroy({&result, 1}); }
@@ -102,12 +110,16 @@ const Value* Dict::find(const Value& key) const {
 }
 
 void Dict::set(const Value& key, Value value) {
-  const auto [place, fresh] = index_.try_emplace(hash_key(key), entries_.size());
-  if (fresh) {
-    entries_.push_back({key, std::move(value)});
-  } else {
-    entries_[place->second].value = std::move(value);
+  std::string hash = hash_key(key);
+  const auto found = index_.find(hash);
+  if (found != index_.end()) {
+    entries_[found->second].value = std::move(value);
+    return;
   }
+  constexpr size_t kNode = 64;  // of the index, about
+  charge_.add(sizeof(Entry) + kNode + hash.capacity());
+  index_.emplace(std::move(hash), entries_.size());
+  entries_.push_back({key, std::move(value)});
 }
 
 bool Dict::erase(const Value& key) {
@@ -130,6 +142,7 @@ bool Dict::erase(const Value& key) {
 void Dict::clear() {
   entries_.clear();
   index_.clear();
+  charge_ = Charge();
 }
 
 std::vector<std::pair<Value, Value>> Dict::items() const {
@@ -162,7 +175,10 @@ const Value& Object::attribute(std::string_view name) const {
 }
 void Object::set_attribute(std::string_view name, Value value) {
   const size_t slot = slot_of(*type, name);
-  if (slot >= slots.size()) slots.resize(slot + 1);
+  if (slot >= slots.size()) {
+    charge_.add((slot + 1 - slots.size()) * sizeof(Value));
+    slots.resize(slot + 1);
+  }
   slots[slot] = std::move(value);
 }
 

@@ -7,13 +7,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/limits.h"
 #include "tensor/type.h"
 
 namespace torchlet {
 
+// Items, text and slots count towards a program's budget, as the objects themselves do.
 struct StringBox : RefCounted {
-  explicit StringBox(std::string t) : text(std::move(t)) {}
-  std::string text;
+  explicit StringBox(std::string t) : text(std::move(t)), charge(text.capacity()) {}
+  const std::string text;
+
+ private:
+  Charge charge;
 };
 
 struct ComplexBox : RefCounted {
@@ -39,18 +44,30 @@ class DepthGuard {
 
 struct List : RefCounted {
   List(TypePtr type, std::vector<Value> values)
-      : element_type(std::move(type)), items(std::move(values)) {}
+      : element_type(std::move(type)),
+        items(std::move(values)),
+        charge_(items.capacity() * sizeof(Value)) {}
   ~List() override;
+  // Before `count` items are added to a list of a running program.
+  void grow(size_t count);
   TypePtr element_type;
   std::vector<Value> items;
+
+ private:
+  Charge charge_;
 };
 
 struct Tuple : RefCounted {
   explicit Tuple(std::vector<Value> values, TypePtr named = nullptr)
-      : items(std::move(values)), type(std::move(named)) {}
+      : items(std::move(values)),
+        type(std::move(named)),
+        charge_(items.capacity() * sizeof(Value)) {}
   ~Tuple() override;
   std::vector<Value> items;
   TypePtr type;  // set for a NamedTuple
+
+ private:
+  Charge charge_;
 };
 
 // Keeps insertion order, as Python's dict. Keys are int, float, complex, bool, str, device or
@@ -78,11 +95,14 @@ struct Dict : RefCounted {
   };
   std::vector<Entry> entries_;  // erased ones stay as holes until there are too many
   std::unordered_map<std::string, size_t> index_;
+  Charge charge_;  // never less, as the memory of the tables
 };
 
 struct Object : RefCounted {
   explicit Object(std::shared_ptr<const ClassType> class_type)
-      : type(std::move(class_type)), slots(type->attributes().size()) {}
+      : type(std::move(class_type)),
+        slots(type->attributes().size()),
+        charge_(slots.size() * sizeof(Value)) {}
   ~Object() override;
   std::shared_ptr<const ClassType> type;
   std::vector<Value> slots;
@@ -90,6 +110,9 @@ struct Object : RefCounted {
   // Error kNotFound if the class has no such attribute.
   const Value& attribute(std::string_view name) const;
   void set_attribute(std::string_view name, Value value);
+
+ private:
+  Charge charge_;
 };
 
 struct EnumValue : RefCounted {

@@ -7,7 +7,8 @@
 
 namespace torchlet {
 
-Storage::Storage(size_t nbytes) : data_(allocate_block(nbytes)), nbytes_(nbytes), owned_(true) {}
+Storage::Storage(size_t nbytes)
+    : charge_(nbytes), data_(allocate_block(nbytes)), nbytes_(nbytes), owned_(true) {}
 
 Storage::Storage(void* data, size_t nbytes, std::shared_ptr<void> keep_alive)
     : data_(static_cast<std::byte*>(data)), nbytes_(nbytes), keep_alive_(std::move(keep_alive)) {}
@@ -17,6 +18,7 @@ Storage::~Storage() {
 }
 
 void Storage::resize(size_t nbytes) {
+  Charge charge(nbytes);
   std::byte* bigger = allocate_block(nbytes);
   const size_t keep = std::min(nbytes, nbytes_);
   if (keep) std::memcpy(bigger, data_, keep);
@@ -24,6 +26,7 @@ void Storage::resize(size_t nbytes) {
   data_ = bigger;
   nbytes_ = nbytes;
   owned_ = true;
+  charge_ = std::move(charge);
 }
 
 }  // namespace torchlet

@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/limits.h"
+
 namespace torchlet {
 
 class Storage : public RefCounted {
  public:
-  // `nbytes` of owned memory, 64-byte aligned. Error kOutOfMemory when the system has none.
+  // `nbytes` of owned memory, 64-byte aligned. Error kOutOfMemory when the system has none, and
+  // kMemoryLimit when the program may not have it.
   explicit Storage(size_t nbytes);
   // Writable memory of somebody else; `keep_alive` goes when the storage goes.
   Storage(void* data, size_t nbytes, std::shared_ptr<void> keep_alive);
@@ -23,6 +26,7 @@ class Storage : public RefCounted {
   void resize(size_t nbytes);
 
  private:
+  Charge charge_;  // for owned memory
   std::byte* data_ = nullptr;
   size_t nbytes_ = 0;
   bool owned_ = false;

@@ -1,18 +1,18 @@
 #include "device/cpu/arena.h"
 
-#include <new>
 #include <utility>
 
 #include "base/huge_pages.h"
+#include "base/limits.h"
 
 namespace torchlet::cpu {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr size_t kAlignment = 64;
 
 }  // namespace
 
-void ArenaPool::Free::operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+void ArenaPool::Free::operator()(std::byte* data) const { counted_delete(data, kAlignment); }
 
 ArenaPool::Lease::Lease(ArenaPool& pool, size_t nbytes) : pool_(pool) {
   {
@@ -23,8 +23,8 @@ ArenaPool::Lease::Lease(ArenaPool& pool, size_t nbytes) : pool_(pool) {
     }
   }
   if (block_.nbytes >= nbytes && block_.data) return;
-  block_.data.reset();  // before the larger one is taken
-  block_.data.reset(static_cast<std::byte*>(::operator new(nbytes, kAlignment)));
+  block_ = Block();  // before the larger one is taken
+  block_.data.reset(static_cast<std::byte*>(counted_new(nbytes, kAlignment)));
   block_.nbytes = nbytes;
   prefer_huge_pages(block_.data.get(), nbytes);
 }

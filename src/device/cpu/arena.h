@@ -20,7 +20,8 @@ class ArenaPool {
   };
 
  public:
-  // At least `nbytes`, 64-byte aligned, for the life of this object. Throws std::bad_alloc.
+  // At least `nbytes`, 64-byte aligned, for the life of this object. Throws std::bad_alloc, or
+  // Error kMemoryLimit: idle blocks count, too.
   class Lease {
    public:
     Lease(ArenaPool& pool, size_t nbytes);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "device/cpu/fuse_blocks.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/memory_planner.h"
@@ -48,6 +50,7 @@ std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
   } catch (const Declined& declined) {
     why = declined.why;
   } catch (const Error& error) {
+    if (is_limit(error.code())) throw;
     why = error.what();
   }
   return nullptr;
@@ -215,7 +218,10 @@ TensorId PlanBuilder::add_constant(const Tensor& tensor) {
 TensorId PlanBuilder::new_tensor(DType dtype, IntSpan sizes, IntSpan strides,
                                  std::shared_ptr<const Quantizer> quantizer) {
   Buffer buffer;
-  buffer.nbytes = checked_extent(sizes, strides) * static_cast<int64_t>(element_size(dtype));
+  checked_numel(sizes);
+  buffer.nbytes =
+      checked_mul(checked_extent(sizes, strides), static_cast<int64_t>(element_size(dtype)));
+  if (static_cast<size_t>(buffer.nbytes) > physical_memory()) decline("too large a tensor");
   plan_->buffers.push_back(std::move(buffer));
   written_at_.push_back(-1);
   plan_->tensors.push_back({dtype, sizes, strides, 0,

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 #include <unordered_map>
 
 #include "base/huge_pages.h"
+#include "base/limits.h"
 
 namespace torchlet::cpu {
 
@@ -71,10 +71,10 @@ void PackingKey::add(const LayerForm<kernels::Conv2dShape>& layer) {
 namespace {
 
 std::shared_ptr<std::byte> allocate(size_t nbytes) {
-  constexpr std::align_val_t kAlignment{64};
-  auto* memory = static_cast<std::byte*>(::operator new(std::max<size_t>(nbytes, 1), kAlignment));
+  constexpr size_t kAlignment = 64;
+  auto* memory = static_cast<std::byte*>(counted_new(nbytes, kAlignment));
   prefer_huge_pages(memory, nbytes);
-  return {memory, [](std::byte* data) { ::operator delete(data, kAlignment); }};
+  return {memory, [](std::byte* data) { counted_delete(data, kAlignment); }};
 }
 
 }  // namespace

@@ -142,11 +142,15 @@ void Plan::run(std::span<const Value> inputs, std::span<Value> results, ArenaPoo
   }
   const Memory memory(*this, bases.data());
   if (EventSink* sink = event_sink()) return run_profiled(memory, *sink);
-  for (const auto& step : steps) step->run(memory);
+  for (const auto& step : steps) {
+    poll();
+    step->run(memory);
+  }
 }
 
 void Plan::run_profiled(const Memory& memory, EventSink& sink) const {
   for (const auto& step : steps) {
+    poll();
     const double begin = event_clock();
     step->run(memory);
     sink.record({step->kernel(), step->node, memory.tensor(step->writes()).sizes, begin,
