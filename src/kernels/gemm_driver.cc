@@ -181,6 +181,9 @@ constexpr int64_t kThin = 16;
 template <typename T>
 void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
                     int64_t c_stride, const GemmEpilogue<T>& epilogue) {
+  if (m <= 0 || n <= 0) return;
+  static constexpr T kNothing = 0;  // is never read; the pointers to empty matrices may be null
+  if (k == 0) a = b = {&kNothing, 0, 0};
   if (n == 1 && m > 1 && a.col_stride != 1 && c_stride == 1) {  // a row is better than a column
     GemmEpilogue<T> transposed = epilogue;
     std::swap(transposed.row_bias, transposed.col_bias);

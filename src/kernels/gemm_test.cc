@@ -152,6 +152,18 @@ TYPED_TEST(GemmTest, ThreadsDoNotChangeTheResult) {
   EXPECT_EQ(one, many);
 }
 
+TYPED_TEST(GemmTest, NothingIsReadOfEmptyMatrices) {
+  using T = TypeParam;
+  for_each_target([&] {
+    for (const int64_t m : {1, 5, 40}) {
+      std::vector<T> c(static_cast<size_t>(m * 40), T(7));
+      const ConstMatrix<T> none{nullptr, 1, 1};
+      gemm(m, 40, 0, none, none, c.data(), 40, {});
+      EXPECT_EQ(c, std::vector<T>(c.size(), T(0)));
+    }
+  });
+}
+
 TYPED_TEST(GemmTest, ClampKeepsNaN) {
   using T = TypeParam;
   for_each_target([&] {

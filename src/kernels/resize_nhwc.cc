@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "kernels/resize_nhwc.h"
 #include "kernels/scratch.h"
@@ -93,7 +94,7 @@ void linear_taps(int64_t in, int64_t out, bool align_corners, double factor, Lin
   for (int64_t i = 0; i < out; ++i) {
     const double at = static_cast<double>(i);
     const double position = align_corners ? scale * at : std::max(0.0, scale * (at + 0.5) - 0.5);
-    const int64_t index = std::min(static_cast<int64_t>(position), in - 1);
+    const int64_t index = std::min(saturating_int(position), in - 1);
     const float weight = static_cast<float>(position - static_cast<double>(index));
     taps[i] = in == out ? LinearTap{i, 0} : LinearTap{index, std::clamp(weight, 0.0f, 1.0f)};
   }
@@ -104,7 +105,8 @@ void nearest_taps(int64_t in, int64_t out, bool exact, double factor, int64_t* t
   for (int64_t i = 0; i < out; ++i) {
     const float at = static_cast<float>(i);
     const float position = exact ? std::max(0.0f, scale * (at + 0.5f) - 0.5f) + 0.5f : scale * at;
-    taps[i] = std::clamp<int64_t>(static_cast<int64_t>(std::floor(position)), 0, in - 1);
+    taps[i] =
+        std::clamp<int64_t>(saturating_int(std::floor(static_cast<double>(position))), 0, in - 1);
   }
 }
 

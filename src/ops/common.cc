@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+
 namespace torchlet::ops {
 
 DType promote_types(DType a, DType b) {
@@ -367,7 +369,8 @@ void resize_output(const Tensor& out, IntSpan sizes) {
   TORCHLET_CHECK(!impl.quantizer || impl.quantizer->per_tensor(),
                  "a tensor quantized per channel cannot be resized for out=");
   const int64_t numel = checked_numel(sizes);
-  const size_t needed = static_cast<size_t>(impl.storage_offset + numel) * element_size(impl.dtype);
+  const size_t needed = static_cast<size_t>(checked_mul(
+      checked_add(impl.storage_offset, numel), static_cast<int64_t>(element_size(impl.dtype))));
   if (numel > 0 && impl.storage->nbytes() < needed) impl.storage->resize(needed);
   impl.sizes = sizes;
   impl.strides = contiguous_strides(sizes);

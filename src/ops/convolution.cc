@@ -4,8 +4,10 @@
 #include <array>
 #include <limits>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "kernels/conv2d.h"
+#include "kernels/window_size.h"
 #include "ops/compute.h"
 #include "ops/matmul.h"
 
@@ -161,14 +163,11 @@ void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T
 }
 
 void check_params(const ConvParams& p) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   TORCHLET_CHECK(p.groups > 0, "non-positive groups is not supported");
   for (size_t d = 0; d < p.stride.size(); ++d) {
     TORCHLET_CHECK(p.padding[d] >= 0, "negative padding is not supported");
     TORCHLET_CHECK(p.stride[d] > 0, "non-positive stride is not supported");
     TORCHLET_CHECK(p.dilation[d] > 0, "dilation should be greater than zero");
-    TORCHLET_CHECK(p.padding[d] <= kMost && p.stride[d] <= kMost && p.dilation[d] <= kMost,
-                   "convolution: padding, stride or dilation is too large");
     if (!p.transposed) continue;
     TORCHLET_CHECK(p.output_padding[d] >= 0, "negative output_padding is not supported");
     TORCHLET_CHECK(p.output_padding[d] < std::max(p.stride[d], p.dilation[d]),
@@ -188,7 +187,7 @@ void check_shapes(const Tensor& input, const Tensor& weight, const Tensor& bias,
   TORCHLET_CHECK(input.dtype() == weight.dtype(),
                  "Input type (%s) and weight type (%s) should be the same",
                  dtype_name(input.dtype()).data(), dtype_name(weight.dtype()).data());
-  const int64_t channels = p.transposed ? weight.size(0) : weight.size(1) * p.groups;
+  const int64_t channels = p.transposed ? weight.size(0) : checked_mul(weight.size(1), p.groups);
   TORCHLET_CHECK(weight.size(0) % p.groups == 0,
                  "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "
                  "got weight of size %s instead",
@@ -199,7 +198,7 @@ void check_shapes(const Tensor& input, const Tensor& weight, const Tensor& bias,
       "got %lld channels instead",
       ll(p.groups), shape_text(weight.sizes()).c_str(), shape_text(input.sizes()).c_str(),
       ll(channels), ll(input.size(1)));
-  const int64_t outputs = p.transposed ? weight.size(1) * p.groups : weight.size(0);
+  const int64_t outputs = p.transposed ? checked_mul(weight.size(1), p.groups) : weight.size(0);
   TORCHLET_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == outputs),
                  "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, "
                  "but got bias of size %s instead",
@@ -212,29 +211,28 @@ IntArray plan(const Tensor& input, const Tensor& weight, const ConvParams& p, Ge
   g->in = g->out = g->kernel = {1, 1, 1};
   g->batch = input.size(0);
   g->groups = p.groups;
-  const int64_t outputs = p.transposed ? weight.size(1) * p.groups : weight.size(0);
+  const int64_t outputs = p.transposed ? checked_mul(weight.size(1), p.groups) : weight.size(0);
   g->in_channels = p.transposed ? outputs : input.size(1);
   g->out_channels = p.transposed ? input.size(1) : outputs;
   IntArray shape{input.size(0), outputs};
   for (size_t d = 0; d < spatial; ++d) {
     const size_t at = 3 - spatial + d;
     const int64_t in = input.sizes()[d + 2], kernel = weight.sizes()[d + 2];
-    const int64_t reach = p.dilation[d] * (kernel - 1) + 1;
     TORCHLET_CHECK(kernel > 0, "the kernel of a convolution cannot be empty, got weight %s",
                    shape_text(weight.sizes()).c_str());
     int64_t size;
     if (p.transposed) {
-      size = (in - 1) * p.stride[d] - 2 * p.padding[d] + reach + p.output_padding[d];
+      size = kernels::transposed_output_size(in, kernel, p.stride[d], p.padding[d], p.dilation[d],
+                                             p.output_padding[d]);
       TORCHLET_CHECK(size > 0, "Given input size %s the calculated output size %lld is too small",
                      shape_text(input.sizes()).c_str(), ll(size));
     } else {
-      const int64_t room = in + 2 * p.padding[d];
+      size = kernels::sliding_output_size(in, kernel, p.stride[d], p.padding[d], p.dilation[d]);
       TORCHLET_CHECK(
-          room >= reach,
+          size > 0,
           "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel "
           "size can't be greater than actual input size",
-          ll(room), ll(reach));
-      size = (room - reach) / p.stride[d] + 1;
+          ll(in + 2 * p.padding[d]), ll(kernels::window_reach(kernel, p.dilation[d])));
     }
     shape.push_back(size);
     g->in[at] = p.transposed ? size : in;
@@ -322,9 +320,9 @@ Tensor convolution_mode(const Tensor& input, const Tensor& weight, const Tensor&
   IntArray sizes(input.sizes());
   params.padding.clear();
   for (size_t d = 0; d < spatial; ++d) {
-    const int64_t total = factor[d] * (weight.sizes()[d + 2] - 1);
+    const int64_t total = checked_mul(factor[d], weight.sizes()[d + 2] - 1);
     params.padding.push_back(total / 2);
-    sizes[d + 2] += total % 2;
+    sizes[d + 2] = checked_add(sizes[d + 2], total % 2);
   }
   if (std::ranges::equal(sizes, input.sizes())) {
     return convolution(input, weight, bias, std::move(params));

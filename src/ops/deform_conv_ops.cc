@@ -3,8 +3,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "kernels/window.h"
+#include "kernels/window_size.h"
 #include "ops/compute.h"
 #include "ops/matmul.h"
 #include "ops/op.h"
@@ -38,7 +40,8 @@ template <typename T>
 void fill_columns(const DeformShape& s, const T* image, const T* offset, const T* mask,
                   T* columns) {
   const kernels::Window2dShape& w = s.window;
-  const int64_t taps = w.kernel_h * w.kernel_w, positions = w.out_h * w.out_w;
+  const int64_t taps = checked_mul(w.kernel_h, w.kernel_w);
+  const int64_t positions = checked_mul(w.out_h, w.out_w);
   const int64_t per_group = s.in_channels / s.offset_groups;
   parallel_for(s.in_channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
@@ -72,23 +75,21 @@ Tensor deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& of
                      const Tensor& mask, const Tensor& bias, int64_t stride_h, int64_t stride_w,
                      int64_t pad_h, int64_t pad_w, int64_t dilation_h, int64_t dilation_w,
                      int64_t groups, int64_t offset_groups, bool use_mask) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   TORCHLET_CHECK(input.dim() == 4 && weight.dim() == 4,
                  "deform_conv2d: expected input and weight of 4 dimensions, got %s and %s",
                  input.describe().c_str(), weight.describe().c_str());
   for (int64_t step :
        {stride_h, stride_w, dilation_h, dilation_w, weight.size(2), weight.size(3)}) {
-    TORCHLET_CHECK(step > 0 && step <= kMost,
+    TORCHLET_CHECK(step > 0,
                    "deform_conv2d: stride, dilation and kernel must be positive, got %lld",
                    ll(step));
   }
-  TORCHLET_CHECK(pad_h >= 0 && pad_w >= 0 && pad_h <= kMost && pad_w <= kMost,
-                 "deform_conv2d: the padding must not be negative");
-  TORCHLET_CHECK(groups > 0 && offset_groups > 0 && input.size(1) == weight.size(1) * groups &&
-                     weight.size(0) % groups == 0 && input.size(1) % offset_groups == 0,
-                 "deform_conv2d: %s does not fit weight %s with %lld groups and %lld offset groups",
-                 input.describe().c_str(), weight.describe().c_str(), ll(groups),
-                 ll(offset_groups));
+  TORCHLET_CHECK(pad_h >= 0 && pad_w >= 0, "deform_conv2d: the padding must not be negative");
+  TORCHLET_CHECK(
+      groups > 0 && offset_groups > 0 && input.size(1) == checked_mul(weight.size(1), groups) &&
+          weight.size(0) % groups == 0 && input.size(1) % offset_groups == 0,
+      "deform_conv2d: %s does not fit weight %s with %lld groups and %lld offset groups",
+      input.describe().c_str(), weight.describe().c_str(), ll(groups), ll(offset_groups));
   DeformShape s{.window = {.in_h = input.size(2),
                            .in_w = input.size(3),
                            .out_h = 0,
@@ -107,13 +108,14 @@ Tensor deform_conv2d(const Tensor& input, const Tensor& weight, const Tensor& of
                 .groups = groups,
                 .offset_groups = offset_groups};
   kernels::Window2dShape& w = s.window;
-  w.out_h = kernels::window_output_size(w.in_h, w.kernel_h, stride_h, pad_h, dilation_h);
-  w.out_w = kernels::window_output_size(w.in_w, w.kernel_w, stride_w, pad_w, dilation_w);
+  w.out_h = kernels::sliding_output_size(w.in_h, w.kernel_h, stride_h, pad_h, dilation_h);
+  w.out_w = kernels::sliding_output_size(w.in_w, w.kernel_w, stride_w, pad_w, dilation_w);
   TORCHLET_CHECK(w.out_h > 0 && w.out_w > 0,
                  "Calculated output size too small - out_h: %lld out_w: %lld", ll(w.out_h),
                  ll(w.out_w));
-  const int64_t taps = w.kernel_h * w.kernel_w, positions = w.out_h * w.out_w;
-  check_plane(offset, s, offset_groups * 2 * taps, "offsets");
+  const int64_t taps = checked_mul(w.kernel_h, w.kernel_w);
+  const int64_t positions = checked_mul(w.out_h, w.out_w);
+  check_plane(offset, s, checked_mul(offset_groups, 2 * taps), "offsets");
   if (use_mask) check_plane(mask, s, offset_groups * taps, "a mask");
   TORCHLET_CHECK(bias.numel() == s.out_channels, "deform_conv2d: expected %lld biases, got %s",
                  ll(s.out_channels), bias.describe().c_str());

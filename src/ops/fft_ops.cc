@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "ops/elementwise.h"
 #include "ops/fft.h"
 #include "ops/op.h"
@@ -99,7 +100,7 @@ Tensor real_fft(const Tensor& self, OptInt n, int64_t dim, const Norm& norm) {
 template <bool kForward>
 Tensor hermitian_fft(const Tensor& self, OptInt n, int64_t dim, const Norm& norm) {
   const Tensor values = promoted(self, true);
-  const int64_t size = n.value_or(2 * (values.size(dim) - 1));
+  const int64_t size = n ? *n : checked_mul(2, values.size(dim) - 1);
   TORCHLET_CHECK(size >= 1, "Invalid number of data points (%lld) specified",
                  static_cast<long long>(size));
   const Tensor input = resized(values, dim, size / 2 + 1);
@@ -132,7 +133,7 @@ Tensor hermitian_fftn(const Tensor& self, const OptInts& s, const OptInts& dim, 
   Shape shape = shape_of(self, s, dim);
   TORCHLET_CHECK(!shape.dims.empty(), "must transform at least one axis");
   const int64_t last = shape.dims.back();
-  const int64_t size = s && s->back() != -1 ? s->back() : 2 * (self.size(last) - 1);
+  const int64_t size = s && s->back() != -1 ? s->back() : checked_mul(2, self.size(last) - 1);
   TORCHLET_CHECK(size >= 1, "Invalid number of data points (%lld) specified",
                  static_cast<long long>(size));
   shape.sizes.back() = size / 2 + 1;
@@ -225,7 +226,8 @@ Tensor stft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_len
   const int64_t frames = 1 + (samples - n_fft) / hop;
   const Tensor views =
       make_view(signal, IntArray{signal.size(0), frames, n_fft},
-                IntArray{signal.stride(0), hop * signal.stride(1), signal.stride(1)},
+                IntArray{signal.stride(0), frames > 1 ? checked_mul(hop, signal.stride(1)) : 1,
+                         signal.stride(1)},
                 signal.storage_offset());
   const Tensor framed = window.defined() || length < n_fft ? product(views, shape) : views;
   const bool complex_input = is_complex(framed.dtype());

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "ops/elementwise.h"
 #include "ops/math.h"
 #include "ops/matmul.h"
@@ -54,7 +56,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   const double scale = static_cast<double>(bins) / (range.high - range.low);
   for (double x : data) {
     if (!(x >= range.low && x <= range.high)) continue;
-    ++count[std::min(static_cast<int64_t>((x - range.low) * scale), bins - 1)];
+    ++count[std::clamp<int64_t>(saturating_int((x - range.low) * scale), 0, bins - 1)];
   }
   return counts.to(self.dtype());
 }
@@ -63,7 +65,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
 
 // bins + 1 borders from low to high, rounded to `dtype` as linspace does.
 Tensor edges_between(Range range, int64_t bins, DType dtype) {
-  const Tensor edges = empty(IntArray{bins + 1}, DType::kFloat64);
+  const Tensor edges = empty(IntArray{checked_add(bins, 1)}, DType::kFloat64);
   double* edge = edges.data_ptr<double>();
   const double step = (range.high - range.low) / static_cast<double>(bins);
   for (int64_t i = 0; i <= bins; ++i) {
@@ -174,6 +176,7 @@ HistogramDD histogramdd_int(const Tensor& self, int64_t bins,
                             bool density) {
   TORCHLET_CHECK(self.dim() >= 2,
                  "torch.histogramdd: input tensor should have at least 2 dimensions");
+  require_memory(self.size(-1), sizeof(int64_t), "numbers of bins");
   return histogramdd(self, IntArray(static_cast<size_t>(self.size(-1)), bins), range, weight,
                      density);
 }
@@ -209,7 +212,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
   int64_t size = minlength;
   for (int64_t bin : bins) {
     TORCHLET_CHECK(bin >= 0, "bincount only supports 1-d non-negative integral inputs.");
-    size = std::max(size, bin + 1);
+    size = std::max(size, checked_add(bin, 1));
   }
   if (!weights.defined()) {
     const Tensor out = zeros(IntArray{size}, DType::kInt64);

@@ -1,9 +1,10 @@
 // Sliding blocks as columns and back: torch.nn.functional.unfold and fold.
 #include <algorithm>
-#include <limits>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "kernels/window.h"
+#include "kernels/window_size.h"
 #include "ops/compute.h"
 #include "ops/op.h"
 
@@ -15,20 +16,18 @@ long long ll(int64_t value) { return value; }
 kernels::Window2dShape make_window(int64_t in_h, int64_t in_w, const IntArray& kernel_size,
                                    const IntArray& dilation_size, const IntArray& padding_size,
                                    const IntArray& stride_size) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   const IntArray kernel = expand_param(kernel_size, 2, "kernel_size");
   const IntArray dilation = expand_param(dilation_size, 2, "dilation");
   const IntArray padding = expand_param(padding_size, 2, "padding");
   const IntArray stride = expand_param(stride_size, 2, "stride");
   for (size_t d = 0; d < 2; ++d) {
-    TORCHLET_CHECK(kernel[d] > 0 && kernel[d] <= kMost,
-                   "kernel size should be greater than zero, but got %lld", ll(kernel[d]));
-    TORCHLET_CHECK(stride[d] > 0 && stride[d] <= kMost,
-                   "stride should be greater than zero, but got %lld", ll(stride[d]));
-    TORCHLET_CHECK(dilation[d] > 0 && dilation[d] <= kMost,
-                   "dilation should be greater than zero, but got %lld", ll(dilation[d]));
-    TORCHLET_CHECK(padding[d] >= 0 && padding[d] <= kMost,
-                   "padding should be non-negative, but got %lld", ll(padding[d]));
+    TORCHLET_CHECK(kernel[d] > 0, "kernel size should be greater than zero, but got %lld",
+                   ll(kernel[d]));
+    TORCHLET_CHECK(stride[d] > 0, "stride should be greater than zero, but got %lld",
+                   ll(stride[d]));
+    TORCHLET_CHECK(dilation[d] > 0, "dilation should be greater than zero, but got %lld",
+                   ll(dilation[d]));
+    TORCHLET_CHECK(padding[d] >= 0, "padding should be non-negative, but got %lld", ll(padding[d]));
   }
   kernels::Window2dShape w{.in_h = in_h,
                            .in_w = in_w,
@@ -39,8 +38,8 @@ kernels::Window2dShape make_window(int64_t in_h, int64_t in_w, const IntArray& k
   w.stride_h = stride[0], w.stride_w = stride[1];
   w.pad_h = padding[0], w.pad_w = padding[1];
   w.dilation_h = dilation[0], w.dilation_w = dilation[1];
-  w.out_h = kernels::window_output_size(in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h);
-  w.out_w = kernels::window_output_size(in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
+  w.out_h = kernels::sliding_output_size(in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h);
+  w.out_w = kernels::sliding_output_size(in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
   TORCHLET_CHECK(w.out_h > 0 && w.out_w > 0,
                  "Given input with spatial size (%lld, %lld), calculated shape of the array of "
                  "sliding blocks as (%lld, %lld), which is too small",
@@ -78,15 +77,16 @@ Tensor im2col(const Tensor& self, const IntArray& kernel_size, const IntArray& d
                    self.describe().c_str());
   }
   const auto w = make_window(self.size(-2), self.size(-1), kernel_size, dilation, padding, stride);
-  const int64_t taps = w.kernel_h * w.kernel_w, positions = w.out_h * w.out_w;
+  const int64_t taps = w.kernel_h * w.kernel_w;
+  const int64_t positions = checked_mul(w.out_h, w.out_w);
   IntArray shape(self.sizes().first(lead));
-  shape.push_back(self.size(-3) * taps);
+  shape.push_back(checked_mul(self.size(-3), taps));
   shape.push_back(positions);
   return compute_as<kMapAll>(self.dtype(), "im2col", [&](auto zero) {
     using T = decltype(zero);
     const Tensor in = dense_as<T>(self), out = zeros(shape, DTypeOf<T>::value);
     const int64_t plane = w.in_h * w.in_w;
-    const int64_t grain = std::max<int64_t>(1, 16384 / (taps * positions));
+    const int64_t grain = std::max<int64_t>(1, 16384 / checked_mul(taps, positions));
     parallel_for(in.numel() / plane, grain, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         const T* from = const_data<T>(in) + p * plane;
@@ -106,7 +106,8 @@ Tensor col2im(const Tensor& self, const IntArray& output_size, const IntArray& k
                  self.describe().c_str());
   const IntArray size = expand_param(output_size, 2, "output_size");
   const auto w = make_window(size[0], size[1], kernel_size, dilation, padding, stride);
-  const int64_t taps = w.kernel_h * w.kernel_w, positions = w.out_h * w.out_w;
+  const int64_t taps = w.kernel_h * w.kernel_w;
+  const int64_t positions = checked_mul(w.out_h, w.out_w);
   TORCHLET_CHECK(self.size(-2) > 0 && self.size(-2) % taps == 0,
                  "Expected size of input's dimension 1 to be divisible by the product of "
                  "kernel_size, but got input.size(1)=%lld and kernel_size=(%lld, %lld).",

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
 #include "ops/gather_spatial.h"
@@ -45,7 +47,8 @@ std::vector<int64_t> nearest_table(int64_t in, int64_t out, bool exact,
   for (int64_t i = 0; i < out; ++i) {
     const T position = exact ? source_position<T>(scale, i, false, false) + T(0.5)
                              : source_position<T>(scale, i, true, false);
-    table.push_back(std::min(static_cast<int64_t>(std::floor(position)), in - 1));
+    table.push_back(
+        std::clamp<int64_t>(saturating_int(std::floor(static_cast<double>(position))), 0, in - 1));
   }
   return table;
 }
@@ -57,7 +60,7 @@ std::pair<int64_t, T> split_position(T scale, int64_t i, int64_t in, bool align_
                                      bool cubic) {
   const double position =
       source_position<double>(static_cast<double>(scale), i, align_corners, cubic);
-  const int64_t index = std::min(static_cast<int64_t>(std::floor(position)), in - 1);
+  const int64_t index = std::min(saturating_int(std::floor(position)), in - 1);
   const double rest = position - static_cast<double>(index);
   return {index, static_cast<T>(std::min(std::max(rest, 0.0), 1.0))};
 }
@@ -115,12 +118,15 @@ Taps<T> antialias_taps(int64_t in, int64_t out, bool cubic, bool align_corners,
   const T reach = cubic ? T(2) : T(1);
   const T support = scale >= 1 ? reach * scale : reach;
   const T shrink = scale >= 1 ? 1 / scale : T(1);
-  Taps<T> taps{
-      .count = static_cast<int64_t>(std::ceil(support)) * 2 + 1, .index = {}, .weight = {}};
+  const int64_t reach_ahead = saturating_int(std::ceil(static_cast<double>(support)));
+  Taps<T> taps{.count = checked_add(checked_mul(reach_ahead, 2), 1), .index = {}, .weight = {}};
+  require_memory(checked_mul(out, taps.count), sizeof(int64_t) + sizeof(T), "weights to resize by");
+  const auto place = [in](T at) {
+    return std::clamp<int64_t>(saturating_int(static_cast<double>(at + T(0.5))), 0, in);
+  };
   for (int64_t i = 0; i < out; ++i) {
     const T center = scale * (static_cast<T>(i) + T(0.5));
-    const int64_t first = std::max<int64_t>(static_cast<int64_t>(center - support + T(0.5)), 0);
-    const int64_t last = std::min(static_cast<int64_t>(center + support + T(0.5)), in);
+    const int64_t first = place(center - support), last = place(center + support);
     T total = 0;
     for (int64_t k = 0; k < taps.count; ++k) {
       const int64_t at = first + k;
@@ -252,6 +258,15 @@ Tensor interpolate(const Tensor& input, IntSpan output_size, ResizeMode mode, bo
                    static_cast<long long>(d < 2 ? 0 : output_size[d - 2]));
   }
   const IntSpan in_size = input.sizes().subspan(2);
+  IntArray shape(input.sizes().first(2));
+  for (const int64_t size : output_size) shape.push_back(size);
+  if (checked_numel(shape) == 0) {
+    return empty_as(input, shape).contiguous(input.suggest_memory_format());
+  }
+  // Every output has a place in a table of its dimension.
+  for (const int64_t size : output_size) {
+    require_memory(size, 4 * (sizeof(int64_t) + sizeof(double)), "places to resize by");
+  }
   if (mode == ResizeMode::kNearest || mode == ResizeMode::kNearestExact) {
     const bool exact = mode == ResizeMode::kNearestExact;
     return gather_spatial(input, input.dtype() == DType::kFloat64

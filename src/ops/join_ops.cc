@@ -1,6 +1,8 @@
 // Operators that join tensors or bring several to one shape.
 #include <algorithm>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "ops/op.h"
 #include "ops/shape.h"
 
@@ -206,17 +208,29 @@ Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
   return stack(columns, 1);
 }
 
+// n over k.
+int64_t binomial(int64_t n, int64_t k) {
+  if (k < 0 || k > n) return 0;
+  int64_t count = 1;
+  for (int64_t i = 1; i <= std::min(k, n - k); ++i) count = checked_mul(count, n - i + 1) / i;
+  return count;
+}
+
 // Index combinations in lexicographic order, as rows.
 Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
   TORCHLET_CHECK(self.dim() == 1, "Expect a 1D vector, but got shape %s", self.describe().c_str());
   TORCHLET_CHECK(r >= 0, "Expect a non-negative number, but got %lld", static_cast<long long>(r));
   if (r == 0) return empty(IntArray{0}, self.dtype());
   const int64_t n = self.numel();
+  const int64_t count =
+      with_replacement && n > 0 ? binomial(checked_add(n - 1, r), r) : binomial(n, r);
+  if (count == 0) return empty(IntArray{0, r}, self.dtype());
+  require_memory(checked_mul(count, r), sizeof(int64_t), "places in combinations");
   std::vector<int64_t> rows;
   std::vector<int64_t> pick(static_cast<size_t>(r));
   for (int64_t i = 0; i < r; ++i) pick[static_cast<size_t>(i)] = with_replacement ? 0 : i;
-  bool more = n > 0 && (with_replacement || r <= n);
-  while (more) {
+  for (bool more = true; more;) {
+    poll();
     rows.insert(rows.end(), pick.begin(), pick.end());
     int64_t at = r - 1;
     auto limit = [&](int64_t i) { return with_replacement ? n - 1 : n - r + i; };

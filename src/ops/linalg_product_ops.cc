@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 
+#include "base/checked.h"
 #include "ops/linalg.h"
 #include "ops/math.h"
 #include "ops/matmul.h"
@@ -131,6 +132,7 @@ Tensor tensorinv(const Tensor& a, int64_t ind) {
 }
 
 Tensor tensorsolve(const Tensor& a, const Tensor& b, const std::optional<IntArray>& dims) {
+  TORCHLET_CHECK(b.dim() <= a.dim(), "linalg.tensorsolve: other has more dimensions than self");
   Tensor moved = a;
   if (dims) {
     IntArray targets;
@@ -163,7 +165,7 @@ Tensor kron(const Tensor& a, const Tensor& b) {
     a_shape.push_back(1);
     b_shape.push_back(1);
     b_shape.push_back(y);
-    shape.push_back(x * y);
+    shape.push_back(checked_mul(x, y));
   }
   return reshape(mul(reshape(a, a_shape), reshape(b, b_shape)), shape);
 }

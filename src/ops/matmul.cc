@@ -16,6 +16,7 @@ constexpr int64_t kParallelGrain = 32768;  // multiplications worth a hand-off t
 template <typename T>
 void plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
                 int64_t c_stride, bool accumulate, const T* col_bias) {
+  if (n == 0) return;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, n * k));
   parallel_for(m, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "ops/gather_spatial.h"
 #include "ops/op.h"
 
@@ -16,6 +18,7 @@ std::vector<int64_t> border_table(int64_t in, int64_t before, int64_t after, Pad
   const int64_t size = in + before + after;
   // Circular padding crops first and wraps around what is left.
   const int64_t cropped = in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+  require_memory(size, sizeof(int64_t), "places of a padded tensor");
   std::vector<int64_t> table;
   for (int64_t i = 0; i < size; ++i) {
     int64_t at = i - before;
@@ -36,7 +39,7 @@ std::vector<int64_t> border_table(int64_t in, int64_t before, int64_t after, Pad
 }
 
 void check_border(const Tensor& self, int64_t in, int64_t before, int64_t after, PadMode mode) {
-  const int64_t size = in + before + after;
+  const int64_t size = checked_add(checked_add(in, before), after);
   if (mode == PadMode::kCircular) {
     TORCHLET_CHECK(before <= in && after <= in,
                    "Padding value causes wrapping around more than once: padding (%lld, %lld) of "
@@ -110,7 +113,9 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
                    "negative output size, which is invalid. Check dimension %zu of your input.",
                    ll(self.sizes()[d]), ll(before), ll(after), d);
     const int64_t dim = static_cast<int64_t>(d);
-    if (before < 0) source = narrow(source, dim, -before, source.size(dim) + before);
+    if (before < 0) {
+      source = narrow(source, dim, checked_sub(0, before), source.size(dim) + before);
+    }
     if (after < 0) source = narrow(source, dim, 0, source.size(dim) + after);
   }
   const Tensor out = empty(shape, self.dtype(), self.suggest_memory_format());

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "base/thread_pool.h"
 #include "kernels/pool2d.h"
 #include "kernels/rows.h"
+#include "kernels/window_size.h"
 #include "ops/compute.h"
 
 namespace torchlet::ops {
@@ -17,41 +20,33 @@ long long ll(int64_t value) { return value; }
 
 // What each output index of one dimension looks at: inputs begin, begin + step, ... below end.
 struct Axis {
-  int64_t in = 1, step = 1;
+  int64_t in = 1, out = 1, step = 1;
+  // For each output, unless the tensor is empty.
   std::vector<int64_t> begin{0}, end{1};
   std::vector<int64_t> covered{1};  // inputs under the window, those in the padding included
-
-  int64_t out() const { return static_cast<int64_t>(begin.size()); }
 };
 using Axes = std::array<Axis, 3>;  // depth, height, width; the leading ones may be of size 1
 
-// at::native::pooling_output_shape
-int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
-                    bool ceil_mode) {
-  const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1 + (ceil_mode ? stride - 1 : 0);
-  int64_t out = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
-  // The last window must begin inside the input or the padding on the left.
-  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
-  return out;
+// The tables are left empty for an empty tensor, which may have any size.
+Axis empty_axis(int64_t in, int64_t out, int64_t step, bool is_empty) {
+  if (!is_empty) require_memory(out, 3 * sizeof(int64_t), "windows of a pooling");
+  return {.in = in, .out = out, .step = step, .begin = {}, .end = {}, .covered = {}};
 }
 
 Axis sliding_axis(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
-                  bool ceil_mode, int64_t least_out) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+                  bool ceil_mode, int64_t least_out, bool is_empty) {
   TORCHLET_CHECK(kernel > 0, "kernel size should be greater than zero, but got %lld", ll(kernel));
   TORCHLET_CHECK(stride > 0, "stride should be greater than zero, but got %lld", ll(stride));
   TORCHLET_CHECK(dilation > 0, "dilation should be greater than zero, but got %lld", ll(dilation));
-  TORCHLET_CHECK(kernel <= kMost && stride <= kMost && dilation <= kMost,
-                 "pooling: kernel size, stride or dilation is too large");
   TORCHLET_CHECK(pad >= 0 && pad <= kernel / 2,
                  "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
                  ll(pad), ll(kernel));
-  const int64_t out = pooled_size(in, kernel, stride, pad, dilation, ceil_mode);
+  const int64_t out = kernels::pooled_output_size(in, kernel, stride, pad, dilation, ceil_mode);
   TORCHLET_CHECK(out >= least_out,
                  "Given input size %lld, calculated output size %lld is too small", ll(in),
                  ll(out));
-  Axis axis{.in = in, .step = dilation, .begin = {}, .end = {}, .covered = {}};
-  for (int64_t i = 0; i < out; ++i) {
+  Axis axis = empty_axis(in, out, dilation, is_empty);
+  for (int64_t i = 0; i < out && !is_empty; ++i) {
     int64_t begin = i * stride - pad;
     const int64_t end = begin + dilation * (kernel - 1) + 1;
     axis.covered.push_back(std::min(end, in + pad) - begin);
@@ -62,15 +57,15 @@ Axis sliding_axis(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64
   return axis;
 }
 
-Axis adaptive_axis(int64_t in, int64_t out) {
+Axis adaptive_axis(int64_t in, int64_t out, bool is_empty) {
   TORCHLET_CHECK(out >= 0,
                  "adaptive pooling: elements of output_size must be greater than or "
                  "equal to 0, but got %lld",
                  ll(out));
-  Axis axis{.in = in, .begin = {}, .end = {}, .covered = {}};
-  for (int64_t i = 0; i < out; ++i) {
-    axis.begin.push_back(i * in / out);
-    axis.end.push_back(((i + 1) * in + out - 1) / out);
+  Axis axis = empty_axis(in, out, 1, is_empty);
+  for (int64_t i = 0; i < out && !is_empty; ++i) {
+    axis.begin.push_back(checked_mul(i, in) / out);
+    axis.end.push_back((checked_mul(i + 1, in) - 1) / out + 1);
     axis.covered.push_back(axis.end.back() - axis.begin.back());
   }
   return axis;
@@ -106,7 +101,7 @@ Axes sliding_axes(int64_t spatial, const Tensor& self, const PoolWindow& window,
   Axes axes;
   for (size_t d = 0; d < count; ++d) {
     axes[3 - count + d] = sliding_axis(sizes[d], kernel[d], stride[d], padding[d], dilation[d],
-                                       window.ceil_mode, least_out);
+                                       window.ceil_mode, least_out, self.numel() == 0);
   }
   return axes;
 }
@@ -116,7 +111,7 @@ Axes adaptive_axes(int64_t spatial, const Tensor& self, IntSpan output_size) {
   const IntArray out = expand_param(output_size, sizes.size(), "output_size");
   Axes axes;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    axes[3 - sizes.size() + d] = adaptive_axis(sizes[d], out[d]);
+    axes[3 - sizes.size() + d] = adaptive_axis(sizes[d], out[d], self.numel() == 0);
   }
   return axes;
 }
@@ -125,7 +120,7 @@ IntArray pooled_shape(int64_t spatial, const Tensor& self, const Axes& axes) {
   IntArray shape(self.sizes());
   const size_t lead = shape.size() - static_cast<size_t>(spatial);
   for (size_t d = lead; d < shape.size(); ++d) {
-    shape[d] = axes[3 - static_cast<size_t>(spatial) + d - lead].out();
+    shape[d] = axes[3 - static_cast<size_t>(spatial) + d - lead].out;
   }
   return shape;
 }
@@ -134,7 +129,7 @@ IntArray pooled_shape(int64_t spatial, const Tensor& self, const Axes& axes) {
 template <typename T, typename Fn>
 void for_each_window(const Tensor& in, int64_t planes, const Axes& axes, Fn fn) {
   const int64_t in_size = axes[0].in * axes[1].in * axes[2].in;
-  const int64_t out_size = axes[0].out() * axes[1].out() * axes[2].out();
+  const int64_t out_size = axes[0].out * axes[1].out * axes[2].out;
   const T* data = const_data<T>(in);
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, in_size));
   parallel_for(planes, grain, [&](int64_t begin, int64_t end) {
@@ -151,11 +146,7 @@ void for_each_window(const Tensor& in, int64_t planes, const Axes& axes, Fn fn) 
 }
 
 int64_t plane_count(int64_t spatial, const Tensor& self) {
-  int64_t planes = 1;
-  for (int64_t size : self.sizes().first(self.sizes().size() - static_cast<size_t>(spatial))) {
-    planes *= size;
-  }
-  return planes;
+  return checked_numel(self.sizes().first(self.sizes().size() - static_cast<size_t>(spatial)));
 }
 
 template <typename T>
@@ -239,8 +230,8 @@ kernels::Window2dShape kernel_window(const Axes& axes, const PoolWindow& window,
   };
   kernels::Window2dShape shape{.in_h = height.in,
                                .in_w = width.in,
-                               .out_h = height.out(),
-                               .out_w = width.out(),
+                               .out_h = height.out,
+                               .out_w = width.out,
                                .kernel_h = 1,
                                .kernel_w = last(window.kernel, 1)};
   shape.stride_w = last(window.stride, shape.kernel_w);
@@ -255,7 +246,7 @@ kernels::Window2dShape kernel_window(const Axes& axes, const PoolWindow& window,
 }
 
 bool is_global(const Axes& axes) {
-  return std::ranges::all_of(axes, [](const Axis& axis) { return axis.out() == 1; });
+  return std::ranges::all_of(axes, [](const Axis& axis) { return axis.out == 1; });
 }
 
 }  // namespace

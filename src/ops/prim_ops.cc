@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "base/checked.h"
 #include "ops/common.h"
 #include "ops/op.h"
 
@@ -55,8 +56,8 @@ void percent_format(const Operator&, std::span<Value> given, std::span<Value> re
       case 'i':
         TORCHLET_CHECK(value.is_scalar(), "%%%c requires a number for formatting, but got %s",
                        specifier, value.kind_name());
-        text += std::to_string(value.is_float() ? static_cast<int64_t>(value.to_double())
-                                                : value.to_int());
+        text +=
+            std::to_string(value.is_float() ? saturating_int(value.to_double()) : value.to_int());
         break;
       case 'e':
       case 'E':
@@ -105,6 +106,11 @@ int64_t identity_hash(const Value& value) {
 // thread has its own, as in PyTorch.
 thread_local bool grad_enabled = false;
 
+const Object& object_of(const Value& value) {
+  TORCHLET_CHECK(value.is_object(), "expected a module, got %s", value.kind_name());
+  return value.object_ref();
+}
+
 }  // namespace
 
 TORCHLET_OP(is, "aten::__is__(t1 self, t2 obj) -> bool", is_same);
@@ -125,11 +131,11 @@ TORCHLET_OP(prim_id, "prim::id(AnyClassType? x) -> int",
 TORCHLET_OP(hash_generic, "aten::hash.generic(t value) -> int", identity_hash);
 TORCHLET_OP(ModuleContainerIndex_list, "prim::ModuleContainerIndex.list(Any self, int ind) -> Any",
             [](const Value& self, int64_t index) {
-              return self.object_ref().attribute(std::to_string(index));
+              return object_of(self).attribute(std::to_string(index));
             });
 TORCHLET_OP(ModuleContainerIndex_dict, "prim::ModuleContainerIndex.dict(Any self, str ind) -> Any",
             [](const Value& self, const std::string& name) {
-              return self.object_ref().attribute(name);
+              return object_of(self).attribute(name);
             });
 
 TORCHLET_OP(str_t, "aten::str(t elem) -> str", script_text);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 
 namespace torchlet::ops {
@@ -161,15 +162,14 @@ QParams choose_qparams(float low, float high, DType dtype) {
   const double low_error = std::fabs(q_min) + std::fabs(low / scale);
   const double high_error = std::fabs(q_max) + std::fabs(high / scale);
   const double zero = low_error < high_error ? q_min - low / scale : q_max - high / scale;
-  return {scale, static_cast<int64_t>(std::nearbyint(std::clamp(zero, q_min, q_max)))};
+  return {scale, saturating_int(std::nearbyint(std::clamp(zero, q_min, q_max)))};
 }
 
 Tensor quantize_unit(const Tensor& self, DType dtype, double low, double high) {
   const int bits = dtype == DType::kQInt32 ? 32 : 8;
   const double scale = std::ldexp(high - low, -bits);
   const double lowest = dtype == DType::kQUInt8 ? 0 : -std::ldexp(1.0, bits - 1);
-  return quantize(self, dtype,
-                  per_tensor_quantizer(scale, static_cast<int64_t>(lowest - low / scale)));
+  return quantize(self, dtype, per_tensor_quantizer(scale, saturating_int(lowest - low / scale)));
 }
 
 }  // namespace torchlet::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
@@ -40,9 +41,11 @@ struct FixedPointAdd {
     const float out_scale = static_cast<float>(scale);
     const float a_scale = static_cast<float>(a.q_scale()) / out_scale;
     const float b_scale = static_cast<float>(b.q_scale()) / out_scale;
+    if (!std::isfinite(a_scale) || !std::isfinite(b_scale)) return;
     int exponent;
     std::frexp(std::max(a_scale, b_scale), &exponent);  // scale = m * 2^exponent, m in [0.5, 1)
     shift = 22 - exponent;
+    if (!valid()) return;
     a_multiplier = static_cast<int64_t>(std::lrint(std::ldexp(a_scale, shift)));
     b_multiplier = static_cast<int64_t>(std::lrint(std::ldexp(b_scale, shift)));
     zero_product = -(a_multiplier * a.q_zero_point() + b_multiplier * b.q_zero_point());
@@ -58,8 +61,8 @@ struct FixedPointAdd {
     return std::clamp<int64_t>(rounded + output_zero, low, 255);
   }
 
-  int64_t a_multiplier, b_multiplier, zero_product;
-  int shift;
+  int64_t a_multiplier = 0, b_multiplier = 0, zero_product = 0;
+  int shift = 0;
   int32_t output_zero, low;
 };
 
@@ -109,7 +112,7 @@ Tensor add_scalar(const Tensor& qa, const Scalar& b) {
     new_scale = (moved - range.low) / (range.high - range.low) * scale;
     new_zero = range.high;
   }
-  return map_quantized(qa, new_scale, static_cast<int64_t>(new_zero), [=](auto x) {
+  return map_quantized(qa, new_scale, saturating_int(new_zero), [=](auto x) {
     using T = decltype(x);
     const T sum = x + static_cast<T>(shift * scale);
     return kRelu ? std::max(sum, T(0)) : sum;

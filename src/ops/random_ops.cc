@@ -191,7 +191,8 @@ Tensor bernoulli_tensor_(const Tensor& self, const Tensor& p, const Value&) {
 Tensor poisson(const Tensor& self, const Value&) {
   check_floating(self, "poisson_cpu");
   return draw_each(self, self.dtype(), [](Random& random, double lambda) {
-    TORCHLET_CHECK(lambda >= 0, "invalid Poisson rate, expected rate to be non-negative");
+    TORCHLET_CHECK(lambda >= 0 && lambda < 0x1p53,
+                   "invalid Poisson rate, expected rate to be non-negative, and below 2^53");
     if (lambda == 0) return 0.0;
     return static_cast<double>(std::poisson_distribution<int64_t>(lambda)(random.engine()));
   });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/checked.h"
 #include "ops/compute.h"
 #include "ops/factory.h"
 #include "ops/math.h"
@@ -37,8 +38,7 @@ void check_range(const Scalar& start, const Scalar& end, const Scalar& step) {
 }
 
 Scalar as_integer(const Scalar& value) {
-  return value.is_integral() ? Scalar(value.to_int())
-                             : Scalar(static_cast<int64_t>(value.to_double()));
+  return value.is_integral() ? Scalar(value.to_int()) : Scalar(saturating_int(value.to_double()));
 }
 
 void check_sequence_dtype(DType dtype, const char* name) {
@@ -276,6 +276,7 @@ Tensor vander(const Tensor& x, std::optional<int64_t> columns, bool increasing) 
   TORCHLET_CHECK(count >= 0, "N must be non-negative.");
   const Tensor base = is_integral(x.dtype(), true) ? x.to(DType::kInt64) : x;
   const Tensor result = empty(IntArray{x.numel(), count}, base.dtype());
+  if (result.numel() == 0) return result;
   Tensor power = full(base.sizes(), 1, base.dtype());
   for (int64_t i = 0; i < count; ++i) {
     if (i > 0) power = mul(power, base);
@@ -295,7 +296,7 @@ Tensor one_hot(const Tensor& self, int64_t num_classes) {
     TORCHLET_CHECK(data[i] >= 0, "Class values must be non-negative.");
     largest = std::max(largest, data[i]);
   }
-  const int64_t count = num_classes == -1 ? largest + 1 : num_classes;
+  const int64_t count = num_classes == -1 ? checked_add(largest, 1) : num_classes;
   TORCHLET_CHECK(count > 0, "num_classes should be positive");
   TORCHLET_CHECK(largest < count, "Class values must be smaller than num_classes.");
   IntArray shape(self.sizes());

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/checked.h"
 #include "ops/op.h"
 #include "ops/shape.h"
 
@@ -81,7 +82,9 @@ Tensor repeat_interleave_int(const Tensor& self, int64_t repeats, std::optional<
 Tensor flip(const Tensor& self, const IntArray& dims) {
   Tensor result = clone(self, std::nullopt);
   if (self.dim() == 0 || dims.empty()) return result;
-  for (int64_t dim : normalize_dims(dims, self.dim())) {
+  const IntArray wrapped = normalize_dims(dims, self.dim());
+  if (result.numel() == 0) return result;
+  for (int64_t dim : wrapped) {
     const Tensor order = empty(IntArray{self.size(dim)}, DType::kInt64);
     int64_t* data = order.data_ptr<int64_t>();
     std::iota(data, data + order.numel(), 0);
@@ -176,7 +179,7 @@ Tensor diag_embed(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2
   const int64_t a = wrap_dim(dim1, rank), b = wrap_dim(dim2, rank);
   TORCHLET_CHECK(a != b, "diagonal dimensions cannot be identical %lld, %lld",
                  static_cast<long long>(dim1), static_cast<long long>(dim2));
-  const int64_t length = self.size(-1) + std::abs(offset);
+  const int64_t length = checked_add(self.size(-1), offset < 0 ? checked_sub(0, offset) : offset);
   IntArray shape(self.sizes().first(self.sizes().size() - 1));
   shape.insert(shape.begin() + std::min(a, b), length);
   shape.insert(shape.begin() + std::max(a, b), length);
@@ -190,7 +193,7 @@ namespace {
 Tensor diag(const Tensor& self, int64_t offset) {
   TORCHLET_CHECK(self.dim() == 1 || self.dim() == 2, "matrix or a vector expected");
   if (self.dim() == 1) return diag_embed(self, offset, 0, 1);
-  TORCHLET_CHECK(offset <= self.size(1) && -offset <= self.size(0),
+  TORCHLET_CHECK(offset <= self.size(1) && offset >= -self.size(0),
                  "diag: the diagonal %lld is outside of the matrix",
                  static_cast<long long>(offset));
   return clone(diagonal(self, offset, 0, 1), std::nullopt);
@@ -232,7 +235,8 @@ Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
                  static_cast<long long>(c), static_cast<long long>(factor * factor));
   IntArray batch(self.sizes().first(self.sizes().size() - 3));
   IntArray shape(batch);
-  for (int64_t size : {c / (factor * factor), h * factor, w * factor}) shape.push_back(size);
+  for (int64_t size : {c / (factor * factor), checked_mul(h, factor), checked_mul(w, factor)})
+    shape.push_back(size);
   const Tensor cells =
       reshape(self, IntArray{image_count(self), c / (factor * factor), factor, factor, h, w});
   return reshape(permute(cells, IntArray{0, 1, 4, 2, 5, 3}), shape);
@@ -253,7 +257,8 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
       "%lld x %lld is not divisible by %lld",
       static_cast<long long>(h), static_cast<long long>(w), static_cast<long long>(factor));
   IntArray shape(self.sizes().first(self.sizes().size() - 3));
-  for (int64_t size : {c * factor * factor, h / factor, w / factor}) shape.push_back(size);
+  for (int64_t size : {checked_mul(c, factor * factor), h / factor, w / factor})
+    shape.push_back(size);
   const Tensor cells =
       reshape(self, IntArray{image_count(self), c, h / factor, factor, w / factor, factor});
   return reshape(permute(cells, IntArray{0, 1, 3, 5, 2, 4}), shape);

@@ -17,9 +17,10 @@ RnnDirection float_direction(const Tensor& w_ih, const Tensor& w_hh, const Tenso
 RnnStack float_stack(const std::vector<Tensor>& params, bool has_biases, bool has_projections,
                      int64_t num_layers, bool bidirectional, double dropout) {
   const size_t per = 2u + (has_biases ? 2u : 0u) + (has_projections ? 1u : 0u);
-  const size_t count = static_cast<size_t>(num_layers) * (bidirectional ? 2u : 1u);
-  TORCHLET_CHECK(num_layers > 0 && params.size() == per * count,
-                 "rnn: expected %zu weights for %lld layers, got %zu", per * count,
+  const size_t layer = per * (bidirectional ? 2 : 1);
+  TORCHLET_CHECK(num_layers > 0 && params.size() % layer == 0 &&
+                     static_cast<uint64_t>(num_layers) == params.size() / layer,
+                 "rnn: expected %zu weights for each of %lld layers, got %zu", layer,
                  static_cast<long long>(num_layers), params.size());
   RnnStack stack{{}, bidirectional, dropout};
   for (size_t i = 0; i < params.size(); i += per) {

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "ops/binary.h"
 #include "ops/op.h"
 #include "ops/special_math.h"
@@ -27,13 +29,19 @@ Tensor compute(const Tensor& x, double (*f)(double)) {
 // degree gives 0. For Chebyshev polynomials of high degree inside (-1, 1) the trigonometric form
 // (DLMF 18.5) is taken, as PyTorch does.
 
+// A recurrence of more steps is nothing but rounding errors.
+constexpr int64_t kMostSteps = int64_t{1} << 20;
+
 // p_0 = 1, p_1 = first, p_{k+1} = next(k, p_k, p_{k-1}).
 template <typename T, typename F>
 T recurrence(int64_t n, T first, F next) {
   if (n < 0) return 0;
   if (n == 0) return 1;
+  TORCHLET_CHECK(n < kMostSteps, "a polynomial of degree %lld is not computed for %g",
+                 static_cast<long long>(n), static_cast<double>(first));
   T before = 1, here = first;
   for (int64_t k = 1; k < n && !std::isnan(here); ++k) {
+    poll();
     const T after = next(static_cast<T>(k), here, before);
     before = here;
     here = after;
@@ -141,7 +149,8 @@ struct LegendreP {
 template <typename Polynomial>
 Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
   return binary<kMapReal, true>(x, n, dtype, [](auto value, auto degree) {
-    return Polynomial()(value, static_cast<int64_t>(degree));
+    const int64_t whole = saturating_int(static_cast<double>(degree));
+    return Polynomial()(value, std::min(whole, int64_t{1} << 53));
   });
 }
 

@@ -1,8 +1,20 @@
 // Operators that cut a tensor into views along a dimension.
+#include "base/limits.h"
 #include "ops/op.h"
 #include "ops/shape.h"
 
 namespace torchlet::ops {
+namespace {
+
+// Room for the views that a tensor is cut into.
+std::vector<Tensor> room_for(int64_t count) {
+  require_memory(count, sizeof(TensorImpl) + sizeof(Tensor), "parts of a tensor");
+  std::vector<Tensor> parts;
+  parts.reserve(static_cast<size_t>(count));
+  return parts;
+}
+
+}  // namespace
 
 std::vector<Tensor> split_with_sizes(const Tensor& self, const IntArray& sizes, int64_t dim) {
   TORCHLET_CHECK(self.dim() > 0, "split expects at least a 1-dimensional tensor");
@@ -36,11 +48,13 @@ std::vector<Tensor> split(const Tensor& self, int64_t split_size, int64_t dim) {
   TORCHLET_CHECK(split_size > 0 || length == 0,
                  "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
                  static_cast<long long>(length));
-  std::vector<Tensor> parts;
-  for (int64_t start = 0; start < length; start += split_size) {
+  if (length == 0) return {narrow(self, dim, 0, 0)};
+  const int64_t count = (length - 1) / split_size + 1;
+  std::vector<Tensor> parts = room_for(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start = i * split_size;
     parts.push_back(narrow(self, dim, start, std::min(split_size, length - start)));
   }
-  if (parts.empty()) parts.push_back(narrow(self, dim, 0, 0));
   return parts;
 }
 
@@ -50,7 +64,11 @@ std::vector<Tensor> chunk(const Tensor& self, int64_t chunks, int64_t dim) {
                  static_cast<long long>(chunks));
   const int64_t length = self.size(dim);
   // An empty dimension still gives as many (empty) chunks as asked for.
-  if (length == 0) return split_with_sizes(self, IntArray(static_cast<size_t>(chunks)), dim);
+  if (length == 0) {
+    std::vector<Tensor> parts = room_for(chunks);
+    for (int64_t i = 0; i < chunks; ++i) parts.push_back(narrow(self, dim, 0, 0));
+    return parts;
+  }
   return split(self, length / chunks + (length % chunks != 0), dim);
 }
 
@@ -59,8 +77,8 @@ std::vector<Tensor> unbind(const Tensor& self, int64_t dim) {
     TORCHLET_CHECK(dim == 0, "a nested tensor is unbound along dimension 0 only");
     return *self.impl()->nested;
   }
-  std::vector<Tensor> parts;
   const int64_t length = self.size(dim);
+  std::vector<Tensor> parts = room_for(length);
   for (int64_t i = 0; i < length; ++i) parts.push_back(select(self, dim, i));
   return parts;
 }
@@ -91,7 +109,7 @@ std::vector<Tensor> split_evenly(const Tensor& self, int64_t sections, int64_t d
   TORCHLET_CHECK(sections > 0, "number of sections must be larger than 0, got %lld",
                  static_cast<long long>(sections));
   const int64_t length = self.size(dim);
-  std::vector<Tensor> parts;
+  std::vector<Tensor> parts = room_for(sections);
   int64_t start = 0;
   for (int64_t i = 0; i < sections; ++i) {
     const int64_t size = length / sections + (i < length % sections ? 1 : 0);

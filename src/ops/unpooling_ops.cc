@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
 #include "ops/op.h"
@@ -12,11 +13,7 @@ namespace {
 
 long long ll(int64_t value) { return value; }
 
-int64_t product(IntSpan sizes) {
-  int64_t all = 1;
-  for (int64_t size : sizes) all *= size;
-  return all;
-}
+int64_t product(IntSpan sizes) { return checked_product(sizes); }
 
 // Puts every value at its index in a plane of zeros of `output_size`.
 template <size_t Spatial>
@@ -59,12 +56,16 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const IntArray& out
 // Max-Pooling" (2014), as aten/src/ATen/native/FractionalMaxPool2d.cpp computes it.
 template <typename T>
 std::vector<int64_t> window_starts(T sample, int64_t in, int64_t out, int64_t kernel) {
+  TORCHLET_CHECK(sample >= 0 && sample < 1,
+                 "fractional_max_pool: expected random samples in [0, 1), got %g",
+                 static_cast<double>(sample));
   std::vector<int64_t> starts;
   if (out > 1) {
     const T alpha = static_cast<T>(in - kernel) / static_cast<T>(out - 1);
     for (int64_t i = 0; i + 1 < out; ++i) {
-      starts.push_back(static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) -
-                       static_cast<int64_t>(sample * alpha));
+      const int64_t start = static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) -
+                            static_cast<int64_t>(sample * alpha);
+      starts.push_back(std::clamp<int64_t>(start, 0, in - kernel));
     }
   }
   if (out > 0) starts.push_back(in - kernel);
@@ -113,6 +114,7 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& self, const IntArra
   const int64_t planes = product(shape);
   for (size_t d = 0; d < Spatial; ++d) {
     TORCHLET_CHECK(in_size[d] > 0 && kernel[d] > 0 && out_size[d] >= 0 &&
+                       out_size[d] <= in_size[d] && kernel[d] <= in_size[d] &&
                        out_size[d] + kernel[d] - 1 <= in_size[d] - (Spatial == 3 ? 1 : 0),
                    "fractional_max_pool: pool size (%lld) is too large relative to input size "
                    "(%lld) for an output of %lld",

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/checked.h"
+#include "base/limits.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
@@ -119,7 +121,7 @@ struct RoiGrid {
     bin_w = w / static_cast<T>(s.pooled_w);
     grid_h = s.sampling > 0 ? s.sampling : samples(bin_h);
     grid_w = s.sampling > 0 ? s.sampling : samples(bin_w);
-    count = std::max(grid_h * grid_w, least_count);
+    count = std::max(checked_mul(grid_h, grid_w), least_count);
   }
   static int64_t samples(T bin) {
     TORCHLET_CHECK(std::abs(bin) < T(1 << 20), "a region of interest is too large");
@@ -128,6 +130,7 @@ struct RoiGrid {
   T mean(const T* plane, int64_t height, int64_t width, int64_t ph, int64_t pw) const {
     T sum = 0;
     for (int64_t i = 0; i < grid_h; ++i) {
+      poll();
       const T sy = y + static_cast<T>(ph) * bin_h +
                    (static_cast<T>(i) + T(0.5)) * bin_h / static_cast<T>(grid_h);
       for (int64_t j = 0; j < grid_w; ++j) {
@@ -170,7 +173,7 @@ Tensor roi_align(const Tensor& input, const Tensor& rois, double scale, int64_t 
 
 // Output channel c takes bin (ph, pw) from input channel (c * pooled_h + ph) * pooled_w + pw.
 int64_t score_channels(const RoiShape& s) {
-  TORCHLET_CHECK(s.channels % (s.pooled_h * s.pooled_w) == 0,
+  TORCHLET_CHECK(s.channels % checked_mul(s.pooled_h, s.pooled_w) == 0,
                  "input channels must be a multiple of pooling height * pooling width");
   return s.channels / (s.pooled_h * s.pooled_w);
 }

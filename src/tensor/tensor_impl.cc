@@ -2,22 +2,27 @@
 
 #include <numeric>
 
+#include "base/checked.h"
+
 namespace torchlet {
+
 int64_t checked_extent(IntSpan sizes, IntSpan strides) {
   if (sizes.size() != strides.size()) {
     fail(ErrorCode::kInvalidArgument, "a tensor has %zu sizes but %zu strides", sizes.size(),
          strides.size());
   }
-  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
-  int64_t extent = 1;
+  int64_t extent = 1, beyond = 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
+    // One step more, so that the ends of ranges can be computed too.
     int64_t reach;
-    if (strides[i] < 0 || __builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) ||
-        __builtin_add_overflow(extent, reach, &extent)) {
+    if (strides[i] < 0 ||
+        __builtin_mul_overflow(std::max<int64_t>(sizes[i], 1), strides[i], &reach) ||
+        __builtin_add_overflow(beyond, reach, &beyond)) {
       fail(ErrorCode::kInvalidArgument, "tensor strides are negative or overflow");
     }
+    extent += reach - strides[i];
   }
-  return extent;
+  return std::ranges::find(sizes, 0) == sizes.end() ? extent : 0;
 }
 
 namespace {
@@ -25,7 +30,11 @@ namespace {
 void check_bounds(const Storage& storage, DType dtype, IntSpan sizes, IntSpan strides,
                   int64_t storage_offset) {
   const int64_t extent = checked_extent(sizes, strides);
-  int64_t end;
+  // Of an empty view as well, so that its offset can be moved by its strides.
+  int64_t reach = storage_offset, end;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    reach = checked_add(reach, std::max<int64_t>(sizes[i], 1) * strides[i]);
+  }
   if (storage_offset < 0 || __builtin_add_overflow(storage_offset, extent, &end) ||
       static_cast<uint64_t>(extent == 0 ? 0 : end) > storage.nbytes() / element_size(dtype)) {
     fail(ErrorCode::kInvalidArgument,
@@ -47,8 +56,7 @@ std::string shape_text(IntSpan sizes) {
 }
 
 int64_t checked_numel(IntSpan sizes) {
-  int64_t numel = 1;
-  bool overflow = false;
+  int64_t product = 1;
   bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0) {
@@ -56,21 +64,17 @@ int64_t checked_numel(IntSpan sizes) {
            static_cast<long long>(size));
     }
     empty |= size == 0;
-    overflow |= __builtin_mul_overflow(numel, size, &numel);
+    if (__builtin_mul_overflow(product, std::max<int64_t>(size, 1), &product)) {
+      fail(ErrorCode::kInvalidArgument, "the number of elements of a tensor overflows: %s",
+           shape_text(sizes).c_str());
+    }
   }
-  if (empty) return 0;
-  if (overflow) fail(ErrorCode::kInvalidArgument, "the number of elements of a tensor overflows");
-  return numel;
+  return empty ? 0 : product;
 }
 
 void TensorImpl::update_numel() { numel = checked_numel(sizes); }
 
 namespace {
-
-// Wraps around: the strides of a tensor without elements may be meaningless, but not undefined.
-int64_t wrapping_product(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-}
 
 // Dimensions from the innermost outwards; for channels last C is the innermost, then W, H, (D,) N.
 IntArray dimension_order(size_t rank, bool channels_last) {
@@ -97,7 +101,7 @@ IntArray contiguous_strides(IntSpan sizes) {
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = stride;
-    stride = wrapping_product(stride, std::max<int64_t>(sizes[i], 1));
+    stride = checked_mul(stride, std::max<int64_t>(sizes[i], 1));
   }
   return strides;
 }
@@ -111,7 +115,7 @@ IntArray strides_for(IntSpan sizes, MemoryFormat format) {
   int64_t stride = 1;
   for (const int64_t dim : dimension_order(rank, true)) {
     strides[static_cast<size_t>(dim)] = stride;
-    stride = wrapping_product(stride, sizes[static_cast<size_t>(dim)]);
+    stride = checked_mul(stride, sizes[static_cast<size_t>(dim)]);
   }
   return strides;
 }
@@ -140,7 +144,7 @@ bool has_channels_last_strides(IntSpan sizes, IntSpan strides, MemoryFormat form
     // N111 with the strides of NCHW: both formats fit, and PyTorch calls it NCHW.
     if (dim == 0 && least == strides[1]) return false;
     least = strides[dim];
-    if (sizes[dim] > 1) least = wrapping_product(least, sizes[dim]);
+    if (sizes[dim] > 1) least = checked_mul(least, sizes[dim]);
   }
   return true;
 }
@@ -158,7 +162,7 @@ bool is_non_overlapping_and_dense(IntSpan sizes, IntSpan strides) {
     const size_t i = static_cast<size_t>(dim);
     if (sizes[i] < 2) return true;  // the rest are 0 or 1 too
     if (strides[i] != expected) return false;
-    expected *= sizes[i];
+    expected = checked_mul(expected, sizes[i]);
   }
   return true;
 }
@@ -271,6 +275,9 @@ Tensor empty_quantized(IntSpan sizes, DType dtype, std::shared_ptr<const Quantiz
 }
 
 std::shared_ptr<const Quantizer> per_tensor_quantizer(double scale, int64_t zero_point) {
+  TORCHLET_CHECK(zero_point >= INT32_MIN && zero_point <= INT32_MAX,
+                 "the zero_point %lld of a quantized tensor does not fit into 32 bits",
+                 static_cast<long long>(zero_point));
   auto quantizer = std::make_shared<Quantizer>();
   quantizer->scale = scale;
   quantizer->zero_point = zero_point;

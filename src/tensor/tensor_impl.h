@@ -55,7 +55,9 @@ class TensorImpl : public RefCounted {
   std::shared_ptr<const std::vector<Tensor>>
       nested;  // set for nested tensors; storage is null then
 
+  // Where the first element is; of a tensor without elements, somewhere.
   std::byte* data() const {
+    if (numel == 0) return storage->data();
     return storage->data() + static_cast<size_t>(storage_offset) * element_size(dtype);
   }
   int64_t dim() const { return static_cast<int64_t>(sizes.size()); }
@@ -65,10 +67,12 @@ class TensorImpl : public RefCounted {
 
 // "[2, 3]", as PyTorch's messages write a shape.
 std::string shape_text(IntSpan sizes);
-// Product of sizes; Error on a negative size or overflow.
+// Product of sizes; Error on a negative size, and if the product without the zeros overflows: so no
+// product of some of a tensor's sizes does.
 int64_t checked_numel(IntSpan sizes);
 // Elements from the first to the last that a view reaches, both included; 0 if it is empty. Error
-// on negative strides, overflow, or another number of strides than of sizes.
+// on negative strides, on another number of strides than of sizes, and on overflow, of an empty
+// view too: so no sum of a tensor's sizes times its strides overflows.
 int64_t checked_extent(IntSpan sizes, IntSpan strides);
 IntArray contiguous_strides(IntSpan sizes);
 IntArray strides_for(IntSpan sizes, MemoryFormat format);

@@ -1,6 +1,8 @@
 // Convolutions: NHWC images, weights packed once.
+#include "base/checked.h"
 #include "device/cpu/conv_step.h"
 #include "device/cpu/lowering.h"
+#include "kernels/window_size.h"
 #include "ops/common.h"
 
 namespace torchlet::cpu {
@@ -38,10 +40,13 @@ Image lower_image(PlanBuilder& plan, ConvArguments a) {
   for (size_t d = 0; d < 2; ++d) {
     if (a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0) decline("an invalid window");
   }
-  window.out_h = kernels::window_output_size(in[2], w[2], a.stride[0], a.padding[0], a.dilation[0]);
-  window.out_w = kernels::window_output_size(in[3], w[3], a.stride[1], a.padding[1], a.dilation[1]);
+  window.out_h =
+      kernels::sliding_output_size(in[2], w[2], a.stride[0], a.padding[0], a.dilation[0]);
+  window.out_w =
+      kernels::sliding_output_size(in[3], w[3], a.stride[1], a.padding[1], a.dilation[1]);
   if (window.out_h < 1 || window.out_w < 1) decline("an empty result");
-  if (a.groups < 1 || w[1] * a.groups != channels || w[0] % a.groups != 0 || w[0] == 0) {
+  if (a.groups < 1 || checked_mul(w[1], a.groups) != channels || w[0] % a.groups != 0 ||
+      w[0] == 0) {
     decline("weights that do not fit");
   }
   const bool is_depthwise = a.groups == channels && w[0] == channels && channels > 1;
@@ -159,8 +164,8 @@ void lower_transposed(PlanBuilder& plan, const Node& node) {
   for (size_t d = 0; d < 2; ++d) {
     if (stride[d] < 1 || dilation[d] < 1 || padding[d] < 0 || extra[d] < 0) decline("a window");
     const int64_t in = d == 0 ? input.h : input.w;
-    out.push_back((in - 1) * stride[d] - 2 * padding[d] + dilation[d] * (w[2 + d] - 1) + extra[d] +
-                  1);
+    out.push_back(kernels::transposed_output_size(in, w[2 + d], stride[d], padding[d], dilation[d],
+                                                  extra[d]));
     if (out[d] < 1) decline("an empty result");
   }
   const ConvNhwcShape shape{input.n,

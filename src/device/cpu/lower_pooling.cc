@@ -1,6 +1,7 @@
 // Pooling and means over the pixels of images.
 #include "device/cpu/lowering.h"
 #include "kernels/pool_nhwc.h"
+#include "kernels/window_size.h"
 #include "ops/common.h"
 
 namespace torchlet::cpu {
@@ -58,17 +59,6 @@ Image image_argument(PlanBuilder& plan, const Node& node) {
   return plan.as_image(plan.real_tensor(node, 0));
 }
 
-// Output size of one dimension (at::native::pooling_output_shape): with ceil_mode the last window
-// must start inside the input or the padding before it.
-int64_t pooled_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
-                    bool ceil_mode) {
-  const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
-  if (room < 0) decline("an empty result");
-  int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
-  return out;
-}
-
 struct PoolArguments {
   IntArray kernel, stride, padding, dilation;
   bool ceil_mode;
@@ -93,8 +83,10 @@ PoolShape pool_shape(const Image& input, const PoolArguments& a) {
                   a.padding[1],
                   a.dilation[0],
                   a.dilation[1]};
-  w.out_h = pooled_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h, a.ceil_mode);
-  w.out_w = pooled_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w, a.ceil_mode);
+  w.out_h = kernels::pooled_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h,
+                                        a.ceil_mode);
+  w.out_w = kernels::pooled_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w,
+                                        a.ceil_mode);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
   return {input.n, input.c, w};
 }

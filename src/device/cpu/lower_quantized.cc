@@ -5,6 +5,7 @@
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized.h"
 #include "kernels/pool_nhwc_q8.h"
+#include "kernels/window_size.h"
 #include "ops/common.h"
 #include "ops/quantize.h"
 
@@ -262,8 +263,8 @@ class AvgPoolStep : public Step {
 Image add_average(PlanBuilder& plan, const Image& input, const IntArray& size,
                   const IntArray& stride) {
   kernels::Window2dShape w{input.h, input.w, 0, 0, size[0], size[1], stride[0], stride[1]};
-  w.out_h = kernels::window_output_size(w.in_h, w.kernel_h, w.stride_h, 0, 1);
-  w.out_w = kernels::window_output_size(w.in_w, w.kernel_w, w.stride_w, 0, 1);
+  w.out_h = kernels::sliding_output_size(w.in_h, w.kernel_h, w.stride_h, 0, 1);
+  w.out_w = kernels::sliding_output_size(w.in_w, w.kernel_w, w.stride_w, 0, 1);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
   const AffineQ8 affine = affine_of(plan, input.id);
   const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, w.out_h, w.out_w,

@@ -1,9 +1,11 @@
 // Quantized convolutions and linear layers.
+#include "base/checked.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized.h"
 #include "device/cpu/quantized_layer.h"
 #include "kernels/conv_nhwc_q8.h"
 #include "kernels/dwconv_nhwc_q8.h"
+#include "kernels/window_size.h"
 #include "ops/common.h"
 #include "ops/custom_class.h"
 #include "ops/packed_params.h"
@@ -103,8 +105,8 @@ Window2dShape window_of(const Image& input, const Tensor& weight, const ops::Con
                   p.padding[1],
                   p.dilation[0],
                   p.dilation[1]};
-  w.out_h = kernels::window_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h);
-  w.out_w = kernels::window_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
+  w.out_h = kernels::sliding_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h);
+  w.out_w = kernels::sliding_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
   return w;
 }
@@ -130,7 +132,8 @@ Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
   }
   const Image input = plan.as_image(id);
   const int64_t out_channels = weight.size(0);
-  if (p.groups < 1 || weight.size(1) * p.groups != input.c || out_channels % p.groups != 0) {
+  if (p.groups < 1 || checked_mul(weight.size(1), p.groups) != input.c ||
+      out_channels % p.groups != 0) {
     decline("weights that do not fit");
   }
   const Conv2dShape shape{input.n, input.c, out_channels, p.groups, window_of(input, weight, p)};

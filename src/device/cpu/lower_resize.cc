@@ -1,6 +1,7 @@
 // Resizing images.
 #include <vector>
 
+#include "base/checked.h"
 #include "device/cpu/lowering.h"
 #include "kernels/resize_nhwc.h"
 
@@ -62,8 +63,8 @@ ResizeArguments resize_arguments(PlanBuilder& plan, const Node& node, const Imag
     if (!list.is_list() || list.to_list().size() != 2) decline("scale factors");
     a.factor_h = list.to_list()[0].to_double();
     a.factor_w = list.to_list()[1].to_double();
-    a.shape.out_h = static_cast<int64_t>(static_cast<double>(input.h) * a.factor_h);
-    a.shape.out_w = static_cast<int64_t>(static_cast<double>(input.w) * a.factor_w);
+    a.shape.out_h = saturating_int(static_cast<double>(input.h) * a.factor_h);
+    a.shape.out_w = saturating_int(static_cast<double>(input.w) * a.factor_w);
   } else if (!is_vec) {
     if (!plan.is_none(node, factors)) a.factor_h = plan.known_double(node, factors);
     if (!plan.is_none(node, factors + 1)) a.factor_w = plan.known_double(node, factors + 1);

@@ -383,11 +383,13 @@ std::string refuse_sequence(const Node& node) {
   const auto known = [&](size_t input) -> const Value& {
     return node.input(input)->node()->value_attribute("value");
   };
-  const int64_t count = known(4).to_int() * (known(7).to_bool() ? 2 : 1);
   const std::vector<Value> items = known(2).to_list();
   const bool is_packed = !items.empty() && items[0].is_custom();
   const int64_t per_direction = is_packed ? 1 : known(3).to_bool() ? 4 : 2;
-  return std::ssize(items) == count * per_direction ? "" : "projections";
+  const int64_t per_layer = per_direction * (known(7).to_bool() ? 2 : 1);
+  const bool fits = std::ssize(items) % per_layer == 0 &&
+                    known(4).to_int() == std::ssize(items) / per_layer;
+  return fits ? "" : "projections";
 }
 std::string refuse_cell(const Node& node) {
   return is_known(node, 2) && is_known(node, 3) ? "" : "unknown weights";
