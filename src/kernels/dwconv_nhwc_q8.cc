@@ -434,7 +434,7 @@ HWY_NOINLINE void convolve_block(const DwconvRunQ8& run, const Plan& plan, int64
           strip.width,
           count,
           run.output + ((image * w.out_h + y + row) * w.out_w + x) * run.output_stride + channel};
-      if (kDotBytes && plan.groups == 1 && plan.taps == 3 && w.dilation_w == 1) {
+      if (kDotBytes && plan.groups == 1 && plan.taps == 3 && w.kernel_w == 3 && w.dilation_w == 1) {
         sum_near_taps<kVectors, 3>(plan, output, requantize, run.output_stride);
       } else {
         sum_taps<kVectors>(plan, output, requantize, run.output_stride);

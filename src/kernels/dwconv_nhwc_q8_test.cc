@@ -65,6 +65,7 @@ TEST(DwconvNhwcQ8, ZeroPoints) {
       check(depthwise(17, 5, 3, 1, 1), static_cast<uint8_t>(zero));
       check(depthwise(17, 5, 3, 1, 1), static_cast<uint8_t>(zero), true);
       check(depthwise(17, 5, 5, 2, 2), static_cast<uint8_t>(zero), true);
+      check(depthwise(17, 5, 1, 1, 0), static_cast<uint8_t>(zero), true);
     }
     const Conv2dShape s = depthwise(40, 5, 3, 1, 1);
     const RandomLayerQ8 random(s, false, 3, 9);

@@ -220,6 +220,12 @@ int64_t image_count(const Tensor& self) {
   return count;
 }
 
+// [shape] of the cells in another order; never a view.
+Tensor rearranged(const Tensor& cells, const IntArray& order, const IntArray& shape) {
+  const Tensor result = reshape(permute(cells, order), shape);
+  return result.impl()->storage == cells.impl()->storage ? result.clone() : result;
+}
+
 Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
   TORCHLET_CHECK(self.dim() >= 3,
                  "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
@@ -239,7 +245,7 @@ Tensor pixel_shuffle(const Tensor& self, int64_t factor) {
     shape.push_back(size);
   const Tensor cells =
       reshape(self, IntArray{image_count(self), c / (factor * factor), factor, factor, h, w});
-  return reshape(permute(cells, IntArray{0, 1, 4, 2, 5, 3}), shape);
+  return rearranged(cells, IntArray{0, 1, 4, 2, 5, 3}, shape);
 }
 
 Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
@@ -261,7 +267,7 @@ Tensor pixel_unshuffle(const Tensor& self, int64_t factor) {
     shape.push_back(size);
   const Tensor cells =
       reshape(self, IntArray{image_count(self), c, h / factor, factor, w / factor, factor});
-  return reshape(permute(cells, IntArray{0, 1, 3, 5, 2, 4}), shape);
+  return rearranged(cells, IntArray{0, 1, 3, 5, 2, 4}, shape);
 }
 
 Tensor channel_shuffle(const Tensor& self, int64_t groups) {

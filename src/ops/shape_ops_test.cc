@@ -68,6 +68,12 @@ TEST(ViewOps, LiftingKeepsTheTensorOrCopies) {
   }
 }
 
+TEST(ViewOps, PixelShufflesDoNotShare) {
+  const Tensor x = counting({1, 4, 3, 1}), y = counting({1, 1, 2, 2});
+  EXPECT_FALSE(result_of("aten::pixel_shuffle", "", {x, 2}).impl()->storage == x.impl()->storage);
+  EXPECT_FALSE(result_of("aten::pixel_unshuffle", "", {y, 2}).impl()->storage == y.impl()->storage);
+}
+
 TEST(ViewOps, UnfoldDiagonalMovedim) {
   EXPECT_EQ(elements_of(result_of("aten::unfold", "", {counting({5}), 0, 2, 2})),
             (Numbers{0, 1, 2, 3}));

@@ -40,9 +40,7 @@ ValueId Builder::add_weight(const Tensor& tensor) {
   return id;
 }
 
-std::vector<ValueId> Builder::weights() const {
-  return program_.ids(Variable::Kind::kWeight);
-}
+std::vector<ValueId> Builder::weights() const { return program_.ids(Variable::Kind::kWeight); }
 
 ValueId Builder::weight(const IntArray& sizes, double limit) {
   const int64_t numel = checked_numel(sizes);
@@ -99,7 +97,8 @@ std::vector<ValueId> Builder::call_many(size_t results, const std::string& text,
   const auto is_computed = [&](ValueId id) {
     return std::ranges::find(visible_, id) != visible_.end();
   };
-  if (std::ranges::any_of(reads, is_computed)) visible_.insert(visible_.end(), ids.begin(), ids.end());
+  if (std::ranges::any_of(reads, is_computed))
+    visible_.insert(visible_.end(), ids.begin(), ids.end());
   return ids;
 }
 
@@ -111,9 +110,8 @@ std::optional<ValueId> Builder::call_in_place(const std::string& text,
   evaluator_.own_memory();
   const bool is_fit_for_all =
       add({Step::Kind::kCall, text, reads, {id}, {}, arithmetic, true}) &&
-      std::ranges::all_of(evaluator_.sharers(reads[0]), [&](ValueId sharer) {
-        return is_fit(evaluator_.state(sharer));
-      });
+      std::ranges::all_of(evaluator_.sharers(reads[0]),
+                          [&](ValueId sharer) { return is_fit(evaluator_.state(sharer)); });
   if (is_fit_for_all) {
     visible_.push_back(id);
     return id;

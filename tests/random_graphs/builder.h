@@ -70,7 +70,8 @@ class Builder {
     const std::vector<ValueId> ids = visible_where(predicate);
     if (ids.empty()) return std::nullopt;
     const auto count = static_cast<int64_t>(ids.size());
-    const int64_t back = random.chance(0.7) ? random.below(std::min<int64_t>(count, 3)) : random.below(count);
+    const int64_t back =
+        random.chance(0.7) ? random.below(std::min<int64_t>(count, 3)) : random.below(count);
     return ids[static_cast<size_t>(count - 1 - back)];
   }
 
@@ -79,7 +80,7 @@ class Builder {
 
   // Packed weights of quantized layers that another layer may have, too.
   struct Packed {
-    ValueId id = 0;
+    ValueId id = 0, weight = 0;       // quantized
     int64_t channels = 0, terms = 0;  // of the input; products that are added up
     bool is_linear = false;
   };
@@ -144,7 +145,6 @@ class Builder {
   std::vector<ValueId> visible_;
   std::vector<Step> steps_;  // of this block
   int depth_ = 0;
-
 };
 
 // "[1, 2]"

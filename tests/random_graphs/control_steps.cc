@@ -16,18 +16,20 @@ std::optional<ValueId> add_condition(Builder& b) {
   const int64_t size = b.sizes(*x)[0];
   switch (b.random.below(3)) {
     case 0:
-      return b.call_typed("bool", "torch.gt(torch.size($0, 0), " + std::to_string(size - b.random.below(2)) + ")",
-                          {*x}, Arithmetic::kOfShapes);
+      return b.call_typed(
+          "bool", "torch.gt(torch.size($0, 0), " + std::to_string(size - b.random.below(2)) + ")",
+          {*x}, Arithmetic::kOfShapes);
     case 1:
-      return b.call_typed("bool", "torch.eq(torch.dim($0), " + std::to_string(b.random.between(2, 4)) + ")",
+      return b.call_typed("bool",
+                          "torch.eq(torch.dim($0), " + std::to_string(b.random.between(2, 4)) + ")",
                           {*x}, Arithmetic::kOfShapes);
     default: {
-      const auto y = b.any([&](ValueId id) {
-        return b.is_float(id) && b.is_exact(id) && b.tensor(id).numel() > 0;
-      });
+      const auto y = b.any(
+          [&](ValueId id) { return b.is_float(id) && b.is_exact(id) && b.tensor(id).numel() > 0; });
       if (!y) return std::nullopt;
-      return b.call_typed("bool", b.random.pick({"bool(torch.gt(torch.max($0), 0.5))",
-                                                 "bool(torch.lt(torch.min($0), -0.9))"}),
+      return b.call_typed("bool",
+                          b.random.pick({"bool(torch.gt(torch.max($0), 0.5))",
+                                         "bool(torch.lt(torch.min($0), -0.9))"}),
                           {*y}, Arithmetic::kExact);
     }
   }
@@ -46,7 +48,8 @@ void add_branch(Builder& b, const std::function<void()>& make) {
   });
   if (!then) return;
   auto other = b.block(std::nullopt, some, [&](ValueId id) {
-    return b.tensor(id).dtype() == dtype && b.tensor(id).dim() == static_cast<int64_t>(sizes.size());
+    return b.tensor(id).dtype() == dtype &&
+           b.tensor(id).dim() == static_cast<int64_t>(sizes.size());
   });
   if (other) b.add_branch(*condition, *std::move(then), *std::move(other));
 }
@@ -60,10 +63,12 @@ void add_loop(Builder& b, const std::function<void()>& make) {
     count = b.call_typed("int", "torch.size($0, 0)", {*begin}, Arithmetic::kOfShapes);
   }
   const ValueId carried = b.new_carried(*begin);
-  auto body = b.block(carried, [&] { make_some(b, make); },
-                      [&](ValueId id) { return b.is_float(id) && b.sizes(id) == sizes; });
+  auto body = b.block(
+      carried, [&] { make_some(b, make); },
+      [&](ValueId id) { return b.is_float(id) && b.sizes(id) == sizes; });
   if (!body) return;
-  b.add_loop(*begin, carried, count ? "$1" : b.random.pick({"1", "2", "3"}), count, *std::move(body));
+  b.add_loop(*begin, carried, count ? "$1" : b.random.pick({"1", "2", "3"}), count,
+             *std::move(body));
 }
 
 }  // namespace

@@ -65,11 +65,11 @@ Value Expressions::call(const std::string& text, const std::vector<std::string>&
     types_of_results += (i ? ", " : "") + results[i];
   }
   const bool is_tuple = results.size() > 1;
-  const std::string source =
-      "def f(" + parameters + ") -> " +
-      (is_tuple ? "Tuple[" + types_of_results + "]" : types_of_results) + ":\n  " +
-      names_of_results + " = " + substituted(text, names) + "\n  return " +
-      (is_tuple ? "(" + names_of_results + ")" : names_of_results) + "\n";
+  const std::string source = "def f(" + parameters + ") -> " +
+                             (is_tuple ? "Tuple[" + types_of_results + "]" : types_of_results) +
+                             ":\n  " + names_of_results + " = " + substituted(text, names) +
+                             "\n  return " +
+                             (is_tuple ? "(" + names_of_results + ")" : names_of_results) + "\n";
   if (!interpreter_ || units_.size() > kMost) {
     interpreter_ = std::make_unique<interp::Interpreter>();
     units_.clear();
@@ -115,8 +115,7 @@ void Evaluator::define(ValueId id, const Tensor& tensor) {
   State& state = at(id);
   state = {copy_with_strides(tensor), copy_with_strides(tensor), true};
   // In float16 the plan may go on with what it rounded for a layer.
-  const bool is_input =
-      program_->variables[static_cast<size_t>(id)].kind == Variable::Kind::kInput;
+  const bool is_input = program_->variables[static_cast<size_t>(id)].kind == Variable::Kind::kInput;
   if (is_input && program_->precision == Precision::kFloat16 && is_float(state.value)) {
     round(state.rounded.to_tensor(), epsilon());
     state.is_exact = false;
@@ -245,7 +244,8 @@ double largest(const Tensor& a) {
   const Tensor x = a.to(DType::kFloat64);
   for_each_element(x, [&](double element) {
     // Once NaN, always NaN.
-    most = std::isnan(most) || element != element ? std::nan("") : std::max(most, std::abs(element));
+    most =
+        std::isnan(most) || element != element ? std::nan("") : std::max(most, std::abs(element));
   });
   return most;
 }

@@ -33,11 +33,11 @@ ValueId other_operand(Builder& b, ValueId x) {
   if (!of_other.empty() && b.random.chance(0.25)) {
     const int64_t d = b.random.below(static_cast<int64_t>(of_other.size()));
     const std::string dim = std::to_string(d);
-    const auto part = b.random.chance(0.5)
-                          ? b.exact("torch.narrow($0, " + dim + ", 0, 1)", {other})
-                          : b.call("torch.mean($0, [" + dim + "], True)", {other},
-                                   Arithmetic::kRounds,
-                                   static_cast<double>(of_other[static_cast<size_t>(d)]));
+    const auto part =
+        b.random.chance(0.5)
+            ? b.exact("torch.narrow($0, " + dim + ", 0, 1)", {other})
+            : b.call("torch.mean($0, [" + dim + "], True)", {other}, Arithmetic::kRounds,
+                     static_cast<double>(of_other[static_cast<size_t>(d)]));
     return part.value_or(other);
   }
   return other;
@@ -50,10 +50,10 @@ void add_elementwise(Builder& b) {
   if (!x) return;
   switch (b.random.below(5)) {
     case 0: {
-      const char* call = b.random.pick(
-          {"torch.relu($0)", "torch.relu6($0)", "torch.hardtanh($0, -0.5, 0.7)",
-           "torch.clamp($0, -0.5, 0.7)", "torch.clamp_min($0, -0.25)", "torch.clamp_max($0, 0.25)",
-           "torch.abs($0)", "torch.neg($0)"});
+      const char* call =
+          b.random.pick({"torch.relu($0)", "torch.relu6($0)", "torch.hardtanh($0, -0.5, 0.7)",
+                         "torch.clamp($0, -0.5, 0.7)", "torch.clamp_min($0, -0.25)",
+                         "torch.clamp_max($0, 0.25)", "torch.abs($0)", "torch.neg($0)"});
       b.exact(call, {*x});
       return;
     }
@@ -94,9 +94,8 @@ void add_elementwise(Builder& b) {
 }
 
 void add_join(Builder& b) {
-  const auto x = b.any([&](ValueId id) {
-    return b.tensor(id).dim() > 0 && !b.tensor(id).is_quantized();
-  });
+  const auto x =
+      b.any([&](ValueId id) { return b.tensor(id).dim() > 0 && !b.tensor(id).is_quantized(); });
   if (!x) return;
   const IntArray sizes = b.sizes(*x);
   const DType dtype = b.tensor(*x).dtype();
@@ -140,10 +139,12 @@ void add_reduction(Builder& b) {
   switch (b.random.below(6)) {
     case 0:
     case 1:
-      b.call("torch.mean($0, " + text_of(dims) + ", " + keep + ")", {*x}, Arithmetic::kRounds, terms);
+      b.call("torch.mean($0, " + text_of(dims) + ", " + keep + ")", {*x}, Arithmetic::kRounds,
+             terms);
       return;
     case 2:
-      b.call("torch.sum($0, " + text_of(dims) + ", " + keep + ")", {*x}, Arithmetic::kRounds, terms);
+      b.call("torch.sum($0, " + text_of(dims) + ", " + keep + ")", {*x}, Arithmetic::kRounds,
+             terms);
       return;
     case 3:
       b.exact("torch.am" + std::string(b.random.pick({"ax", "in"})) + "($0, " + text_of(dims) +
@@ -184,7 +185,8 @@ std::string random_reshape(Builder& b, const IntArray& sizes) {
     }
   }
   std::string text = "[";
-  const int64_t unknown = b.random.chance(0.5) ? b.random.below(static_cast<int64_t>(result.size())) : -1;
+  const int64_t unknown =
+      b.random.chance(0.5) ? b.random.below(static_cast<int64_t>(result.size())) : -1;
   for (size_t i = 0; i < result.size(); ++i) {
     text += i ? ", " : "";
     if (static_cast<int64_t>(i) == unknown) {
@@ -224,11 +226,13 @@ void add_view(Builder& b) {
     }
     case 1:
       if (size > 0) {
-        b.exact("torch.select($0, " + dim + ", " + std::to_string(b.random.below(size)) + ")", {*x});
+        b.exact("torch.select($0, " + dim + ", " + std::to_string(b.random.below(size)) + ")",
+                {*x});
       }
       return;
     case 2:
-      b.exact("torch.transpose($0, " + dim + ", " + std::to_string(b.random.below(rank)) + ")", {*x});
+      b.exact("torch.transpose($0, " + dim + ", " + std::to_string(b.random.below(rank)) + ")",
+              {*x});
       return;
     case 3: {
       IntArray order;
@@ -289,9 +293,8 @@ void add_write(Builder& b) {
     const int64_t d = b.random.below(static_cast<int64_t>(sizes.size()));
     if (sizes[static_cast<size_t>(d)] == 0) return;
     const std::string dim = std::to_string(d);
-    const auto part = b.random.chance(0.5)
-                          ? b.exact("torch.slice($0, " + dim + ", 0, 1, 1)", {x})
-                          : b.exact("torch.select($0, " + dim + ", 0)", {x});
+    const auto part = b.random.chance(0.5) ? b.exact("torch.slice($0, " + dim + ", 0, 1, 1)", {x})
+                                           : b.exact("torch.select($0, " + dim + ", 0)", {x});
     if (!part) return;
     x = *part;
   }
@@ -302,10 +305,10 @@ void add_write(Builder& b) {
   });
   switch (b.random.below(5)) {
     case 0:
-      b.call_in_place(b.random.pick({"torch.relu_($0)", "torch.clamp_($0, -0.5, 0.7)",
-                                     "torch.hardtanh_($0, -1., 1.)", "torch.fill_($0, 0.5)",
-                                     "torch.neg_($0)"}),
-                      {x}, Arithmetic::kExact);
+      b.call_in_place(
+          b.random.pick({"torch.relu_($0)", "torch.clamp_($0, -0.5, 0.7)",
+                         "torch.hardtanh_($0, -1., 1.)", "torch.fill_($0, 0.5)", "torch.neg_($0)"}),
+          {x}, Arithmetic::kExact);
       return;
     case 1:
       b.call_in_place(b.random.pick({"torch.sigmoid_($0)", "torch.mul_($0, 0.5)",
@@ -333,9 +336,9 @@ void add_integers(Builder& b) {
   if (!whole || b.random.chance(0.4)) {
     const auto x = b.any([&](ValueId id) { return b.is_float(id) && b.is_exact(id); });
     if (!x) return;
-    const char* call = b.random.pick({"torch.to(torch.mul($0, 4), 4)", "torch.gt($0, 0.1)",
-                                      "torch.le($0, 0.)", "torch.argmax($0, -1)",
-                                      "torch.floor(torch.mul($0, 3))", "torch.round($0)"});
+    const char* call =
+        b.random.pick({"torch.to(torch.mul($0, 4), 4)", "torch.gt($0, 0.1)", "torch.le($0, 0.)",
+                       "torch.argmax($0, -1)", "torch.floor(torch.mul($0, 3))", "torch.round($0)"});
     b.exact(call, {*x});
     return;
   }
@@ -363,7 +366,8 @@ void add_integers(Builder& b) {
               {i});
       return;
     case 2: {
-      const auto x = b.any([&](ValueId id) { return b.is_float(id) && broadcasts(b.sizes(id), sizes); });
+      const auto x =
+          b.any([&](ValueId id) { return b.is_float(id) && broadcasts(b.sizes(id), sizes); });
       if (!x) return;
       b.exact(b.random.pick({"torch.where(torch.to($0, 11), $1, torch.neg($1))",
                              "torch.masked_fill($1, torch.to($0, 11), 0.5)"}),
@@ -371,7 +375,8 @@ void add_integers(Builder& b) {
       return;
     }
     case 3: {
-      const auto x = b.any([&](ValueId id) { return b.is_float(id) && broadcasts(b.sizes(id), sizes); });
+      const auto x =
+          b.any([&](ValueId id) { return b.is_float(id) && broadcasts(b.sizes(id), sizes); });
       if (x) b.call("torch.mul($1, $0)", {i, *x});
       return;
     }

@@ -9,7 +9,8 @@ namespace {
 
 // How often a program of this kind takes a step of each family.
 struct Mix {
-  int elementwise, join, reduction, view, write, integers, rows, image, quantized, recurrent, control;
+  int elementwise, join, reduction, view, write, integers, rows, image, quantized, recurrent,
+      control;
 };
 constexpr Mix kImages = {6, 4, 1, 3, 1, 0, 2, 16, 0, 0, 1};
 constexpr Mix kSequences = {6, 4, 2, 6, 1, 1, 14, 0, 0, 1, 1};
@@ -17,8 +18,9 @@ constexpr Mix kQuantized = {1, 1, 0, 4, 0, 0, 0, 0, 14, 0, 1};
 constexpr Mix kAnything = {5, 3, 2, 6, 4, 3, 4, 6, 2, 1, 3};
 
 IntArray image_sizes(Random& random) {
-  IntArray sizes = {random.pick<int64_t>({1, 1, 1, 2, 3}), random.pick<int64_t>({1, 2, 3, 4, 4, 8, 8, 16, 17}),
-                    random.pick<int64_t>({1, 2, 4, 5, 7, 9}), random.pick<int64_t>({1, 3, 4, 5, 8})};
+  IntArray sizes = {
+      random.pick<int64_t>({1, 1, 1, 2, 3}), random.pick<int64_t>({1, 2, 3, 4, 4, 8, 8, 16, 17}),
+      random.pick<int64_t>({1, 2, 4, 5, 7, 9}), random.pick<int64_t>({1, 3, 4, 5, 8})};
   if (random.chance(0.02)) sizes = {1, 16, 28, 28};
   return sizes;
 }
@@ -42,7 +44,8 @@ IntArray sequence_sizes(Random& random) {
 
 // The same elements, lying otherwise in memory.
 Tensor laid_out(Random& random, const Tensor& tensor) {
-  if (tensor.dim() == 4 && random.chance(0.5)) return tensor.contiguous(MemoryFormat::kChannelsLast);
+  if (tensor.dim() == 4 && random.chance(0.5))
+    return tensor.contiguous(MemoryFormat::kChannelsLast);
   if (tensor.dim() == 0 || tensor.numel() == 0 || random.chance(0.8)) return tensor;
   // A part of a larger one.
   IntArray wide = tensor.sizes();
@@ -68,8 +71,8 @@ class Generator {
 
   void run() {
     Random& random = b_.random;
-    program_.precision = random.chance(0.2) && has_float16_arithmetic() ? Precision::kFloat16
-                                                                        : Precision::kFloat32;
+    program_.precision =
+        random.chance(0.2) && has_float16_arithmetic() ? Precision::kFloat16 : Precision::kFloat32;
     program_.operator_threads = random.chance(0.1) ? random.pick({2, 3}) : 1;
     program_.callers = random.chance(0.05) ? random.pick({2, 3}) : 1;
     choose_kind();
@@ -105,12 +108,16 @@ class Generator {
 
   void add_step() {
     using Family = void (*)(Builder&);
-    const std::pair<int, Family> families[] = {
-        {mix_.elementwise, add_elementwise}, {mix_.join, add_join},
-        {mix_.reduction, add_reduction},     {mix_.view, add_view},
-        {mix_.write, add_write},             {mix_.integers, add_integers},
-        {mix_.rows, add_rows},               {mix_.image, add_image},
-        {mix_.quantized, add_quantized},     {mix_.recurrent, add_recurrent}};
+    const std::pair<int, Family> families[] = {{mix_.elementwise, add_elementwise},
+                                               {mix_.join, add_join},
+                                               {mix_.reduction, add_reduction},
+                                               {mix_.view, add_view},
+                                               {mix_.write, add_write},
+                                               {mix_.integers, add_integers},
+                                               {mix_.rows, add_rows},
+                                               {mix_.image, add_image},
+                                               {mix_.quantized, add_quantized},
+                                               {mix_.recurrent, add_recurrent}};
     int total = mix_.control;
     for (const auto& [weight, family] : families) total += weight;
     int64_t choice = b_.random.below(total);

@@ -66,18 +66,19 @@ void add_attention(Builder& b, ValueId x) {
     }
   }
   if (parts.size() != 3) return;
-  const auto products = b.call("torch.matmul($0, torch.transpose($1, -2, -1))", {parts[0], parts[1]},
-                               Arithmetic::kRounds, terms);
+  const auto products = b.call("torch.matmul($0, torch.transpose($1, -2, -1))",
+                               {parts[0], parts[1]}, Arithmetic::kRounds, terms);
   if (!products) return;
-  const auto scaled = b.call(b.random.pick({"torch.div($0, 2.5)", "torch.mul($0, 0.5)"}), {*products});
+  const auto scaled =
+      b.call(b.random.pick({"torch.div($0, 2.5)", "torch.mul($0, 0.5)"}), {*products});
   if (!scaled) return;
   ValueId scores = *scaled;
   if (b.random.chance(0.3)) {
     const auto masked = b.call("torch.add($0, $1)", {scores, b.weight({t, t})});
     scores = masked.value_or(scores);
   }
-  const auto weights = b.call("torch.softmax($0, -1)", {scores}, Arithmetic::kRounds,
-                              static_cast<double>(t));
+  const auto weights =
+      b.call("torch.softmax($0, -1)", {scores}, Arithmetic::kRounds, static_cast<double>(t));
   if (!weights) return;
   const auto mixed = b.call("torch.matmul($0, $1)", {*weights, parts[2]}, Arithmetic::kRounds,
                             static_cast<double>(t));
@@ -98,8 +99,8 @@ void add_product(Builder& b, ValueId x) {
   };
   const auto y = b.any(fits);
   if (y && b.random.chance(0.6)) {
-    const char* call = b.sizes(*y).size() == 3 && sizes.size() == 3 ? "torch.bmm($0, $1)"
-                                                                    : "torch.matmul($0, $1)";
+    const char* call =
+        b.sizes(*y).size() == 3 && sizes.size() == 3 ? "torch.bmm($0, $1)" : "torch.matmul($0, $1)";
     b.call(call, {x, *y}, Arithmetic::kRounds, terms);
   } else if (b.random.chance(0.4)) {
     b.call("torch.matmul($0, torch.transpose($0, -2, -1))", {x}, Arithmetic::kRounds, terms);
@@ -128,9 +129,8 @@ void add_rows(Builder& b) {
     const auto y = add_linear(b, *x, out, b.random.chance(0.6));
     if (!y || !b.random.chance(0.5)) return;
     // A residual: what is broadcast differs from case to case.
-    const auto z = b.any([&](ValueId id) {
-      return b.is_float(id) && id != *y && b.sizes(id) == b.sizes(*y);
-    });
+    const auto z =
+        b.any([&](ValueId id) { return b.is_float(id) && id != *y && b.sizes(id) == b.sizes(*y); });
     if (z) b.call(b.random.pick({"torch.add($0, $1)", "torch.add($1, $0)"}), {*y, *z});
   } else if (choice == 4) {
     add_layer_norm(b, *x);
@@ -230,6 +230,18 @@ void add_convolution(Builder& b, ValueId x) {
            window, g);
 }
 
+// One weight in two convolutions of other groups, whose packed forms may be as large.
+void add_shared_convolutions(Builder& b, ValueId x) {
+  const int64_t c = b.random.pick<int64_t>({8, 16}), out = b.random.pick<int64_t>({32, 64});
+  const int64_t k = b.random.pick<int64_t>({1, 1, 3}), groups = b.random.pick<int64_t>({2, 2, 4});
+  const Window window{{k, k}, {1, 1}, {k / 2, k / 2}, {1, 1}};
+  const ValueId w = b.layer_weight({out, c, k, k}, c * k * k);
+  const auto few = add_pointwise(b, x, c), many = add_pointwise(b, x, c * groups);
+  if (!few || !many) return;
+  add_conv(b, *few, w, window, 1);
+  add_conv(b, *many, w, window, groups);
+}
+
 void add_depthwise(Builder& b, ValueId x) {
   const IntArray sizes = b.sizes(x);
   const Window window = random_window(b, sizes);
@@ -264,9 +276,9 @@ void add_batch_norm(Builder& b, ValueId x) {
 
 void add_squeeze_excite(Builder& b, ValueId x) {
   const IntArray sizes = b.sizes(x);
-  const auto pooled =
-      b.call(b.random.pick({"torch.adaptive_avg_pool2d($0, [1, 1])", "torch.mean($0, [2, 3], True)"}),
-             {x}, Arithmetic::kRounds, static_cast<double>(sizes[2] * sizes[3]));
+  const auto pooled = b.call(
+      b.random.pick({"torch.adaptive_avg_pool2d($0, [1, 1])", "torch.mean($0, [2, 3], True)"}), {x},
+      Arithmetic::kRounds, static_cast<double>(sizes[2] * sizes[3]));
   if (!pooled) return;
   const auto narrow = add_pointwise(b, *pooled, std::max<int64_t>(1, sizes[1] / 4));
   if (!narrow) return;
@@ -274,8 +286,7 @@ void add_squeeze_excite(Builder& b, ValueId x) {
   if (!active) return;
   const auto wide = add_pointwise(b, *active, sizes[1]);
   if (!wide) return;
-  const auto gate =
-      b.call(b.random.pick({"torch.sigmoid($0)", "torch.hardsigmoid($0)"}), {*wide});
+  const auto gate = b.call(b.random.pick({"torch.sigmoid($0)", "torch.hardsigmoid($0)"}), {*wide});
   if (gate) b.call(b.random.pick({"torch.mul($0, $1)", "torch.mul($1, $0)"}), {x, *gate});
 }
 
@@ -341,8 +352,10 @@ void add_resize(Builder& b, ValueId x) {
 }
 
 void add_padding(Builder& b, ValueId x) {
-  const IntArray pads = {b.random.below(3), b.random.below(3), b.random.below(3), b.random.below(3)};
-  const char* mode = b.random.pick({"\"constant\", 0.", "\"constant\", 0.5", "\"reflect\"", "\"replicate\""});
+  const IntArray pads = {b.random.below(3), b.random.below(3), b.random.below(3),
+                         b.random.below(3)};
+  const char* mode =
+      b.random.pick({"\"constant\", 0.", "\"constant\", 0.5", "\"reflect\"", "\"replicate\""});
   b.exact("torch.pad($0, " + text_of(pads) + ", " + mode + ")", {x});
 }
 
@@ -359,9 +372,11 @@ void add_channel_shuffle(Builder& b, ValueId x) {
 
 void add_image(Builder& b) {
   const auto x = b.any([&](ValueId id) {
-    return b.is_float(id) && b.tensor(id).dim() == 4 && b.tensor(id).numel() > 0 && b.tensor(id).size(1) <= 64;
+    return b.is_float(id) && b.tensor(id).dim() == 4 && b.tensor(id).numel() > 0 &&
+           b.tensor(id).size(1) <= 64;
   });
   if (!x) return;
+  if (b.random.chance(0.02)) return add_shared_convolutions(b, *x);
   const int64_t choice = b.random.below(20);
   if (choice < 5) {
     add_convolution(b, *x);
@@ -402,7 +417,8 @@ void add_image(Builder& b) {
 
 void add_recurrent(Builder& b) {
   const auto x = b.any([&](ValueId id) {
-    return b.is_float(id) && b.tensor(id).dim() == 3 && b.tensor(id).numel() > 0 && b.tensor(id).numel() < 2000;
+    return b.is_float(id) && b.tensor(id).dim() == 3 && b.tensor(id).numel() > 0 &&
+           b.tensor(id).numel() < 2000;
   });
   if (!x) return;
   const IntArray sizes = b.sizes(*x);
@@ -414,7 +430,8 @@ void add_recurrent(Builder& b) {
   if (is_lstm) reads.push_back(b.weight(state));
   std::string weights;
   for (int direction = 0; direction <= both; ++direction) {
-    for (const IntArray& of : {IntArray{gates, sizes[2]}, IntArray{gates, hidden}, IntArray{gates}, IntArray{gates}}) {
+    for (const IntArray& of :
+         {IntArray{gates, sizes[2]}, IntArray{gates, hidden}, IntArray{gates}, IntArray{gates}}) {
       weights += (weights.empty() ? "$" : ", $") + std::to_string(reads.size());
       reads.push_back(of.size() == 2 ? b.layer_weight(of, of[1]) : b.weight(of));
     }
@@ -423,9 +440,11 @@ void add_recurrent(Builder& b) {
                               (batch_first ? ", True)" : ", False)");
   const auto terms = static_cast<double>(sizes[2] + hidden);
   if (is_lstm) {
-    b.call_many(3, "torch.lstm($0, [$1, $2], [" + weights + "]" + options, reads, Arithmetic::kRounds, terms);
+    b.call_many(3, "torch.lstm($0, [$1, $2], [" + weights + "]" + options, reads,
+                Arithmetic::kRounds, terms);
   } else {
-    b.call_many(2, "torch.gru($0, $1, [" + weights + "]" + options, reads, Arithmetic::kRounds, terms);
+    b.call_many(2, "torch.gru($0, $1, [" + weights + "]" + options, reads, Arithmetic::kRounds,
+                terms);
   }
 }
 

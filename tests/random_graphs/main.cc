@@ -42,8 +42,8 @@ struct Report {
 };
 
 Report* shared_report() {
-  void* memory = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                      -1, 0);
+  void* memory =
+      mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     std::perror("mmap");
     std::exit(2);
@@ -196,7 +196,8 @@ int run(const Options& options) {
   std::printf("seeds %llu to %llu: %d failed\n", static_cast<unsigned long long>(options.first),
               static_cast<unsigned long long>(options.first + options.count - 1), failures);
   const bool is_fast =
-      has_enough("runs of segments were plans", coverage.planned, coverage.segments, kLeastPlanned) &
+      has_enough("runs of segments were plans", coverage.planned, coverage.segments,
+                 kLeastPlanned) &
       has_enough("steps had a kernel", coverage.kernels, coverage.steps, kLeastKernels);
   return failures == 0 && is_fast ? 0 : 1;
 }

@@ -121,10 +121,10 @@ std::string Program::source() const {
   for (const ValueId id : outputs) returned.push_back(name(id));
   // A tuple of one is written with a comma.
   writer.line("return (" + joined(returned) + (returned.size() == 1 ? ",)" : ")"));
-  return passes::module_class(
-      "M", attributes,
-      "  def forward(" + joined(parameters) + ") -> Tuple[" +
-          joined(std::vector<std::string>(outputs.size(), "Tensor")) + "]:\n" + writer.take());
+  return passes::module_class("M", attributes,
+                              "  def forward(" + joined(parameters) + ") -> Tuple[" +
+                                  joined(std::vector<std::string>(outputs.size(), "Tensor")) +
+                                  "]:\n" + writer.take());
 }
 
 std::string Program::text() const {

@@ -38,76 +38,94 @@ std::optional<ValueId> any_quantized(Builder& b, int64_t dim) {
   });
 }
 
+// Packed weights of a layer for so many channels: those of another layer, its weight packed with
+// another bias, or new ones. `pack` makes them of a weight, which is to be made if there is none.
+template <typename Pack>
+std::optional<Builder::Packed> packed_for(Builder& b, int64_t channels, bool is_linear,
+                                          const Pack& pack) {
+  std::vector<Builder::Packed> known = b.packed;
+  std::erase_if(known, [&](const Builder::Packed& packed) {
+    return packed.is_linear != is_linear || packed.channels != channels;
+  });
+  std::optional<ValueId> weight;
+  if (!known.empty() && b.random.chance(0.5)) {
+    const Builder::Packed packed = b.random.pick(known);
+    if (b.random.chance(0.5)) return packed;
+    weight = packed.weight;
+  }
+  const std::optional<Builder::Packed> packed = pack(weight);
+  // What a block makes stays in it.
+  if (packed && b.depth() == 0) b.packed.push_back(*packed);
+  return packed;
+}
+
+// "call($0, bias" with a bias or None.
+std::string with_bias(Builder& b, const std::string& call, int64_t channels,
+                      std::vector<ValueId>& reads) {
+  if (b.random.chance(0.3)) return call + "($0, None";
+  reads.push_back(b.weight({channels}));
+  return call + "($0, $1";
+}
+
+std::optional<Builder::Packed> pack_conv(Builder& b, int64_t c, std::optional<ValueId> weight) {
+  const bool is_depthwise = b.random.chance(0.3);
+  const int64_t g = is_depthwise ? c : c % 2 == 0 ? b.random.pick<int64_t>({1, 1, 2}) : 1;
+  const int64_t out = is_depthwise ? c : g * b.random.pick<int64_t>({1, 2, 4, 8});
+  const int64_t k = b.random.pick<int64_t>({1, 3, 3, 2});
+  if (!weight) weight = quantized_weight(b, b.weight({out, c / g, k, k}));
+  if (!weight) return std::nullopt;
+  const IntArray sizes = b.sizes(*weight);
+  std::vector<ValueId> reads = {*weight};
+  const auto id = b.call_typed(kConvParams,
+                               with_bias(b, "ops.quantized.conv2d_prepack", sizes[0], reads) +
+                                   b.random.pick({", [1, 1], ", ", [2, 1], ", ", [1, 1], "}) +
+                                   text_of({sizes[2] / 2, sizes[3] / 2}) +
+                                   b.random.pick({", [1, 1], ", ", [1, 1], ", ", [2, 2], "}) +
+                                   std::to_string(c / sizes[1]) + ")",
+                               reads, Arithmetic::kExact);
+  if (!id) return std::nullopt;
+  return Builder::Packed{*id, *weight, c, sizes[1] * sizes[2] * sizes[3], false};
+}
+
+std::optional<Builder::Packed> pack_linear(Builder& b, int64_t in, std::optional<ValueId> weight) {
+  const int64_t out = b.random.pick<int64_t>({1, 3, 8, in});
+  if (!weight) weight = quantized_weight(b, b.weight({out, in}));
+  if (!weight) return std::nullopt;
+  std::vector<ValueId> reads = {*weight};
+  const auto id = b.call_typed(
+      kLinearParams, with_bias(b, "ops.quantized.linear_prepack", b.sizes(*weight)[0], reads) + ")",
+      reads, Arithmetic::kExact);
+  if (!id) return std::nullopt;
+  return Builder::Packed{*id, *weight, in, in, true};
+}
+
 void add_conv(Builder& b, ValueId x) {
   const int64_t c = b.sizes(x)[1];
-  std::vector<Builder::Packed> known;
-  for (const Builder::Packed& packed : b.packed) {
-    if (!packed.is_linear && packed.channels == c) known.push_back(packed);
-  }
-  Builder::Packed packed;
-  if (!known.empty() && b.random.chance(0.35)) {
-    packed = b.random.pick(known);
-  } else {
-    const bool is_depthwise = b.random.chance(0.3);
-    const int64_t g = is_depthwise ? c : c % 2 == 0 ? b.random.pick<int64_t>({1, 1, 2}) : 1;
-    const int64_t out = is_depthwise ? c : g * b.random.pick<int64_t>({1, 2, 4, 8});
-    const int64_t k = b.random.pick<int64_t>({1, 3, 3, 2});
-    const auto w = quantized_weight(b, b.weight({out, c / g, k, k}));
-    if (!w) return;
-    const std::string window =
-        b.random.pick({"[1, 1], ", "[2, 1], ", "[1, 1], "}) + text_of({k / 2, k / 2}) +
-        b.random.pick({", [1, 1], ", ", [1, 1], ", ", [2, 2], "}) + std::to_string(g) + ")";
-    const bool has_bias = b.random.chance(0.6);
-    std::vector<ValueId> reads = {*w};
-    if (has_bias) reads.push_back(b.weight({out}));
-    const auto id = b.call_typed(
-        kConvParams,
-        std::string("ops.quantized.conv2d_prepack($0, ") + (has_bias ? "$1, " : "None, ") + window,
-        reads, Arithmetic::kExact);
-    if (!id) return;
-    packed = {*id, c, c / g * k * k, false};
-    if (b.depth() == 0) b.packed.push_back(packed);
-  }
-  const double size = scale_of(b, x) * std::sqrt(static_cast<double>(packed.terms));
+  const auto packed = packed_for(
+      b, c, false, [&](std::optional<ValueId> weight) { return pack_conv(b, c, weight); });
+  if (!packed) return;
+  const double size = scale_of(b, x) * std::sqrt(static_cast<double>(packed->terms));
   b.exact(b.random.pick({"ops.quantized.conv2d($0, $1, ", "ops.quantized.conv2d_relu($0, $1, "}) +
               qparams(b, size),
-          {x, packed.id});
+          {x, packed->id});
 }
 
 void add_linear(Builder& b, ValueId x, bool is_dynamic) {
   if (b.sizes(x).empty()) return;
   const int64_t in = b.sizes(x).back();
-  std::vector<Builder::Packed> known;
-  for (const Builder::Packed& packed : b.packed) {
-    if (packed.is_linear && packed.channels == in) known.push_back(packed);
-  }
-  Builder::Packed packed;
-  if (!known.empty() && b.random.chance(0.35)) {
-    packed = b.random.pick(known);
-  } else {
-    const int64_t out = b.random.pick<int64_t>({1, 3, 8, in});
-    const auto w = quantized_weight(b, b.weight({out, in}));
-    if (!w) return;
-    const bool has_bias = b.random.chance(0.6);
-    std::vector<ValueId> reads = {*w};
-    if (has_bias) reads.push_back(b.weight({out}));
-    const auto id = b.call_typed(
-        kLinearParams, has_bias ? "ops.quantized.linear_prepack($0, $1)" : "ops.quantized.linear_prepack($0, None)",
-        reads, Arithmetic::kExact);
-    if (!id) return;
-    packed = {*id, in, in, true};
-    if (b.depth() == 0) b.packed.push_back(packed);
-  }
+  const auto packed = packed_for(
+      b, in, true, [&](std::optional<ValueId> weight) { return pack_linear(b, in, weight); });
+  if (!packed) return;
   if (is_dynamic) {
     b.exact(b.random.pick({"ops.quantized.linear_dynamic($0, $1, False)",
                            "ops.quantized.linear_relu_dynamic($0, $1, False)"}),
-            {x, packed.id});
+            {x, packed->id});
     return;
   }
-  const double size = scale_of(b, x) * std::sqrt(static_cast<double>(packed.terms));
+  const double size = scale_of(b, x) * std::sqrt(static_cast<double>(packed->terms));
   b.exact(b.random.pick({"ops.quantized.linear($0, $1, ", "ops.quantized.linear_relu($0, $1, "}) +
               qparams(b, size),
-          {x, packed.id});
+          {x, packed->id});
 }
 
 void add_arithmetic(Builder& b, ValueId x) {
@@ -131,15 +149,16 @@ void add_arithmetic(Builder& b, ValueId x) {
               {x, y});
       return;
     case 3:
-      b.exact(b.random.pick({"ops.quantized.mul_scalar($0, -0.7)", "ops.quantized.add_scalar($0, 0.7)",
-                             "ops.quantized.mul_scalar($0, 2.)"}),
-              {x});
+      b.exact(
+          b.random.pick({"ops.quantized.mul_scalar($0, -0.7)", "ops.quantized.add_scalar($0, 0.7)",
+                         "ops.quantized.mul_scalar($0, 2.)"}),
+          {x});
       return;
     default: {
       // Of the pictures, a factor for each channel.
       if (sizes.size() != 4) return;
-      const auto gate = b.exact(
-          "torch.sigmoid(torch.slice(torch.slice($0, 2, 0, 1, 1), 3, 0, 1, 1))", {x});
+      const auto gate =
+          b.exact("torch.sigmoid(torch.slice(torch.slice($0, 2, 0, 1, 1), 3, 0, 1, 1))", {x});
       if (gate) b.exact("ops.quantized.mul($0, $1, " + qparams(b, scale_of(b, x)), {*gate, x});
     }
   }
@@ -162,33 +181,32 @@ void add_join(Builder& b, ValueId x) {
   } else if (b.random.chance(0.2)) {
     b.exact("torch.cat([$0, $1, $0], " + dim + ")", parts);
   } else {
-    b.exact(b.random.pick({"ops.quantized.cat([$0, $1, $2], ", "ops.quantized.cat_relu([$2, $0], "}) +
-                dim + ", " + qparams(b, scale_of(b, x)),
-            parts);
+    b.exact(
+        b.random.pick({"ops.quantized.cat([$0, $1, $2], ", "ops.quantized.cat_relu([$2, $0], "}) +
+            dim + ", " + qparams(b, scale_of(b, x)),
+        parts);
   }
 }
 
 void add_function(Builder& b, ValueId x) {
   const bool is_image = b.sizes(x).size() == 4;
   if (is_image && b.random.chance(0.6)) {
-    b.exact(b.random.pick({"torch.max_pool2d($0, [3, 3], [2, 2], [1, 1], [1, 1], True)",
-                           "torch.max_pool2d($0, [2, 2], [1, 1], [0, 0], [1, 1], False)",
-                           "torch.adaptive_avg_pool2d($0, [1, 1])",
-                           "torch.adaptive_avg_pool2d($0, [3, 2])",
-                           "torch.avg_pool2d($0, [3, 3], [2, 1], [1, 0], False, False)",
-                           "torch.avg_pool2d($0, [2, 2], [], [0, 0], False, True)",
-                           "torch.mean($0, [2, 3])", "torch.mean($0, [-1, 2], True)",
-                           "torch.upsample_nearest2d($0, [7, 5])",
-                           "torch.upsample_bilinear2d($0, [5, 8], False)"}),
+    b.exact(b.random.pick(
+                {"torch.max_pool2d($0, [3, 3], [2, 2], [1, 1], [1, 1], True)",
+                 "torch.max_pool2d($0, [2, 2], [1, 1], [0, 0], [1, 1], False)",
+                 "torch.adaptive_avg_pool2d($0, [1, 1])", "torch.adaptive_avg_pool2d($0, [3, 2])",
+                 "torch.avg_pool2d($0, [3, 3], [2, 1], [1, 0], False, False)",
+                 "torch.avg_pool2d($0, [2, 2], [], [0, 0], False, True)", "torch.mean($0, [2, 3])",
+                 "torch.mean($0, [-1, 2], True)", "torch.upsample_nearest2d($0, [7, 5])"}),
             {x});
     return;
   }
-  b.exact(b.random.pick({"torch.relu($0)", "torch.clamp($0, -0.5, 1.0)",
-                         "torch.hardtanh($0, -1., 1.5)", "torch.sigmoid($0)", "torch.tanh($0)",
-                         "torch.hardsigmoid($0)", "torch.leaky_relu($0, 0.1)",
-                         "ops.quantized.hardswish($0, 0.03, 20)", "torch.elu($0)",
-                         "ops.quantized.leaky_relu($0, 0.1, False, 0.03, 9)"}),
-          {x});
+  b.exact(
+      b.random.pick({"torch.relu($0)", "torch.clamp($0, -0.5, 1.0)", "torch.hardtanh($0, -1., 1.5)",
+                     "torch.sigmoid($0)", "torch.tanh($0)", "torch.hardsigmoid($0)",
+                     "torch.leaky_relu($0, 0.1)", "ops.quantized.hardswish($0, 0.03, 20)",
+                     "torch.elu($0)", "ops.quantized.leaky_relu($0, 0.1, False, 0.03, 9)"}),
+      {x});
 }
 
 }  // namespace

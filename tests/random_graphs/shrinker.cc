@@ -1,7 +1,10 @@
 #include "shrinker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
+
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::random_graphs {
 namespace {
@@ -13,7 +16,8 @@ class Shrinker {
 
   Program run() {
     simplify_calls();
-    while (drop_outputs() || begin_later() || replace_steps() || unfold_blocks() || bypass_steps()) {
+    while (drop_outputs() || begin_later() || replace_steps() || unfold_blocks() ||
+           bypass_steps()) {
     }
     drop_unused();
     return std::move(program_);
@@ -21,8 +25,29 @@ class Shrinker {
 
  private:
   bool take_if_fails(Program candidate) {
-    if (!fails_(candidate)) return false;
+    if (!is_finite(candidate) || !fails_(candidate)) return false;
     program_ = std::move(candidate);
+    return true;
+  }
+
+  // Without a step before it, a root may become one of a negative number.
+  bool is_finite(const Program& candidate) {
+    for (const std::vector<Tensor>& set : candidate.input_sets) {
+      Evaluator evaluator(candidate, expressions_, 1);
+      try {
+        evaluator.start(set);
+        evaluator.run(candidate.steps);
+      } catch (const Error&) {
+        continue;
+      }
+      for (size_t i = 0; i < candidate.variables.size(); ++i) {
+        const auto id = static_cast<ValueId>(i);
+        if (!evaluator.is_defined(id)) continue;
+        const Value& value = evaluator.state(id).value;
+        if (!value.is_tensor() || !is_floating_point(value.tensor_impl()->dtype)) continue;
+        if (!std::isfinite(largest(value.to_tensor()))) return false;
+      }
+    }
     return true;
   }
 
@@ -59,7 +84,8 @@ class Shrinker {
       Program candidate = program_;
       candidate.steps.erase(candidate.steps.begin(),
                             candidate.steps.begin() + static_cast<std::ptrdiff_t>(count));
-      if (define_missing(candidate, count, true) && take_if_fails(std::move(candidate))) return true;
+      if (define_missing(candidate, count, true) && take_if_fails(std::move(candidate)))
+        return true;
     }
     return false;
   }
@@ -69,7 +95,8 @@ class Shrinker {
     for (size_t i = program_.steps.size(); i-- > 0;) {
       Program candidate = program_;
       candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
-      if (define_missing(candidate, i + 1, false) && take_if_fails(std::move(candidate))) return true;
+      if (define_missing(candidate, i + 1, false) && take_if_fails(std::move(candidate)))
+        return true;
     }
     return false;
   }
@@ -80,10 +107,12 @@ class Shrinker {
       for (size_t b = 0; b < program_.steps[i].blocks.size(); ++b) {
         Program candidate = program_;
         const Step step = candidate.steps[i];
-        const auto at = candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
+        const auto at =
+            candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(i));
         const std::vector<Step>& inner = step.blocks[b].steps;
         candidate.steps.insert(at, inner.begin(), inner.end());
-        if (step.kind == Step::Kind::kLoop) rename(candidate, step.results[0], step.reads[0], i, i + inner.size());
+        if (step.kind == Step::Kind::kLoop)
+          rename(candidate, step.results[0], step.reads[0], i, i + inner.size());
         rename(candidate, step.results[0], step.blocks[b].result, i, candidate.steps.size());
         if (take_if_fails(std::move(candidate))) return true;
       }
@@ -184,7 +213,8 @@ class Shrinker {
     for (size_t i = inputs.size(); i-- > 0;) {
       if (used.contains(inputs[i])) continue;
       candidate.variables[static_cast<size_t>(inputs[i])].kind = Variable::Kind::kComputed;
-      for (auto& set : candidate.input_sets) set.erase(set.begin() + static_cast<std::ptrdiff_t>(i));
+      for (auto& set : candidate.input_sets)
+        set.erase(set.begin() + static_cast<std::ptrdiff_t>(i));
     }
     for (const ValueId id : program_.ids(Variable::Kind::kWeight)) {
       if (!used.contains(id)) {

@@ -250,7 +250,7 @@ TEST(Plan, ArithmeticBroadcasts) {
   for (const IntArray& other :
        {IntArray{2, 6, 4, 5}, IntArray{6, 1, 1}, IntArray{2, 6, 1, 1}, IntArray{2, 1, 4, 5},
         IntArray{5}, IntArray{1}, IntArray{}, IntArray{4, 1}}) {
-    for (const char* op : {"add", "sub", "mul", "div"}) {
+    for (const char* op : {"add", "sub", "rsub", "mul", "div"}) {
       Case c({}, "    return torch." + std::string(op) + "(x, y)\n", "x: Tensor, y: Tensor");
       const Tensor x = random_tensor({2, 6, 4, 5}), y = random_tensor(other, 1, 2);
       c.check({x, y});
