@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "kernels/scratch.h"
@@ -86,10 +87,11 @@ void for_each_lane_of(const Tensor& self, int64_t dim, const Tensor& values, con
   const int64_t inner = sizes.empty() ? 1 : sizes[0];
   const int64_t groups = (inner + kGroup - 1) / kGroup;
   const int64_t grain =
-      std::max<int64_t>(1, kParallelGrain / (kGroup * std::max<int64_t>(in.length, 1)));
+      std::max<int64_t>(1, kParallelGrain / checked_mul(kGroup, std::max<int64_t>(in.length, 1)));
   parallel_for(lanes / inner * groups, grain, [&](int64_t begin, int64_t end) {
     auto room = [](const Side& side, bool direct, DType dtype) {
-      return direct ? 0 : side.length * kGroup * static_cast<int64_t>(element_size(dtype));
+      return direct ? 0
+                    : checked_mul(side.length, kGroup * static_cast<int64_t>(element_size(dtype)));
     };
     const bool in_direct = in.direct(compute), out_direct = out.direct(compute),
                at_direct = at.direct(DType::kInt64);

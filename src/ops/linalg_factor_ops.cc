@@ -296,6 +296,11 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
       a.size(-2) >= a.size(-1) && a.size(-1) >= tau.size(-1),
       "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
       "input.shape[-1], and that to tau.shape[-1]");
+  TORCHLET_CHECK(
+      tau.dim() == a.dim() - 1 && std::ranges::equal(tau.sizes().first(tau.sizes().size() - 1),
+                                                     a.sizes().first(a.sizes().size() - 2)),
+      "torch.linalg.householder_product: expected tau for each matrix of %s, got %s",
+      a.describe().c_str(), tau.describe().c_str());
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> in(a), out(a.sizes());

@@ -115,6 +115,7 @@ Tensor dequantize(const Tensor& self) {
 }
 
 Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer> quantizer) {
+  TORCHLET_CHECK(quantizer, "a quantized tensor without scale and zero point");
   Tensor from = self.to(DType::kFloat32);
   const bool flat =
       quantizer->per_tensor() && is_non_overlapping_and_dense(from.sizes(), from.strides());

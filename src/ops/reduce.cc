@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/checked.h"
 #include "base/thread_pool.h"
 #include "kernels/scratch.h"
 
@@ -113,10 +114,10 @@ void for_each_run_of(const Tensor& self, const IntArray& dims, DType compute,
           : std::clamp<int64_t>(kGatherElements / std::max<int64_t>(runs.count, 1), 1, kGroup);
   const int64_t groups = (inner + group - 1) / group;
   const int64_t grain =
-      std::max<int64_t>(1, kParallelGrain / (std::max<int64_t>(runs.count, 1) * group));
+      std::max<int64_t>(1, kParallelGrain / checked_mul(std::max<int64_t>(runs.count, 1), group));
   if (runs.outputs == 0) return;
   parallel_for(runs.outputs / inner * groups, grain, [&](int64_t begin, int64_t end) {
-    const kernels::Scratch<std::byte> buffer(in_place ? 0 : runs.count * group * wide);
+    const kernels::Scratch<std::byte> buffer(in_place ? 0 : checked_mul(runs.count, group * wide));
     for (int64_t g = begin; g < end; ++g) {
       const int64_t first = g % groups * group;
       const int64_t members = std::min(group, inner - first);

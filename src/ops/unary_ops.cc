@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/limits.h"
 #include "ops/elementwise.h"
 #include "ops/kernel_map.h"
 #include "ops/math.h"
@@ -185,11 +186,15 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
 
 // log of the multivariate gamma function (Wikipedia, "Multivariate gamma function").
 Tensor mvlgamma(const Tensor& self, int64_t p) {
+  constexpr int64_t kMost = int64_t{1} << 20;
   TORCHLET_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1");
+  TORCHLET_CHECK(p < kMost, "mvlgamma: p is %lld, and at most %lld", static_cast<long long>(p),
+                 static_cast<long long>(kMost - 1));
   const DType dtype = to_float_type(self.dtype());
   return map<kMapReal, 1>({self}, dtype, [p](auto x) {
     double total = static_cast<double>(p * (p - 1)) / 4 * std::log(std::numbers::pi);
     for (int64_t i = 0; i < p; ++i) {
+      poll();
       total += special::lgamma(static_cast<double>(x) - static_cast<double>(i) / 2);
     }
     return static_cast<decltype(x)>(total);
