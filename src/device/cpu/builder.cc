@@ -439,15 +439,20 @@ void PlanBuilder::add_outputs() {
   plan_->spares = std::make_unique<SpareResults[]>(outputs.size());
 }
 
-// A contiguous tensor in memory of its own: what a step computes is computed there at once.
+// A contiguous tensor in memory of its own: what a step computes is computed there at once. What
+// lies as the program says is not turned into channels last: a view() of it may rely on that.
 TensorId PlanBuilder::output_tensor(TensorId id, size_t index) {
   const PlanTensor tensor = info(id);
-  const bool channels_last = tensor.dim() == 4 && wants_channels_last_;
+  const auto lies_as = [&](MemoryFormat format) {
+    return is_contiguous_as(tensor.sizes, tensor.strides, format);
+  };
+  const bool channels_last =
+      tensor.dim() == 4 && wants_channels_last_ &&
+      (lies_as(MemoryFormat::kChannelsLast) || !lies_as(MemoryFormat::kContiguous));
   const IntArray strides = channels_last ? strides_for(tensor.sizes, MemoryFormat::kChannelsLast)
                                          : contiguous_strides(tensor.sizes);
   const bool laid_out =
-      is_contiguous_as(tensor.sizes, tensor.strides,
-                       channels_last ? MemoryFormat::kChannelsLast : MemoryFormat::kContiguous);
+      lies_as(channels_last ? MemoryFormat::kChannelsLast : MemoryFormat::kContiguous);
   const Buffer& buffer = plan_->buffers[static_cast<size_t>(tensor.buffer)];
   const int64_t nbytes = tensor.numel() * static_cast<int64_t>(element_size(tensor.dtype));
   TensorId result = id;

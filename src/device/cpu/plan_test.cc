@@ -237,6 +237,14 @@ TEST(Plan, RowsBetweenLinearLayersMayHaveGaps) {
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32");
 }
 
+TEST(Plan, ProductsStayContiguousNextToImages) {
+  Case c({{"w", random_tensor({3, 8})}}, "    return torch.linear(x, self.w, None)\n");
+  const Tensor x = random_tensor({2, 4, 5, 8}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "copy_strided conv_nhwc_f32");
+  EXPECT_TRUE(c.planned({x}).to_tensor().is_contiguous());
+}
+
 TEST(Plan, SqueezeAndExciteScalesChannels) {
   Case c({{"a", random_tensor({2, 6, 1, 1})}, {"b", random_tensor({6, 2, 1, 1})}},
          "    s = torch.adaptive_avg_pool2d(x, [1, 1])\n"
