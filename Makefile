@@ -7,15 +7,18 @@ JOBS ?= $(shell nproc)
 CMAKE_ARGS ?=
 
 BUILD_DIR = build/$(patsubst asan-ubsan,asan,$(PRESET))
+MINUTES ?= 1
+TARGETS ?=
 DIGIT ?= models/samples/digit_7.png
 
-.PHONY: help deps build demo test test-arm64 test-armv7 size format clean
+.PHONY: help deps build demo test test-arm64 test-armv7 size fuzz format clean
 
 help:
 	@echo 'make demo     install what is missing, build, classify a picture and time it'
 	@echo 'make test     install what is missing, build, run every test'
 	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
 	@echo 'make size     build one static file and show what takes its room'
+	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
 	@echo 'make build    build the library, the command and the tests'
 	@echo 'make format   clang-format over the C++ sources'
 	@echo 'make clean    remove build/'
@@ -40,6 +43,9 @@ test-arm64 test-armv7: test-%:
 
 size: deps
 	@scripts/check_size.sh $(JOBS)
+
+fuzz:
+	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/fuzz.sh $(MINUTES) $(TARGETS)
 
 format:
 	@scripts/install_deps.sh clang-format

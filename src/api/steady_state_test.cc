@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <new>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include "base/sanitizers.h"
+
+#if !TORCHLET_ADDRESS_SANITIZER && !TORCHLET_THREAD_SANITIZER
 
 namespace {
 std::atomic<int64_t> allocations{0};

@@ -7,13 +7,14 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/sanitizers.h"
 
 namespace torchlet {
 namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kLeastKept = size_t{64} << 10;
-#if defined(__SANITIZE_ADDRESS__)
+#if TORCHLET_ADDRESS_SANITIZER
 constexpr size_t kMostKept = 0;  // the sanitizer sees a use of freed memory only if it is freed
 #else
 constexpr size_t kMostKept = size_t{32} << 20;

@@ -1,0 +1,20 @@
+#include <torchlet/torchlet.h>
+
+#include "tests/fuzz/targets.h"
+
+namespace torchlet::fuzz {
+
+int fuzz_load(std::span<const std::byte> input) {
+  return expect_good_end([&] {
+    const Module module = load(input, {.allow_unsupported = true, .print = [](auto) {}});
+    for (const Method& method : module.methods()) {
+      method.schema();
+      method.graph();
+    }
+    module.named_parameters();
+    module.named_buffers();
+    module.deepcopy();
+  });
+}
+
+}  // namespace torchlet::fuzz

@@ -1,0 +1,51 @@
+// The fuzz targets: plain functions of one input, which libFuzzer (libfuzzer.cc) and the replay of
+// old findings (replay.cc) call. Each returns 0, or ends the process if the input found a bug.
+#pragma once
+
+#include <torchlet/error.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+
+namespace torchlet::fuzz {
+
+using Target = int(std::span<const std::byte> input);
+
+// load(), and whatever can be asked of a module without running it.
+Target fuzz_load;
+// load(), then every method of the module on small inputs, on both devices.
+Target fuzz_run;
+// The pickle of a Lite Interpreter's bytecode: pickle reader, bytecode reader and verifier.
+Target fuzz_bytecode;
+// What a file is told to be by its first bytes and, if it is an archive, by its records.
+Target fuzz_file_kind;
+// PNG and JPEG, decoded, resized and cropped.
+Target fuzz_picture;
+// .npy, read and written again.
+Target fuzz_npy;
+
+// Runs `body`. An Error is a good end if it blames the input; one that confesses a bug of Torchlet
+// ends the process, as any other exception does.
+template <typename Body>
+int expect_good_end(const Body& body) noexcept {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInternal) {
+      std::fprintf(stderr, "an input found an internal error: %s\n", error.what());
+      std::abort();
+    }
+  }
+  return 0;
+}
+
+// For what a target compares itself.
+inline void expect(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "not so: %s\n", what);
+  std::abort();
+}
+
+}  // namespace torchlet::fuzz
