@@ -9,6 +9,8 @@
 
 // jpeglib.h needs FILE and size_t to be there.
 #include <jpeglib.h>
+
+#include <jerror.h>
 #include <png.h>
 
 #include "base/error.h"
@@ -18,6 +20,16 @@ namespace torchlet {
 namespace {
 
 constexpr int64_t kMaxPixels = int64_t{1} << 27;
+
+// A header may claim any size, and memory is given only to a file that has the bytes for its
+// pixels: deflate makes no more than 1032 bytes of one (RFC 1951), and Huffman codes at least one
+// bit for each block of 64 pixels.
+constexpr size_t kMaxDeflated = 1032;
+constexpr size_t kMaxHuffmanPixels = 8 * 64;
+constexpr char kTooShort[] = "the file is too short for so large a picture";
+
+// A progressive JPEG costs time for each of its scans; encoders make about ten.
+constexpr int kMaxScans = 200;
 
 void allocate(Image& image, int64_t height, int64_t width) {
   if (height < 1 || width < 1 || height > kMaxPixels / width) {
@@ -69,6 +81,10 @@ bool read_png(PngSource& source, Image& size, png_bytep* rows) {
     png_read_info(png, info);
     size.height = png_get_image_height(png, info);
     size.width = png_get_image_width(png, info);
+    if (png_get_rowbytes(png, info) * static_cast<size_t>(size.height) / kMaxDeflated >
+        source.left.size()) {
+      png_error(png, kTooShort);
+    }
     if (rows) {
       set_png_transforms(png);
       png_read_update_info(png, info);
@@ -114,15 +130,30 @@ void on_jpeg_error(j_common_ptr jpeg) {
   std::longjmp(errors->jump, 1);
 }
 
+// libjpeg only warns of an end that is not there, and makes up the pixels.
+void on_jpeg_message(j_common_ptr jpeg, int) {
+  if (jpeg->err->msg_code == JWRN_JPEG_EOF) on_jpeg_error(jpeg);
+}
+
+void on_jpeg_progress(j_common_ptr jpeg) {
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMaxScans) return;
+  auto* errors = reinterpret_cast<JpegErrors*>(jpeg->err);
+  std::snprintf(errors->message, sizeof errors->message, "it has more than %d scans", kMaxScans);
+  std::longjmp(errors->jump, 1);
+}
+
 // As read_png: with `rgb` null only the size.
 bool read_jpeg(std::span<const std::byte> bytes, JpegErrors& errors, Image& size, uint8_t* rgb) {
   jpeg_decompress_struct jpeg{};
   jpeg.err = jpeg_std_error(&errors.manager);
   errors.manager.error_exit = on_jpeg_error;
-  errors.manager.output_message = [](j_common_ptr) {};
+  errors.manager.emit_message = on_jpeg_message;
+  jpeg_progress_mgr progress{};
+  progress.progress_monitor = on_jpeg_progress;
   bool done = false;
   if (!setjmp(errors.jump)) {
     jpeg_create_decompress(&jpeg);
+    jpeg.progress = &progress;
     jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(bytes.data()),
                  static_cast<unsigned long>(bytes.size()));
     jpeg_read_header(&jpeg, TRUE);
@@ -136,7 +167,9 @@ bool read_jpeg(std::span<const std::byte> bytes, JpegErrors& errors, Image& size
         jpeg_read_scanlines(&jpeg, &row, 1);
       }
     }
-    done = true;
+    const auto pixels = static_cast<size_t>(size.height) * static_cast<size_t>(size.width);
+    done = jpeg.arith_code || pixels / kMaxHuffmanPixels <= bytes.size();
+    if (!done) std::strcpy(errors.message, kTooShort);
   }
   jpeg_destroy_decompress(&jpeg);
   return done;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <torchlet/image.h>
+#include <zlib.h>
 
 #include <cstdio>
 
@@ -59,14 +60,49 @@ TEST(Image, PreparesAsTorchvision) {
 TEST(Image, DamagedPicturesAreErrors) {
   for (const char* name : {"rgb.png", "rgb.jpg"}) {
     const MappedFile file(fixture(name));
-    // Of the end a JPEG's decoder fills in what is not there, and a PNG's last bytes hold no
-    // pixels.
-    const size_t limit = std::string(name) == "rgb.png" ? file.bytes().size() - 100 : 300;
+    // A PNG's last bytes hold no pixels.
+    const size_t limit = file.bytes().size() - (std::string(name) == "rgb.png" ? 100 : 2);
     for (size_t length = 0; length < limit; length += 7) {
       EXPECT_THROW(decode_image(file.bytes().first(length)), Error) << name << " " << length;
     }
   }
   EXPECT_THROW(read_image("tests/fixtures/image/input_24.npy"), Error);
+}
+
+std::vector<std::byte> bytes_of(const std::string& name) {
+  const MappedFile file(fixture(name));
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
+void put_big_endian(std::byte* to, uint32_t value, int width) {
+  for (int i = width; i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value);
+}
+
+std::string decode_error(const std::vector<std::byte>& bytes) {
+  try {
+    decode_image(bytes);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+TEST(Image, ASizeThatTheFileIsTooShortForIsAnError) {
+  std::vector<std::byte> png = bytes_of("rgb.png");
+  constexpr size_t kHeader = 12;  // of the first chunk: name, sizes, CRC
+  put_big_endian(&png[kHeader + 4], 11000, 4);
+  put_big_endian(&png[kHeader + 8], 11000, 4);
+  const auto* header = reinterpret_cast<const unsigned char*>(&png[kHeader]);
+  put_big_endian(&png[kHeader + 17], static_cast<uint32_t>(crc32(0, header, 17)), 4);
+  EXPECT_EQ(decode_error(png), "the PNG is damaged: the file is too short for so large a picture");
+
+  std::vector<std::byte> jpeg = bytes_of("rgb.jpg");
+  size_t frame = 0;
+  while (jpeg[frame] != std::byte{0xff} || jpeg[frame + 1] != std::byte{0xc0}) ++frame;
+  put_big_endian(&jpeg[frame + 5], 11000, 2);
+  put_big_endian(&jpeg[frame + 7], 11000, 2);
+  EXPECT_EQ(decode_error(jpeg),
+            "the JPEG is damaged: the file is too short for so large a picture");
 }
 
 TEST(Image, LabelsAreLinesOfAnySystem) {

@@ -50,9 +50,9 @@ DType parse_descr(std::string_view text) {
 // "(2, 3)", "(3,)", "()"
 IntArray parse_shape(std::string_view text) {
   IntArray shape;
+  if (!text.starts_with('(')) damaged("its shape is no tuple");
   const char* at = text.data() + 1;
   const char* end = text.data() + text.size();
-  if (text.empty() || text[0] != '(') damaged("its shape is no tuple");
   while (at < end && *at != ')') {
     int64_t size = 0;
     const auto [next, error] = std::from_chars(at, end, size);
