@@ -6,7 +6,10 @@ namespace torchlet::fuzz {
 
 int fuzz_load(std::span<const std::byte> input) {
   return expect_good_end([&] {
-    const Module module = load(input, {.allow_unsupported = true, .print = [](auto) {}});
+    const Module module = load(input, {.allow_unsupported = true,
+                                       .print = [](auto) {},
+                                       .memory_limit = kMemoryLimit,
+                                       .time_limit = kTimeLimit});
     for (const Method& method : module.methods()) {
       method.schema();
       method.graph();

@@ -71,8 +71,11 @@ std::vector<Value> small_inputs(const Method& method, int round) {
 }
 
 void run(std::span<const std::byte> input, Device device) {
-  const Module module =
-      load(input, {.device = device, .allow_unsupported = true, .print = [](auto) {}});
+  const Module module = load(input, {.device = device,
+                                     .allow_unsupported = true,
+                                     .print = [](auto) {},
+                                     .memory_limit = kMemoryLimit,
+                                     .time_limit = kTimeLimit});
   for (const Method& method : module.methods()) {
     bool ran = false;
     for (int round = 0; round < kRounds && !ran; ++round) {

@@ -26,6 +26,10 @@ Target fuzz_picture;
 // .npy, read and written again.
 Target fuzz_npy;
 
+// A program may ask for as much memory and time as it likes: beyond these it ends in an Error.
+constexpr size_t kMemoryLimit = size_t{256} << 20;
+constexpr double kTimeLimit = 1;  // seconds, for load() and for each call
+
 // Runs `body`. An Error is a good end if it blames the input; one that confesses a bug of Torchlet
 // ends the process, as any other exception does.
 template <typename Body>
