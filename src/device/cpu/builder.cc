@@ -439,20 +439,45 @@ void PlanBuilder::add_outputs() {
   plan_->spares = std::make_unique<SpareResults[]>(outputs.size());
 }
 
-// A contiguous tensor in memory of its own: what a step computes is computed there at once. What
-// lies as the program says is not turned into channels last: a view() of it may rely on that.
+// Whether reshape(), flatten() or view() outside of the segment gives a view, a copy or an error
+// depends on the strides; who writes to the result sees the difference.
+static bool is_viewed(const SsaValue& output) {
+  return std::ranges::any_of(output.users(), [](const Node* user) {
+    return user->op() && std::ranges::any_of(user->op()->schema.arguments, [](const Argument& a) {
+             return a.is_aliased && !a.is_written;
+           });
+  });
+}
+
+static bool has_strides(const PlanTensor& tensor, const IntArray& strides) {
+  for (size_t d = 0; d < strides.size(); ++d) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+// Without gaps: as the program has it, where that matters; else images as the inputs lie.
+IntArray PlanBuilder::output_strides(const PlanTensor& tensor, size_t index) {
+  if (is_viewed(*segment_.output(index))) {
+    if (!recording_) recording_ = record(segment_, inputs_);
+    const auto known = recording_->find(segment_.block(0)->outputs()[index]);
+    if (known != recording_->end() && known->second.sizes == tensor.sizes &&
+        is_non_overlapping_and_dense(tensor.sizes, known->second.strides)) {
+      return known->second.strides;
+    }
+  }
+  IntArray contiguous = contiguous_strides(tensor.sizes);
+  if (tensor.dim() != 4 || !wants_channels_last_) return contiguous;
+  IntArray channels_last = strides_for(tensor.sizes, MemoryFormat::kChannelsLast);
+  const bool stays = has_strides(tensor, contiguous) && !has_strides(tensor, channels_last);
+  return stays ? contiguous : channels_last;
+}
+
+// A tensor in memory of its own: what a step computes is computed there at once.
 TensorId PlanBuilder::output_tensor(TensorId id, size_t index) {
   const PlanTensor tensor = info(id);
-  const auto lies_as = [&](MemoryFormat format) {
-    return is_contiguous_as(tensor.sizes, tensor.strides, format);
-  };
-  const bool channels_last =
-      tensor.dim() == 4 && wants_channels_last_ &&
-      (lies_as(MemoryFormat::kChannelsLast) || !lies_as(MemoryFormat::kContiguous));
-  const IntArray strides = channels_last ? strides_for(tensor.sizes, MemoryFormat::kChannelsLast)
-                                         : contiguous_strides(tensor.sizes);
-  const bool laid_out =
-      lies_as(channels_last ? MemoryFormat::kChannelsLast : MemoryFormat::kContiguous);
+  const IntArray strides = output_strides(tensor, index);
+  const bool laid_out = has_strides(tensor, strides);
   const Buffer& buffer = plan_->buffers[static_cast<size_t>(tensor.buffer)];
   const int64_t nbytes = tensor.numel() * static_cast<int64_t>(element_size(tensor.dtype));
   TensorId result = id;

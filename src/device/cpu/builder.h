@@ -34,7 +34,7 @@ struct Declined {
 // What each tensor value of a segment was in one run of the reference implementations.
 struct TensorDescription {
   DType dtype;
-  IntArray sizes;
+  IntArray sizes, strides;
   std::shared_ptr<const Quantizer> quantizer;
 };
 using Recording = std::unordered_map<const SsaValue*, TensorDescription>;
@@ -217,6 +217,7 @@ class PlanBuilder {
   bool evaluate_known(const Node& node);
   void lower_reference(const Node& node);
   void add_outputs();
+  IntArray output_strides(const PlanTensor& tensor, size_t index);
   TensorId output_tensor(TensorId id, size_t index);
   void drop_unread_steps();
   void assign_memory();

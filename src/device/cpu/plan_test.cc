@@ -245,6 +245,16 @@ TEST(Plan, ProductsStayContiguousNextToImages) {
   EXPECT_TRUE(c.planned({x}).to_tensor().is_contiguous());
 }
 
+// Transposed, it cannot be flattened without a copy, so the addition does not reach it.
+TEST(Plan, WhatIsViewedOutsideLiesAsInTheProgram) {
+  Case c({},
+         "    y = torch.transpose(torch.sigmoid(x), 0, 1)\n"
+         "    z = torch.flatten(y, 0)\n"
+         "    _0 = torch.add_(z, 1)\n"
+         "    return torch.add(torch.flatten(torch.relu(y), 0), z)\n");
+  c.check({random_tensor({3, 4})});
+}
+
 TEST(Plan, SqueezeAndExciteScalesChannels) {
   Case c({{"a", random_tensor({2, 6, 1, 1})}, {"b", random_tensor({6, 2, 1, 1})}},
          "    s = torch.adaptive_avg_pool2d(x, [1, 1])\n"

@@ -26,7 +26,7 @@ class Evaluator {
   void set(const SsaValue* value, Value held) {
     if (held.is_tensor()) {
       const TensorImpl& impl = *held.tensor_impl();
-      recording_[value] = {impl.dtype, impl.sizes, impl.quantizer};
+      recording_[value] = {impl.dtype, impl.sizes, impl.strides, impl.quantizer};
     }
     values_[value] = {std::move(held), value->users().size()};
   }
