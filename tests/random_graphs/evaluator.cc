@@ -141,6 +141,12 @@ void Evaluator::round(const Tensor& value, double epsilon) {
   });
 }
 
+void Evaluator::shift(const Tensor& value, double by) {
+  for_each_element(value, [&](auto& element) {
+    element += static_cast<std::remove_reference_t<decltype(element)>>(by * random_sign());
+  });
+}
+
 void Evaluator::run(const std::vector<Step>& steps) {
   for (const Step& step : steps) run(step);
 }
@@ -170,7 +176,7 @@ void Evaluator::run(const Step& step) {
 void Evaluator::run_call(const Step& step) {
   std::vector<Value> values, rounded;
   std::vector<std::string> types, results;
-  const bool rounds = step.arithmetic == Step::Arithmetic::kRounds;
+  const bool rounds = step.arithmetic <= Step::Arithmetic::kRoundsOperand;
   bool is_exact = !rounds;
   const double wrong = epsilon() * std::sqrt(step.terms);
   for (size_t i = 0; i < step.reads.size(); ++i) {
@@ -194,6 +200,9 @@ void Evaluator::run_call(const Step& step) {
   const Value other = expressions_->call(step.text, types, results, rounded);
   const auto set = [&](ValueId id, const Value& v, const Value& r) {
     if (rounds && !step.writes && is_float(r)) round(r.to_tensor(), epsilon());
+    if (step.arithmetic == Step::Arithmetic::kRoundsOperand) {
+      shift(r.to_tensor(), epsilon() * largest(values[0].to_tensor()));
+    }
     at(id) = {v, r, is_exact};
   };
   if (results.size() == 1) {

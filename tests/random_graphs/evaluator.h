@@ -58,6 +58,8 @@ class Evaluator {
   void run_call(const Step& step);
   // `value` times 1 ± epsilon, in place; returns it.
   void round(const Tensor& value, double epsilon);
+  // `value` ± `by`, in place.
+  void shift(const Tensor& value, double by);
   double random_sign();
 
   const Program* program_;

@@ -33,7 +33,9 @@ void add_mlp(Builder& b, ValueId x) {
   if (!normed) return;
   const auto wide = add_linear(b, *normed, 2 * in, true);
   if (!wide) return;
-  const auto active = b.call(b.random.pick({"torch.gelu($0)", "torch.silu($0)"}), {*wide});
+  const auto active = b.random.chance(0.5)
+                          ? b.call("torch.gelu($0)", {*wide}, Arithmetic::kRoundsOperand)
+                          : b.call("torch.silu($0)", {*wide});
   if (!active) return;
   if (const auto y = add_linear(b, *active, in, b.random.chance(0.7))) {
     b.call(b.random.pick({"torch.add($0, $1)", "torch.add($1, $0)"}), {x, *y});

@@ -38,8 +38,9 @@ struct Step {
   std::vector<Block> blocks;
   enum class Arithmetic {
     kRounds,
-    kExact,    // moves, chooses or counts: the same comes out of every correct device
-    kOfShapes  // does not look at elements
+    kRoundsOperand,  // by so much of the operand, however small the result: gelu
+    kExact,          // moves, chooses or counts: the same comes out of every correct device
+    kOfShapes,       // does not look at elements
   } arithmetic = Arithmetic::kRounds;
   bool writes = false;  // a call that changes reads[0]
   double terms = 1;     // about how many products or summands make one element
