@@ -125,7 +125,7 @@ class Value {
   // "a Tensor", "an int", "a list": for messages.
   const char* kind_name() const;
 
-  // For the inside of the house (tensor/containers.h): the shared thing itself, unchecked kind.
+  // For the inside of the house (tensor/containers.h): the shared thing; throws on another kind.
   List& list_ref() const;
   Tuple& tuple_ref() const;
   Dict& dict_ref() const;
@@ -133,7 +133,7 @@ class Value {
   CustomObject& custom_ref() const;
   EnumValue& enum_ref() const;
   Future& future_ref() const;
-  // Unchecked.
+  // As these, and the bits whatever the kind.
   TensorImpl* tensor_impl() const;
   int64_t raw_int() const { return int_; }
   double raw_double() const { return double_; }

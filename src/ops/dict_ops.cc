@@ -118,7 +118,9 @@ TORCHLET_OP_VARIANTS(dict_of_pairs, TORCHLET_KEYS,
                            typed ? pairs->element_type->element(0) : types::string(),
                            typed ? pairs->element_type->element(1) : types::tensor());
                        for (const Value& pair : pairs->items) {
-                         dict->set(pair.tuple_ref().items[0], pair.tuple_ref().items[1]);
+                         const std::vector<Value>& items = pair.tuple_ref().items;
+                         TORCHLET_CHECK(items.size() == 2, "a pair has %zu items", items.size());
+                         dict->set(items[0], items[1]);
                        }
                        return Value(std::move(dict));
                      });

@@ -35,6 +35,7 @@ bool less(const Value& a, const Value& b) {
   if (a.is_int() || a.is_bool()) return a.raw_int() < b.raw_int();
   if (a.is_tensor()) return a.to_scalar().to_double() < b.to_scalar().to_double();
   if (a.is_tuple()) {
+    const DepthGuard guard;
     const auto &x = a.tuple_ref().items, &y = b.tuple_ref().items;
     return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), less);
   }

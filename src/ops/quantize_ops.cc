@@ -61,6 +61,7 @@ Tensor with_quantizer(const Tensor& self, std::shared_ptr<const Quantizer> quant
 
 Value dequantize_any(const Value& value) {
   if (value.is_tensor()) return dequantize(value.to_tensor());
+  const DepthGuard guard;
   std::vector<Value> items;
   for (const Value& item : value.to_list()) items.push_back(dequantize_any(item));
   return value.is_tuple() ? Value::tuple(std::move(items))

@@ -106,6 +106,9 @@ Tensor bag(const Value& value, const Tensor& indices, const Tensor& offsets, boo
   }
   const Tensor weights =
       per_sample_weights.defined() ? per_sample_weights.to(DType::kFloat32).contiguous() : Tensor();
+  TORCHLET_CHECK(!weights.defined() || weights.numel() == flat.numel(),
+                 "embedding_bag: %lld weights for %lld indices",
+                 static_cast<long long>(weights.numel()), static_cast<long long>(flat.numel()));
   const Tensor compressed =
       pruned && mapping.defined() ? mapping.to(DType::kInt64).contiguous() : Tensor();
   const int64_t bags = std::max<int64_t>(static_cast<int64_t>(starts.size()) - 1, 0);

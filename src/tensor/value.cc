@@ -164,13 +164,37 @@ std::vector<Tensor> Value::to_tensor_list() const {
   return tensors;
 }
 
-List& Value::list_ref() const { return *static_cast<List*>(ref_); }
-Tuple& Value::tuple_ref() const { return *static_cast<Tuple*>(ref_); }
-Dict& Value::dict_ref() const { return *static_cast<Dict*>(ref_); }
-Object& Value::object_ref() const { return *static_cast<Object*>(ref_); }
-CustomObject& Value::custom_ref() const { return *static_cast<CustomObject*>(ref_); }
-EnumValue& Value::enum_ref() const { return *static_cast<EnumValue*>(ref_); }
-Future& Value::future_ref() const { return *static_cast<Future*>(ref_); }
-TensorImpl* Value::tensor_impl() const { return static_cast<TensorImpl*>(ref_); }
+List& Value::list_ref() const {
+  if (!is_list()) wrong_kind("a list");
+  return *static_cast<List*>(ref_);
+}
+Tuple& Value::tuple_ref() const {
+  if (!is_tuple()) wrong_kind("a tuple");
+  return *static_cast<Tuple*>(ref_);
+}
+Dict& Value::dict_ref() const {
+  if (!is_dict()) wrong_kind("a dict");
+  return *static_cast<Dict*>(ref_);
+}
+Object& Value::object_ref() const {
+  if (!is_object()) wrong_kind("an object");
+  return *static_cast<Object*>(ref_);
+}
+CustomObject& Value::custom_ref() const {
+  if (!is_custom()) wrong_kind("a torch.classes object");
+  return *static_cast<CustomObject*>(ref_);
+}
+EnumValue& Value::enum_ref() const {
+  if (!is_enum()) wrong_kind("an enum");
+  return *static_cast<EnumValue*>(ref_);
+}
+Future& Value::future_ref() const {
+  if (!is_future()) wrong_kind("a Future");
+  return *static_cast<Future*>(ref_);
+}
+TensorImpl* Value::tensor_impl() const {
+  if (!is_tensor()) wrong_kind("a Tensor");
+  return static_cast<TensorImpl*>(ref_);
+}
 
 }  // namespace torchlet

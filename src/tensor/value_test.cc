@@ -192,5 +192,23 @@ TEST(Text, IsPythonsRepr) {
   EXPECT_EQ(quoted("a\n\x01'\""), "'a\\n\\x01\\'\"'");
 }
 
+// A program can say that a value is of another type than it is.
+TEST(Value, WhatIsSharedIsReadAsWhatItIs) {
+  const Value number(int64_t{0x4141414141414141}), text("text"), list = Value::list({1});
+  for (const Value& value : {Value(), number, Value(1.5), Value(true)}) {
+    EXPECT_THROW(value.list_ref(), Error);
+    EXPECT_THROW(value.tuple_ref(), Error);
+    EXPECT_THROW(value.dict_ref(), Error);
+    EXPECT_THROW(value.object_ref(), Error);
+    EXPECT_THROW(value.custom_ref(), Error);
+    EXPECT_THROW(value.enum_ref(), Error);
+    EXPECT_THROW(value.future_ref(), Error);
+    EXPECT_THROW(value.tensor_impl(), Error);
+  }
+  EXPECT_THROW(text.list_ref(), Error);
+  EXPECT_THROW(list.tuple_ref(), Error);
+  EXPECT_EQ(list.list_ref().items.size(), 1u);
+}
+
 }  // namespace
 }  // namespace torchlet
