@@ -1,6 +1,7 @@
 #include <torchlet/module.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "api/arguments.h"
 #include "api/deep_copy.h"
@@ -18,11 +19,11 @@ bool is_module(const Value& value) {
 // Calls visit(path, attribute, value) for each attribute of the module and of those below it. A
 // module that is reachable in two ways is visited once, as PyTorch does.
 template <typename Visit>
-void walk(const Value& module, const std::string& prefix, std::vector<const Object*>& seen,
+void walk(const Value& module, const std::string& prefix, std::unordered_set<const Object*>& seen,
           const Visit& visit) {
   const Object& object = module.object_ref();
-  if (std::find(seen.begin(), seen.end(), &object) != seen.end()) return;
-  seen.push_back(&object);
+  if (!seen.insert(&object).second) return;
+  const DepthGuard guard;
   const auto& attributes = object.type->attributes();
   for (size_t i = 0; i < attributes.size() && i < object.slots.size(); ++i) {
     if (!is_module(object.slots[i])) {
@@ -39,7 +40,7 @@ void walk(const Value& module, const std::string& prefix, std::vector<const Obje
 std::vector<std::pair<std::string, Tensor>> tensors_of(const Value& module,
                                                        ClassType::AttributeKind kind) {
   std::vector<std::pair<std::string, Tensor>> result;
-  std::vector<const Object*> seen;
+  std::unordered_set<const Object*> seen;
   walk(module, "", seen,
        [&](std::string path, const ClassType::Attribute& attribute, const Value& value) {
          if (attribute.kind != kind || !value.is_tensor()) return;

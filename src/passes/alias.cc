@@ -113,20 +113,22 @@ AliasAnalysis::PlaceId AliasAnalysis::fresh(const SsaValue* output, uint32_t whi
   return found->second;
 }
 
-AliasAnalysis::PlaceId AliasAnalysis::cell_of(const Slot& slot) {
+AliasAnalysis::PlaceId AliasAnalysis::cell_still_empty(const Slot& slot) {
   std::vector<PlaceId>& cells = cells_[slot.first];
   if (cells.empty()) cells.resize(slot.first->slots.size(), kNone);
-  if (cells[slot.second] == kNone) {
-    cells[slot.second] = static_cast<PlaceId>(places_.size());
+  PlaceId& cell = cells[slot.second];
+  if (cell == kNone) {
+    cell = static_cast<PlaceId>(places_.size());
     places_.push_back({});
-    const Places held = places_of(slot.first->slots[slot.second]);
-    places_[cells_[slot.first][slot.second]].content = held;
+    unfilled_.emplace_back(cell, slot.first->slots[slot.second]);
   }
-  return cells_[slot.first][slot.second];
+  return cell;
 }
 
-// The places of what exists already, with all that it holds.
-AliasAnalysis::Places AliasAnalysis::places_of(const Value& value) {
+// The places of what exists already. What lists, dicts and objects among it hold is left to
+// fill_places(), since a program nests them as deep as it likes.
+AliasAnalysis::Places AliasAnalysis::places_still_empty(const Value& value) {
+  Places all;
   auto place_at = [&](const void* memory) {
     const auto [found, is_new] =
         known_memory_.try_emplace(memory, static_cast<PlaceId>(places_.size()));
@@ -134,46 +136,53 @@ AliasAnalysis::Places AliasAnalysis::places_of(const Value& value) {
       places_.push_back({});
       places_.back().memory = memory;
     }
+    merge(all, {found->second});
     return std::pair(found->second, is_new);
   };
-  auto container = [&](const void* memory, const std::vector<Value>& items) {
-    const auto [place, is_new] = place_at(memory);
-    if (is_new) {
-      for (const Value& item : items) {
-        const Places held = places_of(item);
-        add(places_[place].content, held);
-      }
-    }
-    return Places{place};
-  };
-  switch (value.kind()) {
-    case ValueKind::kTensor:
-    case ValueKind::kFuture:
-      return {place_at(memory_of(value).empty() ? nullptr : memory_of(value)[0]).first};
-    case ValueKind::kList:
-      return container(&value.list_ref(), value.list_ref().items);
-    case ValueKind::kDict: {
-      std::vector<Value> items;
-      for (const auto& [key, item] : value.dict_ref().items()) items.push_back(item);
-      return container(&value.dict_ref(), items);
-    }
-    case ValueKind::kTuple: {
-      Places all;
-      for (const Value& item : value.tuple_ref().items) merge(all, places_of(item));
-      return all;
-    }
-    case ValueKind::kObject: {
-      const Object& object = value.object_ref();
+  for_each_part(value, [&](const Value& part) {
+    if (part.is_tensor() || part.is_future()) {
+      const std::vector<const void*> memory = memory_of(part);
+      place_at(memory.empty() ? nullptr : memory[0]);
+    } else if (part.is_list()) {
+      const auto [place, is_new] = place_at(&part.list_ref());
+      if (!is_new) return false;
+      for (const Value& item : part.list_ref().items) unfilled_.emplace_back(place, item);
+    } else if (part.is_dict()) {
+      const auto [place, is_new] = place_at(&part.dict_ref());
+      if (!is_new) return false;
+      for (const auto& [key, item] : part.dict_ref().items()) unfilled_.emplace_back(place, item);
+    } else if (part.is_object()) {
+      const Object& object = part.object_ref();
       const auto [place, is_new] = place_at(&object);
       for (size_t i = 0; is_new && i < object.slots.size(); ++i) {
-        const Places cell = {cell_of({&object, i})};
-        add(places_[place].content, cell);
+        const PlaceId cell = cell_still_empty({&object, i});
+        add(places_[place].content, {cell});
       }
-      return {place};
     }
-    default:
-      return {};
+    return part.is_tuple();
+  });
+  return all;
+}
+
+void AliasAnalysis::fill_places() {
+  while (!unfilled_.empty()) {
+    const auto [place, held] = std::move(unfilled_.back());
+    unfilled_.pop_back();
+    const Places places = places_still_empty(held);
+    add(places_[place].content, places);
   }
+}
+
+AliasAnalysis::PlaceId AliasAnalysis::cell_of(const Slot& slot) {
+  const PlaceId cell = cell_still_empty(slot);
+  fill_places();
+  return cell;
+}
+
+AliasAnalysis::Places AliasAnalysis::places_of(const Value& value) {
+  Places places = places_still_empty(value);
+  fill_places();
+  return places;
 }
 
 // ---- nodes ----
@@ -377,7 +386,11 @@ void AliasAnalysis::call(const Node& node) {
     Function* callee = callee_of(node);
     WriteSet writes;
     writes.all = !callee;
-    if (callee) writes = writes_of(*callee);
+    if (callee) {
+      const auto [known, is_new] = callee_writes_.try_emplace(callee);
+      if (is_new) known->second = writes_of(*callee);
+      writes = known->second;
+    }
     if (writes.all || writes.unknown) {
       write(given);
       write({kOutside});

@@ -65,6 +65,9 @@ class AliasAnalysis {
   PlaceId fresh(const SsaValue* output, uint32_t which = 0);
   Places places_of(const Value& value);
   PlaceId cell_of(const Slot& slot);
+  Places places_still_empty(const Value& value);
+  PlaceId cell_still_empty(const Slot& slot);
+  void fill_places();
   const Places& points_to(const SsaValue* value) const;
   // All places that can be reached from these, themselves included.
   Places reach(const Places& from) const;
@@ -81,7 +84,9 @@ class AliasAnalysis {
   std::unordered_map<const void*, PlaceId> known_memory_;
   std::unordered_map<uint64_t, PlaceId> fresh_;  // by value and number
   std::unordered_map<const Object*, std::vector<PlaceId>> cells_;
+  std::vector<std::pair<PlaceId, Value>> unfilled_;  // places and what they hold: fill_places()
   WriteSet writes_;
+  std::unordered_map<const Function*, WriteSet> callee_writes_;
   bool changed_ = false;
 };
 

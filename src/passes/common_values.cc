@@ -57,8 +57,10 @@ class Sharer {
     std::string key = node.op()->schema.full_name();
     for (const SsaValue* input : node.inputs()) {
       const Value* constant = constant_of(input);
-      key += constant ? std::string(" ") + constant->kind_name() + " " + to_text(*constant)
-                      : " %" + std::to_string(input->id());
+      // Text is the same for what is the same; of a tuple it may be long.
+      const bool plain = constant && !constant->is_tuple();
+      key += plain ? std::string(" ") + constant->kind_name() + " " + to_text(*constant)
+                   : " %" + std::to_string(input->id());
     }
     return key;
   }

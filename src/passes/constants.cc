@@ -1,6 +1,8 @@
 #include "passes/constants.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <vector>
 
 #include "graph/prim_kinds.h"
 #include "tensor/containers.h"
@@ -24,7 +26,36 @@ SsaValue* insert_constant(Node* before, Value value, TypePtr type) {
   return node->add_output(std::move(type));
 }
 
-bool is_immutable(const Value& value) {
+void for_each_part(const Value& value, FunctionRef<bool(const Value& part)> visit) {
+  const auto is_container = [](const Value& part) {
+    return part.is_list() || part.is_tuple() || part.is_dict();
+  };
+  if (!visit(value) || !is_container(value)) return;
+  std::unordered_set<int64_t> seen = {value.raw_int()};
+  std::vector<Value> open = {value};
+  const auto look_at = [&](const Value& part) {
+    const bool again = is_container(part) && !seen.insert(part.raw_int()).second;
+    if (!again && visit(part) && is_container(part)) open.push_back(part);
+  };
+  while (!open.empty()) {
+    const Value container = std::move(open.back());
+    open.pop_back();
+    if (container.is_dict()) {
+      for (const auto& [key, item] : container.dict_ref().items()) {
+        look_at(key);
+        look_at(item);
+      }
+    } else {
+      const auto& items =
+          container.is_list() ? container.list_ref().items : container.tuple_ref().items;
+      for (const Value& item : items) look_at(item);
+    }
+  }
+}
+
+namespace {
+
+bool is_plain(const Value& value) {
   switch (value.kind()) {
     case ValueKind::kNone:
     case ValueKind::kInt:
@@ -36,11 +67,20 @@ bool is_immutable(const Value& value) {
     case ValueKind::kCustom:
     case ValueKind::kEnum:
       return true;
-    case ValueKind::kTuple:
-      return std::ranges::all_of(value.tuple_ref().items, is_immutable);
     default:
       return false;
   }
+}
+
+}  // namespace
+
+bool is_immutable(const Value& value) {
+  bool immutable = true;
+  for_each_part(value, [&](const Value& part) {
+    immutable = immutable && (is_plain(part) || part.is_tuple());
+    return immutable;
+  });
+  return immutable;
 }
 
 bool is_mutable(const Type& type) {

@@ -1,6 +1,7 @@
 // Small questions about constants that the passes ask.
 #pragma once
 
+#include "base/function_ref.h"
 #include "graph/graph.h"
 
 namespace torchlet::passes {
@@ -11,6 +12,10 @@ const Value* constant_of(const SsaValue* value);
 SsaValue* insert_constant(Node* before, Value value, TypePtr type);
 // Notes that somebody writes the memory of this constant.
 void mark_written(Node& constant);
+// Calls visit(part) for the value, and for what a list, tuple or dict holds (dict keys, too) if it
+// returns true for it. Without recursion, and once for what is held several times: a program nests
+// and shares values as it likes.
+void for_each_part(const Value& value, FunctionRef<bool(const Value& part)> visit);
 // Nobody can change it: numbers, strings, None, and tuples of these.
 bool is_immutable(const Value& value);
 // Calls visit(Node&) for all nodes, those of blocks before their owner; it may destroy the node.

@@ -25,16 +25,16 @@ constexpr size_t kMaxBytes = size_t{32} << 20, kBytesPerByte = 16;
 constexpr double kSecondsPerByte = 20e-9;
 
 size_t bytes_of(const Value& value) {
-  if (value.is_tensor()) {
-    const TensorImpl& tensor = *value.tensor_impl();
-    return static_cast<size_t>(tensor.numel) * element_size(tensor.dtype);
-  }
   size_t sum = 0;
-  if (value.is_list()) {
-    for (const Value& item : value.list_ref().items) sum += bytes_of(item) + sizeof(Value);
-  } else if (value.is_tuple()) {
-    for (const Value& item : value.tuple_ref().items) sum += bytes_of(item);
-  }
+  for_each_part(value, [&](const Value& part) {
+    if (part.is_tensor()) {
+      const TensorImpl& tensor = *part.tensor_impl();
+      sum += static_cast<size_t>(tensor.numel) * element_size(tensor.dtype);
+    } else if (part.is_list()) {
+      sum += part.list_ref().items.size() * sizeof(Value);
+    }
+    return true;
+  });
   return sum;
 }
 

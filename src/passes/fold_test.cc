@@ -246,5 +246,44 @@ TEST(DeadCode, OutputsOfBlocks) {
             "Loop(relu)");
 }
 
+// 40 levels of the same tuple twice, whose type does not tell.
+TEST(Fold, TuplesOfTheSameTupleAreWalkedOnce) {
+  std::string body = "    _0 = unchecked_cast(Any, (1, 2))\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string item = "_" + std::to_string(i);
+    body +=
+        "    _" + std::to_string(i + 1) + " = unchecked_cast(Any, (" + item + ", " + item + "))\n";
+  }
+  EXPECT_EQ(outline_of(body + "    if torch.__is__(_40, None):\n"
+                              "      y = torch.relu(x)\n"
+                              "    else:\n"
+                              "      y = torch.neg(x)\n"
+                              "    return y\n"),
+            "neg");
+}
+
+// A list that holds itself, as a program may make while it is loaded.
+TEST(Fold, AttributesMayHoldThemselves) {
+  Program program(module_class("M", {"l : List[Any]"},
+                               "  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+                               "    return torch.len(self.l)\n"));
+  const Value list = make_list(types::any(), {});
+  list.list_ref().items.push_back(list);
+  const Value self = program.object("M", {{"l", list}});
+  EXPECT_EQ(Program::optimized(self).graph->inputs().size(), 2u);
+  list.list_ref().items.clear();
+}
+
+// Nested far deeper than a thread's stack is long.
+TEST(Fold, AttributesMayBeDeep) {
+  Program program(module_class("M", {"l : List[Any]"},
+                               "  def forward(self: __torch__.M, x: Tensor) -> int:\n"
+                               "    return torch.len(self.l)\n"));
+  Value list = make_list(types::any(), {});
+  for (int i = 0; i < 300'000; ++i) list = make_list(types::any(), {list});
+  const Value self = program.object("M", {{"l", list}});
+  EXPECT_EQ(Program::optimized(self).graph->inputs().size(), 2u);
+}
+
 }  // namespace
 }  // namespace torchlet::passes

@@ -26,20 +26,16 @@ void replace(Node& node, const Value& value) {
 
 // Tensors with memory of their own, lists, tuples and dicts of such and of plain values.
 bool is_freezable(const Value& value) {
-  switch (value.kind()) {
-    case ValueKind::kTensor:
-      return value.tensor_impl()->storage.get() != nullptr;
-    case ValueKind::kList:
-      return std::ranges::all_of(value.list_ref().items, is_freezable);
-    case ValueKind::kTuple:
-      return std::ranges::all_of(value.tuple_ref().items, is_freezable);
-    case ValueKind::kDict:
-      return std::ranges::all_of(value.dict_ref().items(), [](const auto& entry) {
-        return is_freezable(entry.first) && is_freezable(entry.second);
-      });
-    default:
-      return is_immutable(value);
-  }
+  bool freezable = true;
+  for_each_part(value, [&](const Value& part) {
+    if (part.is_tensor()) {
+      freezable = freezable && part.tensor_impl()->storage.get() != nullptr;
+    } else if (!part.is_list() && !part.is_tuple() && !part.is_dict()) {
+      freezable = freezable && is_immutable(part);
+    }
+    return freezable;
+  });
+  return freezable;
 }
 
 }  // namespace

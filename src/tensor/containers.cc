@@ -43,9 +43,22 @@ void destroy(std::span<Value> values) {
 
 thread_local int DepthGuard::depth_ = 0;
 
+namespace {
+
+// A walk meets a container as often as it is held: 2^30 times at the bottom of 30 tuples of the
+// same tuple twice.
+constexpr size_t kMaxContainersOfWalk = 2'000'000;
+thread_local size_t containers_of_walk = 0;
+
+}  // namespace
+
 DepthGuard::DepthGuard() {
   if (depth_ >= kMaxValueDepth) {
     fail(ErrorCode::kRuntime, "a value is nested more than %d levels deep", kMaxValueDepth);
+  }
+  if (depth_ == 0) containers_of_walk = 0;
+  if (++containers_of_walk > kMaxContainersOfWalk) {
+    fail(ErrorCode::kRuntime, "a value holds more than %zu containers", kMaxContainersOfWalk);
   }
   ++depth_;
 }
@@ -252,13 +265,15 @@ bool is_instance(const Value& value, const Type& type) {
     case TypeKind::kTuple: {
       if (!value.is_tuple() || value.tuple_ref().items.size() != type.elements().size())
         return false;
+      const DepthGuard guard;
       for (size_t i = 0; i < type.elements().size(); ++i) {
         if (!is_instance(value.tuple_ref().items[i], *type.element(i))) return false;
       }
       return true;
     }
     default:
-      return is_subtype(*type_of(value), type);
+      // No other type has tuples among its values, and the type of a tuple may be large.
+      return !value.is_tuple() && is_subtype(*type_of(value), type);
   }
 }
 

@@ -26,11 +26,11 @@ struct ComplexBox : RefCounted {
   std::complex<double> value;
 };
 
-// A program may build a structure of any depth (a linked list of objects), so containers are
-// destroyed without recursion. What walks a value otherwise gives up at a depth of kMaxValueDepth.
+// A program may nest values as deep as it likes and hold one many times over, so they are destroyed
+// without recursion; other walks give up beyond kMaxValueDepth, or after too many containers.
 inline constexpr int kMaxValueDepth = 1000;
 
-// One level of a walk over nested values on this thread; Error kRuntime below kMaxValueDepth.
+// One container met by a walk over nested values on this thread; Error kRuntime when it gives up.
 class DepthGuard {
  public:
   DepthGuard();

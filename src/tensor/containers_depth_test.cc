@@ -55,5 +55,25 @@ TEST(Depth, OtherWalksGiveUp) {
   EXPECT_EQ(to_text(make_list(types::any(), {1})), "[1]");  // the guard is back at its start
 }
 
+// 40 levels of the same value twice would be 2^40 steps.
+template <typename Pair>
+Value doubled(Value value, const Pair& pair) {
+  for (int i = 0; i < 40; ++i) value = pair(value);
+  return value;
+}
+
+TEST(Depth, WalksOfWhatIsSharedOverAndOverGiveUp) {
+  const auto tuple = [](const Value& item) { return Value::tuple({item, item}); };
+  const auto list = [](const Value& item) { return make_list(types::any(), {item, item}); };
+  for (const Value& value : {doubled(Value(1), tuple), doubled(Value(1), list)}) {
+    EXPECT_THROW(to_text(value), Error);
+    EXPECT_THROW(script_text(value), Error);
+  }
+  EXPECT_THROW(values_equal(doubled(Value(1), list), doubled(Value(1), list)), Error);
+  EXPECT_THROW(Dict(types::any(), types::any()).find(doubled(Value(1), tuple)), Error);
+  EXPECT_THROW(type_of(doubled(Value(1), tuple)), Error);
+  EXPECT_FALSE(is_instance(doubled(Value(1), tuple), *types::list(types::any())));
+}
+
 }  // namespace
 }  // namespace torchlet

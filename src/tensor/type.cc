@@ -4,14 +4,35 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace torchlet {
+namespace {
+
+// A program can make a type of itself over and over: Tuple[T, T], where T is such a pair. Types are
+// walked as trees, so both are bounded, far above those of real programs.
+constexpr int kMaxTypeDepth = 64;
+constexpr size_t kMaxTypeParts = 4096;
+
+void count_parts(const Type& type, int depth, size_t& parts) {
+  if (depth > kMaxTypeDepth || ++parts > kMaxTypeParts) {
+    fail(ErrorCode::kUnsupported, "a type is nested over %d deep or has over %zu parts",
+         kMaxTypeDepth, kMaxTypeParts);
+  }
+  for (const TypePtr& element : type.elements()) count_parts(*element, depth + 1, parts);
+}
+
+}  // namespace
 
 Type::Type(TypeKind kind, std::vector<TypePtr> elements, std::string name,
            std::vector<std::string> field_names)
     : kind_(kind),
       elements_(std::move(elements)),
       name_(std::move(name)),
-      field_names_(std::move(field_names)) {}
+      field_names_(std::move(field_names)) {
+  size_t parts = 0;
+  for (const TypePtr& element : elements_) count_parts(*element, 2, parts);
+}
 
 const ClassType* Type::as_class() const {
   return is(TypeKind::kClass) || is(TypeKind::kInterface) ? static_cast<const ClassType*>(this)

@@ -1,5 +1,5 @@
-// The static types of TorchScript. A Type is immutable (a ClassType is filled while its class is
-// being compiled) and shared; equal types may be different objects: compare with equal().
+// The static types of TorchScript: immutable (but a ClassType while its class is compiled), shared,
+// compared with equal(). Small trees: making one past kMaxTypeDepth or kMaxTypeParts is an error.
 #pragma once
 
 #include <torchlet/value.h>

@@ -1,6 +1,7 @@
 #include "tensor/type.h"
 
 #include <gtest/gtest.h>
+#include <torchlet/error.h>
 
 #include "tensor/containers.h"
 
@@ -158,6 +159,20 @@ TEST(EnumType, KeepsItsMembersInOrder) {
   EXPECT_EQ(type.members()[1].first, "BLUE");
   EXPECT_EQ(type.as_enum(), &type);
   EXPECT_EQ(type.as_class(), nullptr);
+}
+
+TEST(Type, LargeTreesAreRefused) {
+  const auto nested = [](int depth, auto&& wrap) {
+    TypePtr type = types::integer();
+    for (int i = 0; i < depth; ++i) type = wrap(type);
+    return type;
+  };
+  const auto list = [](const TypePtr& t) { return types::list(t); };
+  const auto pair = [](const TypePtr& t) { return types::tuple({t, t}); };
+  EXPECT_EQ(nested(60, list)->str().size(), 60 * std::string("List[]").size() + 3);
+  EXPECT_THROW(nested(100, list), Error);
+  EXPECT_NO_THROW(nested(10, pair));
+  EXPECT_THROW(nested(30, pair), Error);
 }
 
 }  // namespace
