@@ -11,6 +11,9 @@
 namespace torchlet::api {
 namespace {
 
+// Of one operator. To find its line takes a walk through the source.
+constexpr size_t kMostPlaces = 100;
+
 class Surveyor {
  public:
   Survey run(const Value& root) {
@@ -73,7 +76,7 @@ class Surveyor {
   void node(const Node& node, const Function& function) {
     if (node.op()) {
       ++operators_[node.op()->schema.full_name()];
-    } else if (node.has_attribute("reason")) {
+    } else if (node.kind() == prim::kUnsupported) {
       missing(node, function);
     } else if (node.has_attribute("function")) {
       add(node.function_attribute("function"));
@@ -83,9 +86,11 @@ class Surveyor {
   }
 
   void missing(const Node& node, const Function& function) {
-    UnsupportedOperator& found = unsupported_[node.kind().str()];
-    found.name = node.kind().str();
+    const std::string& name = node.string_attribute("name");
+    UnsupportedOperator& found = unsupported_[name];
+    found.name = name;
     found.reason = node.string_attribute("reason");
+    if (found.places.size() == kMostPlaces) return;
     found.places.push_back(node.range().where() + ", in " + function.qualified_name());
   }
 

@@ -58,6 +58,11 @@ Block* Node::add_block() {
   return blocks_.back();
 }
 
+void Node::no_such_part(size_t i) const {
+  fail(ErrorCode::kInternal, "the node %s (%s) has no part %zu", kind_.c_str(),
+       range_.where().c_str(), i);
+}
+
 bool Node::has_attribute(std::string_view name) const {
   return std::ranges::any_of(attributes_, [&](const auto& a) { return a.first == name; });
 }

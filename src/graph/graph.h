@@ -66,24 +66,25 @@ struct InlinedCall {
 class Node {
  public:
   Symbol kind() const { return kind_; }
-  // The operator that this node calls; null for prim:: control nodes and for operators that
-  // Torchlet does not have.
+  // The operator that this node calls; null for the kinds of graph/prim_kinds.h.
   const Operator* op() const { return op_; }
   void set_op(const Operator* op) { op_ = op; }
 
   const std::vector<SsaValue*>& inputs() const { return inputs_; }
-  SsaValue* input(size_t i) const { return inputs_[i]; }
+  // These throw Error kInternal if there is no such one: how many a node has is the program's
+  // doing.
+  SsaValue* input(size_t i) const { return checked(inputs_, i); }
   void add_input(SsaValue* value);
   void replace_input(size_t i, SsaValue* value);
   void remove_input(size_t i);
 
   const std::vector<SsaValue*>& outputs() const { return outputs_; }
-  SsaValue* output(size_t i = 0) const { return outputs_[i]; }
+  SsaValue* output(size_t i = 0) const { return checked(outputs_, i); }
   SsaValue* add_output(TypePtr type, std::string name = {});
   void remove_output(size_t i);  // must have no users
 
   const std::vector<Block*>& blocks() const { return blocks_; }
-  Block* block(size_t i) const { return blocks_[i]; }
+  Block* block(size_t i) const { return checked(blocks_, i); }
   Block* add_block();
 
   bool has_attribute(std::string_view name) const;
@@ -127,6 +128,14 @@ class Node {
   Node(Graph* graph, Symbol kind) : graph_(graph), kind_(kind) {}
   void drop_use(SsaValue* value);
   void unlink();
+  template <typename Part>
+  Part* checked(const std::vector<Part*>& parts, size_t i) const {
+    if (i >= parts.size()) [[unlikely]] {
+      no_such_part(i);
+    }
+    return parts[i];
+  }
+  [[noreturn, gnu::cold]] void no_such_part(size_t i) const;
 
   Graph* graph_;
   Symbol kind_;
@@ -210,8 +219,9 @@ class Graph {
 
   // The graph in PyTorch's textual form (graph/printer.cc).
   std::string str() const;
-  // Error kInternal naming the node if a value is used where it is not defined, a block's outputs
-  // do not fit its owner, or a use list is wrong (graph/verifier.cc).
+  // Error kInternal naming the node if a value is used where it is not defined, a node's inputs,
+  // outputs, attributes or blocks are not those of its operator or kind, or a use list is wrong
+  // (graph/verifier.cc). Every graph that the compiler made has passed. Linear in its size.
   void verify() const;
 
  private:

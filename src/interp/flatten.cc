@@ -33,12 +33,14 @@ Opcode plain_opcode(Symbol kind) {
       {prim::kExit, Opcode::kExit},
       {prim::kRaiseException, Opcode::kRaise},
       {prim::kPrint, Opcode::kPrint},
+      {prim::kCallFunction, Opcode::kCall},
       {prim::kCallMethod, Opcode::kCallMethod},
+      {prim::kUnsupported, Opcode::kUnsupported},
   };
   for (const auto& [symbol, code] : kinds) {
     if (symbol == kind) return code;
   }
-  return Opcode::kUnsupported;
+  fail(ErrorCode::kInternal, "the interpreter has no instruction for " + kind.str());
 }
 
 // Will nobody change this list or keep it? Then it need not be made anew each time.
@@ -86,6 +88,7 @@ class Flattener {
     int32_t constant = -1;
     const Node* last_use = nullptr;  // the node of the defining block that reads it last
     bool used_inside = false;        // ... or a block of that node does
+    size_t operand = 0;              // the last among those that are being read
   };
 
   Place& place(const SsaValue* value) { return values_[value->id()]; }
@@ -161,15 +164,14 @@ class Flattener {
 
   // Adds the operands; a register that nobody needs after `reader` is moved from and free.
   void read(const Node* reader, std::span<SsaValue* const> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) place(inputs[i]).operand = i;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Place& p = place(inputs[i]);
       if (p.constant >= 0) {
         code_.operands.push_back(Operand::constant(static_cast<uint32_t>(p.constant)));
         continue;
       }
-      const bool again =
-          std::ranges::find(inputs.subspan(i + 1), inputs[i]) != inputs.subspan(i + 1).end();
-      if (p.last_use == reader && !p.used_inside && !again) {
+      if (p.last_use == reader && !p.used_inside && p.operand == i) {
         code_.operands.push_back(Operand::moved(p.reg));
         freed_.push_back(p.reg);
       } else {

@@ -37,7 +37,33 @@ Value Interpreter::run(Function& function, std::vector<Value> arguments) const {
   return call(function, code(function), arguments);
 }
 
+namespace {
+
+// A run within a run on one thread: the __exit__ of a `with` that something left, which may be left
+// by an error in its turn.
+class NestedRun {
+ public:
+  NestedRun() {
+    if (depth_ == kMaxDepth) {
+      throw Error(ErrorCode::kRuntime, format("more than %d runs within runs", kMaxDepth))
+          .set_python_class("builtins.RecursionError");
+    }
+    ++depth_;
+  }
+  ~NestedRun() { --depth_; }
+  NestedRun(const NestedRun&) = delete;
+  NestedRun& operator=(const NestedRun&) = delete;
+
+ private:
+  static constexpr int kMaxDepth = 10;
+  static thread_local int depth_;
+};
+thread_local int NestedRun::depth_ = 0;
+
+}  // namespace
+
 Value Interpreter::call(Function& function, const Code& code, std::span<Value> arguments) const {
+  const NestedRun nested;
   std::unique_ptr<Machine> machine = take_machine();
   try {
     Value result = machine->run(function, code, arguments);

@@ -26,21 +26,24 @@ class GraphFunction : public Function {
 };
 
 // Integer operators of the test's own, so that the interpreter is tested alone.
-const Operator kAdd{Symbol("test::add"), {}, [](const Operator&, auto args, auto results) {
+const Operator kAdd{Symbol("test::add"), parse_schema("test::add(int a, int b) -> int"),
+                    [](const Operator&, auto args, auto results) {
                       results[0] = Value(args[0].to_int() + args[1].to_int());
                     }};
-const Operator kLess{Symbol("test::lt"), {}, [](const Operator&, auto args, auto results) {
+const Operator kLess{Symbol("test::lt"), parse_schema("test::lt(int a, int b) -> bool"),
+                     [](const Operator&, auto args, auto results) {
                        results[0] = Value(args[0].to_int() < args[1].to_int());
                      }};
 // How many references the argument's list has: 1 means that the interpreter has let go of it.
-const Operator kUses{Symbol("test::uses"), {}, [](const Operator&, auto args, auto results) {
+const Operator kUses{Symbol("test::uses"), parse_schema("test::uses(t[] list) -> int"),
+                     [](const Operator&, auto args, auto results) {
                        results[0] = Value(static_cast<int64_t>(args[0].list_ref().use_count()));
                      }};
-const Operator kFail{Symbol("test::fail"), {}, [](const Operator&, auto, auto) {
-                       fail(ErrorCode::kRuntime, "it failed");
-                     }};
+const Operator kFail{Symbol("test::fail"), parse_schema("test::fail() -> int"),
+                     [](const Operator&, auto, auto) { fail(ErrorCode::kRuntime, "it failed"); }};
 const Operator kFutureError{
-    Symbol("test::error_of"), {}, [](const Operator&, auto args, auto results) {
+    Symbol("test::error_of"), parse_schema("test::error_of(Future(t) f) -> Any"),
+    [](const Operator&, auto args, auto results) {
       const Future& future = args[0].future_ref();
       results[0] = future.error ? Value(future.error->message()) : future.result;
     }};
@@ -290,7 +293,10 @@ TEST(Interpreter, WithIsLeftWhenSomethingIsRaised) {
 TEST(Interpreter, AnUnknownOperatorIsNamedWhenItIsReached) {
   GraphFunction f("f");
   Builder b(f);
-  b.block->add_output(b.node(Symbol("aten::no_such"), {}, {types::unknown()})->output());
+  Node* missing = b.node(prim::kUnsupported, {}, {types::unknown()});
+  missing->set_attribute("name", std::string("aten::no_such"));
+  missing->set_attribute("reason", std::string("it is missing"));
+  b.block->add_output(missing->output());
   try {
     run(f, {});
     FAIL() << "no error";

@@ -153,10 +153,9 @@ void Machine::execute() {
 namespace {
 
 [[noreturn]] void unsupported(const Node& node) {
-  fail(ErrorCode::kUnsupported,
-       "the operator " + node.kind().str() + " is not supported" +
-           (node.has_attribute("reason") ? ": " + node.string_attribute("reason") : "") +
-           " (`torchlet inspect` lists all that is missing)");
+  fail(ErrorCode::kUnsupported, "the operator " + node.string_attribute("name") +
+                                    " is not supported: " + node.string_attribute("reason") +
+                                    " (`torchlet inspect` lists all that is missing)");
 }
 
 Value create_object(const TypePtr& type) {
@@ -316,7 +315,16 @@ void Machine::enter(Function& function, const Code& code, std::span<Value> argum
     fail(ErrorCode::kInvalidArgument, "%s takes %zu arguments, got %zu",
          function.qualified_name().c_str(), code.arguments.size(), arguments.size());
   }
-  Value* registers = stack_.push(code.num_registers + code.num_scratch);
+  // Far above what programs hold; a hostile one has many registers and calls itself.
+  constexpr size_t kMaxRegisters = 2'000'000;
+  const size_t count = code.num_registers + code.num_scratch;
+  if (num_registers_ + count > kMaxRegisters) {
+    throw Error(ErrorCode::kRuntime,
+                format("calls within calls hold over %zu values", kMaxRegisters))
+        .set_python_class("builtins.RecursionError");
+  }
+  num_registers_ += count;
+  Value* registers = stack_.push(count);
   for (size_t i = 0; i < arguments.size(); ++i) {
     Value argument = std::exchange(arguments[i], Value());
     if (code.arguments[i] != kNoRegister) registers[code.arguments[i]] = std::move(argument);
@@ -329,6 +337,7 @@ void Machine::pop_frame() {
   while (!handlers_.empty() && handlers_.back().depth == frames_.size()) handlers_.pop_back();
   const Code& code = *frames_.back().code;
   frames_.pop_back();
+  num_registers_ -= code.num_registers + code.num_scratch;
   stack_.pop(code.num_registers + code.num_scratch);
 }
 

@@ -85,6 +85,7 @@ class Machine {
 
   const Interpreter& interpreter_;
   RegisterStack stack_;
+  size_t num_registers_ = 0;  // of all frames
   std::vector<Frame> frames_;
   std::vector<Handler> handlers_;
   Value result_;

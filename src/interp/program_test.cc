@@ -23,6 +23,11 @@ class Program {
             {},
             script::kCurrentOperatorVersion}) {}
 
+  Value object(const std::string& name) {
+    const TypePtr type = unit_.find_type("__torch__." + name);
+    return Value(make_ref<Object>(std::static_pointer_cast<const ClassType>(type)));
+  }
+
   Value run(const std::string& name, std::vector<Value> arguments) {
     Function* function = unit_.find_function("__torch__." + name);
     function->graph().verify();
@@ -307,6 +312,43 @@ def f(n: int) -> int:
   return __torch__.f(n - 1) + __torch__.f(n - 2)
 )");
   EXPECT_EQ(result(p, {15}), "610");
+}
+
+// Nothing tells whether a cast is right: what reads the value finds out.
+TEST(Program, ACastToAnotherTypeIsAnErrorWhereItIsRead) {
+  const auto read = [](const std::string& body) {
+    Program program("def f(x: Any) -> Any:\n" + body);
+    return result(program, {Value(int64_t{0x4141414141414141})});
+  };
+  EXPECT_EQ(read("  t = unchecked_cast(Tensor, x)\n  return torch.cat([t, t])\n"),
+            ": expected a Tensor, got an int");
+  EXPECT_EQ(read("  t = unchecked_cast(Tuple[int, int], x)\n  a, b = t\n  return a\n"),
+            ": expected a tuple, got an int");
+  EXPECT_EQ(read("  l = unchecked_cast(List[Tuple[str, int]], x)\n  return dict(l)\n"),
+            ": expected a list, got an int");
+  EXPECT_EQ(read("  t = unchecked_cast(Tuple[str, int], x)\n  return dict([t, t])\n"),
+            ": expected a tuple, got an int");
+  EXPECT_EQ(read("  t = unchecked_cast(Tuple[str, int], (\"a\",))\n  return dict([t, t])\n"),
+            ": a pair has 1 items");
+  EXPECT_EQ(read("  t = unchecked_cast(Tuple[str, int], x)\n  return sorted([t, t])\n"),
+            "[4702111234474983745, 4702111234474983745]");
+}
+
+// An __exit__ that leaves its own `with` by an error runs within itself.
+TEST(Program, RunsWithinRunsAreLimited) {
+  Program program(
+      "class C:\n"
+      "  def __enter__(self: __torch__.C) -> int:\n"
+      "    return 1\n"
+      "  def __exit__(self: __torch__.C, type: Any, value: Any, traceback: Any) -> NoneType:\n"
+      "    with self:\n"
+      "      ops.prim.RaiseException(\"again\")\n"
+      "    return None\n"
+      "def f(x: __torch__.C) -> int:\n"
+      "  with x:\n"
+      "    ops.prim.RaiseException(\"first\")\n"
+      "  return 1\n");
+  EXPECT_EQ(result(program, {program.object("C")}), ": first");
 }
 
 }  // namespace

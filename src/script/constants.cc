@@ -1,5 +1,6 @@
 #include "script/constants.h"
 
+#include <charconv>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -16,6 +17,7 @@ class Evaluator {
   Evaluator(CompilationUnit& unit, const Source& source) : unit_(unit), source_(source) {}
 
   Value evaluate(const Expr& e, TypePtr hint) const {
+    const CompilationUnit::Nested nested(unit_, source_, e.span);
     if (hint && hint->is(TypeKind::kOptional)) hint = hint->element(0);
     switch (e.kind) {
       case ExprKind::kInt:
@@ -140,11 +142,10 @@ class Evaluator {
     if (name == "nan") return Value(std::nan(""));
     if (name == "infj") return Value(std::complex<double>(0, kInf));
     if (name == "nanj") return Value(std::complex<double>(0, std::nan("")));
-    if (name.starts_with("CONSTANTS.c")) {
-      const std::vector<Value>& constants = unit_.program().constants;
-      for (size_t i = 0; i < constants.size(); ++i) {
-        if (name == "CONSTANTS.c" + std::to_string(i)) return constants[i];
-      }
+    constexpr std::string_view kConstants = "CONSTANTS.";
+    if (name.starts_with(kConstants)) {
+      const auto index = constant_index(unit_.program(), name.substr(kConstants.size()));
+      if (index) return unit_.program().constants[*index];
     }
     if (e.kind == ExprKind::kAttribute) {
       const std::string class_name = dotted_name(*e.children[0]);
@@ -163,6 +164,15 @@ class Evaluator {
 };
 
 }  // namespace
+
+std::optional<size_t> constant_index(const Program& program, std::string_view name) {
+  size_t index = 0;
+  const char* end = name.data() + name.size();
+  if (!name.starts_with('c')) return std::nullopt;
+  const auto [rest, error] = std::from_chars(name.data() + 1, end, index);
+  if (error != std::errc() || rest != end || index >= program.constants.size()) return std::nullopt;
+  return index;
+}
 
 Value evaluate_constant(CompilationUnit& unit, const Source& source, const Expr& expr,
                         const TypePtr& hint) {

@@ -1,10 +1,10 @@
 // What stands behind a dot.
-#include <charconv>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "graph/operator.h"
 #include "graph/prim_kinds.h"
+#include "script/constants.h"
 #include "script/emitter.h"
 #include "tensor/containers.h"
 
@@ -18,7 +18,10 @@ Meaning Emitter::attribute(const Meaning& base, const std::string& name, Span sp
     if (operators->name == "prim" && name == "unchecked_unwrap_optional") {
       return SpecialForm::kUncheckedUnwrapOptional;
     }
-    return OperatorRef{Symbol(operators->name + "::" + name)};
+    const Symbol op(operators->name + "::" + name);
+    // PyTorch registers a few of these kinds, but writes them in other ways.
+    if (prim::contract_of(op)) fail(span, op.str() + " is no operator that a program can call");
+    return OperatorRef{op};
   }
   if (const auto* package = std::get_if<PackageRef>(&base)) {
     return attribute_of_package(package->path, name, span);
@@ -28,14 +31,12 @@ Meaning Emitter::attribute(const Meaning& base, const std::string& name, Span sp
   }
   if (std::holds_alternative<ConstantTable>(base)) {
     const std::vector<Value>& constants = unit_.program().constants;
-    size_t index = 0;
-    const char* end = name.data() + name.size();
-    const auto [rest, error] = std::from_chars(name.data() + 1, end, index);
-    if (name[0] != 'c' || error != std::errc() || rest != end || index >= constants.size()) {
+    const auto index = constant_index(unit_.program(), name);
+    if (!index) {
       fail(span, "there is no CONSTANTS." + name + "; the file has " +
                      std::to_string(constants.size()) + " constants");
     }
-    return builder_.constant(constants[index]);
+    return builder_.constant(constants[*index]);
   }
   return attribute_of_value(value_of(base, span), name, span);
 }

@@ -207,7 +207,8 @@ Meaning Emitter::unsupported_operator(Symbol name, const CallArguments& argument
   if (arguments.self) inputs.push_back(arguments.self);
   inputs.insert(inputs.end(), arguments.positional.begin(), arguments.positional.end());
   for (const auto& [keyword, value] : arguments.keywords) inputs.push_back(value);
-  Node* node = builder_.node(name, std::move(inputs));
+  Node* node = builder_.node(prim::kUnsupported, std::move(inputs));
+  node->set_attribute("name", name.str());
   node->set_attribute("reason", std::move(reason));
   return node->add_output(types::unknown());
 }

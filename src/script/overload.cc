@@ -90,9 +90,13 @@ std::vector<SsaValue*> unpack(Builder& builder, SsaValue* tuple) {
 
 SsaValue* call_operator(Builder& builder, const char* name, const char* overload, SsaValue* input,
                         TypePtr type) {
-  Node* node = builder.node(Symbol(name), {input});
-  node->set_op(find_operator(name, overload));
-  if (!node->op()) node->set_attribute("reason", std::string("Torchlet does not have it"));
+  const Operator* op = find_operator(name, overload);
+  Node* node = builder.node(op ? op->name : prim::kUnsupported, {input});
+  node->set_op(op);
+  if (!op) {
+    node->set_attribute("name", std::string(name));
+    node->set_attribute("reason", std::string("Torchlet does not have it"));
+  }
   return node->add_output(std::move(type));
 }
 
