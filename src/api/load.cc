@@ -19,6 +19,7 @@ namespace {
 
 using archive::ArchiveReader;
 using archive::Container;
+using archive::Record;
 
 // The archive, which sources and debug records are read from when they are needed: perhaps by
 // several threads.
@@ -35,6 +36,18 @@ std::string code_record(const std::string& package) {
   return path + ".py";
 }
 
+// Real source deflates to a tenth.
+std::string read_code(ArchiveReader& reader, const std::string& record) {
+  constexpr uint64_t kFloor = 1 << 20, kPerStoredByte = 64;
+  const Record& found = *std::ranges::find(reader.records(), record, &Record::name);
+  if (found.size > kFloor + kPerStoredByte * found.stored_size) {
+    fail(ErrorCode::kFileFormat, "the record '%s' inflates from %llu to %llu bytes of source",
+         record.c_str(), static_cast<unsigned long long>(found.stored_size),
+         static_cast<unsigned long long>(found.size));
+  }
+  return reader.read_text(record);
+}
+
 std::shared_ptr<const Source> read_source(const SharedReaderPtr& shared,
                                           const std::string& package) {
   const std::string record = code_record(package);
@@ -42,7 +55,7 @@ std::shared_ptr<const Source> read_source(const SharedReaderPtr& shared,
   if (!shared->reader.has_record(record)) return nullptr;
   auto source = std::make_shared<Source>();
   source->name = record;
-  source->text = shared->reader.read_text(record);
+  source->text = read_code(shared->reader, record);
   const std::string ranges = record + ".debug_pkl";
   if (shared->reader.has_record(ranges)) {
     source->origin = std::make_shared<script::DebugRanges>([shared, ranges] {
@@ -62,7 +75,8 @@ void require_code(const ArchiveReader& reader) {
 
 void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   std::string names;
-  for (size_t i = 0; i < missing.size() && i < 20; ++i) names += (i ? ", " : "") + missing[i].name;
+  for (size_t i = 0; i < missing.size() && i < 20; ++i)
+    names += (i ? ", " : "") + missing[i].name.substr(0, 100);
   if (missing.size() > 20) names += ", ...";
   Error error(ErrorCode::kUnsupported,
               format("the model uses %zu %s that Torchlet does not have: %s", missing.size(),

@@ -93,13 +93,17 @@ class Partitioner {
  private:
   // Is it a 0-d tensor that tracing made of a size, or computed from such? prim::NumToTensor is
   // where they begin; like numbers they are known when a segment is compiled.
-  static bool is_size_tensor(const SsaValue& value) {
-    const Node& node = *value.node();
-    if (node.kind() == prim::kConstant) return true;
-    if (!node.op() || !value.type()->is(TypeKind::kTensor)) return false;
-    return node.kind().str() == "prim::NumToTensor" || is_size_arithmetic(node);
+  bool is_size_tensor(const SsaValue& value) const {
+    return value.node()->kind() == prim::kConstant ||
+           (value.type()->is(TypeKind::kTensor) && size_nodes_.contains(value.node()));
   }
-  static bool is_size_arithmetic(const Node& node) {
+  // Nodes are asked for in order.
+  bool gives_size(const Node& node) {
+    if (node.kind().str() != "prim::NumToTensor" && !is_size_arithmetic(node)) return false;
+    size_nodes_.insert(&node);
+    return true;
+  }
+  bool is_size_arithmetic(const Node& node) const {
     static constexpr std::string_view kKinds[] = {"aten::mul",   "aten::add",  "aten::sub",
                                                   "aten::div",   "aten::Int",  "aten::floor_divide",
                                                   "aten::Float", "aten::floor"};
@@ -113,8 +117,8 @@ class Partitioner {
     return any && passes::is_pure(node);
   }
 
-  bool fits(const Node& node) const {
-    if (node.kind().str() == "prim::NumToTensor" || is_size_arithmetic(node)) return true;
+  bool fits(const Node& node) {
+    if (gives_size(node)) return true;
     if (node.kind() == prim::kIf) return is_known_branch(node);
     if (is_container_node(node)) {
       return std::ranges::all_of(node.inputs(), [](const SsaValue* value) {
@@ -131,7 +135,7 @@ class Partitioner {
 
   // A branch on numbers is taken when the segment is compiled; the one that raises is not
   // compiled at all.
-  bool is_known_branch(const Node& node) const {
+  bool is_known_branch(const Node& node) {
     return std::ranges::all_of(node.blocks(), [&](const Block* block) {
       if (raises(*block)) return true;
       for (const Node* inner : *block) {
@@ -187,14 +191,22 @@ class Partitioner {
   }
 
   static bool shares_with_outside(const Node& view, const NodeSet& inside) {
-    for (const SsaValue* input : view.inputs()) {
-      if (!is_tensor_like(*input->type())) continue;
-      if (!inside.contains(input->node()) || escapes(*input, inside)) return true;
-      // Another view of the same memory may leave as well.
-      for (const Node* user : input->users()) {
-        if (user != &view && is_view(*user)) return true;
+    NodeSet seen = {&view};
+    std::vector<const Node*> open = {&view};
+    while (!open.empty()) {
+      const Node* at = open.back();
+      open.pop_back();
+      for (const SsaValue* input : at->inputs()) {
+        if (!is_tensor_like(*input->type())) continue;
+        if (!inside.contains(input->node()) || escapes(*input, inside)) return true;
+        // Another view of the same memory may leave as well.
+        for (const Node* user : input->users()) {
+          if (user != at && is_view(*user)) return true;
+        }
+        if (is_view(*input->node()) && seen.insert(input->node()).second) {
+          open.push_back(input->node());
+        }
       }
-      if (is_view(*input->node()) && shares_with_outside(*input->node(), inside)) return true;
     }
     return false;
   }
@@ -268,6 +280,7 @@ class Partitioner {
 
   Graph& graph_;
   const Device& device_;
+  NodeSet size_nodes_;
 };
 
 }  // namespace

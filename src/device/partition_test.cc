@@ -112,5 +112,19 @@ TEST(Partition, WritesEndASegment) {
             "Segment(relu) add_ Segment(mul)");
 }
 
+// What a size tensor is computed from is asked once for each node, however often it is used.
+TEST(Partition, SizesComputedFromThemselvesOverAndOver) {
+  std::string body = ") -> Tensor:\n    a = ops.prim.NumToTensor(torch.size(x, 0))\n";
+  for (int i = 0; i < 60; ++i) body += "    a = torch.mul(a, a)\n";
+  const std::string made = partitioned(body + "    return torch.mul(torch.relu(x), a)\n");
+  EXPECT_EQ(made.substr(0, 29), "size Segment(NumToTensor mul ") << made;
+}
+
+TEST(Partition, AChainOfViewsIsFollowedWithoutRecursion) {
+  std::string body = ") -> Tensor:\n    y = torch.relu(x)\n";
+  for (int i = 0; i < 8'000; ++i) body += "    y = torch.transpose(y, 0, 1)\n";
+  EXPECT_EQ(partitioned(body + "    return torch.relu(y)\n").substr(0, 13), "Segment(relu ");
+}
+
 }  // namespace
 }  // namespace torchlet::device

@@ -11,20 +11,23 @@ namespace {
 
 constexpr int64_t kMaxRegisters = int64_t{1} << 20;
 constexpr size_t kMaxStack = size_t{1} << 20;
+// Registers and stack entries of all the ways through all functions.
+constexpr size_t kMaxValues = size_t{1} << 24;
 
 // Thrown for an instruction whose effect cannot be told; the rest of its function is not verified.
 struct Unknown {};
 
 class FunctionVerifier {
  public:
-  FunctionVerifier(const BytecodeFunction& function, const Program& program)
-      : function_(function), program_(program) {}
+  FunctionVerifier(const BytecodeFunction& function, const Program& program, size_t& values_left)
+      : function_(function), program_(program), values_left_(values_left) {}
 
   void run() {
     if (function_.instructions.empty()) malformed("it has no instructions");
     if (function_.register_size < 0 || function_.register_size > kMaxRegisters) {
       malformed("its register_size is out of range");
     }
+    spend(static_cast<size_t>(function_.register_size));
     registers_.resize(static_cast<size_t>(function_.register_size) + 1);
     stack_.assign(first_stack_size(), nullptr);
     if (!stack_.empty()) stack_[0] = own_class();
@@ -36,6 +39,7 @@ class FunctionVerifier {
       pending_.pop_back();
       // Registers hold what the way here stored; another way may have stored something else.
       std::ranges::fill(registers_, nullptr);
+      spend(registers_.size());
       while (step()) {
       }
     }
@@ -89,12 +93,14 @@ class FunctionVerifier {
         return true;
       case Opcode::kJF:
         pop(1);
+        spend(stack_.size());
         pending_.emplace_back(target(in.x), stack_);
         break;
       case Opcode::kLoop: {
         // trip, most, condition and carried values; the three go when the loop ends.
         if (in.n < 2) malformed("the loop carries less than nothing");
         need(checked_count(in.n) + 1);
+        spend(stack_.size());
         std::vector<const ClassType*> after(stack_.begin(), stack_.end() - 3);
         std::ranges::fill(after.end() - (in.n - 2), after.end(), nullptr);
         pending_.emplace_back(target(in.x), std::move(after));
@@ -112,6 +118,12 @@ class FunctionVerifier {
     const auto at = static_cast<int64_t>(at_);
     if (offset < -at || offset >= size - at) malformed("the jump leaves the code");
     return static_cast<size_t>(at + offset);
+  }
+
+  // Each way through the function has registers and a stack of its own.
+  void spend(size_t values) {
+    if (values > values_left_) malformed("its branches hold too many values");
+    values_left_ -= values;
   }
 
   size_t checked_count(int64_t count) const {
@@ -274,6 +286,7 @@ class FunctionVerifier {
   const BytecodeFunction& function_;
   const Program& program_;
   size_t at_ = 0;
+  size_t& values_left_;
   // The class of each value, or null.
   std::vector<const ClassType*> stack_, registers_;
   std::vector<int64_t> depth_at_;  // of the stack before each instruction
@@ -283,9 +296,10 @@ class FunctionVerifier {
 }  // namespace
 
 void verify(const Bytecode& bytecode, const Program& program) {
+  size_t values_left = kMaxValues;
   for (const BytecodeFunction& function : bytecode.functions) {
     try {
-      FunctionVerifier(function, program).run();
+      FunctionVerifier(function, program, values_left).run();
     } catch (const Unknown&) {
       // Valid as far as it could be followed.
     }

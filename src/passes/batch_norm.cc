@@ -55,6 +55,7 @@ std::optional<Layer> layer_of(const SsaValue* value) {
     if (!groups || !groups->is_int()) return std::nullopt;
     layer.channel_dim = 1;
     layer.groups = groups->to_int();
+    if (layer.groups < 1) return std::nullopt;
   }
   const auto weight = constant_tensor(node->input(1)), bias = constant_tensor(node->input(2));
   if (!weight || !weight->defined() || !bias) return std::nullopt;
@@ -110,8 +111,11 @@ bool fold(Node& norm) {
   const DType dtype = layer->weight.dtype();
   if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
   const bool per_group = layer->channel_dim == 1;
-  const int64_t channels = layer->weight.size(layer->channel_dim) * layer->groups;
-  if (channels == 0 || layer->weight.numel() == 0) return false;
+  int64_t channels;
+  if (__builtin_mul_overflow(layer->weight.size(layer->channel_dim), layer->groups, &channels) ||
+      channels == 0 || layer->weight.numel() == 0) {
+    return false;
+  }
   if (per_group && layer->weight.size(0) % layer->groups != 0) return false;
 
   std::vector<double> parts[4];  // gamma, beta, mean, variance

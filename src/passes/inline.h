@@ -11,7 +11,7 @@ namespace torchlet::passes {
 // wrong, and what would make the graph larger than kMaxInlinedNodes or nest its blocks deeper than
 // kMaxBlockDepth. `function` is the one whose
 // graph this is.
-inline constexpr size_t kMaxInlinedNodes = 100'000, kMaxBlockDepth = 500;
+inline constexpr size_t kMaxInlinedNodes = 20'000, kMaxBlockDepth = 500;
 bool inline_calls(Graph& graph, const Function& function);
 
 }  // namespace torchlet::passes

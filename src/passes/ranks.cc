@@ -252,8 +252,10 @@ class Ranks {
 
   // What the condition says: "dim(x) == 4", "dim(x) != 4", and their negations.
   std::vector<Fact> facts_of(const SsaValue* condition, bool positive) {
+    for (; condition->node()->kind() == kNot; condition = condition->node()->input(0)) {
+      positive = !positive;
+    }
     const Node& node = *condition->node();
-    if (node.kind() == kNot) return facts_of(node.input(0), !positive);
     if (node.kind() != kEq && node.kind() != kNe) return {};
     const Node& dim = *node.input(0)->node();
     const Value* number = constant_of(node.input(1));

@@ -65,5 +65,19 @@ TEST(FoldRanks, NotWhenARankChangesInPlace) {
             "relu dim ne If(RaiseException|) unsqueeze_ dim ne If(RaiseException|)");
 }
 
+TEST(Ranks, ALongChainOfNegationsIsFollowedWithoutRecursion) {
+  std::string body = "    a = torch.eq(torch.dim(x), 4)\n";
+  for (int i = 0; i < 30'000; ++i) body += "    a = torch.__not__(a)\n";
+  Program program(module_class("M", {},
+                               "  def forward(self: __torch__.M, x: Tensor) -> int:\n" + body +
+                                   "    if a:\n"
+                                   "      y = torch.dim(x)\n"
+                                   "    else:\n"
+                                   "      y = 1\n"
+                                   "    return y\n"));
+  const auto made = Program::optimized(program.object("M", {}));
+  EXPECT_EQ(outline(*made.graph).find("If(|"), outline(*made.graph).find("If("));
+}
+
 }  // namespace
 }  // namespace torchlet::passes

@@ -3,14 +3,14 @@
 #include <bit>
 
 #include "graph/prim_kinds.h"
+#include "script/compilation_unit.h"
 #include "tensor/containers.h"
 
 namespace torchlet::script {
 
 namespace {
 
-// Far above real functions; hostile sources can square and square again.
-constexpr size_t kMostNodes = 1'000'000;
+// Far above real functions.
 constexpr size_t kMostUnrolled = 100'000;
 
 }  // namespace
@@ -20,7 +20,8 @@ void Builder::count_unrolled() {
 }
 
 Node* Builder::node(Symbol kind, std::vector<SsaValue*> inputs) {
-  if (made_.size() >= kMostNodes) fail_at(*source_, span_, "the function is too large");
+  unit_.count_parts(*source_, span_, 1 + graph_.num_values() - counted_values_);
+  counted_values_ = graph_.num_values();
   Node* node = graph_.create(kind, std::move(inputs));
   node->set_range(range());
   block_->append(node);

@@ -12,10 +12,13 @@
 
 namespace torchlet::script {
 
+class CompilationUnit;
+
 class Builder {
  public:
-  Builder(Graph& graph, std::shared_ptr<const Source> source)
-      : graph_(graph), source_(std::move(source)), block_(graph.block()) {}
+  // What the graph grows by counts towards what the unit allows.
+  Builder(CompilationUnit& unit, Graph& graph, std::shared_ptr<const Source> source)
+      : unit_(unit), graph_(graph), source_(std::move(source)), block_(graph.block()) {}
 
   Graph& graph() const { return graph_; }
   Block* block() const { return block_; }
@@ -68,7 +71,9 @@ class Builder {
  private:
   SsaValue* new_constant(const Value& value, TypePtr type);
 
+  CompilationUnit& unit_;
   Graph& graph_;
+  size_t counted_values_ = 0;
   std::shared_ptr<const Source> source_;
   Block* block_;
   Span span_;

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view kCustomClasses = "__torch__.torch.classes.";
 
+// What they take of the stack, in levels of expressions.
+constexpr int kLevelsOfClass = 6, kLevelsOfFunction = 12;
+
 // "__torch__.m.Net" -> "__torch__.m", "Net".
 std::pair<std::string, std::string> split_name(const std::string& qualified_name) {
   const size_t dot = qualified_name.rfind('.');
@@ -29,7 +32,7 @@ void CompilationUnit::load_package(const std::string& package) {
   if (package.empty() || !loaded_packages_.insert(package).second) return;
   std::shared_ptr<const Source> source = program_.find_source(package);
   if (!source) return;
-  SourceUnit parsed = parse_unit(*source);
+  SourceUnit parsed = parse_unit(*source, tokens_left_);
   for (ClassDef& def : parsed.classes) {
     const std::string name = package + "." + def.name;
     pending_classes_.insert_or_assign(name, PendingClass{source, std::move(def)});
@@ -63,20 +66,23 @@ TypePtr CompilationUnit::find_type(const std::string& qualified_name) {
   if (pending == pending_classes_.end()) return nullptr;
   PendingClass found = std::move(pending->second);
   pending_classes_.erase(pending);
-  constexpr int kDeepest = 300;
-  if (import_depth_ >= kDeepest) {
-    fail_at(*found.source, found.def.span,
-            "classes contain each other over " + std::to_string(kDeepest) + " deep");
-  }
-  ++import_depth_;
-  try {
-    ClassImporter(*this, qualified_name, found.source, std::move(found.def)).run();
-  } catch (...) {
-    --import_depth_;
-    throw;
-  }
-  --import_depth_;
+  const Nested nested(*this, *found.source, found.def.span, kLevelsOfClass);
+  ClassImporter(*this, qualified_name, found.source, std::move(found.def)).run();
   return types_.at(qualified_name);
+}
+
+void CompilationUnit::count_parts(const Source& source, Span span, size_t count) {
+  if (count > parts_left_) fail_at(source, span, "the program is too large");
+  parts_left_ -= count;
+}
+
+CompilationUnit::Nested::Nested(CompilationUnit& unit, const Source& source, Span span, int levels)
+    : unit_(unit), levels_(levels) {
+  if (unit.nesting_ + levels > kMaxNesting) {
+    fail_at(source, span,
+            "the program is nested over " + std::to_string(kMaxNesting) + " levels deep");
+  }
+  unit.nesting_ += levels;
 }
 
 Function* CompilationUnit::find_function(const std::string& qualified_name) {
@@ -151,11 +157,13 @@ const Graph& ScriptFunction::graph() {
   if (compiling_) {
     fail_at(*source_, def_.span, "a recursive function needs a return annotation");
   }
+  const CompilationUnit::Nested nested(unit_, *source_, def_.span, kLevelsOfFunction);
   if (!own_schema_) own_schema_ = std::make_unique<Schema>(make_schema());
   compiling_ = true;
   auto graph = std::make_unique<Graph>();
   try {
     Emitter(unit_, *graph, source_).emit_function(def_, *own_schema_);
+    graph->verify();
   } catch (Error& error) {
     compiling_ = false;
     throw error.add_context("in " + qualified_name_);

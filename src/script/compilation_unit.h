@@ -86,6 +86,26 @@ class CompilationUnit {
   const Program& program() const { return program_; }
   std::recursive_mutex& mutex() { return mutex_; }
 
+  // Called for what is added to graphs; an error when the whole program has grown too large. The
+  // caller holds the mutex.
+  void count_parts(const Source& source, Span span, size_t count);
+
+  // A level of the recursion by which a program is compiled: of its statements and expressions, and
+  // of the functions and classes that they ask for, and so on. While one lives it takes `levels` of
+  // kMaxNesting; more is an error at `span`. The caller holds the mutex.
+  static constexpr int kMaxNesting = 600;
+  class Nested {
+   public:
+    Nested(CompilationUnit& unit, const Source& source, Span span, int levels = 1);
+    ~Nested() { unit_.nesting_ -= levels_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    CompilationUnit& unit_;
+    const int levels_;
+  };
+
  private:
   friend class ClassImporter;
   struct PendingClass {
@@ -103,7 +123,12 @@ class CompilationUnit {
   std::unordered_map<std::string, TypePtr> types_;
   std::unordered_map<std::string, Function*> free_functions_;
   std::vector<std::unique_ptr<ScriptFunction>> functions_;
-  int import_depth_ = 0;
+  int nesting_ = 0;
+  // Of the whole program. The largest real ones take about a hundredth.
+  static constexpr size_t kMostTokens = 2'000'000;  // 100 bytes each, until they are compiled
+  static constexpr size_t kMostParts = 600'000;     // nodes and values of graphs; 250 bytes each
+  size_t tokens_left_ = kMostTokens;
+  size_t parts_left_ = kMostParts;
 };
 
 }  // namespace torchlet::script

@@ -445,7 +445,9 @@ Emitter::Exit Emitter::emit_loop(SsaValue* most, SsaValue* first, const Body& bo
         broke, [&] { return builder_.boolean(false); }, again, span));
     for (size_t i = 0; i < carried.size(); ++i) {
       const TypePtr& type = block->inputs()[i + 1]->type();
-      SsaValue* value = value_of(*env_.find(carried[i]), span);
+      const Meaning* meaning = env_.find(carried[i]);
+      if (!meaning) fail(span, "'" + carried[i] + "' is deleted in the loop");
+      SsaValue* value = value_of(*meaning, span);
       value = convert(builder_, value, type, true);
       if (!is_subtype(value->type(), type)) {
         fail(span, "'" + carried[i] + "' is a " + type->str() + " before the loop and a " +

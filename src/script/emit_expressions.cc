@@ -12,7 +12,7 @@
 namespace torchlet::script {
 
 Meaning Emitter::emit(const Expr& e, const TypePtr& hint) {
-  const Nested nested(*this, e.span);
+  const CompilationUnit::Nested nested(unit_, *builder_.source(), e.span);
   builder_.set_span(e.span);
   switch (e.kind) {
     case ExprKind::kInt:
@@ -462,6 +462,7 @@ Iterable Emitter::iterate(const Meaning& meaning, Span span) {
 }
 
 Iterable Emitter::iterate_range(const std::vector<SsaValue*>& bounds, Span span) {
+  if (bounds.empty() || bounds.size() > 3) fail(span, "range() takes one to three bounds");
   for (const SsaValue* bound : bounds) {
     if (!is_subtype(bound->type(), types::integer())) {
       fail(span, "a bound of range() is a " + bound->type()->str() + ", not an int");

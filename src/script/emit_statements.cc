@@ -9,7 +9,7 @@ namespace torchlet::script {
 Emitter::Exit Emitter::emit_statements(const Body& body, size_t from) {
   for (size_t i = from; i < body.size(); ++i) {
     const Stmt& s = *body[i];
-    const Nested nested(*this, s.span);
+    const CompilationUnit::Nested nested(unit_, *builder_.source(), s.span);
     builder_.set_span(s.span);
     if (s.kind == StmtKind::kIf) {
       bool took_following = false;

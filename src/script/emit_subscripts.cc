@@ -84,7 +84,8 @@ SsaValue* Emitter::tuple_slice(SsaValue* tuple, const Expr& slice) {
     }
     return constant->to_int();
   };
-  const int64_t step = part(2, 1);
+  // A step beyond the length is as good as any other.
+  const int64_t step = std::clamp(part(2, 1), -length - 1, length + 1);
   if (step == 0) fail(slice, "the step of a slice is zero");
   const auto clamp = [&](int64_t i) {
     if (i < 0) i += length;

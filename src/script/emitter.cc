@@ -62,12 +62,15 @@ SsaValue* Emitter::result_of(const FunctionDef& def, Exit exit) {
   return builder_.none();
 }
 
+// What a closure takes of the stack, in levels of expressions.
+static constexpr int kLevelsOfClosure = 6;
+
 SsaValue* Emitter::inline_closure(const ClosureRef& closure, Span span) {
   const FunctionDef& def = *closure.def;
   if (!def.parameters.empty()) {
     fail(span, "the inner function '" + def.name + "' has parameters");
   }
-  const Nested nested(*this, span);
+  const CompilationUnit::Nested nested(unit_, *builder_.source(), span, kLevelsOfClosure);
   TypePtr outer_return = declared_return_;
   const bool outer_early = early_returns_;
   const int outer_loops = loop_depth_;
@@ -80,13 +83,6 @@ SsaValue* Emitter::inline_closure(const ClosureRef& closure, Span span) {
   early_returns_ = outer_early;
   loop_depth_ = outer_loops;
   return result;
-}
-
-Emitter::Nested::Nested(Emitter& emitter, Span span) : emitter_(emitter) {
-  constexpr int kDeepest = 600;
-  if (++emitter_.depth_ > kDeepest) {
-    emitter_.fail(span, "the program is nested over " + std::to_string(kDeepest) + " deep");
-  }
 }
 
 }  // namespace torchlet::script

@@ -23,7 +23,7 @@ namespace torchlet::script {
 class Emitter {
  public:
   Emitter(CompilationUnit& unit, Graph& graph, std::shared_ptr<const Source> source)
-      : unit_(unit), builder_(graph, std::move(source)) {}
+      : unit_(unit), builder_(unit, graph, std::move(source)) {}
 
   // Fills the graph. Without an annotation the return type is inferred and set in `schema`.
   void emit_function(const FunctionDef& def, Schema& schema);
@@ -52,19 +52,6 @@ class Emitter {
     Environment::Scope scope;
     Exit exit = Exit::kNever;
     bool jumps = false;  // leaves by break or continue, which need the variables' values
-  };
-
-  // Counts the nesting of the program while it lives; too deep is an error, as it would be
-  // recursion here.
-  class Nested {
-   public:
-    Nested(Emitter& emitter, Span span);
-    ~Nested() { --emitter_.depth_; }
-    Nested(const Nested&) = delete;
-    Nested& operator=(const Nested&) = delete;
-
-   private:
-    Emitter& emitter_;
   };
 
   // emitter.cc
@@ -183,7 +170,6 @@ class Emitter {
   TypePtr declared_return_;  // null: inferred
   bool early_returns_ = false;
   int loop_depth_ = 0;
-  int depth_ = 0;
 };
 
 }  // namespace torchlet::script

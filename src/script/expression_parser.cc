@@ -72,6 +72,12 @@ std::string ExpressionParser::expect_name() {
   return std::string(text_of(source_, expect(K::kName).span));
 }
 
+void ExpressionParser::check_members(size_t count) const {
+  if (count > kMaxMembers) {
+    fail(current().span, "there are over " + std::to_string(kMaxMembers) + " of these");
+  }
+}
+
 ExpressionParser::Nested::Nested(int& depth, int limit, const ExpressionParser& parser,
                                  const char* what)
     : depth_(depth) {
@@ -227,6 +233,7 @@ ExprPtr ExpressionParser::call(ExprPtr callee) {
       ExprPtr value = expression();
       e->depth = std::max(e->depth, static_cast<uint16_t>(value->depth + 1));
       e->keywords.push_back({std::move(name), std::move(value)});
+      check_members(e->keywords.size());
     } else {
       adopt(*e, expression());
     }

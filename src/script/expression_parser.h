@@ -16,7 +16,8 @@ namespace torchlet::script {
 // Reads from the tokens of a source, and throws kFileFormat at what does not fit.
 class ExpressionParser {
  public:
-  explicit ExpressionParser(const Source& source) : source_(source), tokens_(tokenize(source)) {}
+  explicit ExpressionParser(const Source& source, size_t most_tokens = kAnyNumber)
+      : source_(source), tokens_(tokenize(source, most_tokens)) {}
 
   ExprPtr expression();
   // a, b, c without parentheses is a tuple.
@@ -37,7 +38,9 @@ class ExpressionParser {
   [[noreturn]] void fail(Span span, const std::string& message) const {
     fail_at(source_, span, message);
   }
+  void check_members(size_t count) const;
   const Source& source() const { return source_; }
+  size_t num_tokens() const { return tokens_.size(); }
 
   // Counts a nesting while it lives; deeper than `limit` is an error.
   class Nested {

@@ -1,5 +1,6 @@
 #include "script/lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -84,13 +85,13 @@ bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 
 class Lexer {
  public:
-  explicit Lexer(const Source& source) : source_(source), text_(source.text) {}
+  Lexer(const Source& source, size_t most) : source_(source), text_(source.text), most_(most) {}
 
   std::vector<Token> run() {
     if (text_.size() >= std::numeric_limits<uint32_t>::max()) {
       fail(0, 0, "the source is longer than 4 GiB");
     }
-    tokens_.reserve(text_.size() / 4 + 8);
+    tokens_.reserve(std::min(text_.size() / 4 + 8, most_));
     while (at_ < text_.size()) {
       if (line_start_ && open_brackets_ == 0) {
         if (!read_indentation()) continue;
@@ -113,6 +114,7 @@ class Lexer {
   }
 
   void push(TokenKind kind, size_t begin, size_t end) {
+    if (tokens_.size() == most_) fail(begin, end, "the program has too many tokens");
     tokens_.push_back({kind, {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)}});
   }
 
@@ -263,6 +265,7 @@ class Lexer {
 
   const Source& source_;
   const std::string_view text_;
+  const size_t most_;
   std::vector<Token> tokens_;
   std::vector<size_t> indents_{0};
   size_t at_ = 0;
@@ -372,7 +375,7 @@ std::string describe(TokenKind kind) {
   return "a token";
 }
 
-std::vector<Token> tokenize(const Source& source) { return Lexer(source).run(); }
+std::vector<Token> tokenize(const Source& source, size_t most) { return Lexer(source, most).run(); }
 
 std::string decode_string(const Source& source, Span literal) {
   std::string_view text = text_of(source, literal);

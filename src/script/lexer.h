@@ -104,8 +104,10 @@ struct Token {
 std::string describe(TokenKind kind);
 
 // All tokens of `source`, ended by kEnd. Indentation becomes kIndent and kDedent as in Python; line
-// ends inside brackets, blank lines and comments vanish. Throws kFileFormat with the line.
-std::vector<Token> tokenize(const Source& source);
+// ends inside brackets, blank lines and comments vanish. Throws kFileFormat with the line, also
+// where there are more than `most` of them.
+inline constexpr size_t kAnyNumber = ~size_t{0};
+std::vector<Token> tokenize(const Source& source, size_t most = kAnyNumber);
 
 // The bytes that a string literal (with its quotes) stands for. Beyond Python's escapes it accepts
 // PyTorch's own spelling of bytes over 0x7f: printQuotedString (ATen/core/ivalue.cpp) prints the

@@ -32,7 +32,8 @@ constexpr AugmentedOperator kAugmentedOperators[] = {
 
 class Parser : private ExpressionParser {
  public:
-  explicit Parser(const Source& source) : ExpressionParser(source) {}
+  using ExpressionParser::ExpressionParser;
+  using ExpressionParser::num_tokens;
 
   SourceUnit unit() {
     SourceUnit unit;
@@ -234,6 +235,7 @@ class Parser : private ExpressionParser {
         keyword_only = true;
       } else {
         def.parameters.push_back(parameter(keyword_only));
+        check_members(def.parameters.size());
       }
       if (!accept(K::kComma)) break;
     }
@@ -269,12 +271,14 @@ class Parser : private ExpressionParser {
     while (!accept(K::kDedent)) {
       if (at(K::kDef)) {
         def.methods.push_back(function_def());
+        check_members(def.methods.size());
         continue;
       }
       const Span span = current().span;
       StmtPtr s = simple_statement();
       if (s->kind == StmtKind::kAssign) {
         def.fields.push_back(std::move(s));
+        check_members(def.fields.size());
       } else if (s->kind != StmtKind::kPass && s->kind != StmtKind::kExpr) {
         fail(span, "a class body has a statement that is no attribute and no method");
       }
@@ -296,7 +300,16 @@ class Parser : private ExpressionParser {
 
 }  // namespace
 
-SourceUnit parse_unit(const Source& source) { return Parser(source).unit(); }
+SourceUnit parse_unit(const Source& source, size_t& tokens_left) {
+  Parser parser(source, tokens_left);
+  tokens_left -= parser.num_tokens();
+  return parser.unit();
+}
+
+SourceUnit parse_unit(const Source& source) {
+  size_t tokens_left = kAnyNumber;
+  return parse_unit(source, tokens_left);
+}
 
 ExprPtr parse_expression(const Source& source) { return Parser(source).lone_expression(); }
 

@@ -10,7 +10,11 @@ void fail_at(const Source& source, Span span, const std::string& message) {
   const std::string_view text = source.text;
   const std::string_view before = text.substr(0, std::min<size_t>(span.begin, text.size()));
   const auto line = source.first_line + std::count(before.begin(), before.end(), '\n');
-  Error error(ErrorCode::kFileFormat, source.name + ":" + std::to_string(line) + ": " + message);
+  constexpr size_t kLongestMessage = 300;  // names and types may be of any length
+  const bool is_long = message.size() > kLongestMessage;
+  Error error(ErrorCode::kFileFormat, source.name + ":" + std::to_string(line) + ": " +
+                                          message.substr(0, kLongestMessage) +
+                                          (is_long ? "..." : ""));
 
   const size_t line_break = before.rfind('\n');
   std::string_view excerpt = text.substr(line_break == std::string_view::npos ? 0 : line_break + 1);

@@ -64,6 +64,8 @@ class TypeParser {
       : source_(source), named_types_(named_types) {}
 
   TypePtr parse(const Expr& e) const {
+    constexpr int kDeepest = 100;  // in expressions; types themselves are bounded, too
+    if (e.depth > kDeepest) fail_at(source_, e.span, "a type is nested too deeply");
     switch (e.kind) {
       case ExprKind::kNone:
         return types::none();

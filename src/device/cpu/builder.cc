@@ -117,6 +117,8 @@ bool PlanBuilder::lower_plain(const Node& node) {
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       list.list.push_back(entry(node, i));
       known &= list.list.back().kind == Entry::Kind::kKnown;
+      // Lists of the same list twice, many levels of them, would be 2^n entries.
+      if (list.list.back().kind == Entry::Kind::kList) decline("a list of lists");
     }
     const TypePtr& type = node.output()->type();
     if (known && type->is(TypeKind::kList)) {
