@@ -40,6 +40,6 @@ endif()
 
 find_program(TORCHLET_LLD ld.lld)
 mark_as_advanced(TORCHLET_LLD)
-if(TORCHLET_LLD)
+if(TORCHLET_LLD AND NOT CMAKE_CROSSCOMPILING) # a cross compiler does not look for it
   add_link_options(-fuse-ld=lld)
 endif()

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 minutes=${1:-1}
 [ $# -eq 0 ] || shift
 # Clang brings libFuzzer, but for the libraries of its own version.
-scripts/install_deps.sh clang libclang-rt-14-dev lld || exit 77
+scripts/install_deps.sh clang libclang-rt-14-dev || exit 77
 cmake --preset fuzz --log-level=WARNING ${CMAKE_ARGS:-} >/dev/null
 cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzzers
 [ $# -gt 0 ] || set -- $(cd build/fuzz && ls -d fuzz_* | sed 's/^fuzz_//')
