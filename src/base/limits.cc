@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <new>
 
@@ -119,8 +121,11 @@ LimitScope::LimitScope(const MemoryBudget* memory, double seconds, const std::at
 }
 
 size_t physical_memory() {
-  static const size_t bytes =
-      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  // A 32-bit process may run on a machine with more than it can address.
+  static const auto bytes = static_cast<size_t>(
+      std::min(static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                   static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)),
+               static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())));
   return bytes;
 }
 
@@ -136,7 +141,7 @@ namespace {
 void require_memory(int64_t count, size_t item_bytes, const char* what) {
   if (count <= 0) return;
   size_t nbytes;
-  if (__builtin_mul_overflow(static_cast<size_t>(count), item_bytes, &nbytes)) {
+  if (__builtin_mul_overflow(count, item_bytes, &nbytes)) {
     nbytes = std::numeric_limits<size_t>::max();
   }
   const Charge fits(nbytes);
