@@ -122,10 +122,10 @@ LimitScope::LimitScope(const MemoryBudget* memory, double seconds, const std::at
 
 size_t physical_memory() {
   // A 32-bit process may run on a machine with more than it can address.
-  static const auto bytes = static_cast<size_t>(
-      std::min(static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-                   static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)),
-               static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())));
+  static const auto bytes =
+      static_cast<size_t>(std::min(static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                                       static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE)),
+                                   static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())));
   return bytes;
 }
 

@@ -118,8 +118,8 @@ class Charge {
   size_t nbytes_ = 0;
 };
 
-// Of the machine, as far as a process can address it. A system that overcommits grants any request and kills the process when the pages
-// are touched, so what cannot be met is refused before.
+// Of the machine, as far as a process can address it. A system that overcommits grants any request
+// and kills the process when the pages are touched, so what cannot be met is refused before.
 size_t physical_memory();
 
 // Before `count` items of `item_bytes` are made: Error kMemoryLimit or kOutOfMemory if there is no
