@@ -264,7 +264,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   double most = 0;
   for (int64_t i = 0; i < x.numel(); ++i) {
     const double p = x.data_ptr<double>()[i], q = y.data_ptr<double>()[i];
-    if (p == q) continue;
+    if (p == q || (std::isnan(p) && std::isnan(q))) continue;
     const double difference = std::abs(p - q);
     if (std::isnan(difference)) return difference;
     most = std::max(most, difference);

@@ -70,7 +70,8 @@ class Evaluator {
 
 // A copy with the same strides, gaps included.
 Tensor copy_with_strides(const Tensor& tensor);
-// The largest |a|, and the largest |a - b| of tensors of the same sizes; NaN if one is.
+// The largest |a|, NaN if one is; and the largest |a - b| of tensors of the same sizes, NaN if only
+// one of the two is.
 double largest(const Tensor& a);
 double largest_difference(const Tensor& a, const Tensor& b);
 

@@ -20,8 +20,8 @@
 namespace torchlet::random_graphs {
 namespace {
 
-// A program that runs longer hangs.
-constexpr unsigned kMostSeconds = 30;
+// A program that runs longer hangs: it takes milliseconds, but the machine may be busy.
+constexpr unsigned kMostSeconds = 240;
 // Below these shares of what ran, too little ran the fast way for the comparison to mean anything.
 constexpr double kLeastPlanned = 0.98, kLeastKernels = 0.6;
 constexpr int64_t kEnoughToJudge = 1000;

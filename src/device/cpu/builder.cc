@@ -442,9 +442,12 @@ void PlanBuilder::add_outputs() {
 }
 
 // Whether reshape(), flatten() or view() outside of the segment gives a view, a copy or an error
-// depends on the strides; who writes to the result sees the difference.
+// depends on the strides; who writes to the result sees the difference. What leaves a branch or a
+// loop may be viewed there.
 static bool is_viewed(const SsaValue& output) {
   return std::ranges::any_of(output.users(), [](const Node* user) {
+    const Block* block = user->owner();
+    if (block && user == block->return_node() && block->owner()) return true;
     return user->op() && std::ranges::any_of(user->op()->schema.arguments, [](const Argument& a) {
              return a.is_aliased && !a.is_written;
            });
@@ -458,13 +461,12 @@ static bool has_strides(const PlanTensor& tensor, const IntArray& strides) {
   return true;
 }
 
-// Without gaps: as the program has it, where that matters; else images as the inputs lie.
+// As the program has it, where that matters; else without gaps, and images as the inputs lie.
 IntArray PlanBuilder::output_strides(const PlanTensor& tensor, size_t index) {
   if (is_viewed(*segment_.output(index))) {
     if (!recording_) recording_ = record(segment_, inputs_);
     const auto known = recording_->find(segment_.block(0)->outputs()[index]);
-    if (known != recording_->end() && known->second.sizes == tensor.sizes &&
-        is_non_overlapping_and_dense(tensor.sizes, known->second.strides)) {
+    if (known != recording_->end() && known->second.sizes == tensor.sizes) {
       return known->second.strides;
     }
   }

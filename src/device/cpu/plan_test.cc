@@ -253,6 +253,18 @@ TEST(Plan, WhatIsViewedOutsideLiesAsInTheProgram) {
          "    _0 = torch.add_(z, 1)\n"
          "    return torch.add(torch.flatten(torch.relu(y), 0), z)\n");
   c.check({random_tensor({3, 4})});
+  Case part({},
+            "    y = torch.slice(torch.sigmoid(x), 1, 1, 3)\n"
+            "    z = torch.flatten(y, 0)\n"
+            "    _0 = torch.mul_(z, z)\n"
+            "    return torch.add(torch.flatten(torch.relu(y), 0), z)\n");
+  part.check({random_tensor({3, 4})});
+  Case loop({},
+            "    y = x\n"
+            "    for _ in range(3):\n"
+            "      y = torch.permute(torch.neg(y), [1, 0, 2, 3])\n"
+            "    return torch.view(y, [3, 27, 1])\n");
+  loop.check({random_tensor({3, 3, 9, 1}).contiguous(MemoryFormat::kChannelsLast)});
 }
 
 TEST(Plan, SqueezeAndExciteScalesChannels) {
