@@ -76,13 +76,21 @@ class Partitioner {
 
   void block(Block& block) {
     std::vector<Node*> run;
+    size_t num_nodes = 0;  // of the run, with those inside
     for (Node* node = block.first(); node;) {
       Node* const next = node->next();
       if (fits(*node)) {
+        if (num_nodes >= kMaxNodes) {
+          finish(std::move(run));
+          run.clear();
+          num_nodes = 0;
+        }
         run.push_back(node);
+        visit_all(*node, [&](const Node&) { ++num_nodes; });
       } else if (node->kind() != prim::kConstant) {
         finish(std::move(run));
         run.clear();
+        num_nodes = 0;
         for (Block* inner : node->blocks()) this->block(*inner);
       }
       node = next;
@@ -91,6 +99,10 @@ class Partitioner {
   }
 
  private:
+  // Of a segment. Finding out what may leave one, and planning it, takes time by the square of its
+  // length.
+  static constexpr size_t kMaxNodes = 2048;
+
   // Is it a 0-d tensor that tracing made of a size, or computed from such? prim::NumToTensor is
   // where they begin; like numbers they are known when a segment is compiled.
   bool is_size_tensor(const SsaValue& value) const {
@@ -213,26 +225,34 @@ class Partitioner {
 
   // Splits a run where something has to stay outside, and makes segments of the rest.
   void finish(std::vector<Node*> run) {
+    NodeSet inside = all_nodes(run);
+    const auto drop_first = [&](std::vector<Node*>::iterator end) {
+      for (auto at = run.begin(); at != end; ++at) {
+        visit_all(**at, [&](const Node& node) { inside.erase(&node); });
+      }
+      run.erase(run.begin(), end);
+    };
     for (;;) {
       const auto is_number = [](const Node* node) {
         return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf;
       };
-      while (!run.empty() && is_number(run.back())) run.pop_back();
+      while (!run.empty() && (is_number(run.back()) || must_stay_outside(*run.back(), inside))) {
+        visit_all(*run.back(), [&](const Node& node) { inside.erase(&node); });
+        run.pop_back();
+      }
       // Lists of tensors come with what reads them.
       const auto is_list = [](const Node* node) {
         return is_container_node(*node) && !node->outputs().empty() &&
                is_tensor_like(*node->output(0)->type());
       };
-      run.erase(run.begin(), std::ranges::find_if_not(run, [&](const Node* node) {
-                  return is_number(node) && !is_list(node);
-                }));
+      drop_first(std::ranges::find_if_not(
+          run, [&](const Node* node) { return is_number(node) && !is_list(node); }));
       if (run.empty()) return;
-      const NodeSet inside = all_nodes(run);
       const auto stays = std::ranges::find_if(
           run, [&](const Node* node) { return must_stay_outside(*node, inside); });
       if (stays == run.end()) break;
       finish({run.begin(), stays});
-      run.erase(run.begin(), stays + 1);
+      drop_first(stays + 1);
     }
     const bool computes = std::ranges::any_of(run, [](const Node* node) {
       return !is_view(*node) && !is_arithmetic(*node) && !is_container_node(*node) &&

@@ -126,5 +126,18 @@ TEST(Partition, AChainOfViewsIsFollowedWithoutRecursion) {
   EXPECT_EQ(partitioned(body + "    return torch.relu(y)\n").substr(0, 13), "Segment(relu ");
 }
 
+// Planning takes time by the square of a segment's length.
+TEST(Partition, LongRunsAreCut) {
+  std::string body = ") -> Tensor:\n    y = x\n";
+  for (int i = 0; i < 5'000; ++i) body += "    y = torch.relu(y)\n";
+  const std::string made = partitioned(body + "    return y\n");
+  size_t segments = 0;
+  for (size_t at = made.find("Segment"); at != std::string::npos;
+       at = made.find("Segment", at + 1)) {
+    ++segments;
+  }
+  EXPECT_EQ(segments, 3u);
+}
+
 }  // namespace
 }  // namespace torchlet::device

@@ -322,6 +322,10 @@ TEST(Program, ACastToAnotherTypeIsAnErrorWhereItIsRead) {
   };
   EXPECT_EQ(read("  t = unchecked_cast(Tensor, x)\n  return torch.cat([t, t])\n"),
             ": expected a Tensor, got an int");
+  EXPECT_EQ(read("  t = unchecked_cast(Tensor, None)\n  return torch.detach(t)\n"),
+            ": expected a Tensor as argument 'self', got None");
+  EXPECT_EQ(read("  t = unchecked_cast(Tensor, None)\n  return torch.stack([t, t])\n"),
+            ": expected a Tensor as argument 'tensors', got None");
   EXPECT_EQ(read("  t = unchecked_cast(Tuple[int, int], x)\n  a, b = t\n  return a\n"),
             ": expected a tuple, got an int");
   EXPECT_EQ(read("  l = unchecked_cast(List[Tuple[str, int]], x)\n  return dict(l)\n"),

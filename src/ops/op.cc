@@ -182,13 +182,30 @@ void Arguments::destroy(size_t i) {
   }
 }
 
+// An undefined Tensor is what stands for None where the schema says Tensor?, and nowhere else.
+void require_tensors(const Argument& argument, const Value& value) {
+  const auto require = [&](const Value& item) {
+    TORCHLET_CHECK(!item.is_none(), "expected a Tensor as argument '%s', got None",
+                   argument.name.c_str());
+  };
+  if (argument.type->is(TypeKind::kTensor)) {
+    require(value);
+  } else if (value.is_list() && argument.type->is(TypeKind::kList) &&
+             argument.type->element(0)->is(TypeKind::kTensor)) {
+    for (const Value& item : value.list_ref().items) require(item);
+  }
+}
+
 }  // namespace
 
 void call_typed(const Operator& op, std::span<Value> args, std::span<Value> results) {
   const Signature& signature = *op.typed->signature;
   alignas(16) std::byte result[kMaxResultBytes];
   Arguments arguments(signature.kinds);
-  for (size_t i = 0; i < signature.arity; ++i) arguments.add(args[i]);
+  for (size_t i = 0; i < signature.arity; ++i) {
+    if (args[i].is_none() || args[i].is_list()) require_tensors(op.schema.arguments[i], args[i]);
+    arguments.add(args[i]);
+  }
   signature.invoke(*op.typed, arguments.pointers(), result);
   signature.store(result, results);
 }

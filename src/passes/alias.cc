@@ -16,6 +16,10 @@ namespace {
 
 constexpr uint32_t kNone = ~uint32_t{0};
 
+// Of all sets of places together. In a chain of views each may share the memory of all before it,
+// so the sets grow by the square of its length; torchvision's detectors have 7,000.
+constexpr size_t kMaxEntries = 200'000;
+
 // Adds `more` to `to`, both sorted; false if all of it was there.
 bool merge(std::vector<uint32_t>& to, const std::vector<uint32_t>& more) {
   if (std::ranges::includes(to, more)) return false;
@@ -58,14 +62,28 @@ AliasAnalysis::AliasAnalysis(const Graph& graph, Heap* heap, bool follow_calls)
   do {
     changed_ = false;
     block(*graph.block());
-  } while (changed_);
+  } while (changed_ && num_entries_ <= kMaxEntries);
+  if (num_entries_ > kMaxEntries) give_up();
   finish(graph);
+}
+
+// Takes everything for memory from outside that somebody writes.
+void AliasAnalysis::give_up() {
+  places_.resize(1);
+  places_[kOutside].content = {kOutside};
+  places_[kOutside].written = true;
+  for (Places& places : points_to_) places = {kOutside};
+  writes_.all = true;
 }
 
 // ---- places ----
 
 void AliasAnalysis::add(Places& to, const Places& more) {
-  if (merge(to, more)) changed_ = true;
+  if (num_entries_ > kMaxEntries) return;  // all that is known goes
+  const size_t before = to.size();
+  if (!merge(to, more)) return;
+  num_entries_ += to.size() - before;
+  changed_ = true;
 }
 
 const AliasAnalysis::Places& AliasAnalysis::points_to(const SsaValue* value) const {

@@ -60,6 +60,7 @@ class AliasAnalysis {
   void call(const Node& node);
   void get_attribute(const Node& node);
   void set_attribute(const Node& node);
+  void give_up();
   void finish(const Graph& graph);
 
   PlaceId fresh(const SsaValue* output, uint32_t which = 0);
@@ -87,6 +88,7 @@ class AliasAnalysis {
   std::vector<std::pair<PlaceId, Value>> unfilled_;  // places and what they hold: fill_places()
   WriteSet writes_;
   std::unordered_map<const Function*, WriteSet> callee_writes_;
+  size_t num_entries_ = 0;  // of points_to_ and contents
   bool changed_ = false;
 };
 

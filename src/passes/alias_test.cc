@@ -148,5 +148,23 @@ TEST(Alias, CallsThatWereNotInlined) {
   EXPECT_FALSE(counts.aliases().writes().all);
 }
 
+// Each of a chain of views may share the memory of all before it: past a bound the analysis gives
+// up.
+TEST(Alias, WhatIsTooLargeMayBeAnything) {
+  const auto chain = [](int length) {
+    std::string body = "    a = torch.relu(x)\n    b = torch.transpose(a, 0, 1)\n";
+    for (int i = 0; i < length; ++i) body += "    b = torch.transpose(b, 0, 1)\n";
+    return body + "    return b\n";
+  };
+  const Analysed small(chain(100));
+  EXPECT_FALSE(small.aliases().is_written(small.value("a")));
+  EXPECT_FALSE(small.aliases().writes().all);
+  const Analysed large(chain(2000));
+  EXPECT_TRUE(large.aliases().is_written(large.value("a")));
+  EXPECT_TRUE(large.aliases().is_kept(large.value("a")));
+  EXPECT_TRUE(large.aliases().makers(large.value("a")).empty());
+  EXPECT_TRUE(large.aliases().writes().all);
+}
+
 }  // namespace
 }  // namespace torchlet::passes
