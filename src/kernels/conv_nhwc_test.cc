@@ -238,7 +238,7 @@ TEST(ConvNhwc, PixelsThatShareCacheSets) {
 
 TEST(ConvNhwc, AnyWindow) {
   for_each_target([] {
-    for (const int64_t channels : {1, 3, 4, 16, 40}) {
+    for (const int64_t channels : {1, 3, 4, 16, 17, 40}) {
       const auto conv = [&](const Window2dShape& w, int64_t batch = 1) {
         check({.batch = batch,
                .in_channels = channels,
@@ -253,6 +253,7 @@ TEST(ConvNhwc, AnyWindow) {
       conv(make_window(12, 12, 3, 3, 1, 2, 2));
       conv(make_window(5, 5, 3, 3, 1, 6, 6));  // only the middle tap meets the picture
       conv(make_window(3, 4, 3, 3, 1, 4));     // outputs that see padding alone
+      conv(make_window(5, 9, 3, 3, 1, 0, 2));  // all taps can be read in place
       conv(make_window(9, 9, 1, 1, 2));
       conv(make_window(6, 10, 1, 5));
       conv(make_window(6, 10, 2, 1, 1, 1));

@@ -79,8 +79,8 @@ HWY_NOINLINE void multiply_block(Cursor& cursor, int64_t row, const Float16* pan
     };
     int64_t k = 0;
     for (; k + 2 <= count; k += 2) step(k, std::true_type());
-    if (k < count) step(k, std::false_type());
-    left -= count;
+    if (k < count) step(k, std::false_type()), k += 2;
+    left -= k;  // whole pairs, so that no block ends within one
     cursor.k += count;
     if (cursor.k == segment.k) ++cursor.segment, cursor.k = 0;
   }
