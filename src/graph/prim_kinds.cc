@@ -46,4 +46,9 @@ const Schema& schema_of(Symbol kind) {
   return entry->schema;
 }
 
+bool fits(const Type& type, const Type& declared) {
+  if (declared.is(TypeKind::kFuture)) return type.is(TypeKind::kFuture);
+  return has_free_variables(declared) || is_subtype(type, declared);
+}
+
 }  // namespace torchlet::prim

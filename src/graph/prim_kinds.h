@@ -30,6 +30,8 @@ Symbol declare(Contract contract);
 const Contract* contract_of(Symbol kind);
 // Contract::schema, parsed.
 const Schema& schema_of(Symbol kind);
+// May a value of that type be where a contract declares the other one?
+bool fits(const Type& type, const Type& declared);
 
 // [name: string, reason: string]: a call of the operator `name`, which Torchlet does not have or
 // not for these arguments, with the arguments as they were written. The output is of type kUnknown.

@@ -77,11 +77,11 @@ class Verifier {
     const Schema& schema = prim::schema_of(node.kind());
     arity(node, schema);
     for (size_t i = 0; i < schema.arguments.size(); ++i) {
-      require(fits(*node.input(i)->type(), *schema.arguments[i].type), &node,
+      require(prim::fits(*node.input(i)->type(), *schema.arguments[i].type), &node,
               "has an input of a wrong type");
     }
     for (size_t i = 0; i < schema.returns.size(); ++i) {
-      require(fits(*node.output(i)->type(), *schema.returns[i].type), &node,
+      require(prim::fits(*node.output(i)->type(), *schema.returns[i].type), &node,
               "has an output of a wrong type");
     }
     for (const std::string_view attribute : kind->attributes) {
@@ -89,11 +89,6 @@ class Verifier {
     }
     require(node.blocks().size() == kind->num_blocks, &node, "has the wrong number of blocks");
     blocks(node);
-  }
-
-  static bool fits(const Type& type, const Type& declared) {
-    if (declared.is(TypeKind::kFuture)) return type.is(TypeKind::kFuture);
-    return has_free_variables(declared) || is_subtype(type, declared);
   }
 
   // What is left out at the end has a default.

@@ -1,5 +1,6 @@
 #include "script/builder.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "graph/prim_kinds.h"
@@ -20,6 +21,7 @@ void Builder::count_unrolled() {
 }
 
 Node* Builder::node(Symbol kind, std::vector<SsaValue*> inputs) {
+  if (prim::contract_of(kind)) check_types(kind, inputs);
   unit_.count_parts(*source_, span_, 1 + graph_.num_values() - counted_values_);
   counted_values_ = graph_.num_values();
   Node* node = graph_.create(kind, std::move(inputs));
@@ -27,6 +29,18 @@ Node* Builder::node(Symbol kind, std::vector<SsaValue*> inputs) {
   block_->append(node);
   made_.push_back(node);
   return node;
+}
+
+// A program may put any value anywhere, so this is where it is told.
+void Builder::check_types(Symbol kind, const std::vector<SsaValue*>& inputs) const {
+  const std::vector<Argument>& arguments = prim::schema_of(kind).arguments;
+  for (size_t i = 0; i < std::min(inputs.size(), arguments.size()); ++i) {
+    const Type &type = *inputs[i]->type(), &declared = *arguments[i].type;
+    if (prim::fits(type, declared)) continue;
+    fail_at(*source_, span_,
+            "the " + arguments[i].name + " of " + kind.str() + " is to be a " + declared.str() +
+                ", got a " + type.str());
+  }
 }
 
 SsaValue* Builder::value(Symbol kind, std::vector<SsaValue*> inputs, TypePtr type) {

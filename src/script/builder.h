@@ -69,6 +69,7 @@ class Builder {
   void drop_unused_constants();
 
  private:
+  void check_types(Symbol kind, const std::vector<SsaValue*>& inputs) const;
   SsaValue* new_constant(const Value& value, TypePtr type);
 
   CompilationUnit& unit_;

@@ -700,6 +700,12 @@ TEST(Hostile, OddPrograms) {
                      "  return t[1::9223372036854775807]\n")
                 .find(": Tuple[int] = prim::TupleConstruct(%2)"),
             std::string::npos);
+  EXPECT_EQ(
+      error_of("def f(x: Tensor):\n  ops.prim.RaiseException(\"no\", 7)\n"),
+      "code/__torch__.py:2: the class of prim::RaiseException is to be a Optional[str], got a "
+      "int");
+  EXPECT_EQ(error_of("def f(x: float) -> int:\n  t = (1, 2)\n  return t[x]\n"),
+            "code/__torch__.py:3: the index of prim::TupleIndex is to be a int, got a float");
   std::string many = "def f(x: Tensor";
   for (int i = 0; i < 5000; ++i) many += ", a" + std::to_string(i) + ": int";
   EXPECT_EQ(error_of(many + ") -> int:\n  return 1\n"),
