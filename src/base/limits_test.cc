@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/counted_vector.h"
 #include "base/thread_pool.h"
 
 namespace torchlet {
@@ -86,6 +87,18 @@ TEST(MemoryBudget, CountsRefCountedObjects) {
   one = nullptr;
   EXPECT_GE(budget.used(), sizeof(Box));
   two = nullptr;
+  EXPECT_EQ(budget.used(), 0u);
+}
+
+TEST(CountedVector, CountsItsElements) {
+  const MemoryBudget budget(10000);
+  const LimitScope scope(&budget);
+  {
+    CountedVector<int64_t> numbers(1000, 7);
+    EXPECT_GE(budget.used(), 8000u);
+    EXPECT_EQ(code_of([&] { numbers.push_back(7); }), ErrorCode::kMemoryLimit);
+    EXPECT_EQ(numbers.size(), 1000u);
+  }
   EXPECT_EQ(budget.used(), 0u);
 }
 

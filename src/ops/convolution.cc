@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "kernels/conv2d.h"
 #include "kernels/window_size.h"
@@ -65,7 +66,7 @@ void plain_convolution(const Geometry& g, const T* input, const T* weight, const
   const int64_t in_volume = Geometry::volume(g.in), out_volume = Geometry::volume(g.out);
   const int64_t chunk = columns_chunk(std::max<int64_t>(rows, 1));
   parallel_for(g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> columns(static_cast<size_t>(rows * std::min(chunk, out_volume)));
+    CountedVector<T> columns(static_cast<size_t>(rows * std::min(chunk, out_volume)));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i % g.groups;
       const T* from = input + i * group_in * in_volume;
@@ -94,7 +95,7 @@ void plain_transposed(const Geometry& g, const T* input, const T* weight, const 
   const int64_t in_volume = Geometry::volume(g.in), out_volume = Geometry::volume(g.out);
   const int64_t chunk = columns_chunk(std::max<int64_t>(rows, 1));
   parallel_for(g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
-    std::vector<T> columns(static_cast<size_t>(rows * std::min(chunk, out_volume)));
+    CountedVector<T> columns(static_cast<size_t>(rows * std::min(chunk, out_volume)));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i % g.groups;
       const T* from = input + i * group_out * out_volume;

@@ -4,7 +4,8 @@
 
 #include <complex>
 #include <cstdint>
-#include <vector>
+
+#include "base/counted_vector.h"
 
 namespace torchlet::ops::linalg {
 
@@ -50,7 +51,7 @@ class Matrix : public View<T> {
   Matrix& operator=(const Matrix&) = delete;
 
  private:
-  std::vector<T> elements_;
+  CountedVector<T> elements_;
 };
 
 // Products without the detour of C++'s complex multiplication, which repairs NaN.

@@ -1,6 +1,7 @@
 // Finite differences along a dimension (diff, gradient) and the cross product.
 #include <algorithm>
 
+#include "base/counted_vector.h"
 #include "ops/compute.h"
 #include "ops/math.h"
 #include "ops/op.h"
@@ -53,9 +54,9 @@ Stencil central(int64_t at, double left, double right) {
 }
 
 // spacing[i] is the distance between positions i and i + 1.
-std::vector<Stencil> stencils(const std::vector<double>& spacing, int64_t edge_order) {
+CountedVector<Stencil> stencils(const CountedVector<double>& spacing, int64_t edge_order) {
   const auto last = std::ssize(spacing);
-  std::vector<Stencil> result(spacing.size() + 1);
+  CountedVector<Stencil> result(spacing.size() + 1);
   for (int64_t i = 1; i < last; ++i) {
     const auto at = static_cast<size_t>(i);
     result[at] = central(i, spacing[at - 1], spacing[at]);
@@ -73,7 +74,7 @@ std::vector<Stencil> stencils(const std::vector<double>& spacing, int64_t edge_o
   return result;
 }
 
-Tensor apply_stencils(const Tensor& self, int64_t dim, const std::vector<Stencil>& all,
+Tensor apply_stencils(const Tensor& self, int64_t dim, const CountedVector<Stencil>& all,
                       DType dtype) {
   const Tensor result = empty(self.sizes(), dtype);
   const bool complex = is_complex(dtype);
@@ -128,7 +129,7 @@ std::vector<Tensor> gradient(const Tensor& self, const std::vector<Spacing>& spa
     const int64_t length = self.size(dim);
     TORCHLET_CHECK(length >= edge_order + 1,
                    "torch.gradient expected each dimension size to be at least edge_order+1");
-    std::vector<double> distances(static_cast<size_t>(length - 1), spacings[i].step);
+    CountedVector<double> distances(static_cast<size_t>(length - 1), spacings[i].step);
     DType dtype = to_float_type(self.dtype());
     if (const Tensor& coordinates = spacings[i].coordinates; coordinates.defined()) {
       TORCHLET_CHECK(

@@ -5,6 +5,7 @@
 // TORCHLET_EXTREME_SEEDS=100 tries harder; TORCHLET_EXTREME_OPERATOR=aten::pad runs one operator
 // and shows each call before it is made.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <cstdio>
@@ -188,6 +189,13 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// The most that this process has held so far.
+size_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<size_t>(usage.ru_maxrss) << 10;
+}
+
 std::string call_text(const Operator& op, const std::vector<Value>& args) {
   std::string text = op.schema.full_name() + "(";
   for (const Value& arg : args) text += (&arg == &args[0] ? "" : ", ") + to_text(arg);
@@ -197,6 +205,12 @@ std::string call_text(const Operator& op, const std::vector<Value>& args) {
 void call_with(const Operator& op, uint32_t seed, bool show) {
   constexpr size_t kBytes = size_t{256} << 20;
   constexpr double kSeconds = 0.5, kLateness = 2;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr size_t kMostMemory = ~size_t{0};  // sanitizers keep memory of their own
+#else
+  // What is counted, and blocks that wait to be used again.
+  static const size_t kMostMemory = peak_memory() + kBytes + (size_t{64} << 20);
+#endif
   Arguments arguments(seed);
   std::vector<Value> args;
   for (const Argument& argument : op.schema.arguments) {
@@ -208,6 +222,7 @@ void call_with(const Operator& op, uint32_t seed, bool show) {
   if (show) std::fprintf(stderr, "%u: %s\n", seed, text.c_str());
   std::vector<Value> results(op.schema.returns.size());
   const double begin = processor_seconds();
+  const size_t peak_before = peak_memory();
   {
     const MemoryBudget memory(kBytes);
     const LimitScope scope(&memory, kSeconds);
@@ -220,6 +235,9 @@ void call_with(const Operator& op, uint32_t seed, bool show) {
     }
   }
   EXPECT_LT(processor_seconds() - begin, kSeconds + kLateness) << text << ", seed " << seed;
+  if (const size_t peak = peak_memory(); peak > peak_before) {
+    EXPECT_LT(peak, kMostMemory) << text << ", seed " << seed;
+  }
 }
 
 TEST(ExtremeArguments, NoCallCrashesOrRunsForLong) {

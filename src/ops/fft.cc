@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 
+#include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "kernels/fft.h"
 
@@ -27,7 +28,7 @@ void transform_dim(const Tensor& data, int64_t dim, bool forward) {
   Complex* values = data.data_ptr<Complex>();
   const int64_t lines = data.numel() / n;
   parallel_for(lines, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
-    std::vector<Complex> line(static_cast<size_t>(n));
+    CountedVector<Complex> line(static_cast<size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
       Complex* first = values + i / stride * stride * n + i % stride;
       for (int64_t k = 0; k < n; ++k) line[static_cast<size_t>(k)] = first[k * stride];

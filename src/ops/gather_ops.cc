@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/counted_vector.h"
 #include "ops/indexed.h"
 #include "ops/op.h"
 #include "ops/shape.h"
@@ -186,9 +187,9 @@ void reduce_pairs(const IndexWalk& walk, T* self, T* source, Reduce reduce) {
 }
 
 // How many source elements landed on each element of self (1 more if self counts as well).
-std::vector<int64_t> count_hits(const Tensor& wide, int64_t dim, const Tensor& index,
-                                bool include_self) {
-  std::vector<int64_t> counts(static_cast<size_t>(wide.numel()), include_self ? 1 : 0);
+CountedVector<int64_t> count_hits(const Tensor& wide, int64_t dim, const Tensor& index,
+                                  bool include_self) {
+  CountedVector<int64_t> counts(static_cast<size_t>(wide.numel()), include_self ? 1 : 0);
   const Tensor one = scalar_tensor(1, DType::kInt64);
   Tensor ones = expand(at_least_1d(one), at_least_1d(index).sizes());
   const IndexWalk walk = make_walk(wide, dim, index, ones, "scatter_reduce()");
@@ -220,7 +221,7 @@ void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const 
     }
     reduce_pairs(walk, data, values.template data_ptr<T>(), reduce);
     if (reduce != Reduce::kMean) return;
-    const std::vector<int64_t> counts = count_hits(wide, dim, index, include_self);
+    const CountedVector<int64_t> counts = count_hits(wide, dim, index, include_self);
     for (size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] > 1) data[i] = mean_of(data[i], counts[i]);
     }

@@ -12,7 +12,7 @@ namespace {
 template <typename T>
 void gather_planes(const Tensor& in, const Tensor& out, const IndexTables& tables,
                    const IntArray& in_sizes) {
-  const std::vector<int64_t>&depth = tables[0], &height = tables[1], &width = tables[2];
+  const CountedVector<int64_t>&depth = tables[0], &height = tables[1], &width = tables[2];
   const int64_t in_plane = in_sizes[0] * in_sizes[1] * in_sizes[2];
   const int64_t out_plane = static_cast<int64_t>(depth.size() * height.size() * width.size());
   const T* from = static_cast<const T*>(in.raw_data());

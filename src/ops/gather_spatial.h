@@ -5,12 +5,13 @@
 #include <array>
 #include <vector>
 
+#include "base/counted_vector.h"
 #include "ops/common.h"
 
 namespace torchlet::ops {
 
 // Of each of the last (at most three) dimensions: output index -> input index.
-using IndexTables = std::vector<std::vector<int64_t>>;
+using IndexTables = std::vector<CountedVector<int64_t>>;
 
 // out[..., i, j] = self[..., tables[0][i], tables[1][j]] for tables.size() dimensions. Any dtype;
 // a quantized tensor keeps its quantizer. The result has the memory format that self suggests.

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
+#include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
 #include "ops/matmul.h"
@@ -131,7 +131,7 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
   };
   const int64_t blocks = (positions + kBlock - 1) / kBlock;
   parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
-    std::vector<PixelTaps<T>> taps;
+    CountedVector<PixelTaps<T>> taps;
     for (int64_t b = begin; b < end; ++b) {
       const int64_t n = b / blocks, first = b % blocks * kBlock;
       const int64_t count = std::min(kBlock, positions - first);

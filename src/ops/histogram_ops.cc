@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "ops/elementwise.h"
 #include "ops/math.h"
@@ -13,7 +14,7 @@
 namespace torchlet::ops {
 namespace {
 
-std::vector<double> doubles_of(const Tensor& tensor) {
+CountedVector<double> doubles_of(const Tensor& tensor) {
   const Tensor flat = tensor.to(DType::kFloat64).contiguous();
   const double* data = flat.data_ptr<double>();
   return {data, data + flat.numel()};
@@ -28,7 +29,7 @@ void check_floating(const char* name, const Tensor& self) {
 struct Range {
   double low, high;
 };
-Range range_of(const std::vector<double>& data, size_t first, size_t step, Range given,
+Range range_of(const CountedVector<double>& data, size_t first, size_t step, Range given,
                double margin) {
   Range range = given;
   if (given.low == given.high && first < data.size()) {
@@ -49,7 +50,7 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   TORCHLET_CHECK(is_floating_point(self.dtype()), "\"histogram_cpu\" not implemented for '%s'",
                  dtype_name(self.dtype()).data());
   TORCHLET_CHECK(bins > 0, "bins must be > 0");
-  const std::vector<double> data = doubles_of(self);
+  const CountedVector<double> data = doubles_of(self);
   const Range range = range_of(data, 0, 1, {min.to_double(), max.to_double()}, 1);
   const Tensor counts = zeros(IntArray{bins}, DType::kFloat64);
   double* count = counts.data_ptr<double>();
@@ -89,7 +90,7 @@ std::vector<Tensor> bin_edges(const Tensor& self, const IntArray& bins,
                  "torch.histogramdd: for a %lld-dimensional histogram range should have %lld "
                  "elements",
                  static_cast<long long>(dims), static_cast<long long>(2 * dims));
-  const std::vector<double> data = doubles_of(self);
+  const CountedVector<double> data = doubles_of(self);
   std::vector<Tensor> edges;
   for (size_t d = 0; d < bins.size(); ++d) {
     TORCHLET_CHECK(bins[d] > 0, "torch.histogramdd: bins must be positive");
@@ -108,7 +109,7 @@ std::vector<Tensor> bin_edges(const Tensor& self, const IntArray& bins,
 }
 
 // The bin of x: edge[b] <= x < edge[b + 1], with the last edge inside; -1 if there is none.
-int64_t bin_of(const std::vector<double>& edges, double x) {
+int64_t bin_of(const CountedVector<double>& edges, double x) {
   if (!(x >= edges.front() && x <= edges.back())) return -1;
   const int64_t last = static_cast<int64_t>(edges.size()) - 2;
   const auto above = std::upper_bound(edges.begin(), edges.end(), x);
@@ -123,7 +124,7 @@ Tensor count_in(const Tensor& self, const std::vector<Tensor>& bins, const Tenso
                  "torch.histogramdd: expected one sequence of bin edges for each of the last "
                  "dimension of %s, got %zu",
                  self.describe().c_str(), dims);
-  const std::vector<double> data = doubles_of(self);
+  const CountedVector<double> data = doubles_of(self);
   const size_t points = dims ? data.size() / dims : 0;
   TORCHLET_CHECK(!weight.defined() || weight.dtype() == self.dtype(),
                  "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
@@ -131,8 +132,9 @@ Tensor count_in(const Tensor& self, const std::vector<Tensor>& bins, const Tenso
   TORCHLET_CHECK(!weight.defined() || weight.numel() == static_cast<int64_t>(points),
                  "torch.histogramdd: if weight tensor is provided it should have the same shape as "
                  "the input tensor excluding its innermost dimension");
-  const std::vector<double> weights = weight.defined() ? doubles_of(weight) : std::vector<double>();
-  std::vector<std::vector<double>> edges;
+  const CountedVector<double> weights =
+      weight.defined() ? doubles_of(weight) : CountedVector<double>();
+  std::vector<CountedVector<double>> edges;
   IntArray shape;
   for (const Tensor& sequence : bins) {
     TORCHLET_CHECK(sequence.dim() == 1 && sequence.numel() > 0,
@@ -220,7 +222,7 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
     for (int64_t bin : bins) ++count[bin];
     return out;
   }
-  const std::vector<double> weight = doubles_of(weights);
+  const CountedVector<double> weight = doubles_of(weights);
   const Tensor out = zeros(IntArray{size}, DType::kFloat64);
   double* total = out.data_ptr<double>();
   for (size_t i = 0; i < bins.size(); ++i) total[bins[i]] += weight[i];

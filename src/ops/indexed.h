@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
 
@@ -15,7 +16,7 @@ namespace torchlet::ops {
 struct Indexed {
   IntArray before_sizes, before_strides;
   IntArray index_shape;
-  std::vector<int64_t> offsets;  // elements from the tensor's first one; one for each position
+  CountedVector<int64_t> offsets;  // elements from the tensor's first one; one for each position
   IntArray after_sizes, after_strides;
 
   IntArray shape() const {

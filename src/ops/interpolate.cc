@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "base/thread_pool.h"
 #include "ops/compute.h"
@@ -20,9 +21,9 @@ namespace {
 // indices are given one by one because borders repeat.
 template <typename T>
 struct Taps {
-  int64_t count = 1;           // per output index
-  std::vector<int64_t> index;  // [out, count]
-  std::vector<T> weight;       // [out, count]
+  int64_t count = 1;             // per output index
+  CountedVector<int64_t> index;  // [out, count]
+  CountedVector<T> weight;       // [out, count]
 };
 
 template <typename T>
@@ -40,10 +41,10 @@ T source_position(T scale, int64_t i, bool align_corners, bool cubic) {
 }
 
 template <typename T>
-std::vector<int64_t> nearest_table(int64_t in, int64_t out, bool exact,
-                                   std::optional<double> factor) {
+CountedVector<int64_t> nearest_table(int64_t in, int64_t out, bool exact,
+                                     std::optional<double> factor) {
   const T scale = pixel_scale<T>(in, out, false, factor);
-  std::vector<int64_t> table;
+  CountedVector<int64_t> table;
   for (int64_t i = 0; i < out; ++i) {
     const T position = exact ? source_position<T>(scale, i, false, false) + T(0.5)
                              : source_position<T>(scale, i, true, false);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "ops/op.h"
 #include "ops/shape.h"
@@ -155,8 +156,8 @@ Tensor block_diag(const std::vector<Tensor>& tensors) {
                    "%lld dimensions",
                    i, static_cast<long long>(tensors[i].dim()));
     blocks.push_back(atleast_2d(tensors[i]));
-    rows += blocks.back().sizes()[0];
-    columns += blocks.back().sizes()[1];
+    rows = checked_add(rows, blocks.back().sizes()[0]);
+    columns = checked_add(columns, blocks.back().sizes()[1]);
   }
   const Tensor result = zeros(IntArray{rows, columns}, common_dtype(tensors));
   int64_t row = 0, col = 0;
@@ -226,8 +227,8 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
       with_replacement && n > 0 ? binomial(checked_add(n - 1, r), r) : binomial(n, r);
   if (count == 0) return empty(IntArray{0, r}, self.dtype());
   require_memory(checked_mul(count, r), sizeof(int64_t), "places in combinations");
-  std::vector<int64_t> rows;
-  std::vector<int64_t> pick(static_cast<size_t>(r));
+  CountedVector<int64_t> rows;
+  CountedVector<int64_t> pick(static_cast<size_t>(r));
   for (int64_t i = 0; i < r; ++i) pick[static_cast<size_t>(i)] = with_replacement ? 0 : i;
   for (bool more = true; more;) {
     poll();

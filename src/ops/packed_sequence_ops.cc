@@ -12,7 +12,7 @@ namespace {
 // Copies step by step: rows [offset, offset + count) of the packed data are the first `count`
 // sequences at time t of padded [time, batch, ...].
 template <typename Copy>
-void for_each_step(const std::vector<RnnStep>& steps, const Tensor& packed, const Tensor& padded,
+void for_each_step(const CountedVector<RnnStep>& steps, const Tensor& packed, const Tensor& padded,
                    Copy copy) {
   for (size_t t = 0; t < steps.size(); ++t) {
     copy(narrow(packed, 0, steps[t].offset, steps[t].count),
@@ -47,7 +47,7 @@ std::tuple<Tensor, Tensor> pack_padded_sequence(const Tensor& input, const Tenso
                  "pack_padded_sequence: length %lld is greater than the %lld steps of the input",
                  static_cast<long long>(length[0]), static_cast<long long>(padded.size(0)));
   const Tensor batch_sizes = empty({{length[0]}}, DType::kInt64);
-  std::vector<RnnStep> steps;
+  CountedVector<RnnStep> steps;
   int64_t rows = 0, alive = list.numel();
   for (int64_t t = 0; t < length[0]; ++t) {
     while (length[alive - 1] <= t) --alive;
@@ -66,7 +66,7 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const Tensor& data, const Tensor&
                                                bool batch_first, const Scalar& padding_value,
                                                int64_t total_length) {
   TORCHLET_CHECK(data.dim() >= 1, "pad_packed_sequence: the data must have a dimension");
-  const std::vector<RnnStep> steps = packed_steps(batch_sizes, data.size(0));
+  const CountedVector<RnnStep> steps = packed_steps(batch_sizes, data.size(0));
   TORCHLET_CHECK(!steps.empty(), "pad_packed_sequence: the sequence has no steps");
   const int64_t longest = static_cast<int64_t>(steps.size());
   TORCHLET_CHECK(

@@ -1,4 +1,5 @@
 // Padding: constant, reflect, replicate, circular.
+#include "base/counted_vector.h"
 #include "ops/padding.h"
 
 #include <algorithm>
@@ -14,12 +15,12 @@ namespace {
 long long ll(int64_t value) { return value; }
 
 // Which input element each output element of one dimension shows.
-std::vector<int64_t> border_table(int64_t in, int64_t before, int64_t after, PadMode mode) {
+CountedVector<int64_t> border_table(int64_t in, int64_t before, int64_t after, PadMode mode) {
   const int64_t size = in + before + after;
   // Circular padding crops first and wraps around what is left.
   const int64_t cropped = in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
   require_memory(size, sizeof(int64_t), "places of a padded tensor");
-  std::vector<int64_t> table;
+  CountedVector<int64_t> table;
   for (int64_t i = 0; i < size; ++i) {
     int64_t at = i - before;
     switch (mode) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "base/thread_pool.h"
 #include "kernels/pool2d.h"
@@ -22,8 +23,8 @@ long long ll(int64_t value) { return value; }
 struct Axis {
   int64_t in = 1, out = 1, step = 1;
   // For each output, unless the tensor is empty.
-  std::vector<int64_t> begin{0}, end{1};
-  std::vector<int64_t> covered{1};  // inputs under the window, those in the padding included
+  CountedVector<int64_t> begin{0}, end{1};
+  CountedVector<int64_t> covered{1};  // inputs under the window, those in the padding included
 };
 using Axes = std::array<Axis, 3>;  // depth, height, width; the leading ones may be of size 1
 

@@ -1,5 +1,6 @@
 // Random tensors. Shapes, dtypes and distributions are PyTorch's; the numbers are, too, where its
 // plain CPU code draws them one after the other (rand, randn, randint, randperm).
+#include "base/counted_vector.h"
 #include "ops/random.h"
 
 #include <algorithm>
@@ -249,7 +250,7 @@ Tensor normal_float_tensor(double mean, const Tensor& std, const Value& generato
 // Draws with replacement: a uniform number is looked up in the cumulated weights.
 void sample_with_replacement(const double* weights, int64_t categories, int64_t* out, int64_t count,
                              Random& random) {
-  std::vector<double> cumulated(static_cast<size_t>(categories));
+  CountedVector<double> cumulated(static_cast<size_t>(categories));
   std::partial_sum(weights, weights + categories, cumulated.begin());
   for (int64_t i = 0; i < count; ++i) {
     const double at = random.uniform() * cumulated.back();
@@ -263,7 +264,7 @@ void sample_with_replacement(const double* weights, int64_t categories, int64_t*
 // Draws without replacement: the largest of weight / Exponential(1) (the exponential race).
 void sample_without_replacement(const double* weights, int64_t categories, int64_t* out,
                                 int64_t count, Random& random) {
-  std::vector<std::pair<double, int64_t>> keys;
+  CountedVector<std::pair<double, int64_t>> keys;
   for (int64_t c = 0; c < categories; ++c) {
     keys.emplace_back(weights[c] / -std::log1p(-random.uniform()), c);
   }

@@ -115,7 +115,7 @@ Tensor own_copy(const Tensor& tensor) {
 // One direction of one layer; writes columns [column, column + width) of `output`.
 template <typename T>
 void run_direction(CellKind kind, const RnnDirection& direction, const Tensor& data,
-                   const std::vector<RnnStep>& steps, bool backward, const Tensor& hidden,
+                   const CountedVector<RnnStep>& steps, bool backward, const Tensor& hidden,
                    const Tensor& cell, const Tensor& output, int64_t column) {
   const Tensor gates = dense_as<T>(direction.input_product(data));
   const int64_t width = hidden.size(1), stride = output.size(1);
@@ -134,7 +134,7 @@ void run_direction(CellKind kind, const RnnDirection& direction, const Tensor& d
 
 }  // namespace
 
-Tensor run_rnn(CellKind kind, const Tensor& data, const std::vector<RnnStep>& steps,
+Tensor run_rnn(CellKind kind, const Tensor& data, const CountedVector<RnnStep>& steps,
                const RnnStack& stack, RnnState* state) {
   const std::vector<RnnDirection>& directions = stack.directions;
   const size_t per_layer = stack.bidirectional ? 2 : 1;
@@ -194,17 +194,17 @@ RnnState rnn_cell(CellKind kind, const Tensor& input, const RnnState& state,
   });
 }
 
-std::vector<RnnStep> padded_steps(int64_t time, int64_t batch) {
-  std::vector<RnnStep> steps;
+CountedVector<RnnStep> padded_steps(int64_t time, int64_t batch) {
+  CountedVector<RnnStep> steps;
   for (int64_t t = 0; t < time; ++t) steps.push_back({t * batch, batch});
   return steps;
 }
 
-std::vector<RnnStep> packed_steps(const Tensor& batch_sizes, int64_t rows) {
+CountedVector<RnnStep> packed_steps(const Tensor& batch_sizes, int64_t rows) {
   TORCHLET_CHECK(batch_sizes.dim() == 1, "batch_sizes should be one-dimensional, got %s",
                  batch_sizes.describe().c_str());
   const Tensor sizes = dense_as<int64_t>(batch_sizes);
-  std::vector<RnnStep> steps;
+  CountedVector<RnnStep> steps;
   int64_t offset = 0;
   for (int64_t t = 0; t < sizes.numel(); ++t) {
     const int64_t count = sizes.data_ptr<int64_t>()[t];

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/counted_vector.h"
 #include "ops/common.h"
 
 namespace torchlet::ops {
@@ -37,7 +38,7 @@ struct RnnStack {
 
 // data [rows, features] -> output [rows, directions * hidden]; `state` is replaced by the last
 // state of every sequence.
-Tensor run_rnn(CellKind kind, const Tensor& data, const std::vector<RnnStep>& steps,
+Tensor run_rnn(CellKind kind, const Tensor& data, const CountedVector<RnnStep>& steps,
                const RnnStack& stack, RnnState* state);
 
 // One step of a cell on rows [batch, ...]: the new hidden and cell (LSTM) state.
@@ -45,9 +46,9 @@ RnnState rnn_cell(CellKind kind, const Tensor& input, const RnnState& state,
                   const RnnDirection& cell);
 
 // The steps of a padded sequence [time, batch, ...].
-std::vector<RnnStep> padded_steps(int64_t time, int64_t batch);
+CountedVector<RnnStep> padded_steps(int64_t time, int64_t batch);
 // The steps of a packed sequence with these batch sizes (int64 [time]); `rows` is that of its data.
 // Error if the sizes grow, or do not add up to `rows`.
-std::vector<RnnStep> packed_steps(const Tensor& batch_sizes, int64_t rows);
+CountedVector<RnnStep> packed_steps(const Tensor& batch_sizes, int64_t rows);
 
 }  // namespace torchlet::ops

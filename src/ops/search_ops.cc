@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
+#include "base/counted_vector.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "ops/elementwise.h"
@@ -18,7 +18,7 @@ using ThreeTensors = std::tuple<Tensor, Tensor, Tensor>;
 
 // All elements in row-major order as C.
 template <typename C>
-std::vector<C> elements_as(const Tensor& tensor) {
+CountedVector<C> elements_as(const Tensor& tensor) {
   const Tensor flat = tensor.to(DTypeOf<C>::value).contiguous();
   const C* data = flat.template data_ptr<C>();
   return {data, data + flat.numel()};
@@ -87,9 +87,9 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
   const int64_t per_row = sorted.dim() == 1 ? values.numel() : values.size(-1);
   visit_compute<kOrdered>(result_type(sorted, values), [&](auto zero) {
     using C = decltype(zero);
-    const std::vector<C> boundaries = elements_as<C>(sorted), wanted = elements_as<C>(values);
-    const std::vector<int64_t> order =
-        sorter.defined() ? elements_as<int64_t>(sorter) : std::vector<int64_t>();
+    const CountedVector<C> boundaries = elements_as<C>(sorted), wanted = elements_as<C>(values);
+    const CountedVector<int64_t> order =
+        sorter.defined() ? elements_as<int64_t>(sorter) : CountedVector<int64_t>();
     parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t row = i / per_row * n;
@@ -122,7 +122,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
   const Tensor out = empty_like(elements, DType::kBool);
   visit_compute<kOrdered>(dtype, [&](auto zero) {
     using C = decltype(zero);
-    std::vector<C> set = elements_as<C>(test_elements);
+    CountedVector<C> set = elements_as<C>(test_elements);
     std::erase_if(set, [](C x) { return x != x; });  // NaN is in no set
     std::sort(set.begin(), set.end());
     elementwise(out, {&elements, 1}, DType::kBool, DTypeOf<C>::value,
@@ -143,13 +143,13 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
 // The distinct elements of `self` in order of `order`, which lists row-major positions so that
 // equal ones are neighbours; `same` compares two positions.
 struct Groups {
-  std::vector<int64_t> first;    // a position of each
-  std::vector<int64_t> inverse;  // group of each position
-  std::vector<int64_t> counts;
+  CountedVector<int64_t> first;    // a position of each
+  CountedVector<int64_t> inverse;  // group of each position
+  CountedVector<int64_t> counts;
 };
 
 template <typename Same>
-Groups group(const std::vector<int64_t>& order, Same same) {
+Groups group(const CountedVector<int64_t>& order, Same same) {
   Groups groups;
   groups.inverse.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -163,18 +163,18 @@ Groups group(const std::vector<int64_t>& order, Same same) {
   return groups;
 }
 
-Tensor index_tensor(const std::vector<int64_t>& list, IntSpan sizes) {
+Tensor index_tensor(const CountedVector<int64_t>& list, IntSpan sizes) {
   const Tensor out = empty(sizes, DType::kInt64);
   std::copy(list.begin(), list.end(), out.data_ptr<int64_t>());
   return out;
 }
-Tensor index_tensor(const std::vector<int64_t>& list) {
+Tensor index_tensor(const CountedVector<int64_t>& list) {
   return index_tensor(list, IntArray{static_cast<int64_t>(list.size())});
 }
 Tensor no_indices() { return empty(IntArray{0}, DType::kInt64); }
 
-std::vector<int64_t> iota(int64_t n) {
-  std::vector<int64_t> order(static_cast<size_t>(n));
+CountedVector<int64_t> iota(int64_t n) {
+  CountedVector<int64_t> order(static_cast<size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   return order;
 }
@@ -183,9 +183,9 @@ std::vector<int64_t> iota(int64_t n) {
 std::pair<Tensor, Groups> unique_elements(const Tensor& self, bool sorted) {
   return visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
-    const std::vector<C> items = elements_as<C>(self);
+    const CountedVector<C> items = elements_as<C>(self);
     auto at = [&](int64_t i) { return items[static_cast<size_t>(i)]; };
-    std::vector<int64_t> order = iota(self.numel());
+    CountedVector<int64_t> order = iota(self.numel());
     if (sorted) {
       stable_sort(order, [&](int64_t a, int64_t b) {
         return at(a) < at(b) || (at(b) != at(b) && at(a) == at(a));
@@ -219,10 +219,10 @@ ThreeTensors unique_slices(const Tensor& self, int64_t dim, bool sorted) {
   const Tensor rows = self.dim() == 0 ? self : transpose(self, 0, dim);
   const Groups groups = visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
-    const std::vector<C> items = elements_as<C>(rows);
+    const CountedVector<C> items = elements_as<C>(rows);
     const int64_t width = static_cast<int64_t>(items.size()) / n;
     auto row = [&](int64_t i) { return items.begin() + i * width; };
-    std::vector<int64_t> order = iota(n);
+    CountedVector<int64_t> order = iota(n);
     if (sorted) {
       stable_sort(order, [&](int64_t a, int64_t b) {
         return std::lexicographical_compare(row(a), row(a) + width, row(b), row(b) + width);

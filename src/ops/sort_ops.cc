@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
+#include "base/counted_vector.h"
 #include "ops/elementwise.h"
 #include "ops/lanes.h"
 #include "ops/math.h"
@@ -36,8 +36,8 @@ bool descending(const Item<C>& a, const Item<C>& b) {
 }
 
 template <typename C>
-std::vector<Item<C>> items_of(const C* lane, int64_t n) {
-  std::vector<Item<C>> items(static_cast<size_t>(n));
+CountedVector<Item<C>> items_of(const C* lane, int64_t n) {
+  CountedVector<Item<C>> items(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) items[static_cast<size_t>(i)] = {lane[i], i};
   return items;
 }
@@ -132,7 +132,7 @@ TwoTensors topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
 // Hoare's selection with a median-of-three pivot: afterwards items[k] is in its sorted place. Which
 // of equal elements that is follows from the order of the exchanges, so they are PyTorch's.
 template <typename C>
-void quick_select(std::vector<Item<C>>& items, size_t k) {
+void quick_select(CountedVector<Item<C>>& items, size_t k) {
   auto after = [&](size_t a, size_t b) { return less(items[b].value, items[a].value); };
   auto exchange = [&](size_t a, size_t b) { std::swap(items[a], items[b]); };
   size_t left = 0, right = items.size() - 1;
@@ -286,9 +286,9 @@ Tensor quantile_with(const Tensor& self, const Tensor& q, std::optional<int64_t>
   TORCHLET_CHECK(q.dtype() == self.dtype(),
                  "quantile() q tensor must be same dtype as the input tensor");
   const Interpolation how = interpolation_of(interpolation);
-  const std::vector<double> places = [&] {
+  const CountedVector<double> places = [&] {
     const Tensor wide = reshape(q.to(DType::kFloat64), IntArray{-1});
-    std::vector<double> list(static_cast<size_t>(wide.numel()));
+    CountedVector<double> list(static_cast<size_t>(wide.numel()));
     for (size_t i = 0; i < list.size(); ++i) {
       list[i] = select(wide, 0, static_cast<int64_t>(i)).item<double>();
       TORCHLET_CHECK(list[i] >= 0 && list[i] <= 1,
@@ -306,7 +306,7 @@ Tensor quantile_with(const Tensor& self, const Tensor& q, std::optional<int64_t>
     using C = decltype(zero);
     const Tensor source = input.dim() ? input : reshape(input, IntArray{1});
     for_each_lane<C>(source, along, out, Tensor(), [&](const C* in, C* values, int64_t*) {
-      std::vector<C> sorted(in, in + n);
+      CountedVector<C> sorted(in, in + n);
       std::sort(sorted.begin(), sorted.end(), less<C>);
       const int64_t nans = static_cast<int64_t>(
           std::count_if(sorted.begin(), sorted.end(), [](C x) { return std::isnan(x); }));

@@ -1,3 +1,4 @@
+#include "base/counted_vector.h"
 #include "ops/sparse.h"
 
 #include <algorithm>
@@ -99,7 +100,7 @@ Tensor coalesce(const Tensor& self) {
   const Tensor indices = parts.indices.contiguous();
   const int64_t rank = indices.size(0), nnz = indices.size(1);
   const int64_t* data = indices.data_ptr<int64_t>();
-  std::vector<int64_t> order(static_cast<size_t>(nnz));
+  CountedVector<int64_t> order(static_cast<size_t>(nnz));
   std::iota(order.begin(), order.end(), 0);
   auto compare = [&](int64_t a, int64_t b) {
     for (int64_t d = 0; d < rank; ++d) {
@@ -108,7 +109,7 @@ Tensor coalesce(const Tensor& self) {
     return int64_t{0};
   };
   stable_sort(order, [&](int64_t a, int64_t b) { return compare(a, b) < 0; });
-  std::vector<int64_t> kept, slot(static_cast<size_t>(nnz));
+  CountedVector<int64_t> kept, slot(static_cast<size_t>(nnz));
   for (int64_t k : order) {
     if (kept.empty() || compare(kept.back(), k) != 0) kept.push_back(k);
     slot[static_cast<size_t>(k)] = std::ssize(kept) - 1;
@@ -170,7 +171,7 @@ Tensor coalesced_part(const Tensor& self, bool indices) {
 
 Tensor resize_and_clear(const Tensor& self, const IntArray& size, int64_t sparse_dim,
                         int64_t dense_dim) {
-  TORCHLET_CHECK(sparse_dim >= 0 && dense_dim >= 0 && sparse_dim + dense_dim == std::ssize(size),
+  TORCHLET_CHECK(sparse_dim >= 0 && dense_dim >= 0 && sparse_dim == std::ssize(size) - dense_dim,
                  "number of dimensions must be sparse_dim (%lld) + dense_dim (%lld), but got %zu",
                  static_cast<long long>(sparse_dim), static_cast<long long>(dense_dim),
                  size.size());

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
@@ -34,7 +35,7 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
     auto area = [b](int64_t i) {
       return (b[4 * i + 2] - b[4 * i]) * (b[4 * i + 3] - b[4 * i + 1]);
     };
-    std::vector<int64_t> order(static_cast<size_t>(count)), keep;
+    CountedVector<int64_t> order(static_cast<size_t>(count)), keep;
     std::iota(order.begin(), order.end(), 0);
     stable_sort(order, [score](int64_t i, int64_t j) { return score[i] > score[j]; });
     std::vector<bool> suppressed(static_cast<size_t>(count));

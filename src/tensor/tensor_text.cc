@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <vector>
 
+#include "base/counted_vector.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet {
@@ -29,11 +29,11 @@ struct Notation {
 };
 
 // The elements in row-major order.
-std::vector<double> elements_of(const Tensor& tensor) {
+CountedVector<double> elements_of(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   const Tensor plain = tensor.contiguous();  // an expanded tensor may be too large to be written
   const auto count = static_cast<size_t>(impl.numel);
-  std::vector<double> elements(count);
+  CountedVector<double> elements(count);
   if (count == 0) return elements;
   convert_elements(plain.raw_data(), impl.dtype, 1, elements.data(), DType::kFloat64, 1,
                    impl.numel);
@@ -49,8 +49,8 @@ std::vector<double> elements_of(const Tensor& tensor) {
     }
     return elements;
   }
-  const std::vector<double> scales = elements_of(quantizer.scales);
-  const std::vector<double> zero_points = elements_of(quantizer.zero_points);
+  const CountedVector<double> scales = elements_of(quantizer.scales);
+  const CountedVector<double> zero_points = elements_of(quantizer.zero_points);
   const auto axis = static_cast<size_t>(quantizer.axis);
   TORCHLET_CHECK(axis < impl.sizes.size() && std::ssize(scales) == impl.sizes[axis] &&
                      scales.size() == zero_points.size(),
@@ -192,7 +192,7 @@ void Printer::print_sparse(const Tensor& tensor) {
 }
 
 void Printer::print_elements(const Tensor& tensor) {
-  const std::vector<double> values = elements_of(tensor);
+  const CountedVector<double> values = elements_of(tensor);
   if (tensor.dim() == 0) {
     notation_.conversion = 'g';
     number(values[0]);
