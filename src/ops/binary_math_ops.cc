@@ -2,7 +2,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 
 #include "ops/binary.h"
 #include "ops/integer_math.h"
@@ -103,12 +102,12 @@ Tensor ldexp(const Tensor& self, const Tensor& other) {
 // ---- integers ----
 
 Tensor gcd(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt>(self, other, dtype, [](auto a, auto b) { return std::gcd(a, b); });
+  return binary<kMapInt>(self, other, dtype, [](auto a, auto b) { return greatest_divisor(a, b); });
 }
 Tensor lcm(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapInt>(self, other, dtype, [](auto a, auto b) {
-    const auto divisor = std::gcd(a, b);
-    return divisor == 0 ? 0 : std::abs(wrap_mul(a / divisor, b));
+    const auto divisor = greatest_divisor(a, b);
+    return divisor == 0 ? 0 : wrap_abs(wrap_mul(a / divisor, b));
   });
 }
 

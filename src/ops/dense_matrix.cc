@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/limits.h"
 #include "kernels/gemm.h"
 
 namespace torchlet::ops::linalg {
@@ -50,8 +51,11 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
 
 }  // namespace
 
+// Decompositions are made of these two, so it is here that they find out that they take too long.
+
 template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y) {
+  poll();
   if (x.step == 1 && y.step == 1) {
     const T* from = x.data;
     T* to = y.data;
@@ -73,6 +77,7 @@ void swap(Vector<T> x, Vector<T> y) {
 
 template <typename T>
 T dot(Vector<T> x, Vector<T> y) {
+  poll();
   T sums[4] = {};  // independent of each other, so that additions overlap
   int64_t i = 0;
   for (; i + 4 <= x.size; i += 4) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <numeric>
 #include <type_traits>
 
 #include "base/error.h"
@@ -32,6 +34,19 @@ T wrap_mul(T a, T b) {
   } else {
     return a * b;
   }
+}
+
+template <typename T>
+T wrap_abs(T a) {
+  return a < 0 ? wrap_sub(T(0), a) : a;
+}
+// Of integers; 0 for two zeros.
+template <typename T>
+T greatest_divisor(T a, T b) {
+  const auto magnitude = [](T x) {
+    return x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+  };
+  return static_cast<T>(std::gcd(magnitude(a), magnitude(b)));
 }
 
 inline void check_divisor(int64_t b) { TORCHLET_CHECK(b != 0, "ZeroDivisionError"); }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/limits.h"
 #include "base/sort.h"
 
 namespace torchlet::ops::linalg {
@@ -174,6 +175,7 @@ void jacobi_eigh(const View<T>& a, const View<T>& vectors) {
     const double scale_of_a = norm(a);
     for (int64_t p = 0; p < n; ++p) {
       for (int64_t q = p + 1; q < n; ++q) {
+        poll();
         if (!(std::abs(a(p, q)) > kEpsilon * scale_of_a * 1e-2)) continue;
         const Rotation<T> rotation(std::real(a(p, p)), std::real(a(q, q)), a(p, q));
         rotation.turn_columns(a, p, q);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/limits.h"
 #include "ops/linalg.h"
 #include "ops/op.h"
 
@@ -360,6 +361,7 @@ int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
   auto size = [](T x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
   int info = 0;
   for (int64_t k = 0; k < n;) {
+    poll();
     int64_t step = 1, pivot = k;
     const double diagonal = hermitian ? std::abs(std::real(a(k, k))) : size(a(k, k));
     int64_t row = k;

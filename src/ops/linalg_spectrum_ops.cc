@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 
+#include "base/limits.h"
 #include "ops/linalg.h"
 #include "ops/math.h"
 #include "ops/matmul.h"
@@ -24,6 +25,7 @@ struct Eig {
 
 // (x, y) = (c x + s y, c y - conj(s) x)
 void turn(linalg::Vector<C> x, linalg::Vector<C> y, double cosine, C sine) {
+  poll();
   for (int64_t i = 0; i < x.size; ++i) {
     const C first = x[i], second = y[i];
     x[i] = cosine * first + linalg::times(sine, second);

@@ -32,7 +32,7 @@ bool less(const Value& a, const Value& b) {
   poll();
   if (a.is_string()) return a.to_string() < b.to_string();
   if (a.is_float() || b.is_float()) return a.to_double() < b.to_double();
-  if (a.is_int() || a.is_bool()) return a.raw_int() < b.raw_int();
+  if (a.is_int() || a.is_bool()) return a.to_int() < b.to_int();
   if (a.is_tensor()) return a.to_scalar().to_double() < b.to_scalar().to_double();
   if (a.is_tuple()) {
     const DepthGuard guard;

@@ -98,6 +98,13 @@ TEST(List, SortsStably) {
       pairs, Value::list({Value::tuple({1, "b"}), Value::tuple({1, "z"}), Value::tuple({2, "a"})}));
 }
 
+TEST(List, OrdersOnlyWhatIsAlike) {
+  EXPECT_THROW(call_op("aten::sort", "any", {Value::list({1, "a"})}), Error);
+  EXPECT_THROW(call_op("aten::sort", "any", {Value::list({"a", 1})}), Error);
+  const Value pairs = Value::list({Value::tuple({1, list({1})}), Value::tuple({1, 2})});
+  EXPECT_THROW(call_op("aten::sort", "any", {pairs}), Error);
+}
+
 TEST(List, SumsAndExtremes) {
   expect_op("prim::max", "self_int", {list({1, 5, 2})}, 5);
   expect_op("prim::min", "self_float", {floats({2.5, kNan, 1.0})}, 1.0);

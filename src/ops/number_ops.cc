@@ -2,8 +2,8 @@
 // Python and TorchScript differ, TorchScript's C++ rules hold: 1 / 0 is inf, log(0) is -inf
 // (register_prim_ops.cpp).
 #include <cmath>
-#include <numeric>
 
+#include "ops/integer_math.h"
 #include "ops/op.h"
 
 namespace torchlet::ops {
@@ -24,29 +24,24 @@ Value arithmetic(const Value& a, const Value& b, F f) {
   return Value(f(a.to_int(), b.to_int()));
 }
 
-// Integers wrap around as int64, without undefined behaviour.
-int64_t wrapped(uint64_t bits) { return static_cast<int64_t>(bits); }
-
+// Integers wrap around.
 struct Add {
-  int64_t operator()(int64_t a, int64_t b) const {
-    return wrapped(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  template <typename T>
+  T operator()(T a, T b) const {
+    return wrap_add(a, b);
   }
-  double operator()(double a, double b) const { return a + b; }
-  Complex operator()(Complex a, Complex b) const { return a + b; }
 };
 struct Sub {
-  int64_t operator()(int64_t a, int64_t b) const {
-    return wrapped(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  template <typename T>
+  T operator()(T a, T b) const {
+    return wrap_sub(a, b);
   }
-  double operator()(double a, double b) const { return a - b; }
-  Complex operator()(Complex a, Complex b) const { return a - b; }
 };
 struct Mul {
-  int64_t operator()(int64_t a, int64_t b) const {
-    return wrapped(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  template <typename T>
+  T operator()(T a, T b) const {
+    return wrap_mul(a, b);
   }
-  double operator()(double a, double b) const { return a * b; }
-  Complex operator()(Complex a, Complex b) const { return a * b; }
 };
 struct Div {
   double operator()(int64_t a, int64_t b) const {
@@ -56,19 +51,19 @@ struct Div {
   Complex operator()(Complex a, Complex b) const { return a / b; }
 };
 
-void check_divisor(int64_t b) { TORCHLET_CHECK(b != 0, "division by 0"); }
+void check_python_divisor(int64_t b) { TORCHLET_CHECK(b != 0, "division by 0"); }
 
 struct FloorDiv {
   int64_t operator()(int64_t a, int64_t b) const {
-    check_divisor(b);
-    if (b == -1) return wrapped(0 - static_cast<uint64_t>(a));
+    check_python_divisor(b);
+    if (b == -1) return wrap_sub<int64_t>(0, a);
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
   }
   double operator()(double a, double b) const { return std::floor(a / b); }
 };
 struct Remainder {
   int64_t operator()(int64_t a, int64_t b) const {
-    check_divisor(b);
+    check_python_divisor(b);
     if (b == -1) return 0;
     const int64_t rest = a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
@@ -96,7 +91,7 @@ int64_t int_power(int64_t base, int64_t exponent) {
     if (exponent & 1) result *= factor;
     factor *= factor;
   }
-  return wrapped(result);
+  return static_cast<int64_t>(result);
 }
 
 void power(const Operator& op, std::span<Value> args, std::span<Value> results) {
@@ -178,8 +173,8 @@ TORCHLET_REAL_OPS(prim_min, "prim::min", Min);
 
 TORCHLET_OP(round_to_zero_floordiv, "aten::__round_to_zero_floordiv.int(int a, int b) -> int",
             [](int64_t a, int64_t b) {
-              check_divisor(b);
-              return b == -1 ? wrapped(0 - static_cast<uint64_t>(a)) : a / b;
+              check_python_divisor(b);
+              return b == -1 ? wrap_sub<int64_t>(0, a) : a / b;
             });
 
 TORCHLET_OP_BOXED_VARIANTS(pow_number, per_type("int float int_float float_int"),
@@ -219,8 +214,9 @@ TORCHLET_OP(xor_bool, "aten::__xor__.bool(bool a, bool b) -> bool",
             [](bool a, bool b) { return a != b; });
 // Shifts by the width or more are undefined in C++; x86 takes the count modulo 64, and so does
 // PyTorch there.
-TORCHLET_OP(lshift_int, "aten::__lshift__.int(int a, int b) -> int",
-            [](int64_t a, int64_t b) { return wrapped(static_cast<uint64_t>(a) << (b & 63)); });
+TORCHLET_OP(lshift_int, "aten::__lshift__.int(int a, int b) -> int", [](int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) << (b & 63));
+});
 TORCHLET_OP(rshift_int, "aten::__rshift__.int(int a, int b) -> int",
             [](int64_t a, int64_t b) { return a >> (b & 63); });
 
@@ -317,13 +313,12 @@ TORCHLET_OP_BOXED_VARIANTS(neg_number, per_type("int float complex"), "aten::neg
                            });
 TORCHLET_OP(neg_of_Scalar, "aten::neg.Scalar(Scalar a) -> Scalar",
             [](const Value& a) { return arithmetic(Value(int64_t{-1}), a, Mul()); });
-TORCHLET_OP(abs_int, "prim::abs.int(int a) -> int",
-            [](int64_t a) { return a < 0 ? wrapped(0 - static_cast<uint64_t>(a)) : a; });
+TORCHLET_OP(abs_int, "prim::abs.int(int a) -> int", [](int64_t a) { return wrap_abs(a); });
 TORCHLET_OP(abs_float, "prim::abs.float(float a) -> float", [](double a) { return std::fabs(a); });
 TORCHLET_OP(abs_complex, "prim::abs.complex(complex a) -> float",
             [](Complex a) { return std::abs(a); });
 TORCHLET_OP(abs_of_Scalar, "prim::abs.Scalar(Scalar a) -> Scalar", [](const Value& a) {
-  if (a.is_int()) return Value(std::abs(a.to_int()));
+  if (a.is_int()) return Value(wrap_abs(a.to_int()));
   return a.is_complex() ? Value(std::abs(a.to_complex())) : Value(std::fabs(a.to_double()));
 });
 TORCHLET_OP(angle_complex, "aten::angle.complex(complex a) -> float",
@@ -333,7 +328,7 @@ TORCHLET_OP_VARIANTS(angle_number, per_type("int float"), "aten::angle.$($ a) ->
                      [](double a) { return std::signbit(a) ? kPi : 0.0; });
 
 TORCHLET_OP(gcd_int, "aten::gcd.int(int a, int b) -> int",
-            [](int64_t a, int64_t b) { return std::gcd(a, b); });
+            [](int64_t a, int64_t b) { return greatest_divisor(a, b); });
 TORCHLET_OP(factorial_int, "aten::factorial.int(int a) -> int", [](int64_t n) {
   TORCHLET_CHECK(n >= 0, "factorial() not defined for negative values");
   int64_t product = 1;
@@ -433,11 +428,13 @@ TORCHLET_OP_VARIANTS(NumToTensor, per_type("Scalar bool"), "prim::NumToTensor.$(
 TORCHLET_OP(range_length, "aten::__range_length(int lo, int hi, int step) -> int",
             [](int64_t lo, int64_t hi, int64_t step) -> int64_t {
               TORCHLET_CHECK(step != 0, "range() arg 3 must not be zero");
-              if (step > 0 && lo < hi) return 1 + (hi - 1 - lo) / step;
-              if (step < 0 && lo > hi) return 1 + (lo - 1 - hi) / (0 - step);
+              if (step > 0 && lo < hi) return 1 + wrap_sub(hi - 1, lo) / step;
+              if (step < 0 && lo > hi) return 1 + wrap_sub(lo - 1, hi) / wrap_sub<int64_t>(0, step);
               return 0;
             });
 TORCHLET_OP(derive_index, "aten::__derive_index(int index, int start, int step) -> int",
-            [](int64_t index, int64_t start, int64_t step) { return start + index * step; });
+            [](int64_t index, int64_t start, int64_t step) {
+              return wrap_add(start, wrap_mul(index, step));
+            });
 
 }  // namespace torchlet::ops

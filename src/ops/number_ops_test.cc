@@ -141,11 +141,13 @@ TEST(Number, IntegerFunctions) {
   EXPECT_THROW(call_op("aten::factorial", "int", {-1}), Error);
   expect_op("aten::gcd", "int", {-12, 18}, 6);
   expect_op("aten::gcd", "int", {0, 0}, 0);
+  expect_op("aten::gcd", "int", {INT64_MIN, 6}, 2);
   expect_op("aten::__range_length", "", {0, 10, 3}, 4);
   expect_op("aten::__range_length", "", {10, 0, -3}, 4);
   expect_op("aten::__range_length", "", {5, 0, 1}, 0);
   EXPECT_THROW(call_op("aten::__range_length", "", {0, 5, 0}), Error);
   expect_op("aten::__derive_index", "", {3, 10, -2}, 4);
+  expect_op("aten::__derive_index", "", {int64_t{1} << 32, 0, int64_t{1} << 32}, 0);
 }
 
 TEST(Number, Conversions) {

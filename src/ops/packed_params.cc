@@ -105,9 +105,8 @@ void check_quantized(const Tensor& x, const char* what) {
 
 // Products of one output of a convolution.
 int64_t terms_of(const Tensor& weight, const ConvParams& params) {
-  const int64_t outputs = params.transposed ? weight.size(1) * params.groups : weight.size(0);
-  const int64_t inputs = params.transposed ? weight.numel() * params.groups : weight.numel();
-  return outputs == 0 ? 0 : inputs / outputs;
+  const int64_t outputs = weight.size(params.transposed ? 1 : 0);  // of a group, if transposed
+  return outputs == 0 ? 0 : weight.numel() / outputs;
 }
 
 }  // namespace

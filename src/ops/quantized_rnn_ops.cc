@@ -2,6 +2,7 @@
 // the weights are packed linears, everything else is float.
 #include <cmath>
 
+#include "base/checked.h"
 #include "ops/cell_params.h"
 #include "ops/custom_class.h"
 #include "ops/elementwise.h"
@@ -135,7 +136,7 @@ Rnn run_layers(Tensor input, const BatchSizes& batch_sizes, const Tensor& h0, co
                const std::vector<Value>& params, int64_t num_layers, bool bidirectional,
                Step step) {
   const int64_t directions = bidirectional ? 2 : 1;
-  TORCHLET_CHECK(static_cast<int64_t>(params.size()) == num_layers * directions,
+  TORCHLET_CHECK(static_cast<int64_t>(params.size()) == checked_mul(num_layers, directions),
                  "%zu cells given for %lld layers of %lld directions", params.size(),
                  static_cast<long long>(num_layers), static_cast<long long>(directions));
   std::vector<Tensor> hs, cs;

@@ -192,7 +192,8 @@ std::string padded(Text self, int64_t width, Text fill, Side side) {
                  static_cast<long long>(width));
   require_text(width, 1);
   const char c = fill_char(fill);
-  const int64_t missing = std::max<int64_t>(width - static_cast<int64_t>(self.size()), 0);
+  const auto length = static_cast<int64_t>(self.size());
+  const int64_t missing = width > length ? width - length : 0;
   const int64_t left = side == Side::kLeft    ? 0
                        : side == Side::kRight ? missing
                                               : missing / 2 + (missing & width & 1);

@@ -74,6 +74,7 @@ TEST(String, StripsReplacesAndPads) {
   expect_op("aten::ljust", "", {"abc", 5, "."}, "abc..");
   expect_op("aten::rjust", "", {"abc", 5, "."}, "..abc");
   expect_op("aten::ljust", "", {"abc", -5}, "abc");
+  expect_op("aten::ljust", "", {"abc", INT64_MIN}, "abc");
   expect_op("aten::zfill", "", {"-42", 5}, "00-42");
   expect_op("aten::zfill", "", {"", 2}, "00");
   expect_op("aten::expandtabs", "", {"a\tb", 4}, "a   b");

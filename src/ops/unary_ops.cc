@@ -111,7 +111,7 @@ Tensor round_decimals(const Tensor& self, int64_t decimals) {
   auto nearest = [](auto x) { return std::nearbyint(x); };
   if (decimals == 0) return rounding("round", self, nearest);
   const bool negative = decimals < 0;
-  const double ten = std::pow(10.0, static_cast<double>(negative ? -decimals : decimals));
+  const double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
   return map<kMapReal, 1>({self}, self.dtype(), [ten, negative](auto x) {
     using T = decltype(x);
     const T scale = static_cast<T>(ten);

@@ -1,6 +1,7 @@
 // Operators that return a view of their input: same storage, other sizes and strides.
 #include <algorithm>
 
+#include "ops/integer_math.h"
 #include "ops/op.h"
 #include "ops/shape.h"
 
@@ -74,7 +75,7 @@ Tensor diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) 
     strides.push_back(self.strides()[d]);
   }
   sizes.push_back(length);
-  strides.push_back(self.strides()[a] + self.strides()[b]);
+  strides.push_back(wrap_add(self.strides()[a], self.strides()[b]));  // huge if it is empty
   return make_view(self, sizes, strides, start);
 }
 

@@ -16,6 +16,9 @@
 namespace torchlet::passes {
 namespace {
 
+// A program may write any number; no tensor has so many dimensions.
+constexpr int64_t kMostRank = int64_t{1} << 20;
+
 // The result has as many dimensions as the first argument.
 bool keeps_rank(const Node& node) {
   static const std::unordered_set<std::string_view> names = {"aten::conv1d",
@@ -153,6 +156,7 @@ class Ranks {
     return found == ranks_.end() ? std::nullopt : std::optional(found->second);
   }
   void set_rank(const SsaValue* value, int64_t rank) {
+    if (rank < 0 || rank > kMostRank) return;
     if (ranks_.emplace(root(value), rank).second) set_here_.push_back(root(value));
   }
 
@@ -207,7 +211,9 @@ class Ranks {
     } else if (node.kind() == kFlatten) {
       const Value *start = constant_of(node.input(1)), *end = constant_of(node.input(2));
       const bool to_end = start && start->is_int() && end && end->is_int() && end->to_int() == -1;
-      if (to_end && start->to_int() >= 0) set_rank(output, start->to_int() + 1);
+      if (to_end && start->to_int() >= 0 && start->to_int() < kMostRank) {
+        set_rank(output, start->to_int() + 1);
+      }
     } else if (node.kind() == kUnsqueeze) {
       if (const auto known = rank(node.input(0))) set_rank(output, *known + 1);
     }

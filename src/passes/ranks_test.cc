@@ -65,6 +65,16 @@ TEST(FoldRanks, NotWhenARankChangesInPlace) {
             "relu dim ne If(RaiseException|) unsqueeze_ dim ne If(RaiseException|)");
 }
 
+TEST(FoldRanks, NumbersThatAreNoRanks) {
+  for (const std::string start : {"-1", "-9223372036854775808", "9223372036854775807"}) {
+    EXPECT_EQ(outline_of("    a = torch.flatten(x, " + start +
+                         ", -1)\n"
+                         "    _0 = __torch__.check(a)\n"
+                         "    return a\n"),
+              "flatten dim ne If(RaiseException|)");
+  }
+}
+
 TEST(Ranks, ALongChainOfNegationsIsFollowedWithoutRecursion) {
   std::string body = "    a = torch.eq(torch.dim(x), 4)\n";
   for (int i = 0; i < 30'000; ++i) body += "    a = torch.__not__(a)\n";

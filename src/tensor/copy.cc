@@ -371,6 +371,7 @@ bool overlaps(const TensorImpl& a, const TensorImpl& b) {
 
 void convert_elements(const void* source, DType source_dtype, int64_t source_stride, void* target,
                       DType target_dtype, int64_t target_stride, int64_t count) {
+  if (count == 0) return;  // then the pointers may be null
   if (source_dtype == target_dtype) {
     copy_same(source, source_stride, target, target_stride, count, element_size(source_dtype));
     return;
