@@ -70,6 +70,11 @@ bool is_arithmetic(const Node& node) {
          std::ranges::all_of(node.outputs(), numbers);
 }
 
+bool computes_tensors(const Node& node) {
+  return node.op() && !is_view(node) && !is_arithmetic(node) && !node.outputs().empty() &&
+         is_tensor_like(*node.output()->type());
+}
+
 class Partitioner {
  public:
   Partitioner(Graph& graph, const Device& device) : graph_(graph), device_(device) {}
@@ -208,7 +213,12 @@ class Partitioner {
     while (!open.empty()) {
       const Node* at = open.back();
       open.pop_back();
-      for (const SsaValue* input : at->inputs()) {
+      // What a branch gives is what its blocks give.
+      std::vector<SsaValue*> inputs = at->inputs();
+      for (const Block* block : at->blocks()) {
+        inputs.insert(inputs.end(), block->outputs().begin(), block->outputs().end());
+      }
+      for (const SsaValue* input : inputs) {
         if (!is_tensor_like(*input->type())) continue;
         if (!inside.contains(input->node()) || escapes(*input, inside)) return true;
         // Another view of the same memory may leave as well.
@@ -226,18 +236,20 @@ class Partitioner {
   // Splits a run where something has to stay outside, and makes segments of the rest.
   void finish(std::vector<Node*> run) {
     NodeSet inside = all_nodes(run);
-    const auto drop_first = [&](std::vector<Node*>::iterator end) {
-      for (auto at = run.begin(); at != end; ++at) {
-        visit_all(**at, [&](const Node& node) { inside.erase(&node); });
-      }
-      run.erase(run.begin(), end);
+    const auto drop = [&](const Node* dropped) {
+      visit_all(*dropped, [&](const Node& node) { inside.erase(&node); });
+    };
+    // Of a node that stays outside, what is inside may still become segments.
+    const auto leave = [&](Node* node) {
+      drop(node);
+      for (Block* inner : node->blocks()) block(*inner);
     };
     for (;;) {
       const auto is_number = [](const Node* node) {
         return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf;
       };
       while (!run.empty() && (is_number(run.back()) || must_stay_outside(*run.back(), inside))) {
-        visit_all(*run.back(), [&](const Node& node) { inside.erase(&node); });
+        leave(run.back());
         run.pop_back();
       }
       // Lists of tensors come with what reads them.
@@ -245,19 +257,23 @@ class Partitioner {
         return is_container_node(*node) && !node->outputs().empty() &&
                is_tensor_like(*node->output(0)->type());
       };
-      drop_first(std::ranges::find_if_not(
-          run, [&](const Node* node) { return is_number(node) && !is_list(node); }));
+      const auto first = std::ranges::find_if_not(
+          run, [&](const Node* node) { return is_number(node) && !is_list(node); });
+      std::for_each(run.begin(), first, leave);
+      run.erase(run.begin(), first);
       if (run.empty()) return;
       const auto stays = std::ranges::find_if(
           run, [&](const Node* node) { return must_stay_outside(*node, inside); });
       if (stays == run.end()) break;
+      std::for_each(run.begin(), stays, drop);
       finish({run.begin(), stays});
-      drop_first(stays + 1);
+      leave(*stays);
+      run.erase(run.begin(), stays + 1);
     }
-    const bool computes = std::ranges::any_of(run, [](const Node* node) {
-      return !is_view(*node) && !is_arithmetic(*node) && !is_container_node(*node) &&
-             !node->outputs().empty() && is_tensor_like(*node->output()->type());
-    });
+    bool computes = false;
+    for (const Node* node : run) {
+      visit_all(*node, [&](const Node& inner) { computes |= computes_tensors(inner); });
+    }
     if (computes) make_segment(run);
   }
 

@@ -95,6 +95,28 @@ TEST(Partition, BranchesOnNumbersBelongToTheSegment) {
             "Segment(relu gt If(sigmoid|RaiseException) mul)");
 }
 
+TEST(Partition, WhatABranchComputesIsASegmentWhereTheBranchIsNone) {
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    if torch.gt(n, 1):\n"
+                        "      z = torch.relu(x)\n"
+                        "    else:\n"
+                        "      z = torch.sigmoid(x)\n"
+                        "    return torch.transpose(z, 0, 1)\n"),
+            "gt If(Segment(relu)|Segment(sigmoid)) transpose");
+}
+
+// The branch that only looks may be taken, and then the view that leaves is one of the input.
+TEST(Partition, ViewsOfWhatABranchTakesFromOutsideStayOutside) {
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    if torch.gt(n, 1):\n"
+                        "      z = torch.transpose(x, 0, 1)\n"
+                        "    else:\n"
+                        "      z = torch.sigmoid(y)\n"
+                        "    return torch.transpose(z, 0, 1)\n"),
+            "Segment(relu) gt If(transpose|Segment(sigmoid)) transpose");
+}
+
 TEST(Partition, BlocksOfLoopsHaveSegmentsOfTheirOwn) {
   EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
                         "    y = x\n"

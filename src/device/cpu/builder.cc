@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/checked.h"
 #include "base/limits.h"
@@ -441,17 +443,51 @@ void PlanBuilder::add_outputs() {
   plan_->spares = std::make_unique<SpareResults[]>(outputs.size());
 }
 
+static bool holds_tensors(const Type& type) {
+  return type.is(TypeKind::kTensor) || type.is(TypeKind::kAny) || type.is(TypeKind::kUnknown) ||
+         std::ranges::any_of(type.elements(), [](const TypePtr& t) { return holds_tensors(*t); });
+}
+
+// Does what the operator gives depend on how its arguments lie?
+static bool sees_strides(const Operator& op) {
+  static constexpr std::string_view kAsking[] = {"stride", "is_contiguous",
+                                                 "is_strides_like_format"};
+  return std::ranges::find(kAsking, op.name.name()) != std::end(kAsking) ||
+         std::ranges::any_of(op.schema.arguments, [](const Argument& argument) {
+           return argument.is_aliased && !argument.is_written;
+         });
+}
+
 // Whether reshape(), flatten() or view() outside of the segment gives a view, a copy or an error
-// depends on the strides; who writes to the result sees the difference. What leaves a branch or a
-// loop may be viewed there.
+// depends on the strides; who writes to the result sees the difference. What other operators
+// compute lies as their inputs do, so what is made of the output counts as well. What leaves a
+// branch or a loop, or goes to a method or an attribute, may be viewed there.
 static bool is_viewed(const SsaValue& output) {
-  return std::ranges::any_of(output.users(), [](const Node* user) {
-    const Block* block = user->owner();
-    if (block && user == block->return_node() && block->owner()) return true;
-    return user->op() && std::ranges::any_of(user->op()->schema.arguments, [](const Argument& a) {
-             return a.is_aliased && !a.is_written;
-           });
-  });
+  std::unordered_set<const Node*> seen;
+  std::vector<const SsaValue*> open = {&output};
+  while (!open.empty()) {
+    const SsaValue* value = open.back();
+    open.pop_back();
+    for (const Node* user : value->users()) {
+      const Block& block = *user->owner();
+      if (user == block.return_node()) {
+        if (block.owner()) return true;
+        continue;
+      }
+      if (!seen.insert(user).second) continue;
+      const Symbol kind = user->kind();
+      if (user->op() ? sees_strides(*user->op())
+                     : kind != prim::kListConstruct && kind != prim::kListUnpack &&
+                           kind != prim::kTupleConstruct && kind != prim::kTupleUnpack &&
+                           kind != prim::kSegment) {
+        return true;
+      }
+      for (const SsaValue* made : user->outputs()) {
+        if (holds_tensors(*made->type())) open.push_back(made);
+      }
+    }
+  }
+  return false;
 }
 
 static bool has_strides(const PlanTensor& tensor, const IntArray& strides) {

@@ -259,6 +259,12 @@ TEST(Plan, WhatIsViewedOutsideLiesAsInTheProgram) {
             "    _0 = torch.mul_(z, z)\n"
             "    return torch.add(torch.flatten(torch.relu(y), 0), z)\n");
   part.check({random_tensor({3, 4})});
+  Case stack({},  // what the stack is made of decides how it lies
+             "    y = torch.add(torch.linear(x, torch.ones([4, 4])), x)\n"
+             "    z = torch.stack([y, x], 1)\n"
+             "    a, b, c, d = torch.unbind(z, -1)\n"
+             "    return torch.view(b, [2, 2, 15])\n");
+  stack.check({random_tensor({2, 3, 5, 4}).contiguous(MemoryFormat::kChannelsLast)});
   Case loop({},
             "    y = x\n"
             "    for _ in range(3):\n"
