@@ -4,6 +4,12 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+# Seconds for a test; sanitizers take many times as long.
+set(TORCHLET_TEST_TIMEOUT 120)
+if(TORCHLET_SANITIZE)
+  set(TORCHLET_TEST_TIMEOUT 1200)
+endif()
+
 function(torchlet_add_stage_test stage)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${stage}/*_test.cc)
   if(NOT sources)
@@ -18,5 +24,5 @@ function(torchlet_add_stage_test stage)
     TEST_PREFIX ${stage}/
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 120 LABELS ${stage})
+    PROPERTIES TIMEOUT ${TORCHLET_TEST_TIMEOUT} LABELS ${stage})
 endfunction()

@@ -1,6 +1,7 @@
 // Complex numbers: their parts as views, conjugates, and made from real tensors.
 #include <cmath>
 
+#include "base/checked.h"
 #include "ops/elementwise.h"
 #include "ops/op.h"
 #include "ops/shape.h"
@@ -148,12 +149,13 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
                    dtype_name(self.dtype()).data(), dtype_name(dtype).data(),
                    static_cast<long long>(strides.back()));
     auto scale = [&](int64_t count) {
-      TORCHLET_CHECK(count * from % to == 0,
+      if (from > to) return checked_mul(count, from / to);
+      TORCHLET_CHECK(count % (to / from) == 0,
                      "self.size(-1), its strides and storage_offset must be divisible by %lld to "
                      "view %s as %s (different element sizes)",
                      static_cast<long long>(to / from), dtype_name(self.dtype()).data(),
                      dtype_name(dtype).data());
-      return count * from / to;
+      return count / (to / from);
     };
     offset = scale(offset);
     for (size_t d = 0; d + 1 < strides.size(); ++d) strides[d] = scale(strides[d]);

@@ -51,7 +51,7 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
 
 }  // namespace
 
-// Decompositions are made of these two, so it is here that they find out that they take too long.
+// What goes over vectors and rows polls, so that whatever is made of it ends in time.
 
 template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y) {
@@ -107,6 +107,7 @@ double norm(const View<T>& a) {
 template <typename T>
 bool all_finite(const View<T>& a) {
   for (int64_t i = 0; i < a.rows(); ++i) {
+    poll();
     for (int64_t j = 0; j < a.cols(); ++j) {
       if (!std::isfinite(std::real(a(i, j))) || !std::isfinite(std::imag(a(i, j)))) return false;
     }
@@ -117,6 +118,7 @@ bool all_finite(const View<T>& a) {
 template <typename T>
 void fill(const View<T>& a, T value) {
   for (int64_t i = 0; i < a.rows(); ++i) {
+    poll();
     for (int64_t j = 0; j < a.cols(); ++j) a(i, j) = value;
   }
 }
@@ -130,6 +132,7 @@ void set_identity(const View<T>& a) {
 template <typename T>
 void copy(const View<T>& from, const View<T>& to) {
   for (int64_t i = 0; i < to.rows(); ++i) {
+    poll();
     for (int64_t j = 0; j < to.cols(); ++j) to(i, j) = from(i, j);
   }
 }
@@ -145,6 +148,7 @@ template <typename T>
 Matrix<T> adjoint_of(const View<T>& a) {
   Matrix<T> result(a.cols(), a.rows());
   for (int64_t i = 0; i < result.rows(); ++i) {
+    poll();
     for (int64_t j = 0; j < result.cols(); ++j) result(i, j) = conjugate(a(j, i));
   }
   return result;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "ops/integer_math.h"
 #include "ops/op.h"
 
 namespace torchlet::ops {
@@ -253,12 +254,12 @@ TORCHLET_OP_VARIANTS(min_lists, per_type("int float bool"), "prim::min.$_list($[
                      extreme_list<false>);
 TORCHLET_OP(sum_int_list, "aten::sum.int(int[] self) -> int", [](ListRef list) {
   int64_t sum = 0;
-  for (const Value& item : list->items) sum += item.to_int();
+  for (const Value& item : list->items) sum = wrap_add(sum, item.to_int());
   return sum;
 });
 TORCHLET_OP(sum_bool_list, "aten::sum.bool(bool[] self) -> int", [](ListRef list) {
   int64_t sum = 0;
-  for (const Value& item : list->items) sum += item.to_int();
+  for (const Value& item : list->items) sum = wrap_add(sum, item.to_int());
   return sum;
 });
 TORCHLET_OP(sum_float_list, "aten::sum.float(float[] self) -> float", [](ListRef list) {

@@ -27,7 +27,7 @@ double variance(const C* run, int64_t count, int64_t correction) {
       squares += std::norm(distance);
     }
   }
-  return squares / static_cast<double>(std::max<int64_t>(0, count - correction));
+  return squares / std::max(0.0, static_cast<double>(count) - static_cast<double>(correction));
 }
 
 DType real_type(DType dtype) {
