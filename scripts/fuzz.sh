@@ -2,6 +2,8 @@
 # Builds the fuzzers and runs each for some minutes, on what grew in build/fuzz/corpus before, the seeds and the fixtures.
 #
 #   scripts/fuzz.sh [MINUTES [TARGET...]]    exits with 77 if Clang cannot be had; a finding ends it, with the file's name
+#
+# FUZZ_SEED=1 makes the same inputs again, from the same corpus.
 set -eu
 cd "$(dirname "$0")/.."
 minutes=${1:-1}
@@ -18,6 +20,6 @@ for target in "$@"; do
   echo "fuzz_$target: $minutes minutes"
   # Larger inputs only make each run longer.
   build/fuzz/fuzz_$target -max_total_time=$((minutes * 60)) -max_len=65536 -timeout=20 -rss_limit_mb=3000 \
-    -print_final_stats=1 -verbosity=0 -artifact_prefix="build/fuzz/found_$target-" \
+    -print_final_stats=1 -verbosity=0 -seed="${FUZZ_SEED:-0}" -artifact_prefix="build/fuzz/found_$target-" \
     $([ -f "$dictionary" ] && echo "-dict=$dictionary") "$corpus" tests/fixtures tests/fuzz/seeds tests/fuzz/regressions
 done
