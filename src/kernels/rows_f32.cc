@@ -140,14 +140,15 @@ HWY_INLINE void log_softmax_row(const float* from, float* to, int64_t cols) {
   }
 }
 
+// By PyTorch's formula, x scale - mean scale: rows of one number show how it rounds.
 HWY_INLINE void layer_norm_row(const RowFunction& f, const float* from, float* to, int64_t cols) {
   float mean, variance;
   moments(from, cols, &mean, &variance);
-  const V center = hn::Set(d, mean), scale = hn::Set(d, 1 / std::sqrt(variance + f.eps));
-  const V one = hn::Set(d, 1.0f);
+  const float rstd = 1 / std::sqrt(variance + f.eps);
+  const V scale = hn::Set(d, rstd), shift = hn::Set(d, -rstd * mean), one = hn::Set(d, 1.0f);
   for (int64_t i = 0; i < cols; i += kLanes) {
     const int64_t left = cols - i;
-    const V normal = hn::Mul(hn::Sub(load_first(d, from + i, left), center), scale);
+    const V normal = hn::MulAdd(load_first(d, from + i, left), scale, shift);
     const V weight = f.weight ? load_first(d, f.weight + i, left) : one;
     const V bias = f.bias ? load_first(d, f.bias + i, left) : hn::Zero(d);
     store_first(hn::MulAdd(normal, weight, bias), d, to + i, left);
