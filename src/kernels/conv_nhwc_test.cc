@@ -257,7 +257,7 @@ TEST(ConvNhwc, AnyWindow) {
       conv(make_window(9, 9, 1, 1, 2));
       conv(make_window(6, 10, 1, 5));
       conv(make_window(6, 10, 2, 1, 1, 1));
-      // More padding below and to the right than window_output_size grants.
+      // More padding below and to the right than sliding_output_size grants.
       Window2dShape more = make_window(6, 6, 3, 3, 2, 0);
       more.out_h = more.out_w = 3;
       conv(more);

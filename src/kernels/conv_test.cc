@@ -263,7 +263,7 @@ TEST(Conv3d, MatchesTheDefinition) {
                                    .groups = 2,
                                    .window = make_window(8, 10, 3, 2, stride, pad, dilation)},
                         .in_d = 6,
-                        .out_d = window_output_size(6, 3, stride, pad, dilation),
+                        .out_d = sliding_output_size(6, 3, stride, pad, dilation),
                         .kernel_d = 3,
                         .stride_d = stride,
                         .pad_d = pad,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/window.h"
+#include "kernels/window_size.h"
 
 namespace torchlet::kernels {
 
@@ -23,8 +24,8 @@ inline Window2dShape make_window(int64_t h, int64_t w, int64_t kernel_h, int64_t
                                  int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1) {
   return {.in_h = h,
           .in_w = w,
-          .out_h = window_output_size(h, kernel_h, stride, pad, dilation),
-          .out_w = window_output_size(w, kernel_w, stride, pad, dilation),
+          .out_h = sliding_output_size(h, kernel_h, stride, pad, dilation),
+          .out_w = sliding_output_size(w, kernel_w, stride, pad, dilation),
           .kernel_h = kernel_h,
           .kernel_w = kernel_w,
           .stride_h = stride,

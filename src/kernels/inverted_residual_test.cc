@@ -8,6 +8,7 @@
 #include "kernels/dwconv_nhwc.h"
 #include "kernels/scratch.h"
 #include "kernels/target_test.h"
+#include "kernels/window_size.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -83,8 +84,8 @@ void check(const InvertedResidualShape& shape, bool expand) {
 Window2dShape window(int64_t h, int64_t w, int64_t kernel, int64_t stride) {
   return {.in_h = h,
           .in_w = w,
-          .out_h = window_output_size(h, kernel, stride, kernel / 2, 1),
-          .out_w = window_output_size(w, kernel, stride, kernel / 2, 1),
+          .out_h = sliding_output_size(h, kernel, stride, kernel / 2, 1),
+          .out_w = sliding_output_size(w, kernel, stride, kernel / 2, 1),
           .kernel_h = kernel,
           .kernel_w = kernel,
           .stride_h = stride,

@@ -11,6 +11,7 @@
 
 #include "kernels/conv2d.h"
 #include "kernels/layer_q8.h"
+#include "kernels/window_size.h"
 
 namespace torchlet::kernels {
 
@@ -89,8 +90,8 @@ inline Conv2dShape make_shape(int64_t in_channels, int64_t out_channels, int64_t
                               int64_t dilation = 1) {
   Window2dShape w{size,   size + 2, 0,   0,   kernel,   kernel,
                   stride, stride,   pad, pad, dilation, dilation};
-  w.out_h = window_output_size(w.in_h, kernel, stride, pad, dilation);
-  w.out_w = window_output_size(w.in_w, kernel, stride, pad, dilation);
+  w.out_h = sliding_output_size(w.in_h, kernel, stride, pad, dilation);
+  w.out_w = sliding_output_size(w.in_w, kernel, stride, pad, dilation);
   return {1, in_channels, out_channels, groups, w};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/target_test.h"
+#include "kernels/window_size.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -82,8 +83,8 @@ TEST(Pool2d, WindowsStridesPaddingsAndDilations) {
             const int64_t pad = kernel / 2;
             Window2dShape s{.in_h = size,
                             .in_w = size + 1,
-                            .out_h = window_output_size(size, kernel, stride, pad, dilation),
-                            .out_w = window_output_size(size + 1, 3, stride, 1, dilation),
+                            .out_h = sliding_output_size(size, kernel, stride, pad, dilation),
+                            .out_w = sliding_output_size(size + 1, 3, stride, 1, dilation),
                             .kernel_h = kernel,
                             .kernel_w = 3,
                             .stride_h = stride,

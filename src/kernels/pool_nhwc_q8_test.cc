@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/target_test.h"
+#include "kernels/window_size.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -19,8 +20,8 @@ void check(int64_t channels, int64_t size, int64_t kernel, int64_t stride, int64
   Window2dShape w{size,   size + 3, 0,   0,   kernel,   kernel,
                   stride, stride,   pad, pad, dilation, dilation};
   // As with ceil_mode, which adds windows that begin in the input.
-  w.out_h = window_output_size(w.in_h, kernel, stride, pad, dilation) + is_longer;
-  w.out_w = window_output_size(w.in_w, kernel, stride, pad, dilation) + is_longer;
+  w.out_h = sliding_output_size(w.in_h, kernel, stride, pad, dilation) + is_longer;
+  w.out_w = sliding_output_size(w.in_w, kernel, stride, pad, dilation) + is_longer;
   const PoolShape shape{2, channels, w};
   const int64_t in_stride = channels + 2, out_stride = channels + 1;
   std::vector<uint8_t> x(static_cast<size_t>(2 * w.in_h * w.in_w * in_stride - 2));
@@ -60,8 +61,8 @@ TEST(PoolNhwcQ8, Max) {
 void check_average(int64_t channels, int64_t kernel, int64_t stride, const AffineQ8& q) {
   SCOPED_TRACE(testing::Message() << channels << " channels, kernel " << kernel);
   Window2dShape w{kernel + 3, kernel + 4, 0, 0, kernel, kernel + 1, stride, stride};
-  w.out_h = window_output_size(w.in_h, w.kernel_h, stride, 0, 1);
-  w.out_w = window_output_size(w.in_w, w.kernel_w, stride, 0, 1);
+  w.out_h = sliding_output_size(w.in_h, w.kernel_h, stride, 0, 1);
+  w.out_w = sliding_output_size(w.in_w, w.kernel_w, stride, 0, 1);
   const PoolShape shape{2, channels, w};
   std::vector<uint8_t> x(static_cast<size_t>(2 * w.in_h * w.in_w * channels));
   std::mt19937 engine(1);

@@ -16,12 +16,4 @@ struct Window2dShape {
   int64_t dilation_h = 1, dilation_w = 1;
 };
 
-// The size of one output dimension in PyTorch's rule; `pad` is on each side. 0 if the window does
-// not fit.
-inline int64_t window_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad,
-                                  int64_t dilation) {
-  const int64_t room = in + 2 * pad - dilation * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
-}
-
 }  // namespace torchlet::kernels
