@@ -20,6 +20,6 @@ for target in "$@"; do
   echo "fuzz_$target: $minutes minutes"
   # Larger inputs only make each run longer.
   build/fuzz/fuzz_$target -max_total_time=$((minutes * 60)) -max_len=65536 -timeout=20 -rss_limit_mb=3000 \
-    -print_final_stats=1 -verbosity=0 -seed="${FUZZ_SEED:-0}" -artifact_prefix="build/fuzz/found_$target-" \
+    -print_final_stats=1 -print_funcs=0 -verbosity=0 -seed="${FUZZ_SEED:-0}" -artifact_prefix="build/fuzz/found_$target-" \
     $([ -f "$dictionary" ] && echo "-dict=$dictionary") "$corpus" tests/fixtures tests/fuzz/seeds tests/fuzz/regressions
 done
