@@ -466,6 +466,7 @@ static bool is_viewed(const SsaValue& output) {
   std::unordered_set<const Node*> seen;
   std::vector<const SsaValue*> open = {&output};
   while (!open.empty()) {
+    poll();
     const SsaValue* value = open.back();
     open.pop_back();
     for (const Node* user : value->users()) {
