@@ -72,15 +72,37 @@ void copy_triangle(const View<T>& from, bool upper, bool unit, const View<T>& to
   }
 }
 
+// Pivots of LAPACK, which a program may have made: dense, [batch..., count], from 1 to `rows`. With
+// `blocks`, two negative ones stand for a block of two rows.
+Tensor checked_pivots(const Tensor& pivots, IntArray sizes, int64_t count, int64_t rows,
+                      bool blocks, const char* what) {
+  TORCHLET_CHECK(pivots.dtype() == DType::kInt32 && pivots.dim() >= 1 && pivots.size(-1) == count,
+                 "%s: expected %lld int32 pivots for each matrix, got %s", what,
+                 static_cast<long long>(count), pivots.describe().c_str());
+  sizes.push_back(count);
+  const Tensor all = expand(pivots, sizes).contiguous();
+  const int32_t* const values = all.data_ptr<int32_t>();
+  const auto check = [&](int64_t row) {
+    TORCHLET_CHECK(row >= 1 && row <= rows, "%s: pivots must be between 1 and %lld, got %lld", what,
+                   static_cast<long long>(rows), static_cast<long long>(row));
+  };
+  for (int64_t i = 0; i < all.numel(); ++i) {
+    const int64_t value = values[i];
+    check(blocks ? std::abs(value) : value);
+    if (!blocks || value > 0) continue;
+    TORCHLET_CHECK(++i % count != 0 && values[i] < 0, "%s: negative pivots must come in pairs",
+                   what);
+    check(-int64_t{values[i]});
+  }
+  return all;
+}
+
 // The rows of the identity, exchanged in the order of the pivots: P with A = P L U.
 template <typename T>
 void permutation(const View<T>& p, const int32_t* pivots, int64_t count) {
   std::vector<int64_t> order(static_cast<size_t>(p.rows()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
   for (int64_t k = 0; k < count; ++k) {
-    TORCHLET_CHECK(pivots[k] >= 1 && pivots[k] <= p.rows(),
-                   "pivots passed to lu_unpack must be between 1 and %lld",
-                   static_cast<long long>(p.rows()));
     std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(pivots[k] - 1)]);
   }
   linalg::fill(p, T(0));
@@ -90,18 +112,16 @@ void permutation(const View<T>& p, const int32_t* pivots, int64_t count) {
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& pivots,
                                              bool unpack_data, bool unpack_pivots) {
   TORCHLET_CHECK(lu.dim() >= 2, "torch.lu_unpack: Expected tensor with 2 or more dimensions.");
-  TORCHLET_CHECK(
-      !unpack_pivots || pivots.dtype() == DType::kInt32,
-      "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.");
   const int64_t m = lu.size(-2), n = lu.size(-1), k = std::min(m, n);
   return with_type(lu.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> in(lu), p(in.batch_sizes(), m, m), l(in.batch_sizes(), m, k),
         u(in.batch_sizes(), k, n);
-    const Tensor flat = unpack_pivots ? pivots.contiguous() : Tensor();
+    const Tensor flat = unpack_pivots
+                            ? checked_pivots(pivots, in.batch_sizes(), k, m, false, "lu_unpack")
+                            : Tensor();
     for (int64_t i = 0; i < in.count(); ++i) {
-      if (unpack_pivots)
-        permutation(p[i], flat.data_ptr<int32_t>() + i * flat.size(-1), flat.size(-1));
+      if (unpack_pivots) permutation(p[i], flat.data_ptr<int32_t>() + i * k, k);
       if (!unpack_data) continue;
       copy_triangle(in[i], false, true, l[i]);
       copy_triangle(in[i], true, false, u[i]);
@@ -128,9 +148,8 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
   const IntArray batch = linalg::batch_of(lu, b);
   TORCHLET_CHECK(lu.size(-1) == b.size(-2), "lu_solve: Incompatible shapes of A and B: %s and %s",
                  lu.describe().c_str(), b.describe().c_str());
-  IntArray pivot_sizes(batch);
-  pivot_sizes.push_back(pivots.size(-1));
-  const Tensor all_pivots = expand(pivots, pivot_sizes).contiguous();
+  const Tensor all_pivots =
+      checked_pivots(pivots, batch, lu.size(-1), lu.size(-1), false, "lu_solve");
   return with_type(lu.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> factors(linalg::expand_batch(lu, batch)), x(linalg::expand_batch(b, batch));
@@ -459,9 +478,7 @@ Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool h
                  ld.describe().c_str(), b.describe().c_str());
   const IntArray batch = linalg::batch_of(ld, b);
   const int64_t n = ld.size(-1);
-  IntArray pivot_sizes(batch);
-  pivot_sizes.push_back(n);
-  const Tensor all_pivots = expand(pivots, pivot_sizes).contiguous();
+  const Tensor all_pivots = checked_pivots(pivots, batch, n, n, true, "ldl_solve");
   return with_type(ld.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const LdlPivoting<T> rule{hermitian && is_complex(ld.dtype())};

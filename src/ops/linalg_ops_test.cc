@@ -143,6 +143,14 @@ TEST(Linalg, Lu) {
   expect_tensor(
       result_of("aten::linalg_lu_solve", "", {packed, pivots, make({1, 1}, kF32, {2, 1})}), {-1, 1},
       kF32, {2, 1});
+  for (const Tensor& wrong :
+       {make({3, 2}, kI32), make({2, 0}, kI32), make({2, -1}, kI32), make({2}, kI32),
+        make({2, 2, 1}, kI32), make({2, 2}, DType::kInt64)}) {
+    EXPECT_THROW(call_op("aten::lu_unpack", "", {packed, wrong}), Error);
+    EXPECT_THROW(call_op("aten::linalg_lu_solve", "", {packed, wrong, a}), Error);
+    EXPECT_THROW(call_op("aten::linalg_ldl_solve", "", {packed, wrong, a}), Error);
+  }
+  EXPECT_THROW(call_op("aten::linalg_ldl_solve", "", {packed, make({-1, 2}, kI32), a}), Error);
   for (const Tensor& matrix : samples()) {
     const Tensor p = result_of("aten::linalg_lu", "", {matrix});
     const Tensor l = result_of("aten::linalg_lu", "", {matrix}, 1);

@@ -428,8 +428,9 @@ TORCHLET_OP_VARIANTS(NumToTensor, per_type("Scalar bool"), "prim::NumToTensor.$(
 TORCHLET_OP(range_length, "aten::__range_length(int lo, int hi, int step) -> int",
             [](int64_t lo, int64_t hi, int64_t step) -> int64_t {
               TORCHLET_CHECK(step != 0, "range() arg 3 must not be zero");
-              if (step > 0 && lo < hi) return 1 + wrap_sub(hi - 1, lo) / step;
-              if (step < 0 && lo > hi) return 1 + wrap_sub(lo - 1, hi) / wrap_sub<int64_t>(0, step);
+              if (step > 0 && lo < hi) return wrap_add<int64_t>(1, wrap_sub(hi - 1, lo) / step);
+              if (step < 0 && lo > hi)
+                return wrap_add<int64_t>(1, wrap_sub(lo - 1, hi) / wrap_sub<int64_t>(0, step));
               return 0;
             });
 TORCHLET_OP(derive_index, "aten::__derive_index(int index, int start, int step) -> int",
