@@ -35,11 +35,7 @@ bool is_number_like(const Type& type) {
   }
 }
 
-bool is_container_node(const Node& node) {
-  const Symbol kind = node.kind();
-  return kind == prim::kListConstruct || kind == prim::kListUnpack ||
-         kind == prim::kTupleConstruct || kind == prim::kTupleUnpack;
-}
+bool is_container_node(const Node& node) { return prim::is_packing(node.kind()); }
 
 // Calls `visit` for the node, for those in its blocks, and for what holds the blocks' outputs.
 template <typename Visit>

@@ -83,6 +83,11 @@ inline const Symbol kDictConstruct = declare({"prim::DictConstruct(...) -> t"});
 inline const Symbol kListUnpack = declare({"prim::ListUnpack(t list) -> ..."});
 // Of a value of unknown type: a list will do.
 inline const Symbol kTupleUnpack = declare({"prim::TupleUnpack(t tuple) -> ..."});
+// Does it only put values into lists and tuples, or take them out?
+inline bool is_packing(Symbol kind) {
+  return kind == kListConstruct || kind == kListUnpack || kind == kTupleConstruct ||
+         kind == kTupleUnpack;
+}
 // Negative indices count from the end; raises when out of range.
 inline const Symbol kTupleIndex = declare({"prim::TupleIndex(t tuple, int index) -> t1"});
 

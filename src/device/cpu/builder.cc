@@ -478,9 +478,7 @@ static bool is_viewed(const SsaValue& output) {
       if (!seen.insert(user).second) continue;
       const Symbol kind = user->kind();
       if (user->op() ? sees_strides(*user->op())
-                     : kind != prim::kListConstruct && kind != prim::kListUnpack &&
-                           kind != prim::kTupleConstruct && kind != prim::kTupleUnpack &&
-                           kind != prim::kSegment) {
+                     : !prim::is_packing(kind) && kind != prim::kSegment) {
         return true;
       }
       for (const SsaValue* made : user->outputs()) {
