@@ -38,6 +38,18 @@ struct Asked {
   std::vector<std::string> lines;
 };
 
+// What the module gives for 1 once a call was ended. A busy machine may need several tries: each
+// has a tenth of a second by the clock.
+int64_t again(const Module& module) {
+  for (int tries = 100;; --tries) {
+    try {
+      return module.run_method("again", int64_t{1}).to_int();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kTimeLimit || tries == 1) throw;
+    }
+  }
+}
+
 std::vector<Options> devices(double seconds, size_t bytes) {
   std::vector<Options> all(2);
   for (Options& options : all) {
@@ -141,7 +153,7 @@ TEST(TimeLimit, NoProgramEscapes) {
         EXPECT_EQ(error.code(), ErrorCode::kTimeLimit) << asked.what << ": " << error.what();
       }
       EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20)) << asked.what;
-      EXPECT_EQ(module.run_method("again", int64_t{1}).to_int(), 2) << asked.what;
+      EXPECT_EQ(again(module), 2) << asked.what;
     }
   }
 }
