@@ -52,11 +52,7 @@ bool raises(const Block& block) {
 }
 
 // May the output share memory with an input?
-bool is_view(const Node& node) {
-  if (is_container_node(node)) return true;
-  if (node.kind() == prim::kIf) return true;
-  return node.op() && std::ranges::any_of(node.op()->schema.arguments, &Argument::is_aliased);
-}
+bool may_share(const Node& node) { return node.kind() == prim::kIf || passes::returns_alias(node); }
 
 // Computes with numbers only: on known numbers it is done when the segment is compiled.
 bool is_arithmetic(const Node& node) {
@@ -67,7 +63,10 @@ bool is_arithmetic(const Node& node) {
 }
 
 bool computes_tensors(const Node& node) {
-  return node.op() && !is_view(node) && !is_arithmetic(node) && !node.outputs().empty() &&
+  const auto is_view = [&] {
+    return std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased);
+  };
+  return node.op() && !is_view() && !is_arithmetic(node) && !node.outputs().empty() &&
          is_tensor_like(*node.output()->type());
 }
 
@@ -112,22 +111,22 @@ class Partitioner {
   }
   // Nodes are asked for in order.
   bool gives_size(const Node& node) {
-    if (node.kind().str() != "prim::NumToTensor" && !is_size_arithmetic(node)) return false;
+    static const Symbol kNumToTensor("prim::NumToTensor");
+    if (node.kind() != kNumToTensor && !is_size_arithmetic(node)) return false;
     size_nodes_.insert(&node);
     return true;
   }
   bool is_size_arithmetic(const Node& node) const {
-    static constexpr std::string_view kKinds[] = {"aten::mul",   "aten::add",  "aten::sub",
-                                                  "aten::div",   "aten::Int",  "aten::floor_divide",
-                                                  "aten::Float", "aten::floor"};
-    if (std::ranges::find(kKinds, node.kind().str()) == std::end(kKinds)) return false;
+    if (!node.op()) return false;
     bool any = false;
     for (const SsaValue* input : node.inputs()) {
       if (!input->type()->is(TypeKind::kTensor)) continue;
       if (!is_size_tensor(*input)) return false;
       any = true;
     }
-    return any && passes::is_pure(node);
+    const auto is_number = [](const SsaValue* value) { return is_number_like(*value->type()); };
+    return any && passes::is_pure(node) &&
+           (node.op()->facts->is_pointwise || std::ranges::all_of(node.outputs(), is_number));
   }
 
   bool fits(const Node& node) {
@@ -179,7 +178,7 @@ class Partitioner {
   // and was made inside.
   static bool must_stay_outside(const Node& node, const NodeSet& inside) {
     if (reads_list_from_outside(node, inside)) return true;
-    if (!is_view(node)) return false;
+    if (!may_share(node)) return false;
     if (std::ranges::none_of(node.outputs(),
                              [&](const SsaValue* value) { return escapes(*value, inside); })) {
       return false;
@@ -219,9 +218,9 @@ class Partitioner {
         if (!inside.contains(input->node()) || escapes(*input, inside)) return true;
         // Another view of the same memory may leave as well.
         for (const Node* user : input->users()) {
-          if (user != at && is_view(*user)) return true;
+          if (user != at && may_share(*user)) return true;
         }
-        if (is_view(*input->node()) && seen.insert(input->node()).second) {
+        if (may_share(*input->node()) && seen.insert(input->node()).second) {
           open.push_back(input->node());
         }
       }

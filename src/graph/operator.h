@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "graph/facts.h"
 #include "graph/schema.h"
 #include "graph/symbol.h"
 
 namespace torchlet {
 
 struct Operator;
+inline constexpr Facts kNoFacts;
 
 // Runs an operator: `args` in the order of the schema, all present (defaults filled in; any number
 // for vararg schemas); writes one Value for each return of the schema. May move from args. Throws
@@ -33,6 +35,7 @@ struct Operator {
   OperatorFn fn = nullptr;
   const Operator* base = nullptr;  // the functional operator of a derived in-place or out variant
   const ops::TypedFunction* typed = nullptr;  // what fn calls, if it is ops::call_typed
+  const Facts* facts = &kNoFacts;
 
   void call(std::span<Value> args, std::span<Value> results) const {
     poll();

@@ -226,58 +226,62 @@ Tensor log_sigmoid(const Tensor& self) {
   });
 }
 
-#define TORCHLET_ACTIVATION(name, fn) \
-  TORCHLET_OP_VARIANTS(name, inplace() | out("out"), "aten::" #name "(Tensor self) -> Tensor", fn)
+#define TORCHLET_ACTIVATION(name, quantized, fn)                           \
+  TORCHLET_OP_WITH(name, inplace() | out("out") | pointwise() | quantized, \
+                   "aten::" #name "(Tensor self) -> Tensor", fn)
 
-TORCHLET_ACTIVATION(relu, [](const Tensor& self) { return relu(self); });
-TORCHLET_OP_VARIANTS(relu6, inplace(), "aten::relu6(Tensor self) -> Tensor", relu6);
-TORCHLET_ACTIVATION(hardswish, hardswish);
-TORCHLET_ACTIVATION(hardsigmoid, hardsigmoid);
-TORCHLET_ACTIVATION(silu, silu);
-TORCHLET_ACTIVATION(mish, mish);
-TORCHLET_OP_VARIANTS(selu, inplace(), "aten::selu(Tensor self) -> Tensor", selu);
-TORCHLET_OP_VARIANTS(hardtanh, inplace() | out("out"),
-                     "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-                     hardtanh);
-TORCHLET_OP_VARIANTS(elu, inplace() | out("out"),
-                     "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) "
-                     "-> Tensor",
-                     elu);
-TORCHLET_OP_VARIANTS(celu, inplace() | out("out"),
-                     "aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu);
-TORCHLET_OP_VARIANTS(gelu, inplace() | out("out"),
-                     "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_named);
-TORCHLET_OP_VARIANTS(softplus, out("out"),
-                     "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-                     [](const Tensor& self, const Scalar& beta, const Scalar& threshold) {
-                       return softplus(self, beta, threshold);
-                     });
-TORCHLET_OP_VARIANTS(softshrink, out("out"),
-                     "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", softshrink);
-TORCHLET_OP_VARIANTS(hardshrink, out("out"),
-                     "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", hardshrink);
-TORCHLET_OP_VARIANTS(threshold, inplace() | out("out"),
-                     "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-                     threshold);
-TORCHLET_OP_VARIANTS(leaky_relu, inplace() | out("out"),
-                     "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-                     leaky_relu);
-TORCHLET_OP_VARIANTS(prelu, out("out"), "aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu);
-TORCHLET_OP_VARIANTS(rrelu, inplace(),
-                     "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar "
-                     "upper=0.33333333333333331, bool training=False, Generator? generator=None) "
-                     "-> Tensor",
-                     rrelu);
-TORCHLET_OP_VARIANTS(rrelu_with_noise, inplace() | out("out"),
-                     "aten::rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
-                     "upper=0.33333333333333331, bool training=False, Generator? generator=None) "
-                     "-> Tensor",
-                     rrelu_with_noise);
-TORCHLET_OP_VARIANTS(log_sigmoid, out("out"), "aten::log_sigmoid(Tensor self) -> Tensor",
-                     [](const Tensor& self) { return log_sigmoid(self); });
-TORCHLET_OP_VARIANTS(log_sigmoid_forward, out("output(output, buffer)"),
-                     "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
-                     log_sigmoid_forward);
-TORCHLET_OP_VARIANTS(glu, out("out"), "aten::glu(Tensor self, int dim=-1) -> Tensor", glu);
+TORCHLET_ACTIVATION(relu, quantized_as_input(), [](const Tensor& self) { return relu(self); });
+TORCHLET_OP_WITH(relu6, inplace() | pointwise() | quantized_as_input(),
+                 "aten::relu6(Tensor self) -> Tensor", relu6);
+TORCHLET_ACTIVATION(hardswish, Traits(), hardswish);
+TORCHLET_ACTIVATION(hardsigmoid, quantized_unit(), hardsigmoid);
+TORCHLET_ACTIVATION(silu, Traits(), silu);
+TORCHLET_ACTIVATION(mish, Traits(), mish);
+TORCHLET_OP_WITH(selu, inplace() | pointwise(), "aten::selu(Tensor self) -> Tensor", selu);
+TORCHLET_OP_WITH(hardtanh, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+                 hardtanh);
+TORCHLET_OP_WITH(elu, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) "
+                 "-> Tensor",
+                 elu);
+TORCHLET_OP_WITH(celu, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::celu(Tensor self, Scalar alpha=1.) -> Tensor", celu);
+TORCHLET_OP_WITH(gelu, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::gelu(Tensor self, *, str approximate=\"none\") -> Tensor", gelu_named);
+TORCHLET_OP_WITH(softplus, out("out") | pointwise(),
+                 "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+                 [](const Tensor& self, const Scalar& beta, const Scalar& threshold) {
+                   return softplus(self, beta, threshold);
+                 });
+TORCHLET_OP_WITH(softshrink, out("out") | pointwise(),
+                 "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", softshrink);
+TORCHLET_OP_WITH(hardshrink, out("out") | pointwise(),
+                 "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", hardshrink);
+TORCHLET_OP_WITH(threshold, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+                 threshold);
+TORCHLET_OP_WITH(leaky_relu, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", leaky_relu);
+TORCHLET_OP_WITH(prelu, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu);
+TORCHLET_OP_WITH(rrelu, inplace() | keeps_rank() | keeps_dtype() | varies("training"),
+                 "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar "
+                 "upper=0.33333333333333331, bool training=False, Generator? generator=None) "
+                 "-> Tensor",
+                 rrelu);
+TORCHLET_OP_WITH(rrelu_with_noise,
+                 inplace() | out("out") | writes("noise", "training") | varies("training"),
+                 "aten::rrelu_with_noise(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+                 "upper=0.33333333333333331, bool training=False, Generator? generator=None) "
+                 "-> Tensor",
+                 rrelu_with_noise);
+TORCHLET_OP_WITH(log_sigmoid, out("out") | pointwise(), "aten::log_sigmoid(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return log_sigmoid(self); });
+TORCHLET_OP_WITH(log_sigmoid_forward, out("output(output, buffer)"),
+                 "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
+                 log_sigmoid_forward);
+TORCHLET_OP_WITH(glu, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::glu(Tensor self, int dim=-1) -> Tensor", glu);
 
 }  // namespace torchlet::ops

@@ -257,106 +257,104 @@ Tensor pow(const Tensor& self, const Scalar& exponent) {
   return pow_as(self, scalar_tensor(exponent, dtype), dtype);
 }
 
-TORCHLET_OP_VARIANTS(add_Tensor, inplace() | out("out"),
-                     "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-                     [](const Tensor& self, const Tensor& other, const Scalar& alpha) {
-                       return add(self, other, alpha);
-                     });
-TORCHLET_OP_VARIANTS(add_Scalar, inplace() | out("Scalar_out"),
-                     "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-                     [](const Tensor& self, const Scalar& other, const Scalar& alpha) {
-                       return add(self, other, alpha);
-                     });
-TORCHLET_OP_VARIANTS(sub_Tensor, inplace() | out("out"),
-                     "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-                     [](const Tensor& self, const Tensor& other, const Scalar& alpha) {
-                       return sub(self, other, alpha);
-                     });
-TORCHLET_OP_VARIANTS(sub_Scalar, inplace() | out("Scalar_out"),
-                     "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-                     [](const Tensor& self, const Scalar& other, const Scalar& alpha) {
-                       return sub(self, other, alpha);
-                     });
-TORCHLET_OP_VARIANTS(rsub_Tensor, out("Tensor_out"),
-                     "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-                     rsub_tensor);
-TORCHLET_OP_VARIANTS(rsub_Scalar, out("Scalar_out"),
-                     "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-                     rsub_scalar);
+TORCHLET_OP_WITH(add_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Tensor& other, const Scalar& alpha) {
+                   return add(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(add_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Scalar& other, const Scalar& alpha) {
+                   return add(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(sub_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Tensor& other, const Scalar& alpha) {
+                   return sub(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(sub_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Scalar& other, const Scalar& alpha) {
+                   return sub(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(rsub_Tensor, out("Tensor_out") | pointwise(),
+                 "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 rsub_tensor);
+TORCHLET_OP_WITH(rsub_Scalar, out("Scalar_out") | pointwise(),
+                 "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 rsub_scalar);
 
-TORCHLET_OP_VARIANTS(mul_Tensor, inplace() | out("out"),
-                     "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", tensors<mul_as>);
-TORCHLET_OP_VARIANTS(mul_Scalar, inplace() | out("Scalar_out"),
-                     "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<mul_as>);
-TORCHLET_OP_VARIANTS(div_Tensor, inplace() | out("out"),
-                     "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", tensors<true_div>);
-TORCHLET_OP_VARIANTS(div_Scalar, inplace() | out("Scalar_out"),
-                     "aten::div.Scalar(Tensor self, Scalar other) -> Tensor",
-                     with_scalar<true_div>);
-TORCHLET_OP_VARIANTS(
-    div_Tensor_mode, inplace() | out("out_mode"),
+TORCHLET_OP_WITH(mul_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", tensors<mul_as>);
+TORCHLET_OP_WITH(mul_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<mul_as>);
+TORCHLET_OP_WITH(div_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", tensors<true_div>);
+TORCHLET_OP_WITH(div_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<true_div>);
+TORCHLET_OP_WITH(
+    div_Tensor_mode, inplace() | out("out_mode") | pointwise(),
     "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode);
-TORCHLET_OP_VARIANTS(
-    div_Scalar_mode, inplace() | out("Scalar_mode_out"),
+TORCHLET_OP_WITH(
+    div_Scalar_mode, inplace() | out("Scalar_mode_out") | pointwise(),
     "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
     div_scalar_mode);
-TORCHLET_OP_VARIANTS(floor_divide, inplace("Tensor") | out("out"),
-                     "aten::floor_divide(Tensor self, Tensor other) -> Tensor", tensors<floor_div>);
-TORCHLET_OP_VARIANTS(floor_divide_Scalar, inplace(),
-                     "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
-                     with_scalar<floor_div>);
-TORCHLET_OP_VARIANTS(remainder_Tensor, inplace() | out("Tensor_out"),
-                     "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor",
-                     tensors<remainder>);
-TORCHLET_OP_VARIANTS(remainder_Scalar, inplace() | out("Scalar_out"),
-                     "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor",
-                     with_scalar<remainder>);
-TORCHLET_OP_VARIANTS(remainder_Scalar_Tensor, out("Scalar_Tensor_out"),
-                     "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-                     scalar_first<remainder>);
-TORCHLET_OP_VARIANTS(fmod_Tensor, inplace() | out("Tensor_out"),
-                     "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", tensors<fmod>);
-TORCHLET_OP_VARIANTS(fmod_Scalar, inplace() | out("Scalar_out"),
-                     "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<fmod>);
+TORCHLET_OP_WITH(floor_divide, inplace("Tensor") | out("out") | pointwise(),
+                 "aten::floor_divide(Tensor self, Tensor other) -> Tensor", tensors<floor_div>);
+TORCHLET_OP_WITH(floor_divide_Scalar, inplace() | pointwise(),
+                 "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+                 with_scalar<floor_div>);
+TORCHLET_OP_WITH(remainder_Tensor, inplace() | out("Tensor_out") | pointwise(),
+                 "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", tensors<remainder>);
+TORCHLET_OP_WITH(remainder_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor",
+                 with_scalar<remainder>);
+TORCHLET_OP_WITH(remainder_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),
+                 "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+                 scalar_first<remainder>);
+TORCHLET_OP_WITH(fmod_Tensor, inplace() | out("Tensor_out") | pointwise(),
+                 "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", tensors<fmod>);
+TORCHLET_OP_WITH(fmod_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<fmod>);
 
-TORCHLET_OP_VARIANTS(pow_Tensor_Tensor, inplace("Tensor") | out("Tensor_Tensor_out"),
-                     "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_tensor);
-TORCHLET_OP_VARIANTS(pow_Tensor_Scalar, inplace("Scalar") | out("Tensor_Scalar_out"),
-                     "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-                     [](const Tensor& self, const Scalar& exponent) {
-                       return pow(self, exponent);
-                     });
-TORCHLET_OP_VARIANTS(pow_Scalar, out("Scalar_out"),
-                     "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", pow_scalar_tensor);
-TORCHLET_OP_VARIANTS(float_power_Tensor_Tensor, inplace("Tensor") | out("Tensor_Tensor_out"),
-                     "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
-                     float_power_tensors);
-TORCHLET_OP_VARIANTS(float_power_Tensor_Scalar, inplace("Scalar") | out("Tensor_Scalar_out"),
-                     "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-                     float_power_scalar);
-TORCHLET_OP_VARIANTS(float_power_Scalar, out("Scalar_out"),
-                     "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
-                     float_power_scalar_tensor);
+TORCHLET_OP_WITH(pow_Tensor_Tensor, inplace("Tensor") | out("Tensor_Tensor_out") | pointwise(),
+                 "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_tensor);
+TORCHLET_OP_WITH(pow_Tensor_Scalar, inplace("Scalar") | out("Tensor_Scalar_out") | pointwise(),
+                 "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+                 [](const Tensor& self, const Scalar& exponent) { return pow(self, exponent); });
+TORCHLET_OP_WITH(pow_Scalar, out("Scalar_out") | pointwise(),
+                 "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", pow_scalar_tensor);
+TORCHLET_OP_WITH(float_power_Tensor_Tensor,
+                 inplace("Tensor") | out("Tensor_Tensor_out") | pointwise(DTypeRule::kUnknown),
+                 "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+                 float_power_tensors);
+TORCHLET_OP_WITH(float_power_Tensor_Scalar,
+                 inplace("Scalar") | out("Tensor_Scalar_out") | pointwise(DTypeRule::kUnknown),
+                 "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+                 float_power_scalar);
+TORCHLET_OP_WITH(float_power_Scalar, out("Scalar_out") | pointwise(DTypeRule::kUnknown),
+                 "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+                 float_power_scalar_tensor);
 
-TORCHLET_OP_VARIANTS(
-    _add_relu_Tensor, inplace() | out("out"),
-    "aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", add_relu);
-TORCHLET_OP_VARIANTS(_add_relu_Scalar, inplace() | out("Scalar_out"),
-                     "aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-                     add_relu_scalar);
-TORCHLET_OP_VARIANTS(
-    addcmul, inplace() | out("out"),
+TORCHLET_OP_WITH(_add_relu_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 add_relu);
+TORCHLET_OP_WITH(_add_relu_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 add_relu_scalar);
+TORCHLET_OP_WITH(
+    addcmul, inplace() | out("out") | pointwise(),
     "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     addcmul);
-TORCHLET_OP_VARIANTS(
-    addcdiv, inplace() | out("out"),
+TORCHLET_OP_WITH(
+    addcdiv, inplace() | out("out") | pointwise(),
     "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     addcdiv);
-TORCHLET_OP_VARIANTS(lerp_Tensor, inplace() | out("Tensor_out"),
-                     "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
-                     lerp_tensor);
-TORCHLET_OP_VARIANTS(lerp_Scalar, inplace() | out("Scalar_out"),
-                     "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
-                     lerp_scalar);
+TORCHLET_OP_WITH(lerp_Tensor, inplace() | out("Tensor_out") | pointwise(),
+                 "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+                 lerp_tensor);
+TORCHLET_OP_WITH(lerp_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+                 lerp_scalar);
 
 }  // namespace torchlet::ops

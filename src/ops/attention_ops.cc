@@ -203,32 +203,34 @@ std::tuple<Tensor, Tensor, Tensor> transform_bias_rescale_qkv(const Tensor& qkv,
 
 }  // namespace
 
-TORCHLET_OP(_scaled_dot_product_attention,
-            "aten::_scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
-            "attn_mask=None, float dropout_p=0., bool need_attn_weights=False, bool "
-            "is_causal=False) -> (Tensor, Tensor)",
-            scaled_dot_product_attention);
-TORCHLET_OP(_scaled_dot_product_attention_forward,
-            "aten::_scaled_dot_product_attention_forward(Tensor query, Tensor key, Tensor value, "
-            "Tensor? attn_mask=None, float dropout_p=0., bool need_attn_weights=False, bool "
-            "is_causal=False) -> (Tensor, Tensor)",
-            scaled_dot_product_attention);
-TORCHLET_OP(_scaled_dot_product_attention_math,
-            "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, "
-            "Tensor? attn_mask=None, float dropout_p=0., bool need_attn_weights=False, bool "
-            "is_causal=False) -> (Tensor, Tensor)",
-            scaled_dot_product_attention);
-TORCHLET_OP_VARIANTS(_masked_softmax, out("out"),
-                     "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? "
-                     "mask_type=None) -> Tensor",
-                     masked_softmax);
-TORCHLET_OP(_native_multi_head_attention,
-            "aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int "
-            "embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, "
-            "Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool "
-            "average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
-            native_multi_head_attention);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
+    _scaled_dot_product_attention, varies("dropout_p"),
+    "aten::_scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? "
+    "attn_mask=None, float dropout_p=0., bool need_attn_weights=False, bool "
+    "is_causal=False) -> (Tensor, Tensor)",
+    scaled_dot_product_attention);
+TORCHLET_OP_WITH(
+    _scaled_dot_product_attention_forward, varies("dropout_p"),
+    "aten::_scaled_dot_product_attention_forward(Tensor query, Tensor key, Tensor value, "
+    "Tensor? attn_mask=None, float dropout_p=0., bool need_attn_weights=False, bool "
+    "is_causal=False) -> (Tensor, Tensor)",
+    scaled_dot_product_attention);
+TORCHLET_OP_WITH(_scaled_dot_product_attention_math, varies("dropout_p"),
+                 "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, "
+                 "Tensor? attn_mask=None, float dropout_p=0., bool need_attn_weights=False, bool "
+                 "is_causal=False) -> (Tensor, Tensor)",
+                 scaled_dot_product_attention);
+TORCHLET_OP_WITH(_masked_softmax, out("out"),
+                 "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? "
+                 "mask_type=None) -> Tensor",
+                 masked_softmax);
+TORCHLET_OP_WITH(_native_multi_head_attention, keeps_rank() | keeps_dtype(),
+                 "aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int "
+                 "embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, "
+                 "Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool "
+                 "average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+                 native_multi_head_attention);
+TORCHLET_OP_WITH(
     _transformer_encoder_layer_fwd, out("out"),
     "aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor "
     "qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool "
@@ -236,9 +238,9 @@ TORCHLET_OP_VARIANTS(
     "norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, "
     "Tensor? mask=None, int? mask_type=None) -> Tensor",
     transformer_encoder_layer);
-TORCHLET_OP_VARIANTS(_transform_bias_rescale_qkv, out("out(out0, out1, out2)"),
-                     "aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int "
-                     "num_heads) -> (Tensor, Tensor, Tensor)",
-                     transform_bias_rescale_qkv);
+TORCHLET_OP_WITH(_transform_bias_rescale_qkv, out("out(out0, out1, out2)"),
+                 "aten::_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int "
+                 "num_heads) -> (Tensor, Tensor, Tensor)",
+                 transform_bias_rescale_qkv);
 
 }  // namespace torchlet::ops

@@ -142,9 +142,9 @@ Tensor right_shift(const Tensor& self, const Tensor& other, DType dtype) {
 
 }  // namespace
 
-#define TORCHLET_BINARY(name, fn)                    \
-  TORCHLET_OP_VARIANTS(name, inplace() | out("out"), \
-                       "aten::" #name "(Tensor self, Tensor other) -> Tensor", fn)
+#define TORCHLET_BINARY(name, fn)                              \
+  TORCHLET_OP_WITH(name, inplace() | out("out") | pointwise(), \
+                   "aten::" #name "(Tensor self, Tensor other) -> Tensor", fn)
 
 TORCHLET_BINARY(atan2, tensors<atan2>);
 TORCHLET_BINARY(hypot, tensors<hypot>);
@@ -155,80 +155,77 @@ TORCHLET_BINARY(igamma, tensors<igamma>);
 TORCHLET_BINARY(igammac, tensors<igammac>);
 TORCHLET_BINARY(gcd, tensors<gcd>);
 TORCHLET_BINARY(lcm, tensors<lcm>);
-TORCHLET_OP_VARIANTS(ldexp_Tensor, inplace("") | out("out"),
-                     "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp);
-TORCHLET_OP_VARIANTS(heaviside, inplace() | out("out"),
-                     "aten::heaviside(Tensor self, Tensor values) -> Tensor", heaviside);
-TORCHLET_OP_VARIANTS(copysign_Tensor, inplace() | out("out"),
-                     "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor",
-                     tensors<copysign>);
-TORCHLET_OP_VARIANTS(copysign_Scalar, inplace() | out("Scalar_out"),
-                     "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor",
-                     with_scalar<copysign>);
+TORCHLET_OP_WITH(ldexp_Tensor, inplace("") | out("out") | pointwise(),
+                 "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", ldexp);
+TORCHLET_OP_WITH(heaviside, inplace() | out("out") | pointwise(),
+                 "aten::heaviside(Tensor self, Tensor values) -> Tensor", heaviside);
+TORCHLET_OP_WITH(copysign_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", tensors<copysign>);
+TORCHLET_OP_WITH(copysign_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor",
+                 with_scalar<copysign>);
 
-TORCHLET_OP_VARIANTS(xlogy_Tensor, inplace() | out("OutTensor"),
-                     "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", tensors<xlogy>);
-TORCHLET_OP_VARIANTS(xlogy_Scalar_Other, inplace() | out("OutScalar_Other"),
-                     "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
-                     with_scalar<xlogy>);
-TORCHLET_OP_VARIANTS(xlogy_Scalar_Self, out("OutScalar_Self"),
-                     "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
-                     scalar_first<xlogy>);
+TORCHLET_OP_WITH(xlogy_Tensor, inplace() | out("OutTensor") | pointwise(),
+                 "aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", tensors<xlogy>);
+TORCHLET_OP_WITH(xlogy_Scalar_Other, inplace() | out("OutScalar_Other") | pointwise(),
+                 "aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor",
+                 with_scalar<xlogy>);
+TORCHLET_OP_WITH(xlogy_Scalar_Self, out("OutScalar_Self") | pointwise(),
+                 "aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor",
+                 scalar_first<xlogy>);
 
 // special.name(x, y) with either of them a number.
-#define TORCHLET_SPECIAL_BINARY(name, fn)                                                        \
-  TORCHLET_OP_VARIANTS(name, out("out"), "aten::" #name "(Tensor self, Tensor other) -> Tensor", \
-                       tensors<fn>);                                                             \
-  TORCHLET_OP_VARIANTS(name##_other_scalar, out("other_scalar_out"),                             \
-                       "aten::" #name ".other_scalar(Tensor self, Scalar other) -> Tensor",      \
-                       with_scalar<fn>);                                                         \
-  TORCHLET_OP_VARIANTS(name##_self_scalar, out("self_scalar_out"),                               \
-                       "aten::" #name ".self_scalar(Scalar self, Tensor other) -> Tensor",       \
-                       scalar_first<fn>)
+#define TORCHLET_SPECIAL_BINARY(name, fn)                                                \
+  TORCHLET_OP_WITH(name, out("out") | pointwise(),                                       \
+                   "aten::" #name "(Tensor self, Tensor other) -> Tensor", tensors<fn>); \
+  TORCHLET_OP_WITH(name##_other_scalar, out("other_scalar_out") | pointwise(),           \
+                   "aten::" #name ".other_scalar(Tensor self, Scalar other) -> Tensor",  \
+                   with_scalar<fn>);                                                     \
+  TORCHLET_OP_WITH(name##_self_scalar, out("self_scalar_out") | pointwise(),             \
+                   "aten::" #name ".self_scalar(Scalar self, Tensor other) -> Tensor",   \
+                   scalar_first<fn>)
 
 TORCHLET_SPECIAL_BINARY(special_xlogy, xlogy);
 TORCHLET_SPECIAL_BINARY(special_xlog1py, xlog1py);
 TORCHLET_SPECIAL_BINARY(special_zeta, zeta);
 
-#define TORCHLET_BITWISE(name)                                                               \
-  TORCHLET_OP_VARIANTS(name##_Tensor, inplace() | out("Tensor_out"),                         \
-                       "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor",        \
-                       tensors<name>);                                                       \
-  TORCHLET_OP_VARIANTS(name##_Scalar, inplace() | out("Scalar_out"),                         \
-                       "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor",        \
-                       with_scalar<name>);                                                   \
-  TORCHLET_OP_VARIANTS(name##_Scalar_Tensor, out("Scalar_Tensor_out"),                       \
-                       "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", \
-                       scalar_first<name>)
+#define TORCHLET_BITWISE(name)                                                                    \
+  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | pointwise(),                    \
+                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", tensors<name>); \
+  TORCHLET_OP_WITH(name##_Scalar, inplace() | out("Scalar_out") | pointwise(),                    \
+                   "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor",                 \
+                   with_scalar<name>);                                                            \
+  TORCHLET_OP_WITH(name##_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),                  \
+                   "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",          \
+                   scalar_first<name>)
 
 TORCHLET_BITWISE(bitwise_and);
 TORCHLET_BITWISE(bitwise_or);
 TORCHLET_BITWISE(bitwise_xor);
-TORCHLET_OP_VARIANTS(bitwise_not, inplace() | out("out"),
-                     "aten::bitwise_not(Tensor self) -> Tensor", bitwise_not);
+TORCHLET_OP_WITH(bitwise_not, inplace() | out("out") | pointwise(),
+                 "aten::bitwise_not(Tensor self) -> Tensor", bitwise_not);
 
-#define TORCHLET_SHIFT(name, fn)                                                             \
-  TORCHLET_OP_VARIANTS(name##_Tensor, inplace() | out("Tensor_out"),                         \
-                       "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor",        \
-                       tensors<fn>);                                                         \
-  TORCHLET_OP_VARIANTS(name##_Tensor_Scalar, inplace() | out("Tensor_Scalar_out"),           \
-                       "aten::" #name ".Tensor_Scalar(Tensor self, Scalar other) -> Tensor", \
-                       with_scalar<fn>);                                                     \
-  TORCHLET_OP_VARIANTS(name##_Scalar_Tensor, out("Scalar_Tensor_out"),                       \
-                       "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", \
-                       scalar_first<fn>)
+#define TORCHLET_SHIFT(name, fn)                                                                \
+  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | pointwise(),                  \
+                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", tensors<fn>); \
+  TORCHLET_OP_WITH(name##_Tensor_Scalar, inplace() | out("Tensor_Scalar_out") | pointwise(),    \
+                   "aten::" #name ".Tensor_Scalar(Tensor self, Scalar other) -> Tensor",        \
+                   with_scalar<fn>);                                                            \
+  TORCHLET_OP_WITH(name##_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),                \
+                   "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",        \
+                   scalar_first<fn>)
 
 TORCHLET_SHIFT(bitwise_left_shift, left_shift);
 TORCHLET_SHIFT(bitwise_right_shift, right_shift);
 
 // Python's operators; __iand__ and its like are the in-place forms.
 #define TORCHLET_PYTHON_OPERATOR(name, fn, variants)                                      \
-  TORCHLET_OP_VARIANTS(__##name##___Tensor, variants("Tensor_out"),                       \
-                       "aten::__" #name "__.Tensor(Tensor self, Tensor other) -> Tensor", \
-                       tensors<fn>);                                                      \
-  TORCHLET_OP_VARIANTS(__##name##___Scalar, variants("Scalar_out"),                       \
-                       "aten::__" #name "__.Scalar(Tensor self, Scalar other) -> Tensor", \
-                       with_scalar<fn>);                                                  \
+  TORCHLET_OP_WITH(__##name##___Tensor, variants("Tensor_out") | pointwise(),             \
+                   "aten::__" #name "__.Tensor(Tensor self, Tensor other) -> Tensor",     \
+                   tensors<fn>);                                                          \
+  TORCHLET_OP_WITH(__##name##___Scalar, variants("Scalar_out") | pointwise(),             \
+                   "aten::__" #name "__.Scalar(Tensor self, Scalar other) -> Tensor",     \
+                   with_scalar<fn>);                                                      \
   TORCHLET_OP(__i##name##___Tensor,                                                       \
               "aten::__i" #name "__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", \
               [](const Tensor& self, const Tensor& other) {                               \
@@ -239,7 +236,7 @@ TORCHLET_SHIFT(bitwise_right_shift, right_shift);
               [](const Tensor& self, const Scalar& other) {                               \
                 return assign(self, with_scalar<fn>(self, other));                        \
               })
-#define TORCHLET_NO_OUT(overload) Variants()
+#define TORCHLET_NO_OUT(overload) Traits()
 
 TORCHLET_PYTHON_OPERATOR(and, bitwise_and, TORCHLET_NO_OUT);
 TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT);

@@ -73,26 +73,28 @@ Tensor builtin_bilinear(const Tensor& input, const Value& size, const Value& sca
 
 }  // namespace
 
-TORCHLET_OP(__interpolate,
-            "aten::__interpolate(Tensor input, int? size=None, float? scale_factor=None, str "
-            "mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool "
-            "antialias=False) -> Tensor",
-            builtin_interpolate);
-TORCHLET_OP(__interpolate_scale_list,
-            "aten::__interpolate.scale_list(Tensor input, int? size=None, float[]? "
-            "scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? "
-            "recompute_scale_factor=None, bool antialias=False) -> Tensor",
-            builtin_interpolate);
-TORCHLET_OP(__interpolate_size_list,
-            "aten::__interpolate.size_list(Tensor input, int[]? size=None, float? "
-            "scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? "
-            "recompute_scale_factor=None, bool antialias=False) -> Tensor",
-            builtin_interpolate);
-TORCHLET_OP(__interpolate_size_list_scale_list,
-            "aten::__interpolate.size_list_scale_list(Tensor input, int[]? size=None, float[]? "
-            "scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? "
-            "recompute_scale_factor=None, bool antialias=False) -> Tensor",
-            builtin_interpolate);
+TORCHLET_OP_WITH(
+    __interpolate, keeps_rank() | keeps_dtype(),
+    "aten::__interpolate(Tensor input, int? size=None, float? scale_factor=None, str "
+    "mode=\"nearest\", bool? align_corners=None, bool? recompute_scale_factor=None, bool "
+    "antialias=False) -> Tensor",
+    builtin_interpolate);
+TORCHLET_OP_WITH(__interpolate_scale_list, keeps_rank() | keeps_dtype(),
+                 "aten::__interpolate.scale_list(Tensor input, int? size=None, float[]? "
+                 "scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? "
+                 "recompute_scale_factor=None, bool antialias=False) -> Tensor",
+                 builtin_interpolate);
+TORCHLET_OP_WITH(__interpolate_size_list, keeps_rank() | keeps_dtype(),
+                 "aten::__interpolate.size_list(Tensor input, int[]? size=None, float? "
+                 "scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? "
+                 "recompute_scale_factor=None, bool antialias=False) -> Tensor",
+                 builtin_interpolate);
+TORCHLET_OP_WITH(
+    __interpolate_size_list_scale_list, keeps_rank() | keeps_dtype(),
+    "aten::__interpolate.size_list_scale_list(Tensor input, int[]? size=None, float[]? "
+    "scale_factor=None, str mode=\"nearest\", bool? align_corners=None, bool? "
+    "recompute_scale_factor=None, bool antialias=False) -> Tensor",
+    builtin_interpolate);
 TORCHLET_OP(__upsample,
             "aten::__upsample(Tensor input, int? size=None, int? scale_factor=None, str "
             "mode=\"nearest\", bool? align_corners=None) -> Tensor",

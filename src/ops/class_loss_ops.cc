@@ -271,28 +271,28 @@ std::tuple<Tensor, Tensor> nll2d_forward(const Tensor& self, const Tensor& targe
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(nll_loss, out("out"),
-                     "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int "
-                     "reduction=1, int ignore_index=-100) -> Tensor",
-                     [](const Tensor& self, const Tensor& target, const Tensor& weight,
-                        int64_t reduction, int64_t ignore_index) {
-                       return nll_loss(self, target, weight, reduction, ignore_index).output;
-                     });
-TORCHLET_OP_VARIANTS(nll_loss2d, out("out"),
-                     "aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int "
-                     "reduction=1, int ignore_index=-100) -> Tensor",
-                     [](const Tensor& self, const Tensor& target, const Tensor& weight,
-                        int64_t reduction, int64_t ignore_index) {
-                       return nll_loss2d(self, target, weight, reduction, ignore_index).output;
-                     });
-TORCHLET_OP_VARIANTS(nll_loss_forward, out("output(output, total_weight)"),
-                     "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int "
-                     "reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
-                     nll_forward);
-TORCHLET_OP_VARIANTS(nll_loss2d_forward, out("output(output, total_weight)"),
-                     "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int "
-                     "reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
-                     nll2d_forward);
+TORCHLET_OP_WITH(nll_loss, out("out"),
+                 "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int "
+                 "reduction=1, int ignore_index=-100) -> Tensor",
+                 [](const Tensor& self, const Tensor& target, const Tensor& weight,
+                    int64_t reduction, int64_t ignore_index) {
+                   return nll_loss(self, target, weight, reduction, ignore_index).output;
+                 });
+TORCHLET_OP_WITH(nll_loss2d, out("out"),
+                 "aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int "
+                 "reduction=1, int ignore_index=-100) -> Tensor",
+                 [](const Tensor& self, const Tensor& target, const Tensor& weight,
+                    int64_t reduction, int64_t ignore_index) {
+                   return nll_loss2d(self, target, weight, reduction, ignore_index).output;
+                 });
+TORCHLET_OP_WITH(nll_loss_forward, out("output(output, total_weight)"),
+                 "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int "
+                 "reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
+                 nll_forward);
+TORCHLET_OP_WITH(nll_loss2d_forward, out("output(output, total_weight)"),
+                 "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int "
+                 "reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
+                 nll2d_forward);
 TORCHLET_OP(nll_loss_nd,
             "aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
             "int ignore_index=-100) -> Tensor",
@@ -301,19 +301,19 @@ TORCHLET_OP(cross_entropy_loss,
             "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int "
             "reduction=1, int ignore_index=-100, float label_smoothing=0.) -> Tensor",
             cross_entropy_loss);
-TORCHLET_OP_VARIANTS(multi_margin_loss, out("out"),
-                     "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar "
-                     "margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
-                     multi_margin_loss);
-TORCHLET_OP_VARIANTS(multilabel_margin_loss, out("out"),
-                     "aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> "
-                     "Tensor",
-                     [](const Tensor& self, const Tensor& target, int64_t reduction) {
-                       return std::get<0>(multilabel_margin_loss(self, target, reduction));
-                     });
-TORCHLET_OP_VARIANTS(multilabel_margin_loss_forward, out("output(output, is_target)"),
-                     "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int "
-                     "reduction) -> (Tensor output, Tensor is_target)",
-                     multilabel_margin_loss);
+TORCHLET_OP_WITH(multi_margin_loss, out("out"),
+                 "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar "
+                 "margin=1, Tensor? weight=None, int reduction=1) -> Tensor",
+                 multi_margin_loss);
+TORCHLET_OP_WITH(multilabel_margin_loss, out("out"),
+                 "aten::multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> "
+                 "Tensor",
+                 [](const Tensor& self, const Tensor& target, int64_t reduction) {
+                   return std::get<0>(multilabel_margin_loss(self, target, reduction));
+                 });
+TORCHLET_OP_WITH(multilabel_margin_loss_forward, out("output(output, is_target)"),
+                 "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int "
+                 "reduction) -> (Tensor output, Tensor is_target)",
+                 multilabel_margin_loss);
 
 }  // namespace torchlet::ops

@@ -250,13 +250,14 @@ bool equal(const Tensor& self, const Tensor& other) {
   return std::ranges::equal(self.sizes(), other.sizes()) && all(compare<eq_as>(self, other));
 }
 
-#define TORCHLET_COMPARISON(name)                                                     \
-  TORCHLET_OP_VARIANTS(name##_Tensor, inplace() | out("Tensor_out"),                  \
-                       "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", \
-                       compare<name##_as>);                                           \
-  TORCHLET_OP_VARIANTS(name##_Scalar, inplace() | out("Scalar_out"),                  \
-                       "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor", \
-                       compare_scalar<name##_as>)
+constexpr Traits kComparison = pointwise(DTypeRule::kUnknown) | quantized_as_input();
+#define TORCHLET_COMPARISON(name)                                                 \
+  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | kComparison,    \
+                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", \
+                   compare<name##_as>);                                           \
+  TORCHLET_OP_WITH(name##_Scalar, inplace() | out("Scalar_out") | kComparison,    \
+                   "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor", \
+                   compare_scalar<name##_as>)
 
 TORCHLET_COMPARISON(eq);
 TORCHLET_COMPARISON(ne);
@@ -265,39 +266,46 @@ TORCHLET_COMPARISON(le);
 TORCHLET_COMPARISON(gt);
 TORCHLET_COMPARISON(ge);
 
-#define TORCHLET_SELECTION(name)                                                                 \
-  TORCHLET_OP_VARIANTS(name, out("out"), "aten::" #name "(Tensor self, Tensor other) -> Tensor", \
-                       tensors<name##_as>)
+#define TORCHLET_SELECTION(name)                   \
+  TORCHLET_OP_WITH(name, out("out") | pointwise(), \
+                   "aten::" #name "(Tensor self, Tensor other) -> Tensor", tensors<name##_as>)
 
 TORCHLET_SELECTION(maximum);
 TORCHLET_SELECTION(minimum);
 TORCHLET_SELECTION(fmax);
 TORCHLET_SELECTION(fmin);
-TORCHLET_OP_VARIANTS(max_other, out("out"), "aten::max.other(Tensor self, Tensor other) -> Tensor",
-                     tensors<maximum_as>);
-TORCHLET_OP_VARIANTS(min_other, out("out"), "aten::min.other(Tensor self, Tensor other) -> Tensor",
-                     tensors<minimum_as>);
+TORCHLET_OP_WITH(max_other, out("out") | pointwise() | quantized_as_input(),
+                 "aten::max.other(Tensor self, Tensor other) -> Tensor", tensors<maximum_as>);
+TORCHLET_OP_WITH(min_other, out("out") | pointwise() | quantized_as_input(),
+                 "aten::min.other(Tensor self, Tensor other) -> Tensor", tensors<minimum_as>);
 
-TORCHLET_OP_VARIANTS(logical_not, inplace() | out("out"),
-                     "aten::logical_not(Tensor self) -> Tensor", logical_not);
-TORCHLET_OP_VARIANTS(logical_and, inplace() | out("out"),
-                     "aten::logical_and(Tensor self, Tensor other) -> Tensor", logical_and);
-TORCHLET_OP_VARIANTS(logical_or, inplace() | out("out"),
-                     "aten::logical_or(Tensor self, Tensor other) -> Tensor", logical_or);
-TORCHLET_OP_VARIANTS(logical_xor, inplace() | out("out"),
-                     "aten::logical_xor(Tensor self, Tensor other) -> Tensor", logical_xor);
+TORCHLET_OP_WITH(logical_not, inplace() | out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::logical_not(Tensor self) -> Tensor", logical_not);
+TORCHLET_OP_WITH(logical_and, inplace() | out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::logical_and(Tensor self, Tensor other) -> Tensor", logical_and);
+TORCHLET_OP_WITH(logical_or, inplace() | out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::logical_or(Tensor self, Tensor other) -> Tensor", logical_or);
+TORCHLET_OP_WITH(logical_xor, inplace() | out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::logical_xor(Tensor self, Tensor other) -> Tensor", logical_xor);
 
-TORCHLET_OP_VARIANTS(isnan, out("out"), "aten::isnan(Tensor self) -> Tensor", isnan);
-TORCHLET_OP_VARIANTS(isinf, out("out"), "aten::isinf(Tensor self) -> Tensor", isinf);
-TORCHLET_OP(isfinite, "aten::isfinite(Tensor self) -> Tensor", isfinite);
-TORCHLET_OP(isreal, "aten::isreal(Tensor self) -> Tensor", isreal);
-TORCHLET_OP_VARIANTS(isposinf, out("out"), "aten::isposinf(Tensor self) -> Tensor", isposinf);
-TORCHLET_OP_VARIANTS(isneginf, out("out"), "aten::isneginf(Tensor self) -> Tensor", isneginf);
+TORCHLET_OP_WITH(isnan, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::isnan(Tensor self) -> Tensor", isnan);
+TORCHLET_OP_WITH(isinf, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::isinf(Tensor self) -> Tensor", isinf);
+TORCHLET_OP_WITH(isfinite, pointwise(DTypeRule::kUnknown), "aten::isfinite(Tensor self) -> Tensor",
+                 isfinite);
+TORCHLET_OP_WITH(isreal, pointwise(DTypeRule::kUnknown), "aten::isreal(Tensor self) -> Tensor",
+                 isreal);
+TORCHLET_OP_WITH(isposinf, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::isposinf(Tensor self) -> Tensor", isposinf);
+TORCHLET_OP_WITH(isneginf, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::isneginf(Tensor self) -> Tensor", isneginf);
 
-TORCHLET_OP(isclose,
-            "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
-            "equal_nan=False) -> Tensor",
-            isclose);
+TORCHLET_OP_WITH(
+    isclose, pointwise(DTypeRule::kUnknown),
+    "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
+    "equal_nan=False) -> Tensor",
+    isclose);
 TORCHLET_OP(allclose,
             "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
             "equal_nan=False) -> bool",
@@ -305,35 +313,37 @@ TORCHLET_OP(allclose,
 TORCHLET_OP(equal, "aten::equal(Tensor self, Tensor other) -> bool",
             [](const Tensor& self, const Tensor& other) { return equal(self, other); });
 
-TORCHLET_OP_VARIANTS(clamp, inplace() | out("out"),
-                     "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
-                     [](const Tensor& self, const std::optional<Scalar>& min,
-                        const std::optional<Scalar>& max) { return clamp(self, min, max); });
-TORCHLET_OP_VARIANTS(
-    clamp_Tensor, inplace() | out("Tensor_out"),
-    "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", clamp_tensors);
-TORCHLET_OP_VARIANTS(clamp_min, inplace() | out("out"),
-                     "aten::clamp_min(Tensor self, Scalar min) -> Tensor", clamp_min);
-TORCHLET_OP_VARIANTS(clamp_min_Tensor, inplace() | out("Tensor_out"),
-                     "aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", clamp_min_tensor);
-TORCHLET_OP_VARIANTS(clamp_max, inplace() | out("out"),
-                     "aten::clamp_max(Tensor self, Scalar max) -> Tensor", clamp_max);
-TORCHLET_OP_VARIANTS(clamp_max_Tensor, inplace() | out("Tensor_out"),
-                     "aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", clamp_max_tensor);
+TORCHLET_OP_WITH(clamp, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+                 [](const Tensor& self, const std::optional<Scalar>& min,
+                    const std::optional<Scalar>& max) { return clamp(self, min, max); });
+TORCHLET_OP_WITH(clamp_Tensor, inplace() | out("Tensor_out") | pointwise() | quantized_as_input(),
+                 "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+                 clamp_tensors);
+TORCHLET_OP_WITH(clamp_min, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::clamp_min(Tensor self, Scalar min) -> Tensor", clamp_min);
+TORCHLET_OP_WITH(clamp_min_Tensor,
+                 inplace() | out("Tensor_out") | pointwise() | quantized_as_input(),
+                 "aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", clamp_min_tensor);
+TORCHLET_OP_WITH(clamp_max, inplace() | out("out") | pointwise() | quantized_as_input(),
+                 "aten::clamp_max(Tensor self, Scalar max) -> Tensor", clamp_max);
+TORCHLET_OP_WITH(clamp_max_Tensor,
+                 inplace() | out("Tensor_out") | pointwise() | quantized_as_input(),
+                 "aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", clamp_max_tensor);
 
-TORCHLET_OP_VARIANTS(where_self, out("self_out"),
-                     "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
-                     [](const Tensor& condition, const Tensor& self, const Tensor& other) {
-                       return where(condition, self, other);
-                     });
-TORCHLET_OP(where_ScalarSelf,
-            "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-            where_scalar_self);
-TORCHLET_OP(where_ScalarOther,
-            "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-            where_scalar_other);
-TORCHLET_OP(where_Scalar,
-            "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
-            where_scalars);
+TORCHLET_OP_WITH(where_self, out("self_out") | pointwise(),
+                 "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+                 [](const Tensor& condition, const Tensor& self, const Tensor& other) {
+                   return where(condition, self, other);
+                 });
+TORCHLET_OP_WITH(where_ScalarSelf, pointwise(),
+                 "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+                 where_scalar_self);
+TORCHLET_OP_WITH(where_ScalarOther, pointwise(),
+                 "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+                 where_scalar_other);
+TORCHLET_OP_WITH(where_Scalar, pointwise(DTypeRule::kUnknown),
+                 "aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+                 where_scalars);
 
 }  // namespace torchlet::ops

@@ -166,28 +166,27 @@ Tensor view_dtype(const Tensor& self, DType dtype) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(view_as_real, copied(), "aten::view_as_real(Tensor(a) self) -> Tensor(a)",
-                     view_as_real);
-TORCHLET_OP_VARIANTS(view_as_complex, copied(),
-                     "aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view_as_complex);
-TORCHLET_OP_VARIANTS(view_dtype, copied(),
-                     "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype);
+TORCHLET_OP_WITH(view_as_real, copied(), "aten::view_as_real(Tensor(a) self) -> Tensor(a)",
+                 view_as_real);
+TORCHLET_OP_WITH(view_as_complex, copied(), "aten::view_as_complex(Tensor(a) self) -> Tensor(a)",
+                 view_as_complex);
+TORCHLET_OP_WITH(view_dtype, copied(),
+                 "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", view_dtype);
 TORCHLET_OP(real, "aten::real(Tensor(a) self) -> Tensor(a)", real);
 TORCHLET_OP(imag, "aten::imag(Tensor(a) self) -> Tensor(a)", imag);
 TORCHLET_OP(conj, "aten::conj(Tensor(a) self) -> Tensor(a)", conj);
-TORCHLET_OP_VARIANTS(_conj, copied(), "aten::_conj(Tensor(a) self) -> Tensor(a)", conj);
-TORCHLET_OP_VARIANTS(conj_physical, inplace() | out("out"),
-                     "aten::conj_physical(Tensor self) -> Tensor", conj_physical);
-TORCHLET_OP_VARIANTS(_conj_physical, out("out"), "aten::_conj_physical(Tensor self) -> Tensor",
-                     conj_physical);
+TORCHLET_OP_WITH(_conj, copied(), "aten::_conj(Tensor(a) self) -> Tensor(a)", conj);
+TORCHLET_OP_WITH(conj_physical, inplace() | out("out"),
+                 "aten::conj_physical(Tensor self) -> Tensor", conj_physical);
+TORCHLET_OP_WITH(_conj_physical, out("out"), "aten::_conj_physical(Tensor self) -> Tensor",
+                 conj_physical);
 TORCHLET_OP(mH, "aten::mH(Tensor(a) self) -> Tensor(a)", m_h);
 TORCHLET_OP(mH_a, "aten::mH.a(Tensor(a) self) -> Tensor(a)", m_h);
 TORCHLET_OP(matrix_H, "aten::matrix_H(Tensor(a) self) -> Tensor(a)", matrix_h);
 TORCHLET_OP(matrix_H_a, "aten::matrix_H.a(Tensor(a) self) -> Tensor(a)", matrix_h);
 TORCHLET_OP(adjoint, "aten::adjoint(Tensor(a) self) -> Tensor(a)",
             [](const Tensor& self) { return adjoint(self, "adjoint()"); });
-TORCHLET_OP_VARIANTS(complex, out("out"), "aten::complex(Tensor real, Tensor imag) -> Tensor",
-                     complex);
-TORCHLET_OP_VARIANTS(polar, out("out"), "aten::polar(Tensor abs, Tensor angle) -> Tensor", polar);
+TORCHLET_OP_WITH(complex, out("out"), "aten::complex(Tensor real, Tensor imag) -> Tensor", complex);
+TORCHLET_OP_WITH(polar, out("out"), "aten::polar(Tensor abs, Tensor angle) -> Tensor", polar);
 
 }  // namespace torchlet::ops

@@ -166,83 +166,94 @@ TORCHLET_OP(copy_float, "aten::copy_.float(Tensor(a!) self, float other) -> Tens
             [](const Tensor& self, double other) {
               return copy_into(self, scalar_tensor(other, DType::kFloat64));
             });
-TORCHLET_OP_VARIANTS(copy, out("out"),
-                     "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-                     [](const Tensor& self, const Tensor& source, bool) {
-                       return copy_into(torchlet::empty_like(self), source);
-                     });
+TORCHLET_OP_WITH(copy, out("out"),
+                 "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+                 [](const Tensor& self, const Tensor& source, bool) {
+                   return copy_into(torchlet::empty_like(self), source);
+                 });
 
-TORCHLET_OP_VARIANTS(clone, out("out"),
-                     "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-                     clone);
-TORCHLET_OP(contiguous,
-            "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> "
-            "Tensor(a)",
-            [](const Tensor& self, MemoryFormat format) { return self.contiguous(format); });
+TORCHLET_OP_WITH(clone, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone);
+TORCHLET_OP_WITH(
+    contiguous, keeps_rank() | keeps_dtype(),
+    "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> "
+    "Tensor(a)",
+    [](const Tensor& self, MemoryFormat format) { return self.contiguous(format); });
 
-TORCHLET_OP(to_device,
-            "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool "
-            "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-            to_device);
-TORCHLET_OP(to_dtype,
-            "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
-            "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-            to_dtype);
-TORCHLET_OP(to_other,
-            "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool "
-            "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-            to_other);
-TORCHLET_OP(to_dtype_layout,
-            "aten::to.dtype_layout(Tensor(a) self, *, " TORCHLET_FACTORY_ARGS
-            ", bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
-            "Tensor(a)",
-            to_dtype_layout);
-TORCHLET_OP(to_prim_Device,
-            "aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool "
-            "non_blocking=False, bool copy=False) -> Tensor(b|a)",
-            to_prim_device);
-TORCHLET_OP(to_prim_dtype,
-            "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool "
-            "copy=False) -> Tensor(b|a)",
-            to_prim_dtype);
-TORCHLET_OP(to_prim_other,
-            "aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> "
-            "Tensor(b|a)",
-            [](const Tensor& self, bool, bool copy) {
-              return copy ? clone(self, std::nullopt) : self;
-            });
+TORCHLET_OP_WITH(
+    to_device, keeps_rank(),
+    "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool "
+    "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+    to_device);
+TORCHLET_OP_WITH(to_dtype, keeps_rank(),
+                 "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
+                 "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+                 to_dtype);
+TORCHLET_OP_WITH(to_other, keeps_rank(),
+                 "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool "
+                 "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+                 to_other);
+TORCHLET_OP_WITH(to_dtype_layout, keeps_rank(),
+                 "aten::to.dtype_layout(Tensor(a) self, *, " TORCHLET_FACTORY_ARGS
+                 ", bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> "
+                 "Tensor(a)",
+                 to_dtype_layout);
+TORCHLET_OP_WITH(to_prim_Device, keeps_rank(),
+                 "aten::to.prim_Device(Tensor(a) self, Device? device, int? dtype=None, bool "
+                 "non_blocking=False, bool copy=False) -> Tensor(b|a)",
+                 to_prim_device);
+TORCHLET_OP_WITH(
+    to_prim_dtype, keeps_rank(),
+    "aten::to.prim_dtype(Tensor(a) self, int? dtype=None, bool non_blocking=False, bool "
+    "copy=False) -> Tensor(b|a)",
+    to_prim_dtype);
+TORCHLET_OP_WITH(to_prim_other, keeps_rank(),
+                 "aten::to.prim_other(Tensor(a) self, bool non_blocking=False, bool copy=False) -> "
+                 "Tensor(b|a)",
+                 [](const Tensor& self, bool, bool copy) {
+                   return copy ? clone(self, std::nullopt) : self;
+                 });
 TORCHLET_OP(_to_copy,
             "aten::_to_copy(Tensor self, *, " TORCHLET_FACTORY_ARGS
             ", bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
             to_copy);
-TORCHLET_OP(type_as, "aten::type_as(Tensor self, Tensor other) -> Tensor",
-            [](const Tensor& self, const Tensor& other) {
-              return convert(self, other.dtype(), false, std::nullopt);
-            });
-TORCHLET_OP(_cast_Byte, "aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kUInt8>);
-TORCHLET_OP(_cast_Char, "aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kInt8>);
-TORCHLET_OP(_cast_Short, "aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kInt16>);
-TORCHLET_OP(_cast_Int, "aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kInt32>);
-TORCHLET_OP(_cast_Long, "aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kInt64>);
-TORCHLET_OP(_cast_Half, "aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kFloat16>);
-TORCHLET_OP(_cast_Float, "aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kFloat32>);
-TORCHLET_OP(_cast_Double, "aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor",
-            cast<DType::kFloat64>);
+TORCHLET_OP_WITH(type_as, keeps_rank() | may_alias(),
+                 "aten::type_as(Tensor self, Tensor other) -> Tensor",
+                 [](const Tensor& self, const Tensor& other) {
+                   return convert(self, other.dtype(), false, std::nullopt);
+                 });
+TORCHLET_OP_WITH(_cast_Byte, keeps_rank() | may_alias(),
+                 "aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kUInt8>);
+TORCHLET_OP_WITH(_cast_Char, keeps_rank() | may_alias(),
+                 "aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kInt8>);
+TORCHLET_OP_WITH(_cast_Short, keeps_rank() | may_alias(),
+                 "aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kInt16>);
+TORCHLET_OP_WITH(_cast_Int, keeps_rank() | may_alias(),
+                 "aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kInt32>);
+TORCHLET_OP_WITH(_cast_Long, keeps_rank() | may_alias(),
+                 "aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kInt64>);
+TORCHLET_OP_WITH(_cast_Half, keeps_rank() | may_alias(),
+                 "aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kFloat16>);
+TORCHLET_OP_WITH(_cast_Float, keeps_rank() | may_alias(),
+                 "aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kFloat32>);
+TORCHLET_OP_WITH(_cast_Double, keeps_rank() | may_alias(),
+                 "aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor",
+                 cast<DType::kFloat64>);
 TORCHLET_OP(cpu, "aten::cpu(Tensor(a) self) -> Tensor(b|a)",
             [](const Tensor& self) { return self; });
 TORCHLET_OP(cuda, "aten::cuda(Tensor(a) self) -> Tensor(b|a)", [](const Tensor& self) {
   check_device(Value::device("cuda"));
   return self;
 });
-TORCHLET_OP(_to_cpu, "aten::_to_cpu(Tensor[] tensors) -> Tensor[]",
-            [](const std::vector<Tensor>& tensors) { return tensors; });
+TORCHLET_OP_WITH(_to_cpu, may_alias(), "aten::_to_cpu(Tensor[] tensors) -> Tensor[]",
+                 [](const std::vector<Tensor>& tensors) { return tensors; });
 TORCHLET_OP(pin_memory, "aten::pin_memory(Tensor(a) self, Device? device=None) -> Tensor(a)",
             [](const Tensor& self, const Value&) { return self; });
 

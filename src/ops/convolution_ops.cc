@@ -89,52 +89,58 @@ Tensor slow_conv_transpose(const Tensor& self, const Tensor& weight, const IntAr
 
 }  // namespace
 
-TORCHLET_OP(conv1d,
-            "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=[1], "
-            "int[1] padding=[0], int[1] dilation=[1], int groups=1) -> Tensor",
-            conv<1>);
-TORCHLET_OP(conv2d,
-            "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] "
-            "padding=0, int[2] dilation=1, int groups=1) -> Tensor",
-            conv<2>);
-TORCHLET_OP(conv3d,
-            "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] "
-            "padding=0, int[3] dilation=1, int groups=1) -> Tensor",
-            conv<3>);
-TORCHLET_OP(conv1d_padding,
-            "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] "
-            "stride=[1], str padding=\"valid\", int[1] dilation=[1], int groups=1) -> Tensor",
-            conv_padding<1>);
-TORCHLET_OP(conv2d_padding,
-            "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
-            "str padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor",
-            conv_padding<2>);
-TORCHLET_OP(conv3d_padding,
-            "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, "
-            "str padding=\"valid\", int[3] dilation=1, int groups=1) -> Tensor",
-            conv_padding<3>);
-TORCHLET_OP(conv_transpose1d,
-            "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] "
-            "stride=[1], int[1] padding=[0], int[1] output_padding=[0], int groups=1, int[1] "
-            "dilation=[1]) -> Tensor",
-            conv_transpose<1>);
-TORCHLET_OP(conv_transpose2d,
-            "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] "
-            "stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] dilation=1) "
-            "-> Tensor",
-            conv_transpose<2>);
-TORCHLET_OP(conv_transpose3d,
-            "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] "
-            "stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] dilation=1) "
-            "-> Tensor",
-            conv_transpose<3>);
-TORCHLET_OP_VARIANTS(
-    convolution, out("out"),
+TORCHLET_OP_WITH(conv1d, keeps_rank() | dtype(DTypeRule::kWeight),
+                 "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=[1], "
+                 "int[1] padding=[0], int[1] dilation=[1], int groups=1) -> Tensor",
+                 conv<1>);
+TORCHLET_OP_WITH(
+    conv2d, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] "
+    "padding=0, int[2] dilation=1, int groups=1) -> Tensor",
+    conv<2>);
+TORCHLET_OP_WITH(
+    conv3d, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] "
+    "padding=0, int[3] dilation=1, int groups=1) -> Tensor",
+    conv<3>);
+TORCHLET_OP_WITH(conv1d_padding, keeps_rank() | dtype(DTypeRule::kWeight),
+                 "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] "
+                 "stride=[1], str padding=\"valid\", int[1] dilation=[1], int groups=1) -> Tensor",
+                 conv_padding<1>);
+TORCHLET_OP_WITH(
+    conv2d_padding, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
+    "str padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor",
+    conv_padding<2>);
+TORCHLET_OP_WITH(
+    conv3d_padding, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, "
+    "str padding=\"valid\", int[3] dilation=1, int groups=1) -> Tensor",
+    conv_padding<3>);
+TORCHLET_OP_WITH(conv_transpose1d, keeps_rank() | dtype(DTypeRule::kWeight),
+                 "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] "
+                 "stride=[1], int[1] padding=[0], int[1] output_padding=[0], int groups=1, int[1] "
+                 "dilation=[1]) -> Tensor",
+                 conv_transpose<1>);
+TORCHLET_OP_WITH(
+    conv_transpose2d, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] "
+    "stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] dilation=1) "
+    "-> Tensor",
+    conv_transpose<2>);
+TORCHLET_OP_WITH(
+    conv_transpose3d, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] "
+    "stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] dilation=1) "
+    "-> Tensor",
+    conv_transpose<3>);
+TORCHLET_OP_WITH(
+    convolution, out("out") | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
     "int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
     general);
-TORCHLET_OP_VARIANTS(
-    _convolution, out("out"),
+TORCHLET_OP_WITH(
+    _convolution, out("out") | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
     "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, bool "
     "deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
@@ -144,8 +150,8 @@ TORCHLET_OP_VARIANTS(
       return general(input, weight, bias, stride, padding, dilation, transposed, output_padding,
                      groups);
     });
-TORCHLET_OP(
-    _convolution_deprecated,
+TORCHLET_OP_WITH(
+    _convolution_deprecated, keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] "
     "padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, "
     "bool deterministic, bool cudnn_enabled) -> Tensor",
@@ -155,54 +161,54 @@ TORCHLET_OP(
       return general(input, weight, bias, stride, padding, dilation, transposed, output_padding,
                      groups);
     });
-TORCHLET_OP(_convolution_mode,
-            "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, int[] stride, str "
-            "padding, int[] dilation, int groups) -> Tensor",
-            [](const Tensor& input, const Tensor& weight, const Tensor& bias,
-               const IntArray& stride, const std::string& padding, const IntArray& dilation,
-               int64_t groups) {
-              return convolution_mode(input, weight, bias, stride, padding, dilation, groups);
-            });
-TORCHLET_OP_VARIANTS(conv_tbc, out("out"),
-                     "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
-                     conv_tbc);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
+    _convolution_mode, keeps_rank() | dtype(DTypeRule::kWeight),
+    "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, int[] stride, str "
+    "padding, int[] dilation, int groups) -> Tensor",
+    [](const Tensor& input, const Tensor& weight, const Tensor& bias, const IntArray& stride,
+       const std::string& padding, const IntArray& dilation, int64_t groups) {
+      return convolution_mode(input, weight, bias, stride, padding, dilation, groups);
+    });
+TORCHLET_OP_WITH(conv_tbc, out("out"),
+                 "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+                 conv_tbc);
+TORCHLET_OP_WITH(
     thnn_conv2d, out("out"),
     "aten::thnn_conv2d(Tensor self, Tensor weight, int[2] kernel_size, Tensor? bias=None, int[2] "
     "stride=1, int[2] padding=0) -> Tensor",
     slow_conv<2>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     _slow_conv2d_forward, out("output(output)"),
     "aten::_slow_conv2d_forward(Tensor self, Tensor weight, int[2] kernel_size, Tensor? bias, "
     "int[2] stride, int[2] padding) -> Tensor",
     slow_conv<2>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     slow_conv3d_forward, out("output(output)"),
     "aten::slow_conv3d_forward(Tensor self, Tensor weight, int[3] kernel_size, Tensor? bias, "
     "int[3] stride, int[3] padding) -> Tensor",
     slow_conv<3>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     slow_conv3d, out("out"),
     "aten::slow_conv3d(Tensor self, Tensor weight, int[3] kernel_size, Tensor? bias=None, int[3] "
     "stride=1, int[3] padding=0) -> Tensor",
     slow_conv<3>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     slow_conv_dilated2d, out("out"),
     "aten::slow_conv_dilated2d(Tensor self, Tensor weight, int[2] kernel_size, Tensor? bias=None, "
     "int[2] stride=1, int[2] padding=0, int[2] dilation=1) -> Tensor",
     slow_conv_dilated<2>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     slow_conv_dilated3d, out("out"),
     "aten::slow_conv_dilated3d(Tensor self, Tensor weight, int[3] kernel_size, Tensor? bias=None, "
     "int[3] stride=1, int[3] padding=0, int[3] dilation=1) -> Tensor",
     slow_conv_dilated<3>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     slow_conv_transpose2d, out("out"),
     "aten::slow_conv_transpose2d(Tensor self, Tensor weight, int[2] kernel_size, Tensor? "
     "bias=None, int[2] stride=1, int[2] padding=0, int[2] output_padding=0, int[2] dilation=1) -> "
     "Tensor",
     slow_conv_transpose<2>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     slow_conv_transpose3d, out("out"),
     "aten::slow_conv_transpose3d(Tensor self, Tensor weight, int[3] kernel_size, Tensor? "
     "bias=None, int[3] stride=1, int[3] padding=0, int[3] output_padding=0, int[3] dilation=1) -> "

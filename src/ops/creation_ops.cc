@@ -200,24 +200,28 @@ Tensor scalar_tensor_op(const Scalar& value, OptionalDType dtype, const Value& l
 
 }  // namespace
 
-TORCHLET_OP(empty_memory_format,
-            "aten::empty.memory_format(int[] size, *, " TORCHLET_FACTORY_ARGS
-            ", MemoryFormat? memory_format=None) -> Tensor",
-            empty_op);
-TORCHLET_OP(empty_out,
-            "aten::empty.out(int[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
-            "Tensor(a!)",
-            [](const IntArray& size, OptionalFormat, const Tensor& out) {
-              resize_output(out, size);
-              return out;
-            });
-TORCHLET_OP(empty_strided,
-            "aten::empty_strided(int[] size, int[] stride, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
-            empty_strided_op);
-TORCHLET_OP(zeros, "aten::zeros(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor", zeros_op);
+TORCHLET_OP_WITH(empty_memory_format, varies(),
+                 "aten::empty.memory_format(int[] size, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 empty_op);
+TORCHLET_OP_WITH(
+    empty_out, varies(),
+    "aten::empty.out(int[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> "
+    "Tensor(a!)",
+    [](const IntArray& size, OptionalFormat, const Tensor& out) {
+      resize_output(out, size);
+      return out;
+    });
+TORCHLET_OP_WITH(empty_strided, varies(),
+                 "aten::empty_strided(int[] size, int[] stride, *, " TORCHLET_FACTORY_ARGS
+                 ") -> Tensor",
+                 empty_strided_op);
+TORCHLET_OP_WITH(zeros, rank(RankRule::kLength),
+                 "aten::zeros(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor", zeros_op);
 TORCHLET_OP(zeros_out, "aten::zeros.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
             [](const IntArray& size, const Tensor& out) { return full_out(size, 0, out); });
-TORCHLET_OP(ones, "aten::ones(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor", ones_op);
+TORCHLET_OP_WITH(ones, rank(RankRule::kLength),
+                 "aten::ones(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor", ones_op);
 TORCHLET_OP(ones_out, "aten::ones.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
             [](const IntArray& size, const Tensor& out) { return full_out(size, 1, out); });
 TORCHLET_OP(full,
@@ -230,43 +234,40 @@ TORCHLET_OP(_efficientzerotensor,
             "aten::_efficientzerotensor(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
             zeros_op);
 
-TORCHLET_OP_VARIANTS(empty_like, out("out"),
-                     "aten::empty_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
-                     ", MemoryFormat? memory_format=None) -> Tensor",
-                     empty_like_op);
-TORCHLET_OP_VARIANTS(zeros_like, out("out"),
-                     "aten::zeros_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
-                     ", MemoryFormat? memory_format=None) -> Tensor",
-                     zeros_like_op);
-TORCHLET_OP_VARIANTS(ones_like, out("out"),
-                     "aten::ones_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
-                     ", MemoryFormat? memory_format=None) -> Tensor",
-                     ones_like_op);
-TORCHLET_OP_VARIANTS(full_like, out("out"),
-                     "aten::full_like(Tensor self, Scalar fill_value, *, " TORCHLET_FACTORY_ARGS
-                     ", MemoryFormat? memory_format=None) -> Tensor",
-                     full_like_op);
-TORCHLET_OP_VARIANTS(new_empty, out("out"),
-                     "aten::new_empty(Tensor self, int[] size, *, " TORCHLET_FACTORY_ARGS
-                     ") -> Tensor",
-                     new_empty);
-TORCHLET_OP_VARIANTS(
-    new_empty_strided, out("out"),
+TORCHLET_OP_WITH(empty_like, out("out") | keeps_rank() | varies(),
+                 "aten::empty_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 empty_like_op);
+TORCHLET_OP_WITH(zeros_like, out("out") | keeps_rank(),
+                 "aten::zeros_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 zeros_like_op);
+TORCHLET_OP_WITH(ones_like, out("out") | keeps_rank(),
+                 "aten::ones_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 ones_like_op);
+TORCHLET_OP_WITH(full_like, out("out") | keeps_rank(),
+                 "aten::full_like(Tensor self, Scalar fill_value, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 full_like_op);
+TORCHLET_OP_WITH(new_empty, out("out") | varies(),
+                 "aten::new_empty(Tensor self, int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 new_empty);
+TORCHLET_OP_WITH(
+    new_empty_strided, out("out") | varies(),
     "aten::new_empty_strided(Tensor self, int[] size, int[] stride, *, " TORCHLET_FACTORY_ARGS
     ") -> Tensor",
     new_empty_strided);
-TORCHLET_OP_VARIANTS(new_full, out("out"),
-                     "aten::new_full(Tensor self, int[] size, Scalar fill_value, "
-                     "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
-                     new_full);
-TORCHLET_OP_VARIANTS(new_zeros, out("out"),
-                     "aten::new_zeros(Tensor self, int[] size, *, " TORCHLET_FACTORY_ARGS
-                     ") -> Tensor",
-                     new_zeros);
-TORCHLET_OP_VARIANTS(new_ones, out("out"),
-                     "aten::new_ones(Tensor self, int[] size, *, " TORCHLET_FACTORY_ARGS
-                     ") -> Tensor",
-                     new_ones);
+TORCHLET_OP_WITH(new_full, out("out"),
+                 "aten::new_full(Tensor self, int[] size, Scalar fill_value, "
+                 "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 new_full);
+TORCHLET_OP_WITH(new_zeros, out("out"),
+                 "aten::new_zeros(Tensor self, int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 new_zeros);
+TORCHLET_OP_WITH(new_ones, out("out"),
+                 "aten::new_ones(Tensor self, int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 new_ones);
 
 TORCHLET_OP(tensor_float,
             "aten::tensor.float(float t, *, ScalarType? dtype=None, Device? device=None, bool "

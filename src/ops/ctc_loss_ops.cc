@@ -157,7 +157,7 @@ TORCHLET_OP(ctc_loss_Tensor,
               return ctc_loss(log_probs, targets, lengths_of(input_lengths),
                               lengths_of(target_lengths), blank, reduction, zero_infinity);
             });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     _ctc_loss, out("out(out0, out1)"),
     "aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, "
     "int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)",

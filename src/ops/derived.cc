@@ -209,68 +209,8 @@ void run_sparse(const Operator& op, std::span<Value> args, std::span<Value> resu
 
 }  // namespace
 
-QuantizedOutput quantized_output(std::string_view name) {
-  // The operators that PyTorch has for quantized tensors on the CPU (native_functions.yaml,
-  // QuantizedCPU).
-  constexpr std::string_view kAsInputNames[] = {"relu",
-                                                "relu6",
-                                                "hardtanh",
-                                                "clamp",
-                                                "clamp_min",
-                                                "clamp_max",
-                                                "leaky_relu",
-                                                "elu",
-                                                "celu",
-                                                "threshold",
-                                                "gelu",
-                                                "prelu",
-                                                "max_pool1d",
-                                                "max_pool2d",
-                                                "max_pool3d",
-                                                "upsample_nearest1d",
-                                                "upsample_nearest2d",
-                                                "upsample_nearest3d",
-                                                "_upsample_nearest_exact1d",
-                                                "_upsample_nearest_exact2d",
-                                                "_upsample_nearest_exact3d",
-                                                "upsample_bilinear2d",
-                                                "cat",
-                                                "concat",
-                                                "stack",
-                                                "reflection_pad1d",
-                                                "reflection_pad2d",
-                                                "constant_pad_nd",
-                                                "pad",
-                                                "max",
-                                                "min",
-                                                "sort",
-                                                "topk",
-                                                "channel_shuffle",
-                                                "pixel_shuffle",
-                                                "masked_fill",
-                                                "eq",
-                                                "ne",
-                                                "lt",
-                                                "le",
-                                                "gt",
-                                                "ge"};
-  constexpr std::string_view kAverageNames[] = {
-      "avg_pool1d",           "avg_pool2d",           "avg_pool3d",
-      "adaptive_avg_pool1d",  "adaptive_avg_pool2d",  "adaptive_avg_pool3d",
-      "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mean"};
-  constexpr std::string_view kUnitNames[] = {"sigmoid", "hardsigmoid"};
-  if (!name.starts_with("aten::")) return QuantizedOutput::kNone;
-  name.remove_prefix(std::string_view("aten::").size());
-  if (std::ranges::find(kAsInputNames, name) != std::end(kAsInputNames))
-    return QuantizedOutput::kAsInput;
-  if (std::ranges::find(kAverageNames, name) != std::end(kAverageNames))
-    return QuantizedOutput::kAverage;
-  if (std::ranges::find(kUnitNames, name) != std::end(kUnitNames)) return QuantizedOutput::kUnit;
-  return name == "tanh" ? QuantizedOutput::kSignedUnit : QuantizedOutput::kNone;
-}
-
 Operator quantized_variant(const Operator& base) {
-  const QuantizedOutput output = quantized_output(base.name.str());
+  const QuantizedOutput output = base.facts->quantized;
   Operator op = base;
   op.base = &base;
   op.fn = output == QuantizedOutput::kAsInput   ? run_quantized<QuantizedOutput::kAsInput>
@@ -297,6 +237,8 @@ Operator inplace_variant(const Operator& base) {
   op.base = &base;
   return op;
 }
+
+bool is_inplace_view_variant(const Operator& op) { return op.fn == run_inplace_view; }
 
 const Operator* functional_twin(const Operator& inplace) {
   if (inplace.fn != run_inplace) return nullptr;

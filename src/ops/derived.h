@@ -20,21 +20,14 @@ Operator functional_variant(const Operator& base);
 // Tensor(b!) max_values)
 Operator out_variant(const Operator& base, std::string_view overload);
 
+// Did that function make it?
+bool is_inplace_view_variant(const Operator& op);
 // The functional twin of an in-place operator that inplace_variant() made: gives what self would
 // hold afterwards, in new memory. It has the name and schema of the functional operator, but the
 // result has self's dtype, shape and strides, and what the in-place operator refuses is an Error
 // too. Null for other operators. Thread-safe; lives for the whole process.
 const Operator* functional_twin(const Operator& inplace);
 
-// What an operator that knows only real numbers gives for quantized tensors.
-enum class QuantizedOutput : uint8_t {
-  kNone,        // an error
-  kAsInput,     // quantized like its first tensor
-  kAverage,     // the same, of averages: the scale drops out, so those of the integers are rounded
-  kUnit,        // results in [0, 1): scale 1/256
-  kSignedUnit,  // results in (-1, 1): scale 2/256
-};
-QuantizedOutput quantized_output(std::string_view name);
 // The operator for real and quantized tensors, from the one for real tensors: quantized ones are
 // dequantized for it and its result is quantized again.
 Operator quantized_variant(const Operator& base);

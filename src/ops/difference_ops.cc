@@ -201,10 +201,10 @@ Tensor linalg_cross(const Tensor& self, const Tensor& other, int64_t dim) {
   return stack(parts, wrap_dim(dim, self.dim()));
 }
 
-TORCHLET_OP_VARIANTS(diff, out("out"),
-                     "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? "
-                     "append=None) -> Tensor",
-                     diff);
+TORCHLET_OP_WITH(diff, out("out"),
+                 "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? "
+                 "append=None) -> Tensor",
+                 diff);
 TORCHLET_OP(gradient_scalarint,
             "aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int "
             "edge_order=1) -> Tensor[]",
@@ -254,7 +254,7 @@ TORCHLET_OP(gradient_tensorarray,
                int64_t edge_order) {
               return gradient(self, coordinates(spacing), dims, edge_order);
             });
-TORCHLET_OP_VARIANTS(cross, out("out"),
-                     "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross);
+TORCHLET_OP_WITH(cross, out("out"),
+                 "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor", cross);
 
 }  // namespace torchlet::ops

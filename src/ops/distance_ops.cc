@@ -139,12 +139,12 @@ Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p, double ep
 TORCHLET_OP(cdist,
             "aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
             cdist);
-TORCHLET_OP_VARIANTS(
-    _cdist_forward, out("out"),
-    "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", cdist);
+TORCHLET_OP_WITH(_cdist_forward, out("out"),
+                 "aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+                 cdist);
 TORCHLET_OP(pdist, "aten::pdist(Tensor self, float p=2.) -> Tensor", pdist);
-TORCHLET_OP_VARIANTS(_pdist_forward, out("out"),
-                     "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist);
+TORCHLET_OP_WITH(_pdist_forward, out("out"),
+                 "aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", pdist);
 TORCHLET_OP(cosine_similarity,
             "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
             cosine_similarity);

@@ -52,20 +52,27 @@ Tensor dropout(const Tensor& input, double p, bool train) {
   return dropout_as<kPlain>(input, p, train);
 }
 
-TORCHLET_OP_VARIANTS(dropout, inplace(),
-                     "aten::dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout_as<kPlain>);
-TORCHLET_OP_VARIANTS(feature_dropout, inplace(),
-                     "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout_as<kFeature>);
-TORCHLET_OP_VARIANTS(alpha_dropout, inplace(),
-                     "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout_as<kAlpha>);
-TORCHLET_OP_VARIANTS(feature_alpha_dropout, inplace(),
-                     "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-                     dropout_as<kFeature | kAlpha>);
-TORCHLET_OP(native_dropout,
-            "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-            native_dropout);
+TORCHLET_OP_WITH(dropout,
+                 inplace() | keeps_rank() | keeps_dtype() | identity("train") | varies("p train") |
+                     may_alias(),
+                 "aten::dropout(Tensor input, float p, bool train) -> Tensor", dropout_as<kPlain>);
+TORCHLET_OP_WITH(feature_dropout,
+                 inplace() | keeps_rank() | keeps_dtype() | identity("train") | varies("p train") |
+                     may_alias(),
+                 "aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
+                 dropout_as<kFeature>);
+TORCHLET_OP_WITH(alpha_dropout,
+                 inplace() | keeps_rank() | keeps_dtype() | identity("train") | varies("p train") |
+                     may_alias(),
+                 "aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+                 dropout_as<kAlpha>);
+TORCHLET_OP_WITH(feature_alpha_dropout,
+                 inplace() | keeps_rank() | keeps_dtype() | identity("train") | varies("p train") |
+                     may_alias(),
+                 "aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+                 dropout_as<kFeature | kAlpha>);
+TORCHLET_OP_WITH(native_dropout, varies("p train") | may_alias(),
+                 "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+                 native_dropout);
 
 }  // namespace torchlet::ops

@@ -213,10 +213,10 @@ Tensor embedding_renorm_(const Tensor& self, const Tensor& indices, double max_n
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(embedding, out("out"),
-                     "aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
-                     "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-                     embedding);
+TORCHLET_OP_WITH(embedding, out("out"),
+                 "aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
+                 "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+                 embedding);
 TORCHLET_OP(embedding_bag,
             "aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
             "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? "
@@ -233,13 +233,13 @@ TORCHLET_OP(embedding_bag_padding_idx,
             "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool "
             "include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
             embedding_bag_padding);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     _embedding_bag, out("out(out0, out1, out2, out3)"),
     "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
     "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
     "bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     embedding_bag);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     _embedding_bag_forward_only, out("out(out0, out1, out2, out3)"),
     "aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool "
     "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
@@ -249,11 +249,12 @@ TORCHLET_OP(embedding_renorm_,
             "aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float "
             "norm_type) -> Tensor(a!)",
             embedding_renorm_);
-TORCHLET_OP(_no_grad_embedding_renorm_,
-            "aten::_no_grad_embedding_renorm_(Tensor weight, Tensor input, float max_norm, float "
-            "norm_type) -> Tensor",
-            embedding_renorm_);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
+    _no_grad_embedding_renorm_, may_alias() | writes("weight"),
+    "aten::_no_grad_embedding_renorm_(Tensor weight, Tensor input, float max_norm, float "
+    "norm_type) -> Tensor",
+    embedding_renorm_);
+TORCHLET_OP_WITH(
     embedding_renorm, out("out"),
     "aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> "
     "Tensor",

@@ -296,11 +296,11 @@ Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_le
 
 }  // namespace
 
-#define TORCHLET_FFT(id, ...)                                                              \
-  TORCHLET_OP_VARIANTS(fft_##id, out("out"),                                               \
-                       "aten::fft_" #id                                                    \
-                       "(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", \
-                       __VA_ARGS__)
+#define TORCHLET_FFT(id, ...)                                                          \
+  TORCHLET_OP_WITH(fft_##id, out("out"),                                               \
+                   "aten::fft_" #id                                                    \
+                   "(Tensor self, int? n=None, int dim=-1, str? norm=None) -> Tensor", \
+                   __VA_ARGS__)
 TORCHLET_FFT(fft, fft<true>);
 TORCHLET_FFT(ifft, fft<false>);
 TORCHLET_FFT(rfft, real_fft<true>);
@@ -309,17 +309,17 @@ TORCHLET_FFT(irfft, hermitian_fft<false>);
 TORCHLET_FFT(hfft, hermitian_fft<true>);
 #undef TORCHLET_FFT
 
-#define TORCHLET_FFTN(id, fn)                                                              \
-  TORCHLET_OP_VARIANTS(fft_##id##n, out("out"),                                            \
-                       "aten::fft_" #id                                                    \
-                       "n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) " \
-                       "-> Tensor",                                                        \
-                       fn);                                                                \
-  TORCHLET_OP_VARIANTS(fft_##id##2, out("out"),                                            \
-                       "aten::fft_" #id                                                    \
-                       "2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? "         \
-                       "norm=None) -> Tensor",                                             \
-                       fn)
+#define TORCHLET_FFTN(id, fn)                                                          \
+  TORCHLET_OP_WITH(fft_##id##n, out("out"),                                            \
+                   "aten::fft_" #id                                                    \
+                   "n(Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None) " \
+                   "-> Tensor",                                                        \
+                   fn);                                                                \
+  TORCHLET_OP_WITH(fft_##id##2, out("out"),                                            \
+                   "aten::fft_" #id                                                    \
+                   "2(Tensor self, int[1]? s=None, int[1] dim=[-2, -1], str? "         \
+                   "norm=None) -> Tensor",                                             \
+                   fn)
 TORCHLET_FFTN(fft, fftn<true>);
 TORCHLET_FFTN(ifft, fftn<false>);
 TORCHLET_FFTN(rfft, real_fftn<true>);
@@ -328,10 +328,12 @@ TORCHLET_FFTN(irfft, hermitian_fftn<false>);
 TORCHLET_FFTN(hfft, hermitian_fftn<true>);
 #undef TORCHLET_FFTN
 
-TORCHLET_OP(fft_fftshift, "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",
-            [](const Tensor& self, const OptInts& dim) { return rolled(self, dim, false); });
-TORCHLET_OP(fft_ifftshift, "aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor",
-            [](const Tensor& self, const OptInts& dim) { return rolled(self, dim, true); });
+TORCHLET_OP_WITH(fft_fftshift, may_alias(),
+                 "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",
+                 [](const Tensor& self, const OptInts& dim) { return rolled(self, dim, false); });
+TORCHLET_OP_WITH(fft_ifftshift, may_alias(),
+                 "aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor",
+                 [](const Tensor& self, const OptInts& dim) { return rolled(self, dim, true); });
 #define TORCHLET_FREQUENCIES(id, onesided)                                                    \
   TORCHLET_OP(fft_##id,                                                                       \
               "aten::fft_" #id                                                                \

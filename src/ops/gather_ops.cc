@@ -340,42 +340,42 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     gather, out("out"),
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     [](const Tensor& self, int64_t dim, const Tensor& index, bool) {
       return gather(self, dim, index);
     });
-TORCHLET_OP_VARIANTS(take_along_dim, out("out"),
-                     "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-                     take_along_dim);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(take_along_dim, out("out"),
+                 "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+                 take_along_dim);
+TORCHLET_OP_WITH(
     scatter_value, functional() | out("value_out"),
     "aten::scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
     scatter_value_);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     scatter_src, functional() | out("src_out"),
     "aten::scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     scatter_);
-TORCHLET_OP_VARIANTS(scatter_reduce, functional() | out("reduce_out"),
-                     "aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, "
-                     "str reduce) -> Tensor(a!)",
-                     scatter_arithmetic_);
-TORCHLET_OP_VARIANTS(scatter_value_reduce, functional() | out("value_reduce_out"),
-                     "aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar "
-                     "value, *, str reduce) -> Tensor(a!)",
-                     scatter_arithmetic_value_);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(scatter_reduce, functional() | out("reduce_out"),
+                 "aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, "
+                 "str reduce) -> Tensor(a!)",
+                 scatter_arithmetic_);
+TORCHLET_OP_WITH(scatter_value_reduce, functional() | out("value_reduce_out"),
+                 "aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar "
+                 "value, *, str reduce) -> Tensor(a!)",
+                 scatter_arithmetic_value_);
+TORCHLET_OP_WITH(
     scatter_add_, functional() | out("out"),
     "aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
     scatter_add_);
-TORCHLET_OP_VARIANTS(scatter_reduce_two, functional() | out("two_out"),
-                     "aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor "
-                     "src, str reduce, *, bool include_self=True) -> Tensor(a!)",
-                     scatter_reduce_);
-TORCHLET_OP_VARIANTS(index_reduce_, functional() | out("out"),
-                     "aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, "
-                     "str reduce, *, bool include_self=True) -> Tensor(a!)",
-                     index_reduce_);
+TORCHLET_OP_WITH(scatter_reduce_two, functional() | out("two_out"),
+                 "aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor "
+                 "src, str reduce, *, bool include_self=True) -> Tensor(a!)",
+                 scatter_reduce_);
+TORCHLET_OP_WITH(index_reduce_, functional() | out("out"),
+                 "aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, "
+                 "str reduce, *, bool include_self=True) -> Tensor(a!)",
+                 index_reduce_);
 
 }  // namespace torchlet::ops

@@ -243,12 +243,12 @@ Tensor affine_grid(const Tensor& theta, const IntArray& size, bool align_corners
 
 }  // namespace
 
-#define TORCHLET_GRID_SAMPLER(id, spatial)                                        \
-  TORCHLET_OP_VARIANTS(id, out("out"),                                            \
-                       "aten::" #id                                               \
-                       "(Tensor input, Tensor grid, int interpolation_mode, int " \
-                       "padding_mode, bool align_corners) -> Tensor",             \
-                       grid_sampler<spatial>)
+#define TORCHLET_GRID_SAMPLER(id, spatial)                                    \
+  TORCHLET_OP_WITH(id, out("out"),                                            \
+                   "aten::" #id                                               \
+                   "(Tensor input, Tensor grid, int interpolation_mode, int " \
+                   "padding_mode, bool align_corners) -> Tensor",             \
+                   grid_sampler<spatial>)
 TORCHLET_OP(grid_sampler,
             "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int "
             "padding_mode, bool align_corners) -> Tensor",
@@ -257,7 +257,7 @@ TORCHLET_GRID_SAMPLER(grid_sampler_2d, 2);
 TORCHLET_GRID_SAMPLER(grid_sampler_3d, 3);
 TORCHLET_GRID_SAMPLER(_grid_sampler_2d_cpu_fallback, 2);
 #undef TORCHLET_GRID_SAMPLER
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     affine_grid_generator, out("out"),
     "aten::affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
     affine_grid);

@@ -290,17 +290,17 @@ Tensor corrcoef(const Tensor& self) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(histc, out("out"),
-                     "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-                     histc);
-TORCHLET_OP_VARIANTS(histogram_bin_ct, out("bin_ct_out(hist, bin_edges)"),
-                     "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, "
-                     "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-                     histogram_count);
-TORCHLET_OP_VARIANTS(histogram_bins_tensor, out("bins_tensor_out(hist, bin_edges)"),
-                     "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? "
-                     "weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
-                     histogram_bins);
+TORCHLET_OP_WITH(histc, out("out"),
+                 "aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+                 histc);
+TORCHLET_OP_WITH(histogram_bin_ct, out("bin_ct_out(hist, bin_edges)"),
+                 "aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, "
+                 "Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+                 histogram_count);
+TORCHLET_OP_WITH(histogram_bins_tensor, out("bins_tensor_out(hist, bin_edges)"),
+                 "aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? "
+                 "weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+                 histogram_bins);
 TORCHLET_OP(histogramdd,
             "aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, "
             "bool density=False) -> (Tensor hist, Tensor[] bin_edges)",
@@ -321,21 +321,21 @@ TORCHLET_OP(_histogramdd_bin_edges,
             [](const Tensor& self, const IntArray& bins,
                const std::optional<std::vector<double>>& range, const Tensor&,
                bool) { return bin_edges(self, bins, range); });
-TORCHLET_OP_VARIANTS(_histogramdd_from_bin_cts, out("out"),
-                     "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? "
-                     "range=None, Tensor? weight=None, bool density=False) -> Tensor",
-                     [](const Tensor& self, const IntArray& bins,
-                        const std::optional<std::vector<double>>& range, const Tensor& weight,
-                        bool density) {
-                       return count_in(self, bin_edges(self, bins, range), weight, density);
-                     });
-TORCHLET_OP_VARIANTS(_histogramdd_from_bin_tensors, out("out"),
-                     "aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? "
-                     "weight=None, bool density=False) -> Tensor",
-                     count_in);
-TORCHLET_OP_VARIANTS(bincount, out("out"),
-                     "aten::bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
-                     bincount);
+TORCHLET_OP_WITH(_histogramdd_from_bin_cts, out("out"),
+                 "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? "
+                 "range=None, Tensor? weight=None, bool density=False) -> Tensor",
+                 [](const Tensor& self, const IntArray& bins,
+                    const std::optional<std::vector<double>>& range, const Tensor& weight,
+                    bool density) {
+                   return count_in(self, bin_edges(self, bins, range), weight, density);
+                 });
+TORCHLET_OP_WITH(_histogramdd_from_bin_tensors, out("out"),
+                 "aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? "
+                 "weight=None, bool density=False) -> Tensor",
+                 count_in);
+TORCHLET_OP_WITH(bincount, out("out"),
+                 "aten::bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+                 bincount);
 TORCHLET_OP(cov,
             "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? "
             "aweights=None) -> Tensor",

@@ -137,13 +137,13 @@ Tensor col2im(const Tensor& self, const IntArray& output_size, const IntArray& k
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(im2col, out("out"),
-                     "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] "
-                     "padding, int[2] stride) -> Tensor",
-                     im2col);
-TORCHLET_OP_VARIANTS(col2im, out("out"),
-                     "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] "
-                     "dilation, int[2] padding, int[2] stride) -> Tensor",
-                     col2im);
+TORCHLET_OP_WITH(im2col, out("out"),
+                 "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] "
+                 "padding, int[2] stride) -> Tensor",
+                 im2col);
+TORCHLET_OP_WITH(col2im, out("out"),
+                 "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] "
+                 "dilation, int[2] padding, int[2] stride) -> Tensor",
+                 col2im);
 
 }  // namespace torchlet::ops

@@ -206,14 +206,14 @@ Tensor put_(const Tensor& self, const Tensor& positions, const Tensor& source, b
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(index_Tensor, out("Tensor_out"),
-                     "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index);
+TORCHLET_OP_WITH(index_Tensor, out("Tensor_out"),
+                 "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index);
 TORCHLET_OP(index_Tensor_hacked_twin,
             "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor", index);
-TORCHLET_OP_VARIANTS(index_put, out("out"),
-                     "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
-                     "accumulate=False) -> Tensor",
-                     index_put);
+TORCHLET_OP_WITH(index_put, out("out"),
+                 "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
+                 "accumulate=False) -> Tensor",
+                 index_put);
 TORCHLET_OP(index_put_hacked_twin,
             "aten::index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool "
             "accumulate=False) -> Tensor",
@@ -233,27 +233,26 @@ TORCHLET_OP(_index_put_impl_,
                bool accumulated,
                bool) { return index_put_inplace(self, indices, values, accumulated); });
 
-TORCHLET_OP_VARIANTS(index_select, out("out"),
-                     "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor",
-                     index_select);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(index_select, out("out"),
+                 "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select);
+TORCHLET_OP_WITH(
     index_copy_, functional() | out("out"),
     "aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
     index_copy_);
-TORCHLET_OP_VARIANTS(index_add_, functional() | out("out"),
-                     "aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, "
-                     "Scalar alpha=1) -> Tensor(a!)",
-                     index_add_);
-TORCHLET_OP_VARIANTS(index_fill_int_Scalar_, functional() | out("int_Scalar_out"),
-                     "aten::index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar "
-                     "value) -> Tensor(a!)",
-                     index_fill_);
-TORCHLET_OP_VARIANTS(index_fill_int_Tensor_, functional() | out("int_Tensor_out"),
-                     "aten::index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor "
-                     "value) -> Tensor(a!)",
-                     index_fill_tensor_);
-TORCHLET_OP_VARIANTS(take, out("out"), "aten::take(Tensor self, Tensor index) -> Tensor", take);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(index_add_, functional() | out("out"),
+                 "aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, "
+                 "Scalar alpha=1) -> Tensor(a!)",
+                 index_add_);
+TORCHLET_OP_WITH(index_fill_int_Scalar_, functional() | out("int_Scalar_out"),
+                 "aten::index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar "
+                 "value) -> Tensor(a!)",
+                 index_fill_);
+TORCHLET_OP_WITH(index_fill_int_Tensor_, functional() | out("int_Tensor_out"),
+                 "aten::index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor "
+                 "value) -> Tensor(a!)",
+                 index_fill_tensor_);
+TORCHLET_OP_WITH(take, out("out"), "aten::take(Tensor self, Tensor index) -> Tensor", take);
+TORCHLET_OP_WITH(
     put_, functional() | out("out"),
     "aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
     put_);

@@ -251,36 +251,40 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(cat, out("out"), "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat);
-TORCHLET_OP_VARIANTS(stack, out("out"), "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
-                     stack);
-TORCHLET_OP_VARIANTS(_stack, out("out"), "aten::_stack(Tensor[] tensors, int dim=0) -> Tensor",
-                     stack);
-TORCHLET_OP_VARIANTS(hstack, out("out"), "aten::hstack(Tensor[] tensors) -> Tensor", hstack);
-TORCHLET_OP_VARIANTS(vstack, out("out"), "aten::vstack(Tensor[] tensors) -> Tensor", vstack);
-TORCHLET_OP_VARIANTS(dstack, out("out"), "aten::dstack(Tensor[] tensors) -> Tensor", dstack);
-TORCHLET_OP_VARIANTS(column_stack, out("out"), "aten::column_stack(Tensor[] tensors) -> Tensor",
-                     column_stack);
-TORCHLET_OP_VARIANTS(block_diag, out("out"), "aten::block_diag(Tensor[] tensors) -> Tensor",
-                     block_diag);
-TORCHLET_OP(atleast_1d, "aten::atleast_1d(Tensor self) -> Tensor", atleast_1d);
-TORCHLET_OP(atleast_1d_Sequence, "aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
-            each<atleast_1d>);
-TORCHLET_OP(atleast_2d, "aten::atleast_2d(Tensor self) -> Tensor", atleast_2d);
-TORCHLET_OP(atleast_2d_Sequence, "aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]",
-            each<atleast_2d>);
-TORCHLET_OP(atleast_3d, "aten::atleast_3d(Tensor self) -> Tensor", atleast_3d);
-TORCHLET_OP(atleast_3d_Sequence, "aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]",
-            each<atleast_3d>);
-TORCHLET_OP(broadcast_tensors, "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]",
-            broadcast_tensors);
-TORCHLET_OP(meshgrid, "aten::meshgrid(Tensor[] tensors) -> Tensor[]",
-            [](const std::vector<Tensor>& tensors) { return meshgrid(tensors, "ij"); });
-TORCHLET_OP(meshgrid_indexing,
-            "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid);
-TORCHLET_OP(cartesian_prod, "aten::cartesian_prod(Tensor[] tensors) -> Tensor", cartesian_prod);
-TORCHLET_OP(combinations,
-            "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
-            combinations);
+TORCHLET_OP_WITH(cat,
+                 out("out") | rank(RankRule::kJoined) | dtype(DTypeRule::kPromoted) |
+                     quantized_as_input(),
+                 "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat);
+TORCHLET_OP_WITH(stack, out("out") | quantized_as_input(),
+                 "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack);
+TORCHLET_OP_WITH(_stack, out("out"), "aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack);
+TORCHLET_OP_WITH(hstack, out("out"), "aten::hstack(Tensor[] tensors) -> Tensor", hstack);
+TORCHLET_OP_WITH(vstack, out("out"), "aten::vstack(Tensor[] tensors) -> Tensor", vstack);
+TORCHLET_OP_WITH(dstack, out("out"), "aten::dstack(Tensor[] tensors) -> Tensor", dstack);
+TORCHLET_OP_WITH(column_stack, out("out"), "aten::column_stack(Tensor[] tensors) -> Tensor",
+                 column_stack);
+TORCHLET_OP_WITH(block_diag, out("out") | may_alias(),
+                 "aten::block_diag(Tensor[] tensors) -> Tensor", block_diag);
+TORCHLET_OP_WITH(atleast_1d, may_alias(), "aten::atleast_1d(Tensor self) -> Tensor", atleast_1d);
+TORCHLET_OP_WITH(atleast_1d_Sequence, may_alias(),
+                 "aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", each<atleast_1d>);
+TORCHLET_OP_WITH(atleast_2d, may_alias(), "aten::atleast_2d(Tensor self) -> Tensor", atleast_2d);
+TORCHLET_OP_WITH(atleast_2d_Sequence, may_alias(),
+                 "aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", each<atleast_2d>);
+TORCHLET_OP_WITH(atleast_3d, may_alias(), "aten::atleast_3d(Tensor self) -> Tensor", atleast_3d);
+TORCHLET_OP_WITH(atleast_3d_Sequence, may_alias(),
+                 "aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", each<atleast_3d>);
+TORCHLET_OP_WITH(broadcast_tensors, may_alias(),
+                 "aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors);
+TORCHLET_OP_WITH(meshgrid, may_alias(), "aten::meshgrid(Tensor[] tensors) -> Tensor[]",
+                 [](const std::vector<Tensor>& tensors) { return meshgrid(tensors, "ij"); });
+TORCHLET_OP_WITH(meshgrid_indexing, may_alias(),
+                 "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
+                 meshgrid);
+TORCHLET_OP_WITH(cartesian_prod, may_alias(), "aten::cartesian_prod(Tensor[] tensors) -> Tensor",
+                 cartesian_prod);
+TORCHLET_OP_WITH(combinations, may_alias(),
+                 "aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor",
+                 combinations);
 
 }  // namespace torchlet::ops

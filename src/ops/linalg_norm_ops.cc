@@ -154,12 +154,12 @@ std::tuple<Tensor, Tensor> weight_norm_of_ends(const Tensor& v, const Tensor& g,
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     linalg_norm, out("out"),
     "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
     "ScalarType? dtype=None) -> Tensor",
     norm);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     linalg_norm_str, out("ord_str_out"),
     "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
     "ScalarType? dtype=None) -> Tensor",
@@ -167,32 +167,31 @@ TORCHLET_OP_VARIANTS(
        std::optional<DType> dtype) {
       return matrix_norm_named(self, ord, dim ? *dim : IntArray{0, 1}, keepdim, dtype);
     });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     linalg_matrix_norm, out("out"),
     "aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, "
     "ScalarType? dtype=None) -> Tensor",
     [](const Tensor& self, double ord, const IntArray& dim, bool keepdim,
        std::optional<DType> dtype) { return matrix_norm(self, ord, dim, keepdim, dtype); });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     linalg_matrix_norm_str, out("str_ord_out"),
     "aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool "
     "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     [](const Tensor& self, const std::string& ord, const IntArray& dim, bool keepdim,
        std::optional<DType> dtype) { return matrix_norm_named(self, ord, dim, keepdim, dtype); });
-TORCHLET_OP_VARIANTS(nuclear_norm, out("out"),
-                     "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
-                     [](const Tensor& self, bool keepdim) {
-                       TORCHLET_CHECK(self.dim() == 2,
-                                      "Expected a tensor with 2 dimensions, but got %lld",
-                                      static_cast<long long>(self.dim()));
-                       return nuclear_norm(self, IntArray{0, 1}, keepdim);
-                     });
-TORCHLET_OP_VARIANTS(
-    nuclear_norm_dim, out("dim_out"),
-    "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
-    [](const Tensor& self, const IntArray& dim, bool keepdim) {
-      return nuclear_norm(self, dim, keepdim);
-    });
+TORCHLET_OP_WITH(nuclear_norm, out("out"),
+                 "aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, bool keepdim) {
+                   TORCHLET_CHECK(self.dim() == 2,
+                                  "Expected a tensor with 2 dimensions, but got %lld",
+                                  static_cast<long long>(self.dim()));
+                   return nuclear_norm(self, IntArray{0, 1}, keepdim);
+                 });
+TORCHLET_OP_WITH(nuclear_norm_dim, out("dim_out"),
+                 "aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, const IntArray& dim, bool keepdim) {
+                   return nuclear_norm(self, dim, keepdim);
+                 });
 TORCHLET_OP(norm_except_dim, "aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
             norm_except_dim);
 TORCHLET_OP(_weight_norm, "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
@@ -200,13 +199,12 @@ TORCHLET_OP(_weight_norm, "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> 
               const bool of_ends = v.dim() > 0 && (dim == 0 || dim == v.dim() - 1);
               return std::get<0>((of_ends ? weight_norm_of_ends : weight_norm)(v, g, dim));
             });
-TORCHLET_OP_VARIANTS(
-    _weight_norm_interface, out("out(out0, out1)"),
-    "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
-    weight_norm_of_ends);
-TORCHLET_OP_VARIANTS(linalg_cond, out("out"),
-                     "aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond);
-TORCHLET_OP_VARIANTS(linalg_cond_str, out("p_str_out"),
-                     "aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named);
+TORCHLET_OP_WITH(_weight_norm_interface, out("out(out0, out1)"),
+                 "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)",
+                 weight_norm_of_ends);
+TORCHLET_OP_WITH(linalg_cond, out("out"),
+                 "aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor", cond);
+TORCHLET_OP_WITH(linalg_cond_str, out("p_str_out"),
+                 "aten::linalg_cond.p_str(Tensor self, str p) -> Tensor", cond_named);
 
 }  // namespace torchlet::ops

@@ -186,8 +186,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& 
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(det, Variants{}, "aten::det(Tensor self) -> Tensor", det);
-TORCHLET_OP_VARIANTS(linalg_det, out("out"), "aten::linalg_det(Tensor A) -> Tensor", det);
+TORCHLET_OP_WITH(det, Traits{}, "aten::det(Tensor self) -> Tensor", det);
+TORCHLET_OP_WITH(linalg_det, out("out"), "aten::linalg_det(Tensor A) -> Tensor", det);
 TORCHLET_OP(linalg_det_all,
             "aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
             [](const Tensor& a) {
@@ -213,8 +213,8 @@ TORCHLET_OP(
       return std::tuple(parts.sign, parts.log_abs, parts.lu, parts.pivots);
     });
 
-TORCHLET_OP_VARIANTS(inverse, out("out"), "aten::inverse(Tensor self) -> Tensor", inv);
-TORCHLET_OP_VARIANTS(linalg_inv, out("out"), "aten::linalg_inv(Tensor A) -> Tensor", inv);
+TORCHLET_OP_WITH(inverse, out("out"), "aten::inverse(Tensor self) -> Tensor", inv);
+TORCHLET_OP_WITH(linalg_inv, out("out"), "aten::linalg_inv(Tensor A) -> Tensor", inv);
 TORCHLET_OP(
     linalg_inv_ex,
     "aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",

@@ -192,41 +192,40 @@ Tensor trace(const Tensor& a) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(matrix_power, out("out"), "aten::matrix_power(Tensor self, int n) -> Tensor",
-                     matrix_power);
-TORCHLET_OP_VARIANTS(linalg_matrix_power, out("out"),
-                     "aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power);
+TORCHLET_OP_WITH(matrix_power, out("out"), "aten::matrix_power(Tensor self, int n) -> Tensor",
+                 matrix_power);
+TORCHLET_OP_WITH(linalg_matrix_power, out("out"),
+                 "aten::linalg_matrix_power(Tensor self, int n) -> Tensor", matrix_power);
 TORCHLET_OP(matrix_exp, "aten::matrix_exp(Tensor self) -> Tensor", matrix_exp);
 TORCHLET_OP(linalg_matrix_exp, "aten::linalg_matrix_exp(Tensor self) -> Tensor", matrix_exp);
 
-TORCHLET_OP_VARIANTS(linalg_multi_dot, out("out"),
-                     "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor",
-                     [](const std::vector<Tensor>& tensors) { return multi_dot(tensors); });
-TORCHLET_OP_VARIANTS(linalg_matmul, out("out"),
-                     "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor",
-                     [](const Tensor& a, const Tensor& b) { return matmul(a, b); });
-TORCHLET_OP_VARIANTS(linalg_cross, out("out"),
-                     "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-                     cross);
+TORCHLET_OP_WITH(linalg_multi_dot, out("out") | may_alias(),
+                 "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor",
+                 [](const std::vector<Tensor>& tensors) { return multi_dot(tensors); });
+TORCHLET_OP_WITH(linalg_matmul, out("out"),
+                 "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor",
+                 [](const Tensor& a, const Tensor& b) { return matmul(a, b); });
+TORCHLET_OP_WITH(linalg_cross, out("out"),
+                 "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", cross);
 TORCHLET_OP(linalg_vander, "aten::linalg_vander(Tensor x, *, int? N=None) -> Tensor", vander);
-TORCHLET_OP_VARIANTS(linalg_vecdot, out("out"),
-                     "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot);
-TORCHLET_OP_VARIANTS(linalg_tensorinv, out("out"),
-                     "aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv);
-TORCHLET_OP_VARIANTS(
-    linalg_tensorsolve, out("out"),
-    "aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", tensorsolve);
+TORCHLET_OP_WITH(linalg_vecdot, out("out"),
+                 "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", vecdot);
+TORCHLET_OP_WITH(linalg_tensorinv, out("out"),
+                 "aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor", tensorinv);
+TORCHLET_OP_WITH(linalg_tensorsolve, out("out"),
+                 "aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+                 tensorsolve);
 TORCHLET_OP(
     linalg_diagonal,
     "aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
     [](const Tensor& a, int64_t offset, int64_t dim1, int64_t dim2) {
       return call("aten::diagonal", "", {a, offset, dim1, dim2});
     });
-TORCHLET_OP_VARIANTS(kron, out("out"), "aten::kron(Tensor self, Tensor other) -> Tensor", kron);
-TORCHLET_OP_VARIANTS(ormqr, out("out"),
-                     "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
-                     "transpose=False) -> Tensor",
-                     ormqr);
-TORCHLET_OP_VARIANTS(trace, out("out"), "aten::trace(Tensor self) -> Tensor", trace);
+TORCHLET_OP_WITH(kron, out("out"), "aten::kron(Tensor self, Tensor other) -> Tensor", kron);
+TORCHLET_OP_WITH(ormqr, out("out"),
+                 "aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
+                 "transpose=False) -> Tensor",
+                 ormqr);
+TORCHLET_OP_WITH(trace, out("out"), "aten::trace(Tensor self) -> Tensor", trace);
 
 }  // namespace torchlet::ops

@@ -162,12 +162,12 @@ TORCHLET_OP(linalg_svd_all,
               return std::tuple(compute_uv ? result.u : none, result.s,
                                 compute_uv ? result.vh : none);
             });
-TORCHLET_OP_VARIANTS(linalg_svdvals, out("out"),
-                     "aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
-                     [](const Tensor& a, const Value&) {
-                       linalg::check_matrix(a, "linalg.svdvals");
-                       return linalg::svd(a, false, false).s;
-                     });
+TORCHLET_OP_WITH(linalg_svdvals, out("out"),
+                 "aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+                 [](const Tensor& a, const Value&) {
+                   linalg::check_matrix(a, "linalg.svdvals");
+                   return linalg::svd(a, false, false).s;
+                 });
 TORCHLET_OP(svd,
             "aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, "
             "Tensor V)",
@@ -198,12 +198,12 @@ TORCHLET_OP(linalg_eigh_all,
               return std::tuple(result.values,
                                 compute_v ? result.vectors : empty(IntArray{0}, a.dtype()));
             });
-TORCHLET_OP_VARIANTS(linalg_eigvalsh, out("out"),
-                     "aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor",
-                     [](const Tensor& a, const std::string& uplo) {
-                       linalg::check_square(a, "linalg.eigvalsh");
-                       return linalg::eigh(a, is_lower(uplo), false).values;
-                     });
+TORCHLET_OP_WITH(linalg_eigvalsh, out("out"),
+                 "aten::linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor",
+                 [](const Tensor& a, const std::string& uplo) {
+                   linalg::check_square(a, "linalg.eigvalsh");
+                   return linalg::eigh(a, is_lower(uplo), false).values;
+                 });
 TORCHLET_OP(symeig,
             "aten::symeig(Tensor self, bool eigenvectors=False, bool upper=True) -> (Tensor "
             "eigenvalues, Tensor "
@@ -220,7 +220,7 @@ TORCHLET_OP(linalg_eig,
               Eig result = eig(a);
               return std::tuple(result.values, result.vectors);
             });
-TORCHLET_OP_VARIANTS(linalg_eigvals, out("out"), "aten::linalg_eigvals(Tensor self) -> Tensor",
-                     [](const Tensor& a) { return eig(a).values; });
+TORCHLET_OP_WITH(linalg_eigvals, out("out"), "aten::linalg_eigvals(Tensor self) -> Tensor",
+                 [](const Tensor& a) { return eig(a).values; });
 
 }  // namespace torchlet::ops

@@ -167,10 +167,10 @@ TORCHLET_OP(reverse_t, "aten::reverse.t(t[](a!) self) -> ()",
             [](ListRef self) { std::reverse(self->items.begin(), self->items.end()); });
 TORCHLET_OP(copy_t, "aten::copy.t(t[](a) self) -> t[]", copy_of);
 TORCHLET_OP(list_t, "aten::list.t(t[] l) -> t[]", copy_of);
-TORCHLET_OP(len_t, "aten::len.t(t[] a) -> int",
-            [](ListRef list) { return static_cast<int64_t>(list->items.size()); });
-TORCHLET_OP(len_any, "aten::len.any(Any[] a) -> int",
-            [](const Value& list) { return static_cast<int64_t>(list.to_list().size()); });
+TORCHLET_OP_WITH(len_t, never_raises(), "aten::len.t(t[] a) -> int",
+                 [](ListRef list) { return static_cast<int64_t>(list->items.size()); });
+TORCHLET_OP_WITH(len_any, never_raises(), "aten::len.any(Any[] a) -> int",
+                 [](const Value& list) { return static_cast<int64_t>(list.to_list().size()); });
 TORCHLET_OP(getitem_t, "aten::__getitem__.t(t[](a) list, int idx) -> t(*)",
             [](ListRef list, int64_t index) {
               return list->items[wrap_index(index, list->items.size())];
@@ -197,61 +197,59 @@ TORCHLET_OP(mul__t, "aten::mul_.t(t[](a!) l, int n) -> t[](a!)", [](ListRef list
   return Value(list);
 });
 
-TORCHLET_OP_VARIANTS(index_list, per_type("bool float int str Tensor"),
-                     "aten::index.list_$($[] self, $ el) -> int",
-                     [](ListRef self, const Value& item) {
-                       const auto found = find_item(self, item);
-                       TORCHLET_CHECK(found != self->items.end(), "'%s' is not in list",
-                                      to_text(item).c_str());
-                       return static_cast<int64_t>(found - self->items.begin());
-                     });
-TORCHLET_OP_VARIANTS(remove_list, per_type("bool float int str Tensor"),
-                     "aten::remove.$($[](a!) self, $ el) -> ()",
-                     [](ListRef self, const Value& item) {
-                       const auto found = find_item(self, item);
-                       TORCHLET_CHECK(found != self->items.end(), "list.remove(x): x not in list");
-                       self->items.erase(found);
-                     });
-TORCHLET_OP_VARIANTS(count_list, per_type("bool float int str Tensor"),
-                     "aten::count.$($[] self, $ el) -> int", [](ListRef self, const Value& item) {
-                       return static_cast<int64_t>(std::count_if(
-                           self->items.begin(), self->items.end(),
-                           [&](const Value& other) { return items_equal(other, item); }));
-                     });
-TORCHLET_OP_VARIANTS(contains_list, per_type("int float str"),
-                     "aten::__contains__.$_list($[] l, $ item) -> bool",
-                     [](ListRef list, const Value& item) {
-                       return find_item(list, item) != list->items.end();
-                     });
-TORCHLET_OP_VARIANTS(eq_list, per_type("bool float int str Tensor"),
-                     "aten::eq.$_list($[] a, $[] b) -> bool", lists_equal);
-TORCHLET_OP_VARIANTS(ne_list, per_type("bool float int str Tensor"),
-                     "aten::ne.$_list($[] a, $[] b) -> bool",
-                     [](ListRef a, ListRef b) { return !lists_equal(a, b); });
-TORCHLET_OP_VARIANTS(sort_list, per_type("bool float int str Tensor"),
-                     "aten::sort.$($[](a!) self, bool reverse=False) -> ()",
-                     [](ListRef self, bool reverse) { sort_items(self->items, reverse); });
+TORCHLET_OP_WITH(index_list, per_type("bool float int str Tensor"),
+                 "aten::index.list_$($[] self, $ el) -> int", [](ListRef self, const Value& item) {
+                   const auto found = find_item(self, item);
+                   TORCHLET_CHECK(found != self->items.end(), "'%s' is not in list",
+                                  to_text(item).c_str());
+                   return static_cast<int64_t>(found - self->items.begin());
+                 });
+TORCHLET_OP_WITH(remove_list, per_type("bool float int str Tensor"),
+                 "aten::remove.$($[](a!) self, $ el) -> ()", [](ListRef self, const Value& item) {
+                   const auto found = find_item(self, item);
+                   TORCHLET_CHECK(found != self->items.end(), "list.remove(x): x not in list");
+                   self->items.erase(found);
+                 });
+TORCHLET_OP_WITH(count_list, per_type("bool float int str Tensor"),
+                 "aten::count.$($[] self, $ el) -> int", [](ListRef self, const Value& item) {
+                   return static_cast<int64_t>(
+                       std::count_if(self->items.begin(), self->items.end(),
+                                     [&](const Value& other) { return items_equal(other, item); }));
+                 });
+TORCHLET_OP_WITH(contains_list, per_type("int float str"),
+                 "aten::__contains__.$_list($[] l, $ item) -> bool",
+                 [](ListRef list, const Value& item) {
+                   return find_item(list, item) != list->items.end();
+                 });
+TORCHLET_OP_WITH(eq_list, per_type("bool float int str Tensor"),
+                 "aten::eq.$_list($[] a, $[] b) -> bool", lists_equal);
+TORCHLET_OP_WITH(ne_list, per_type("bool float int str Tensor"),
+                 "aten::ne.$_list($[] a, $[] b) -> bool",
+                 [](ListRef a, ListRef b) { return !lists_equal(a, b); });
+TORCHLET_OP_WITH(sort_list, per_type("bool float int str Tensor"),
+                 "aten::sort.$($[](a!) self, bool reverse=False) -> ()",
+                 [](ListRef self, bool reverse) { sort_items(self->items, reverse); });
 TORCHLET_OP(sort_any, "aten::sort.any(t[](a!) self, bool reverse=False) -> ()",
             [](ListRef self, bool reverse) { sort_items(self->items, reverse); });
-TORCHLET_OP_VARIANTS(sorted_list, per_type("bool float int str Tensor"),
-                     "aten::sorted.$($[](a) input) -> $[]", [](ListRef list) {
-                       std::vector<Value> items = list->items;
-                       sort_items(items, false);
-                       return make_list(list->element_type, std::move(items));
-                     });
-TORCHLET_OP(sorted_any, "aten::sorted.any(t[](a) self) -> t[]", [](ListRef list) {
+TORCHLET_OP_WITH(sorted_list, per_type("bool float int str Tensor") | may_alias(),
+                 "aten::sorted.$($[](a) input) -> $[]", [](ListRef list) {
+                   std::vector<Value> items = list->items;
+                   sort_items(items, false);
+                   return make_list(list->element_type, std::move(items));
+                 });
+TORCHLET_OP_WITH(sorted_any, may_alias(), "aten::sorted.any(t[](a) self) -> t[]", [](ListRef list) {
   std::vector<Value> items = list->items;
   sort_items(items, false);
   return make_list(list->element_type, std::move(items));
 });
-TORCHLET_OP_VARIANTS(max_self, per_type("int float bool"), "prim::max.self_$($[] self) -> $",
-                     extreme<true>);
-TORCHLET_OP_VARIANTS(min_self, per_type("int float bool"), "prim::min.self_$($[] self) -> $",
-                     extreme<false>);
-TORCHLET_OP_VARIANTS(max_lists, per_type("int float bool"), "prim::max.$_list($[] l, $[] r) -> $[]",
-                     extreme_list<true>);
-TORCHLET_OP_VARIANTS(min_lists, per_type("int float bool"), "prim::min.$_list($[] l, $[] r) -> $[]",
-                     extreme_list<false>);
+TORCHLET_OP_WITH(max_self, per_type("int float bool"), "prim::max.self_$($[] self) -> $",
+                 extreme<true>);
+TORCHLET_OP_WITH(min_self, per_type("int float bool"), "prim::min.self_$($[] self) -> $",
+                 extreme<false>);
+TORCHLET_OP_WITH(max_lists, per_type("int float bool"), "prim::max.$_list($[] l, $[] r) -> $[]",
+                 extreme_list<true>);
+TORCHLET_OP_WITH(min_lists, per_type("int float bool"), "prim::min.$_list($[] l, $[] r) -> $[]",
+                 extreme_list<false>);
 TORCHLET_OP(sum_int_list, "aten::sum.int(int[] self) -> int", [](ListRef list) {
   int64_t sum = 0;
   for (const Value& item : list->items) sum = wrap_add(sum, item.to_int());
@@ -272,21 +270,22 @@ TORCHLET_OP(sum_complex_list, "aten::sum.complex(complex[] self) -> complex", []
   for (const Value& item : list->items) sum += item.to_complex();
   return sum;
 });
-TORCHLET_OP_VARIANTS(all_list, per_type("bool float int"), "aten::all.$($[] self) -> bool",
-                     [](ListRef list) {
-                       return std::all_of(list->items.begin(), list->items.end(),
-                                          [](const Value& item) { return item.to_double() != 0; });
-                     });
-TORCHLET_OP_VARIANTS(any_list, per_type("bool float int"), "aten::any.$($[] self) -> bool",
-                     [](ListRef list) {
-                       return std::any_of(list->items.begin(), list->items.end(),
-                                          [](const Value& item) { return item.to_double() != 0; });
-                     });
+TORCHLET_OP_WITH(all_list, per_type("bool float int"), "aten::all.$($[] self) -> bool",
+                 [](ListRef list) {
+                   return std::all_of(list->items.begin(), list->items.end(),
+                                      [](const Value& item) { return item.to_double() != 0; });
+                 });
+TORCHLET_OP_WITH(any_list, per_type("bool float int"), "aten::any.$($[] self) -> bool",
+                 [](ListRef list) {
+                   return std::any_of(list->items.begin(), list->items.end(),
+                                      [](const Value& item) { return item.to_double() != 0; });
+                 });
 TORCHLET_OP(any_str_list, "aten::any.str(str[] self) -> bool", [](ListRef list) {
   return std::any_of(list->items.begin(), list->items.end(),
                      [](const Value& item) { return !item.to_string().empty(); });
 });
-TORCHLET_OP(Size, "aten::Size(int[] sizes) -> int[]", [](const Value& sizes) { return sizes; });
+TORCHLET_OP_WITH(Size, may_alias(), "aten::Size(int[] sizes) -> int[]",
+                 [](const Value& sizes) { return sizes; });
 TORCHLET_OP(rangelist, "prim::rangelist(int n) -> int[]", [](int64_t n) {
   TORCHLET_CHECK(n >= 0, "range(%lld) is no list", static_cast<long long>(n));
   require_memory(n, sizeof(Value), "numbers of a range");

@@ -181,39 +181,38 @@ Tensor reduce_loss(const Tensor& loss, Reduction reduction) {
   return reduction == Reduction::kMean ? mean(loss) : sum(loss);
 }
 
-TORCHLET_OP_VARIANTS(mse_loss, out("out"),
-                     "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
-                     mse_loss);
+TORCHLET_OP_WITH(mse_loss, out("out"),
+                 "aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", mse_loss);
 TORCHLET_OP(l1_loss, "aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
             l1_loss);
-TORCHLET_OP_VARIANTS(smooth_l1_loss, out("out"),
-                     "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float "
-                     "beta=1.) -> Tensor",
-                     smooth_l1_loss);
-TORCHLET_OP_VARIANTS(huber_loss, out("out"),
-                     "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float "
-                     "delta=1.) -> Tensor",
-                     huber_loss);
+TORCHLET_OP_WITH(smooth_l1_loss, out("out"),
+                 "aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float "
+                 "beta=1.) -> Tensor",
+                 smooth_l1_loss);
+TORCHLET_OP_WITH(huber_loss, out("out"),
+                 "aten::huber_loss(Tensor self, Tensor target, int reduction=1, float "
+                 "delta=1.) -> Tensor",
+                 huber_loss);
 TORCHLET_OP(kl_div,
             "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) "
             "-> Tensor",
             kl_div);
-TORCHLET_OP_VARIANTS(binary_cross_entropy, out("out"),
-                     "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, "
-                     "int reduction=1) -> Tensor",
-                     binary_cross_entropy);
-TORCHLET_OP_VARIANTS(binary_cross_entropy_with_logits, out("out"),
-                     "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
-                     "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
-                     binary_cross_entropy_with_logits);
+TORCHLET_OP_WITH(binary_cross_entropy, out("out"),
+                 "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, "
+                 "int reduction=1) -> Tensor",
+                 binary_cross_entropy);
+TORCHLET_OP_WITH(binary_cross_entropy_with_logits, out("out"),
+                 "aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? "
+                 "weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+                 binary_cross_entropy_with_logits);
 TORCHLET_OP(poisson_nll_loss,
             "aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float "
             "eps, int reduction) -> Tensor",
             poisson_nll_loss);
-TORCHLET_OP_VARIANTS(soft_margin_loss, out("out"),
-                     "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> "
-                     "Tensor",
-                     soft_margin_loss);
+TORCHLET_OP_WITH(soft_margin_loss, out("out"),
+                 "aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> "
+                 "Tensor",
+                 soft_margin_loss);
 TORCHLET_OP(hinge_embedding_loss,
             "aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int "
             "reduction=1) -> Tensor",

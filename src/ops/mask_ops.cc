@@ -244,38 +244,39 @@ std::vector<Tensor> nonzero_numpy(const Tensor& self) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(fill_Scalar, functional() | out("Scalar_out"),
-                     "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", fill_);
-TORCHLET_OP_VARIANTS(fill_Tensor, functional() | out("Tensor_out"),
-                     "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
-                     fill_tensor_);
-TORCHLET_OP_VARIANTS(zero_, functional() | out("out"), "aten::zero_(Tensor(a!) self) -> Tensor(a!)",
-                     zero_);
+TORCHLET_OP_WITH(fill_Scalar, functional() | out("Scalar_out"),
+                 "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", fill_);
+TORCHLET_OP_WITH(fill_Tensor, functional() | out("Tensor_out"),
+                 "aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", fill_tensor_);
+TORCHLET_OP_WITH(zero_, functional() | out("out"), "aten::zero_(Tensor(a!) self) -> Tensor(a!)",
+                 zero_);
 TORCHLET_OP(fill_diagonal_,
             "aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> "
             "Tensor(a!)",
             fill_diagonal_);
-TORCHLET_OP_VARIANTS(masked_fill_Scalar, out("Scalar_out"),
-                     "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
-                     masked_fill);
-TORCHLET_OP_VARIANTS(masked_fill_Tensor, out("Tensor_out"),
-                     "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
-                     masked_fill_tensor);
-TORCHLET_OP(masked_fill__Scalar,
-            "aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
-            masked_fill_scalar_);
-TORCHLET_OP(masked_fill__Tensor,
-            "aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
-            masked_fill_tensor_);
-TORCHLET_OP_VARIANTS(masked_select, out("out"),
-                     "aten::masked_select(Tensor self, Tensor mask) -> Tensor", masked_select);
-TORCHLET_OP_VARIANTS(masked_scatter, out("out"),
-                     "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
-                     masked_scatter);
+TORCHLET_OP_WITH(masked_fill_Scalar, out("Scalar_out") | pointwise() | quantized_as_input(),
+                 "aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+                 masked_fill);
+TORCHLET_OP_WITH(masked_fill_Tensor, out("Tensor_out") | pointwise() | quantized_as_input(),
+                 "aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+                 masked_fill_tensor);
+TORCHLET_OP_WITH(
+    masked_fill__Scalar, pointwise(),
+    "aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
+    masked_fill_scalar_);
+TORCHLET_OP_WITH(
+    masked_fill__Tensor, pointwise(),
+    "aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
+    masked_fill_tensor_);
+TORCHLET_OP_WITH(masked_select, out("out"),
+                 "aten::masked_select(Tensor self, Tensor mask) -> Tensor", masked_select);
+TORCHLET_OP_WITH(masked_scatter, out("out"),
+                 "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+                 masked_scatter);
 TORCHLET_OP(masked_scatter_,
             "aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)",
             masked_scatter_);
-TORCHLET_OP_VARIANTS(nonzero, out("out"), "aten::nonzero(Tensor self) -> Tensor", nonzero);
+TORCHLET_OP_WITH(nonzero, out("out"), "aten::nonzero(Tensor self) -> Tensor", nonzero);
 TORCHLET_OP(argwhere, "aten::argwhere(Tensor self) -> Tensor", nonzero);
 TORCHLET_OP(nonzero_numpy, "aten::nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy);
 TORCHLET_OP(where_condition, "aten::where(Tensor condition) -> Tensor[]", nonzero_numpy);

@@ -211,67 +211,69 @@ Tensor einsum_sublists(std::span<const Value> args) {
 
 }  // namespace
 
-TORCHLET_OP_BOXED(einsum_sublist, "aten::einsum.sublist(Tensor a, ...) -> Tensor",
-                  [](const Operator&, std::span<Value> args, std::span<Value> results) {
-                    results[0] = einsum_sublists(args);
-                  });
-TORCHLET_OP_VARIANTS(_trilinear, out("out"),
-                     "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] "
-                     "expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
-                     trilinear);
-TORCHLET_OP_VARIANTS(_addmm_activation, out("out"),
-                     "aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar "
-                     "beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
-                     [](const Tensor& self, const Tensor& mat1, const Tensor& mat2,
-                        const Scalar& beta, const Scalar& alpha, bool use_gelu) {
-                       const Tensor sum = addmm(self, mat1, mat2, beta, alpha);
-                       return use_gelu ? gelu(sum) : relu(sum);
-                     });
-TORCHLET_OP_VARIANTS(mm, out("out"), "aten::mm(Tensor self, Tensor mat2) -> Tensor", mm);
-TORCHLET_OP_VARIANTS(bmm, out("out"), "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
-TORCHLET_OP_VARIANTS(mv, out("out"), "aten::mv(Tensor self, Tensor vec) -> Tensor", mv);
-TORCHLET_OP_VARIANTS(dot, out("out"), "aten::dot(Tensor self, Tensor tensor) -> Tensor", dot);
-TORCHLET_OP_VARIANTS(vdot, out("out"), "aten::vdot(Tensor self, Tensor other) -> Tensor", vdot);
-TORCHLET_OP_VARIANTS(matmul, out("out"), "aten::matmul(Tensor self, Tensor other) -> Tensor",
-                     matmul);
-TORCHLET_OP_VARIANTS(linear, out("out"),
-                     "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-                     linear);
-TORCHLET_OP_VARIANTS(outer, out("out"), "aten::outer(Tensor self, Tensor vec2) -> Tensor", outer);
-TORCHLET_OP_VARIANTS(ger, out("out"), "aten::ger(Tensor self, Tensor vec2) -> Tensor", outer);
-TORCHLET_OP_VARIANTS(inner, out("out"), "aten::inner(Tensor self, Tensor other) -> Tensor", inner);
-TORCHLET_OP_VARIANTS(tensordot, out("out"),
-                     "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] "
-                     "dims_other) -> Tensor",
-                     [](const Tensor& self, const Tensor& other, const IntArray& dims_self,
-                        const IntArray& dims_other) {
-                       return tensordot(self, other, dims_self, dims_other);
-                     });
-TORCHLET_OP(einsum, "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-            [](const std::string& equation, const std::vector<Tensor>& tensors,
-               const std::optional<IntArray>&) { return einsum(equation, tensors); });
-TORCHLET_OP_VARIANTS(addmm, inplace() | out("out"),
-                     "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
-                     "alpha=1) -> Tensor",
-                     addmm);
-TORCHLET_OP_VARIANTS(addmv, inplace() | out("out"),
-                     "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar "
-                     "alpha=1) -> Tensor",
-                     addmv);
-TORCHLET_OP_VARIANTS(addr, inplace() | out("out"),
-                     "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar "
-                     "alpha=1) -> Tensor",
-                     addr);
-TORCHLET_OP_VARIANTS(addbmm, inplace() | out("out"),
-                     "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
-                     "Scalar alpha=1) -> Tensor",
-                     addbmm);
-TORCHLET_OP_VARIANTS(baddbmm, inplace() | out("out"),
-                     "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
-                     "Scalar alpha=1) -> Tensor",
-                     baddbmm);
-TORCHLET_OP_VARIANTS(chain_matmul, out("out"), "aten::chain_matmul(Tensor[] matrices) -> Tensor",
-                     chain_matmul);
+TORCHLET_OP_BOXED_WITH(einsum_sublist, may_alias(), "aten::einsum.sublist(Tensor a, ...) -> Tensor",
+                       [](const Operator&, std::span<Value> args, std::span<Value> results) {
+                         results[0] = einsum_sublists(args);
+                       });
+TORCHLET_OP_WITH(_trilinear, out("out"),
+                 "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] "
+                 "expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
+                 trilinear);
+TORCHLET_OP_WITH(_addmm_activation, out("out"),
+                 "aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar "
+                 "beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+                 [](const Tensor& self, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+                    const Scalar& alpha, bool use_gelu) {
+                   const Tensor sum = addmm(self, mat1, mat2, beta, alpha);
+                   return use_gelu ? gelu(sum) : relu(sum);
+                 });
+TORCHLET_OP_WITH(mm, out("out") | rank(RankRule::kProduct),
+                 "aten::mm(Tensor self, Tensor mat2) -> Tensor", mm);
+TORCHLET_OP_WITH(bmm, out("out"), "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
+TORCHLET_OP_WITH(mv, out("out") | rank(RankRule::kProduct),
+                 "aten::mv(Tensor self, Tensor vec) -> Tensor", mv);
+TORCHLET_OP_WITH(dot, out("out") | rank(RankRule::kProduct),
+                 "aten::dot(Tensor self, Tensor tensor) -> Tensor", dot);
+TORCHLET_OP_WITH(vdot, out("out"), "aten::vdot(Tensor self, Tensor other) -> Tensor", vdot);
+TORCHLET_OP_WITH(matmul, out("out"), "aten::matmul(Tensor self, Tensor other) -> Tensor", matmul);
+TORCHLET_OP_WITH(linear, out("out") | rank(RankRule::kProduct) | dtype(DTypeRule::kWeight),
+                 "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear);
+TORCHLET_OP_WITH(outer, out("out"), "aten::outer(Tensor self, Tensor vec2) -> Tensor", outer);
+TORCHLET_OP_WITH(ger, out("out"), "aten::ger(Tensor self, Tensor vec2) -> Tensor", outer);
+TORCHLET_OP_WITH(inner, out("out"), "aten::inner(Tensor self, Tensor other) -> Tensor", inner);
+TORCHLET_OP_WITH(tensordot, out("out"),
+                 "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] "
+                 "dims_other) -> Tensor",
+                 [](const Tensor& self, const Tensor& other, const IntArray& dims_self,
+                    const IntArray& dims_other) {
+                   return tensordot(self, other, dims_self, dims_other);
+                 });
+TORCHLET_OP_WITH(einsum, may_alias(),
+                 "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+                 [](const std::string& equation, const std::vector<Tensor>& tensors,
+                    const std::optional<IntArray>&) { return einsum(equation, tensors); });
+TORCHLET_OP_WITH(addmm, inplace() | out("out"),
+                 "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
+                 "alpha=1) -> Tensor",
+                 addmm);
+TORCHLET_OP_WITH(addmv, inplace() | out("out"),
+                 "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar "
+                 "alpha=1) -> Tensor",
+                 addmv);
+TORCHLET_OP_WITH(addr, inplace() | out("out"),
+                 "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar "
+                 "alpha=1) -> Tensor",
+                 addr);
+TORCHLET_OP_WITH(addbmm, inplace() | out("out"),
+                 "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
+                 "Scalar alpha=1) -> Tensor",
+                 addbmm);
+TORCHLET_OP_WITH(baddbmm, inplace() | out("out"),
+                 "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
+                 "Scalar alpha=1) -> Tensor",
+                 baddbmm);
+TORCHLET_OP_WITH(chain_matmul, out("out") | may_alias(),
+                 "aten::chain_matmul(Tensor[] matrices) -> Tensor", chain_matmul);
 TORCHLET_OP(bilinear,
             "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> "
             "Tensor",

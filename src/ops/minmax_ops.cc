@@ -115,44 +115,45 @@ Tensor argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   return arg_extreme<true>(self, dim, keepdim);
 }
 
-TORCHLET_OP(max, "aten::max(Tensor self) -> Tensor",
-            [](const Tensor& self) { return extreme_value<true>("max", self, {}, false); });
-TORCHLET_OP(min, "aten::min(Tensor self) -> Tensor",
-            [](const Tensor& self) { return extreme_value<false>("min", self, {}, false); });
-TORCHLET_OP_VARIANTS(
-    max_dim, out("dim_max(max, max_values)"),
+TORCHLET_OP_WITH(max, quantized_as_input(), "aten::max(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return extreme_value<true>("max", self, {}, false); });
+TORCHLET_OP_WITH(min, quantized_as_input(), "aten::min(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return extreme_value<false>("min", self, {}, false); });
+TORCHLET_OP_WITH(
+    max_dim, out("dim_max(max, max_values)") | quantized_as_input(),
     "aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     extreme_dim<true>);
-TORCHLET_OP_VARIANTS(
-    min_dim, out("dim_min(min, min_indices)"),
+TORCHLET_OP_WITH(
+    min_dim, out("dim_min(min, min_indices)") | quantized_as_input(),
     "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     extreme_dim<false>);
-TORCHLET_OP_VARIANTS(amax, out("out"),
-                     "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-                     [](const Tensor& self, const IntArray& dim, bool keepdim) {
-                       return amax(self, dim, keepdim);
-                     });
-TORCHLET_OP_VARIANTS(amin, out("out"),
-                     "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-                     [](const Tensor& self, const IntArray& dim, bool keepdim) {
-                       return amin(self, dim, keepdim);
-                     });
-TORCHLET_OP_VARIANTS(argmax, out("out"),
-                     "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-                     arg_extreme<true>);
-TORCHLET_OP_VARIANTS(argmin, out("out"),
-                     "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-                     arg_extreme<false>);
-TORCHLET_OP_VARIANTS(aminmax, out("out(min, max)"),
-                     "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor "
-                     "min, Tensor max)",
-                     aminmax);
-TORCHLET_OP_VARIANTS(_aminmax, out("out(out0, out1)"),
-                     "aten::_aminmax(Tensor self) -> (Tensor, Tensor)",
-                     [](const Tensor& self) { return aminmax(self, std::nullopt, false); });
-TORCHLET_OP_VARIANTS(
-    _aminmax_dim, out("dim_out(out0, out1)"),
-    "aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
-    [](const Tensor& self, int64_t dim, bool keepdim) { return aminmax(self, dim, keepdim); });
+TORCHLET_OP_WITH(amax, out("out"),
+                 "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, const IntArray& dim, bool keepdim) {
+                   return amax(self, dim, keepdim);
+                 });
+TORCHLET_OP_WITH(amin, out("out"),
+                 "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, const IntArray& dim, bool keepdim) {
+                   return amin(self, dim, keepdim);
+                 });
+TORCHLET_OP_WITH(argmax, out("out"),
+                 "aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+                 arg_extreme<true>);
+TORCHLET_OP_WITH(argmin, out("out"),
+                 "aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+                 arg_extreme<false>);
+TORCHLET_OP_WITH(aminmax, out("out(min, max)"),
+                 "aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor "
+                 "min, Tensor max)",
+                 aminmax);
+TORCHLET_OP_WITH(_aminmax, out("out(out0, out1)"),
+                 "aten::_aminmax(Tensor self) -> (Tensor, Tensor)",
+                 [](const Tensor& self) { return aminmax(self, std::nullopt, false); });
+TORCHLET_OP_WITH(_aminmax_dim, out("dim_out(out0, out1)"),
+                 "aten::_aminmax.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor, Tensor)",
+                 [](const Tensor& self, int64_t dim, bool keepdim) {
+                   return aminmax(self, dim, keepdim);
+                 });
 
 }  // namespace torchlet::ops

@@ -98,7 +98,7 @@ Tensor make_nested(std::vector<Tensor> parts) {
   return Tensor(std::move(impl));
 }
 
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     _nested_tensor_from_mask, out("out"),
     "aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor",
     nested_from_mask);
@@ -107,7 +107,7 @@ TORCHLET_OP(_nested_tensor_from_mask_left_aligned,
             [](const Tensor& t, const Tensor& mask) {
               return left_aligned_lengths(t, mask).has_value();
             });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     to_padded_tensor, out("out"),
     "aten::to_padded_tensor(Tensor self, float padding, int[]? output_size=None) -> Tensor",
     to_padded_tensor);

@@ -66,44 +66,48 @@ Tensor3 native_group_norm(const Tensor& input, const Tensor& weight, const Tenso
 
 }  // namespace
 
-TORCHLET_OP(batch_norm,
-            "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
-            "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> "
-            "Tensor",
-            [](const Tensor& input, const Tensor& weight, const Tensor& bias,
-               const Tensor& running_mean, const Tensor& running_var, bool training,
-               double momentum, double eps, bool) {
-              if (input.numel() == 0) return input.clone();
-              return batch_norm(input, weight, bias, running_mean, running_var, training, momentum,
-                                eps)
-                  .output;
-            });
-TORCHLET_OP_VARIANTS(
-    native_batch_norm, out("out(out, save_mean, save_invstd)"),
+TORCHLET_OP_WITH(
+    batch_norm, keeps_rank() | keeps_dtype() | writes("running_mean running_var", "training"),
+    "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+    "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> "
+    "Tensor",
+    [](const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
+       const Tensor& running_var, bool training, double momentum, double eps, bool) {
+      if (input.numel() == 0) return input.clone();
+      return batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+          .output;
+    });
+TORCHLET_OP_WITH(
+    native_batch_norm,
+    out("out(out, save_mean, save_invstd)") | writes("running_mean running_var", "training"),
     "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
     "Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     native_batch_norm);
-TORCHLET_OP(instance_norm,
-            "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
-            "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool "
-            "cudnn_enabled) -> Tensor",
-            instance_norm);
-TORCHLET_OP(layer_norm,
-            "aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? "
-            "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
-            [](const Tensor& input, const IntArray& shape, const Tensor& weight, const Tensor& bias,
-               double eps, bool) { return layer_norm(input, shape, weight, bias, eps); });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
+    instance_norm,
+    keeps_rank() | keeps_dtype() | writes("running_mean running_var", "use_input_stats"),
+    "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
+    "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool "
+    "cudnn_enabled) -> Tensor",
+    instance_norm);
+TORCHLET_OP_WITH(
+    layer_norm, keeps_rank() | keeps_dtype(),
+    "aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? "
+    "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    [](const Tensor& input, const IntArray& shape, const Tensor& weight, const Tensor& bias,
+       double eps, bool) { return layer_norm(input, shape, weight, bias, eps); });
+TORCHLET_OP_WITH(
     native_layer_norm, out("out(out0, out1, out2)"),
     "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
     "bias, float eps) -> (Tensor, Tensor, Tensor)",
     native_layer_norm);
-TORCHLET_OP(group_norm,
-            "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? "
-            "bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
-            [](const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias,
-               double eps, bool) { return group_norm(input, groups, weight, bias, eps).output; });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(group_norm, keeps_rank() | keeps_dtype(),
+                 "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? "
+                 "bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+                 [](const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias,
+                    double eps,
+                    bool) { return group_norm(input, groups, weight, bias, eps).output; });
+TORCHLET_OP_WITH(
     native_group_norm, out("out(out0, out1, out2)"),
     "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, "
     "SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",

@@ -145,11 +145,12 @@ constexpr double kPi = 3.141592653589793238463;
 
 }  // namespace
 
-#define TORCHLET_NUMBER_OPS(id, name, F)                                                   \
-  TORCHLET_OP_BOXED_VARIANTS(id##_number,                                                  \
-                             per_type("int float complex int_float float_int complex_int " \
-                                      "int_complex complex_float float_complex"),          \
-                             "aten::" name ".$($1 a, $2 b) -> $r", binary<F>);             \
+#define TORCHLET_NUMBER_OPS(id, name, F)                                               \
+  TORCHLET_OP_BOXED_WITH(id##_number,                                                  \
+                         per_type("int float complex int_float float_int complex_int " \
+                                  "int_complex complex_float float_complex") |         \
+                             never_raises(),                                           \
+                         "aten::" name ".$($1 a, $2 b) -> $r", binary<F>);             \
   TORCHLET_OP_BOXED(id##_Scalar_Scalar, "aten::" name "(Scalar a, Scalar b) -> Scalar", binary<F>)
 TORCHLET_NUMBER_OPS(add, "add", Add);
 TORCHLET_NUMBER_OPS(sub, "sub", Sub);
@@ -157,13 +158,13 @@ TORCHLET_NUMBER_OPS(mul, "mul", Mul);
 #undef TORCHLET_NUMBER_OPS
 
 TORCHLET_OP_BOXED(div_int, "aten::div.int(int a, int b) -> float", binary<Div>);
-TORCHLET_OP_BOXED_VARIANTS(div_number, per_type("float complex"), "aten::div.$($ a, $ b) -> $",
-                           binary<Div>);
+TORCHLET_OP_BOXED_WITH(div_number, per_type("float complex"), "aten::div.$($ a, $ b) -> $",
+                       binary<Div>);
 TORCHLET_OP_BOXED(div_Scalar_Scalar, "aten::div(Scalar a, Scalar b) -> float", binary<Div>);
 
-#define TORCHLET_REAL_OPS(id, name, F)                                               \
-  TORCHLET_OP_BOXED_VARIANTS(id##_number, per_type("int float int_float float_int"), \
-                             name ".$($1 a, $2 b) -> $r", binary<F>);                \
+#define TORCHLET_REAL_OPS(id, name, F)                                           \
+  TORCHLET_OP_BOXED_WITH(id##_number, per_type("int float int_float float_int"), \
+                         name ".$($1 a, $2 b) -> $r", binary<F>);                \
   TORCHLET_OP_BOXED(id##_Scalar_Scalar, name "(Scalar a, Scalar b) -> Scalar", binary<F>)
 TORCHLET_REAL_OPS(floordiv, "aten::floordiv", FloorDiv);
 TORCHLET_REAL_OPS(remainder, "aten::remainder", Remainder);
@@ -177,16 +178,16 @@ TORCHLET_OP(round_to_zero_floordiv, "aten::__round_to_zero_floordiv.int(int a, i
               return b == -1 ? wrap_sub<int64_t>(0, a) : a / b;
             });
 
-TORCHLET_OP_BOXED_VARIANTS(pow_number, per_type("int float int_float float_int"),
-                           "aten::pow.$($1 a, $2 b) -> float", power);
-TORCHLET_OP_BOXED_VARIANTS(pow_complex, per_type("complex complex_float float_complex"),
-                           "aten::pow.$($1 a, $2 b) -> complex", power);
+TORCHLET_OP_BOXED_WITH(pow_number, per_type("int float int_float float_int"),
+                       "aten::pow.$($1 a, $2 b) -> float", power);
+TORCHLET_OP_BOXED_WITH(pow_complex, per_type("complex complex_float float_complex"),
+                       "aten::pow.$($1 a, $2 b) -> complex", power);
 TORCHLET_OP_BOXED(pow_Scalar_Scalar, "aten::pow.Scalar_Scalar(Scalar a, Scalar b) -> float", power);
 TORCHLET_OP_BOXED(pow_int_to_int, "aten::pow.int_to_int(int a, int b) -> int", power);
 
-#define TORCHLET_COMPARISON(id, name, F)                                             \
-  TORCHLET_OP_BOXED_VARIANTS(id##_number, per_type("int float int_float float_int"), \
-                             "aten::" name ".$($1 a, $2 b) -> bool", compare<F>);    \
+#define TORCHLET_COMPARISON(id, name, F)                                                          \
+  TORCHLET_OP_BOXED_WITH(id##_number, per_type("int float int_float float_int") | never_raises(), \
+                         "aten::" name ".$($1 a, $2 b) -> bool", compare<F>);                     \
   TORCHLET_OP_BOXED(id##_Scalar_Scalar, "aten::" name "(Scalar a, Scalar b) -> bool", compare<F>)
 TORCHLET_COMPARISON(lt, "lt", std::less<>);
 TORCHLET_COMPARISON(le, "le", std::less_equal<>);
@@ -195,21 +196,23 @@ TORCHLET_COMPARISON(ge, "ge", std::greater_equal<>);
 TORCHLET_COMPARISON(eq, "eq", std::equal_to<>);
 TORCHLET_COMPARISON(ne, "ne", std::not_equal_to<>);
 #undef TORCHLET_COMPARISON
-TORCHLET_OP_BOXED_VARIANTS(eq_complex, per_type("bool complex complex_float float_complex"),
-                           "aten::eq.$($1 a, $2 b) -> bool", compare<std::equal_to<>>);
-TORCHLET_OP_BOXED_VARIANTS(ne_complex, per_type("bool complex complex_float float_complex"),
-                           "aten::ne.$($1 a, $2 b) -> bool", compare<std::not_equal_to<>>);
+TORCHLET_OP_BOXED_WITH(eq_complex,
+                       per_type("bool complex complex_float float_complex") | never_raises(),
+                       "aten::eq.$($1 a, $2 b) -> bool", compare<std::equal_to<>>);
+TORCHLET_OP_BOXED_WITH(ne_complex,
+                       per_type("bool complex complex_float float_complex") | never_raises(),
+                       "aten::ne.$($1 a, $2 b) -> bool", compare<std::not_equal_to<>>);
 
-TORCHLET_OP(and_int, "aten::__and__.int(int a, int b) -> int",
-            [](int64_t a, int64_t b) { return a & b; });
-TORCHLET_OP(or_int, "aten::__or__.int(int a, int b) -> int",
-            [](int64_t a, int64_t b) { return a | b; });
+TORCHLET_OP_WITH(and_int, never_raises(), "aten::__and__.int(int a, int b) -> int",
+                 [](int64_t a, int64_t b) { return a & b; });
+TORCHLET_OP_WITH(or_int, never_raises(), "aten::__or__.int(int a, int b) -> int",
+                 [](int64_t a, int64_t b) { return a | b; });
 TORCHLET_OP(xor_int, "aten::__xor__.int(int a, int b) -> int",
             [](int64_t a, int64_t b) { return a ^ b; });
-TORCHLET_OP(and_bool, "aten::__and__.bool(bool a, bool b) -> bool",
-            [](bool a, bool b) { return a && b; });
-TORCHLET_OP(or_bool, "aten::__or__.bool(bool a, bool b) -> bool",
-            [](bool a, bool b) { return a || b; });
+TORCHLET_OP_WITH(and_bool, never_raises(), "aten::__and__.bool(bool a, bool b) -> bool",
+                 [](bool a, bool b) { return a && b; });
+TORCHLET_OP_WITH(or_bool, never_raises(), "aten::__or__.bool(bool a, bool b) -> bool",
+                 [](bool a, bool b) { return a || b; });
 TORCHLET_OP(xor_bool, "aten::__xor__.bool(bool a, bool b) -> bool",
             [](bool a, bool b) { return a != b; });
 // Shifts by the width or more are undefined in C++; x86 takes the count modulo 64, and so does
@@ -220,12 +223,12 @@ TORCHLET_OP(lshift_int, "aten::__lshift__.int(int a, int b) -> int", [](int64_t 
 TORCHLET_OP(rshift_int, "aten::__rshift__.int(int a, int b) -> int",
             [](int64_t a, int64_t b) { return a >> (b & 63); });
 
-#define TORCHLET_REAL_MATH(id, name, fn)                                                           \
-  TORCHLET_OP_BOXED_VARIANTS(id##_number, per_type("int float"), "aten::" name ".$($ a) -> float", \
-                             real_math<fn>);                                                       \
+#define TORCHLET_REAL_MATH(id, name, fn)                                                       \
+  TORCHLET_OP_BOXED_WITH(id##_number, per_type("int float"), "aten::" name ".$($ a) -> float", \
+                         real_math<fn>);                                                       \
   TORCHLET_OP_BOXED(id##_of_Scalar, "aten::" name ".Scalar(Scalar a) -> Scalar", real_math<fn>)
 #define TORCHLET_COMPLEX_MATH(id, name, fn)                                           \
-  TORCHLET_OP_BOXED_VARIANTS(                                                         \
+  TORCHLET_OP_BOXED_WITH(                                                             \
       id##_number, per_type("int float"), "aten::" name ".$($ a) -> float",           \
       complex_math<[](double x) { return fn(x); }, [](Complex x) { return fn(x); }>); \
   TORCHLET_OP_BOXED(                                                                  \
@@ -263,38 +266,36 @@ TORCHLET_REAL_MATH(round, "round", [](double x) { return std::nearbyint(x); });
 #undef TORCHLET_REAL_MATH
 #undef TORCHLET_COMPLEX_MATH
 
-TORCHLET_OP_BOXED_VARIANTS(floor_number, per_type("int float"), "aten::floor.$($ a) -> int",
-                           to_integer<[](double x) { return std::floor(x); }>);
+TORCHLET_OP_BOXED_WITH(floor_number, per_type("int float"), "aten::floor.$($ a) -> int",
+                       to_integer<[](double x) { return std::floor(x); }>);
 TORCHLET_OP_BOXED(floor_of_Scalar, "aten::floor.Scalar(Scalar a) -> Scalar",
                   to_integer<[](double x) { return std::floor(x); }>);
-TORCHLET_OP_BOXED_VARIANTS(ceil_number, per_type("int float"), "aten::ceil.$($ a) -> int",
-                           to_integer<[](double x) { return std::ceil(x); }>);
+TORCHLET_OP_BOXED_WITH(ceil_number, per_type("int float"), "aten::ceil.$($ a) -> int",
+                       to_integer<[](double x) { return std::ceil(x); }>);
 TORCHLET_OP_BOXED(ceil_of_Scalar, "aten::ceil.Scalar(Scalar a) -> Scalar",
                   to_integer<[](double x) { return std::ceil(x); }>);
 
-#define TORCHLET_REAL_MATH2(id, name, ...)                                           \
-  TORCHLET_OP_BOXED_VARIANTS(id##_number, per_type("int float int_float float_int"), \
-                             "aten::" name ".$($1 a, $2 b) -> float", real_math2<__VA_ARGS__>)
+#define TORCHLET_REAL_MATH2(id, name, ...)                                       \
+  TORCHLET_OP_BOXED_WITH(id##_number, per_type("int float int_float float_int"), \
+                         "aten::" name ".$($1 a, $2 b) -> float", real_math2<__VA_ARGS__>)
 TORCHLET_REAL_MATH2(atan2, "atan2", [](double a, double b) { return std::atan2(a, b); });
 TORCHLET_REAL_MATH2(copysign, "copysign", [](double a, double b) { return std::copysign(a, b); });
 TORCHLET_REAL_MATH2(fmod, "fmod", [](double a, double b) { return std::fmod(a, b); });
 TORCHLET_REAL_MATH2(mathremainder, "mathremainder",
                     [](double a, double b) { return std::remainder(a, b); });
 #undef TORCHLET_REAL_MATH2
-TORCHLET_OP_BOXED_VARIANTS(
-    log_mixed, per_type("int_float float_int"), "aten::log.$($1 a, $2 b) -> float",
-    real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
-TORCHLET_OP_BOXED_VARIANTS(
-    log_two, per_type("int float"), "aten::log.$_$($ a, $ b) -> float",
-    real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
-TORCHLET_OP_VARIANTS(polar_number, per_type("int float int_float float_int"),
-                     "aten::polar.$($1 a, $2 b) -> complex",
-                     [](double r, double phi) { return std::polar(r, phi); });
-TORCHLET_OP_VARIANTS(
-    log_complex_base,
-    per_type("complex_complex complex_float complex_int float_complex int_complex"),
-    "aten::log.$($1 a, $2 b) -> complex",
-    [](Complex a, Complex b) { return std::log(a) / std::log(b); });
+TORCHLET_OP_BOXED_WITH(log_mixed, per_type("int_float float_int"),
+                       "aten::log.$($1 a, $2 b) -> float",
+                       real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
+TORCHLET_OP_BOXED_WITH(log_two, per_type("int float"), "aten::log.$_$($ a, $ b) -> float",
+                       real_math2<[](double a, double b) { return std::log(a) / std::log(b); }>);
+TORCHLET_OP_WITH(polar_number, per_type("int float int_float float_int"),
+                 "aten::polar.$($1 a, $2 b) -> complex",
+                 [](double r, double phi) { return std::polar(r, phi); });
+TORCHLET_OP_WITH(log_complex_base,
+                 per_type("complex_complex complex_float complex_int float_complex int_complex"),
+                 "aten::log.$($1 a, $2 b) -> complex",
+                 [](Complex a, Complex b) { return std::log(a) / std::log(b); });
 TORCHLET_OP(log_Scalar_Scalar, "aten::log.Scalar_Scalar(Scalar a, Scalar b) -> float",
             [](double a, double b) { return std::log(a) / std::log(b); });
 TORCHLET_OP(atan2_Scalar_Scalar, "aten::atan2.Scalar_Scalar(Scalar a, Scalar b) -> float",
@@ -306,11 +307,12 @@ TORCHLET_OP(fmod_Scalar_Scalar, "aten::fmod(Scalar a, Scalar b) -> float",
 TORCHLET_OP(mathremainder_Scalar_Scalar, "aten::mathremainder(Scalar a, Scalar b) -> float",
             [](double a, double b) { return std::remainder(a, b); });
 
-TORCHLET_OP_BOXED_VARIANTS(neg_number, per_type("int float complex"), "aten::neg.$($ a) -> $",
-                           [](const Operator&, std::span<Value> args, std::span<Value> results) {
-                             results[0] = arithmetic(Value(int64_t{0}), args[0], Sub());
-                             if (args[0].is_float()) results[0] = Value(-args[0].to_double());
-                           });
+TORCHLET_OP_BOXED_WITH(neg_number, per_type("int float complex") | never_raises(),
+                       "aten::neg.$($ a) -> $",
+                       [](const Operator&, std::span<Value> args, std::span<Value> results) {
+                         results[0] = arithmetic(Value(int64_t{0}), args[0], Sub());
+                         if (args[0].is_float()) results[0] = Value(-args[0].to_double());
+                       });
 TORCHLET_OP(neg_of_Scalar, "aten::neg.Scalar(Scalar a) -> Scalar",
             [](const Value& a) { return arithmetic(Value(int64_t{-1}), a, Mul()); });
 TORCHLET_OP(abs_int, "prim::abs.int(int a) -> int", [](int64_t a) { return wrap_abs(a); });
@@ -323,9 +325,9 @@ TORCHLET_OP(abs_of_Scalar, "prim::abs.Scalar(Scalar a) -> Scalar", [](const Valu
 });
 TORCHLET_OP(angle_complex, "aten::angle.complex(complex a) -> float",
             [](Complex a) { return std::arg(a); });
-TORCHLET_OP_VARIANTS(angle_number, per_type("int float"), "aten::angle.$($ a) -> float",
-                     // std::arg: the sign bit decides, also that of zero and NaN.
-                     [](double a) { return std::signbit(a) ? kPi : 0.0; });
+TORCHLET_OP_WITH(angle_number, per_type("int float"), "aten::angle.$($ a) -> float",
+                 // std::arg: the sign bit decides, also that of zero and NaN.
+                 [](double a) { return std::signbit(a) ? kPi : 0.0; });
 
 TORCHLET_OP(gcd_int, "aten::gcd.int(int a, int b) -> int",
             [](int64_t a, int64_t b) { return greatest_divisor(a, b); });
@@ -340,14 +342,13 @@ TORCHLET_OP(divmod_int, "aten::divmod.int(int x, int y) -> (int, int)", [](int64
   TORCHLET_CHECK(b != 0, "ZeroDivisionError: integer division or modulo by zero");
   return std::tuple(FloorDiv()(a, b), Remainder()(a, b));
 });
-TORCHLET_OP_VARIANTS(divmod_number, per_type("float float_int int_float"),
-                     "aten::divmod.$($1 x, $2 y) -> (float, float)", [](double a, double b) {
-                       TORCHLET_CHECK(b != 0, "ZeroDivisionError: float divmod()");
-                       const double rest = std::fmod(a, b);
-                       const double wrapped_rest =
-                           rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-                       return std::tuple(std::floor(a / b), wrapped_rest);
-                     });
+TORCHLET_OP_WITH(divmod_number, per_type("float float_int int_float"),
+                 "aten::divmod.$($1 x, $2 y) -> (float, float)", [](double a, double b) {
+                   TORCHLET_CHECK(b != 0, "ZeroDivisionError: float divmod()");
+                   const double rest = std::fmod(a, b);
+                   const double wrapped_rest = rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+                   return std::tuple(std::floor(a / b), wrapped_rest);
+                 });
 TORCHLET_OP(modf_float, "aten::modf(float a) -> (float, float)", [](double a) {
   double whole;
   const double part = std::modf(a, &whole);
@@ -361,17 +362,17 @@ TORCHLET_OP(frexp_float, "aten::frexp(float a) -> (float, int)", [](double a) {
 TORCHLET_OP(ldexp_float, "aten::ldexp(float x, int i) -> float", [](double x, int64_t i) {
   return std::ldexp(x, static_cast<int>(std::clamp<int64_t>(i, -4096, 4096)));
 });
-TORCHLET_OP_VARIANTS(isnan_number, per_type("float complex"), "aten::isnan.$($ a) -> bool",
-                     [](Complex a) { return std::isnan(a.real()) || std::isnan(a.imag()); });
-TORCHLET_OP_VARIANTS(isinf_number, per_type("float complex"), "aten::isinf.$($ a) -> bool",
-                     [](Complex a) { return std::isinf(a.real()) || std::isinf(a.imag()); });
-TORCHLET_OP_VARIANTS(isfinite_number, per_type("float complex"), "aten::isfinite.$($ a) -> bool",
-                     [](Complex a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); });
+TORCHLET_OP_WITH(isnan_number, per_type("float complex"), "aten::isnan.$($ a) -> bool",
+                 [](Complex a) { return std::isnan(a.real()) || std::isnan(a.imag()); });
+TORCHLET_OP_WITH(isinf_number, per_type("float complex"), "aten::isinf.$($ a) -> bool",
+                 [](Complex a) { return std::isinf(a.real()) || std::isinf(a.imag()); });
+TORCHLET_OP_WITH(isfinite_number, per_type("float complex"), "aten::isfinite.$($ a) -> bool",
+                 [](Complex a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); });
 
 // ---- conversions ----
 
-TORCHLET_OP_VARIANTS(Bool_number, per_type("int float"), "aten::Bool.$($ a) -> bool",
-                     [](double a) { return a != 0; });
+TORCHLET_OP_WITH(Bool_number, per_type("int float") | never_raises(), "aten::Bool.$($ a) -> bool",
+                 [](double a) { return a != 0; });
 TORCHLET_OP(Bool_Tensor, "aten::Bool.Tensor(Tensor a) -> bool", [](const Value& a) {
   const Tensor tensor = a.to_tensor();
   TORCHLET_CHECK(tensor.numel() != 0, "Boolean value of Tensor with no values is ambiguous");
@@ -381,24 +382,24 @@ TORCHLET_OP(Bool_Tensor, "aten::Bool.Tensor(Tensor a) -> bool", [](const Value& 
 });
 TORCHLET_OP(Int_Tensor, "aten::Int.Tensor(Tensor a) -> int",
             [](const Value& a) { return a.to_scalar().to_int(); });
-TORCHLET_OP_VARIANTS(Int_number, per_type("bool float Scalar"), "aten::Int.$($ a) -> int",
-                     [](const Scalar& a) { return a.to_int(); });
+TORCHLET_OP_WITH(Int_number, per_type("bool float Scalar"), "aten::Int.$($ a) -> int",
+                 [](const Scalar& a) { return a.to_int(); });
 TORCHLET_OP(Float_Tensor, "aten::Float.Tensor(Tensor a) -> float",
             [](const Value& a) { return a.to_scalar().to_double(); });
-TORCHLET_OP_VARIANTS(Float_number, per_type("int bool Scalar"), "aten::Float.$($ a) -> float",
-                     [](const Scalar& a) { return a.to_double(); });
+TORCHLET_OP_WITH(Float_number, per_type("int bool Scalar"), "aten::Float.$($ a) -> float",
+                 [](const Scalar& a) { return a.to_double(); });
 TORCHLET_OP(Complex_Scalar, "aten::Complex.Scalar(Scalar a) -> complex",
             [](const Scalar& a) { return a.to_complex(); });
-TORCHLET_OP_VARIANTS(Complex_Tensor,
-                     per_type("Tensor_Tensor Tensor_int Tensor_float Tensor_bool int_Tensor "
-                              "float_Tensor bool_Tensor"),
-                     "aten::Complex.$($1 a, $2 b) -> complex",
-                     [](double a, double b) { return Complex(a, b); });
-TORCHLET_OP_VARIANTS(
-    Complex_number,
-    per_type("int_int int_float float_int float_float int_bool float_bool bool_int "
-             "bool_float bool_bool"),
-    "aten::Complex.$($1 x, $2 y) -> complex", [](double a, double b) { return Complex(a, b); });
+TORCHLET_OP_WITH(Complex_Tensor,
+                 per_type("Tensor_Tensor Tensor_int Tensor_float Tensor_bool int_Tensor "
+                          "float_Tensor bool_Tensor"),
+                 "aten::Complex.$($1 a, $2 b) -> complex",
+                 [](double a, double b) { return Complex(a, b); });
+TORCHLET_OP_WITH(Complex_number,
+                 per_type("int_int int_float float_int float_float int_bool float_bool bool_int "
+                          "bool_float bool_bool"),
+                 "aten::Complex.$($1 x, $2 y) -> complex",
+                 [](double a, double b) { return Complex(a, b); });
 TORCHLET_OP(IntImplicit, "aten::IntImplicit(Tensor a) -> int", [](const Value& a) {
   const Tensor tensor = a.to_tensor();
   TORCHLET_CHECK(tensor.dim() == 0,
@@ -420,8 +421,9 @@ TORCHLET_OP(ScalarImplicit, "aten::ScalarImplicit(Tensor a) -> Scalar", [](const
                  "Cannot input a tensor of dimension other than 0 as a scalar argument");
   return Value(a.to_scalar());
 });
-TORCHLET_OP_VARIANTS(NumToTensor, per_type("Scalar bool"), "prim::NumToTensor.$($ a) -> Tensor",
-                     [](const Scalar& a) { return scalar_tensor(a, a.dtype()); });
+TORCHLET_OP_WITH(NumToTensor, per_type("Scalar bool") | never_raises(),
+                 "prim::NumToTensor.$($ a) -> Tensor",
+                 [](const Scalar& a) { return scalar_tensor(a, a.dtype()); });
 
 // ---- ranges of for loops ----
 

@@ -1,9 +1,9 @@
 // How an operator is declared: once, in the file of its family.
 //
 //   TORCHLET_OP(sin, "aten::sin(Tensor self) -> Tensor", [](const Tensor& self) { ... });
-//   TORCHLET_OP_VARIANTS(add_Tensor, inplace() | out("out"),
-//                        "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) ->
-//                        Tensor", add);
+//   TORCHLET_OP_WITH(add_Tensor, inplace() | out("out") | pointwise(),
+//                    "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+//                    add);
 //
 // and one line in op_list.inc: TORCHLET_OP_ENTRY(sin). The schema gives names, arity, defaults and
 // overload; the C++ function takes the same arguments in the same order, as
@@ -30,7 +30,8 @@
 // `$r` the wider of the two, so that "aten::mul.$($1 a, $2 b) -> $r" is mul.int, mul.float and
 // mul.int_float.
 //
-// Derived variants: inplace() adds aten::add_.Tensor, which computes the same, checks that shape
+// Traits are derived variants and facts (graph/facts.h), as keeps_rank(). Of the variants,
+// inplace() adds aten::add_.Tensor, which computes the same, checks that shape
 // and dtype fit and writes the result into self (inplace("Scalar")
 // names its overload where that differs); inplace_view() adds aten::squeeze_, which turns
 // self itself into the view; copied() adds aten::permute_copy, which returns a copy instead of a
@@ -45,9 +46,11 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
+#include "graph/facts.h"
 #include "graph/operator.h"
 #include "ops/schema_text.h"
 #include "tensor/containers.h"
@@ -56,7 +59,10 @@
 
 namespace torchlet::ops {
 
-struct Variants {
+// What is declared with an operator besides its schema and its function: the variants that are
+// derived from it, and facts (graph/facts.h). Written as a list: inplace() | out("out") |
+// pointwise().
+struct Traits {
   const char* inplace_overload = nullptr;  // the functional operator's own if null
   const char* out_overloads = nullptr;
   const char* types = nullptr;
@@ -64,41 +70,98 @@ struct Variants {
   bool has_inplace_view = false;
   bool has_copied = false;
   bool has_functional = false;
-  constexpr Variants operator|(Variants other) const {
-    return {inplace_overload ? inplace_overload : other.inplace_overload,
-            out_overloads ? out_overloads : other.out_overloads,
-            types ? types : other.types,
-            has_inplace || other.has_inplace,
-            has_inplace_view || other.has_inplace_view,
-            has_copied || other.has_copied,
-            has_functional || other.has_functional};
+  Facts facts = {};
+
+  // Both; each says something else.
+  constexpr Traits operator|(const Traits& other) const {
+    Traits both = *this;
+    both.visit(other, [](auto& mine, const auto& theirs) {
+      using T = std::remove_reference_t<decltype(mine)>;
+      if (theirs == T()) return;
+      if (mine != T()) throw "said twice";  // while compiling
+      mine = theirs;
+    });
+    return both;
   }
-  constexpr bool operator==(const Variants& other) const {
-    return same(inplace_overload, other.inplace_overload) &&
-           same(out_overloads, other.out_overloads) && same(types, other.types) &&
-           has_inplace == other.has_inplace && has_inplace_view == other.has_inplace_view &&
-           has_copied == other.has_copied && has_functional == other.has_functional;
+  constexpr bool operator==(const Traits& other) const {
+    bool same = true;
+    Traits(*this).visit(other, [&](const auto& mine, const auto& theirs) {
+      if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(mine)>>) {
+        same &= mine && theirs ? std::string_view(mine) == theirs : !mine && !theirs;
+      } else {
+        same &= mine == theirs;
+      }
+    });
+    return same;
   }
 
  private:
-  static constexpr bool same(const char* a, const char* b) {
-    return a && b ? std::string_view(a) == b : !a && !b;
+  template <typename F>
+  constexpr void visit(const Traits& other, const F& f) {
+    f(inplace_overload, other.inplace_overload);
+    f(out_overloads, other.out_overloads);
+    f(types, other.types);
+    f(has_inplace, other.has_inplace);
+    f(has_inplace_view, other.has_inplace_view);
+    f(has_copied, other.has_copied);
+    f(has_functional, other.has_functional);
+    f(facts.rank, other.facts.rank);
+    f(facts.dtype, other.facts.dtype);
+    f(facts.looks_at, other.facts.looks_at);
+    f(facts.quantized, other.facts.quantized);
+    f(facts.is_pointwise, other.facts.is_pointwise);
+    f(facts.may_alias, other.facts.may_alias);
+    f(facts.never_raises, other.facts.never_raises);
+    f(facts.changes_sizes, other.facts.changes_sizes);
+    f(facts.changes_dtype, other.facts.changes_dtype);
+    f(facts.varies_unless, other.facts.varies_unless);
+    f(facts.writes, other.facts.writes);
+    f(facts.writes_unless, other.facts.writes_unless);
+    f(facts.identity_unless, other.facts.identity_unless);
   }
 };
-constexpr Variants inplace(const char* overload = nullptr) {
+
+// Derived variants.
+constexpr Traits inplace(const char* overload = nullptr) {
   return {.inplace_overload = overload, .has_inplace = true};
 }
-constexpr Variants inplace_view() { return {.has_inplace_view = true}; }
-constexpr Variants copied() { return {.has_copied = true}; }
-constexpr Variants functional() { return {.has_functional = true}; }
-constexpr Variants out(const char* overload) { return {.out_overloads = overload}; }
-constexpr Variants per_type(const char* words) { return {.types = words}; }
+constexpr Traits inplace_view() { return {.has_inplace_view = true}; }
+constexpr Traits copied() { return {.has_copied = true}; }
+constexpr Traits functional() { return {.has_functional = true}; }
+constexpr Traits out(const char* overload) { return {.out_overloads = overload}; }
+constexpr Traits per_type(const char* words) { return {.types = words}; }
+
+// Facts, in the words of graph/facts.h.
+constexpr Traits rank(RankRule rule) { return {.facts = {.rank = rule}}; }
+constexpr Traits dtype(DTypeRule rule) { return {.facts = {.dtype = rule}}; }
+constexpr Traits keeps_rank() { return rank(RankRule::kFirst); }
+constexpr Traits keeps_dtype() { return dtype(DTypeRule::kFirst); }
+constexpr Traits pointwise(DTypeRule rule = DTypeRule::kPromoted) {
+  return {.facts = {.rank = RankRule::kLargest, .dtype = rule, .is_pointwise = true}};
+}
+constexpr Traits looks_at(LooksAt what) { return {.facts = {.looks_at = what}}; }
+constexpr Traits quantized(QuantizedOutput output) { return {.facts = {.quantized = output}}; }
+constexpr Traits quantized_as_input() { return quantized(QuantizedOutput::kAsInput); }
+constexpr Traits quantized_average() { return quantized(QuantizedOutput::kAverage); }
+constexpr Traits quantized_unit() { return quantized(QuantizedOutput::kUnit); }
+constexpr Traits quantized_signed_unit() { return quantized(QuantizedOutput::kSignedUnit); }
+constexpr Traits may_alias() { return {.facts = {.may_alias = true}}; }
+constexpr Traits never_raises() { return {.facts = {.never_raises = true}}; }
+constexpr Traits changes_sizes() { return {.facts = {.changes_sizes = true}}; }
+constexpr Traits changes_dtype() { return {.facts = {.changes_dtype = true}}; }
+constexpr Traits varies(const char* unless = "") { return {.facts = {.varies_unless = unless}}; }
+constexpr Traits writes(const char* arguments, const char* unless = nullptr) {
+  return {.facts = {.writes = arguments, .writes_unless = unless}};
+}
+constexpr Traits identity(const char* unless) { return {.facts = {.identity_unless = unless}}; }
 
 // Those that most operators have are there only once.
-inline constexpr Variants kNoVariants, kInplace = inplace(), kOut = out("out"),
-                                       kInplaceAndOut = inplace() | out("out");
-constexpr const Variants* shared_variants(const Variants& own) {
-  for (const Variants* common : {&kNoVariants, &kInplace, &kOut, &kInplaceAndOut}) {
+inline constexpr Traits kNoTraits,
+    kInplace = inplace(), kOut = out("out"), kInplaceAndOut = inplace() | out("out"),
+    kPointwise = inplace() | out("out") | pointwise(), kVaries = varies();
+constexpr const Traits* shared_traits(const Traits& own) {
+  for (const Traits* common :
+       {&kNoTraits, &kInplace, &kOut, &kInplaceAndOut, &kPointwise, &kVaries}) {
     if (own == *common) return common;
   }
   return &own;
@@ -112,7 +175,7 @@ struct BoxedFunction : TypedFunction {
 struct OpDef {
   const char* schema;  // packed, see ops/schema_text.h
   const TypedFunction* function;
-  const Variants* variants;
+  const Traits* traits;
 };
 
 // Value -> C++ argument.
@@ -340,28 +403,27 @@ constexpr TypedFunctionOf<R, Args...> typed(R (*fn)(Args...)) {
 
 }  // namespace torchlet::ops
 
-#define TORCHLET_OP_DEFINE(id, variants, schema, ...)                             \
+#define TORCHLET_OP_DEFINE(id, traits, schema, ...)                               \
   static constexpr auto schema_##id =                                             \
       ::torchlet::ops::pack_schema<::torchlet::ops::packed_size(schema)>(schema); \
   static constinit const auto function_##id = __VA_ARGS__;                        \
   extern const ::torchlet::ops::OpDef op_##id;                                    \
-  constinit const ::torchlet::ops::OpDef op_##id = {schema_##id.bytes, &function_##id, variants}
+  constinit const ::torchlet::ops::OpDef op_##id = {schema_##id.bytes, &function_##id, traits}
 
-#define TORCHLET_OP_VARIANTS(id, variant_list, schema, ...)                       \
-  static constexpr ::torchlet::ops::Variants variants_##id = variant_list;        \
-  TORCHLET_OP_DEFINE(id, ::torchlet::ops::shared_variants(variants_##id), schema, \
+#define TORCHLET_OP_WITH(id, trait_list, schema, ...)                         \
+  static constexpr ::torchlet::ops::Traits traits_##id = trait_list;          \
+  TORCHLET_OP_DEFINE(id, ::torchlet::ops::shared_traits(traits_##id), schema, \
                      ::torchlet::ops::typed(+__VA_ARGS__))
 
-#define TORCHLET_OP(id, schema, ...)                            \
-  TORCHLET_OP_DEFINE(id, &::torchlet::ops::kNoVariants, schema, \
-                     ::torchlet::ops::typed(+__VA_ARGS__))
+#define TORCHLET_OP(id, schema, ...) \
+  TORCHLET_OP_DEFINE(id, &::torchlet::ops::kNoTraits, schema, ::torchlet::ops::typed(+__VA_ARGS__))
 
 // For varargs and generic list operators: the C++ function is an OperatorFn.
-#define TORCHLET_OP_BOXED_VARIANTS(id, variant_list, schema, ...)                 \
-  static constexpr ::torchlet::ops::Variants variants_##id = variant_list;        \
-  TORCHLET_OP_DEFINE(id, ::torchlet::ops::shared_variants(variants_##id), schema, \
+#define TORCHLET_OP_BOXED_WITH(id, trait_list, schema, ...)                   \
+  static constexpr ::torchlet::ops::Traits traits_##id = trait_list;          \
+  TORCHLET_OP_DEFINE(id, ::torchlet::ops::shared_traits(traits_##id), schema, \
                      ::torchlet::ops::BoxedFunction{{nullptr}, __VA_ARGS__})
 
-#define TORCHLET_OP_BOXED(id, schema, ...)                      \
-  TORCHLET_OP_DEFINE(id, &::torchlet::ops::kNoVariants, schema, \
+#define TORCHLET_OP_BOXED(id, schema, ...)                    \
+  TORCHLET_OP_DEFINE(id, &::torchlet::ops::kNoTraits, schema, \
                      ::torchlet::ops::BoxedFunction{{nullptr}, __VA_ARGS__})

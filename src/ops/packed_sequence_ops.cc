@@ -111,10 +111,10 @@ Tensor pad_sequence(const std::vector<Tensor>& sequences, bool batch_first, doub
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(_pack_padded_sequence, out("out(out0, out1)"),
-                     "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) "
-                     "-> (Tensor, Tensor)",
-                     pack_padded_sequence);
+TORCHLET_OP_WITH(_pack_padded_sequence, out("out(out0, out1)"),
+                 "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) "
+                 "-> (Tensor, Tensor)",
+                 pack_padded_sequence);
 TORCHLET_OP(_pad_packed_sequence,
             "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar "
             "padding_value, int total_length) -> (Tensor, Tensor)",

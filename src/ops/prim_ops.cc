@@ -113,10 +113,11 @@ const Object& object_of(const Value& value) {
 
 }  // namespace
 
-TORCHLET_OP(is, "aten::__is__(t1 self, t2 obj) -> bool", is_same);
-TORCHLET_OP(isnot, "aten::__isnot__(t1 self, t2 obj) -> bool",
-            [](const Value& a, const Value& b) { return !is_same(a, b); });
-TORCHLET_OP(not_bool, "aten::__not__(bool self) -> bool", [](bool a) { return !a; });
+TORCHLET_OP_WITH(is, never_raises(), "aten::__is__(t1 self, t2 obj) -> bool", is_same);
+TORCHLET_OP_WITH(isnot, never_raises(), "aten::__isnot__(t1 self, t2 obj) -> bool",
+                 [](const Value& a, const Value& b) { return !is_same(a, b); });
+TORCHLET_OP_WITH(not_bool, never_raises(), "aten::__not__(bool self) -> bool",
+                 [](bool a) { return !a; });
 TORCHLET_OP(unwrap_optional, "aten::_unwrap_optional(t(a)? optional) -> t(a)",
             [](const Value& value) {
               TORCHLET_CHECK(!value.is_none(), "Unwrapping null optional");
@@ -126,8 +127,8 @@ TORCHLET_OP(unchecked_unwrap_optional, "prim::unchecked_unwrap_optional(t(a)? op
             [](const Value& value) { return value; });
 TORCHLET_OP(IfThenElse, "prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)",
             [](bool condition, const Value& x, const Value& y) { return condition ? x : y; });
-TORCHLET_OP(prim_id, "prim::id(AnyClassType? x) -> int",
-            [](const Value& x) { return x.raw_int(); });
+TORCHLET_OP_WITH(prim_id, varies(), "prim::id(AnyClassType? x) -> int",
+                 [](const Value& x) { return x.raw_int(); });
 TORCHLET_OP(hash_generic, "aten::hash.generic(t value) -> int", identity_hash);
 TORCHLET_OP(ModuleContainerIndex_list, "prim::ModuleContainerIndex.list(Any self, int ind) -> Any",
             [](const Value& self, int64_t index) {
@@ -168,25 +169,30 @@ TORCHLET_OP(prim_index, "prim::index(Device self) -> int?", [](const Value& devi
              ? Value()
              : Value(static_cast<int64_t>(std::stoll(name.substr(colon + 1))));
 });
-TORCHLET_OP(prim_device, "prim::device(Tensor a) -> Device",
-            [](const Tensor&) { return Value::device("cpu"); });
+TORCHLET_OP_WITH(prim_device, looks_at(LooksAt::kNothing) | never_raises(),
+                 "prim::device(Tensor a) -> Device",
+                 [](const Tensor&) { return Value::device("cpu"); });
 
 // ---- properties of tensors ----
 
-TORCHLET_OP(prim_dtype, "prim::dtype(Tensor a) -> int",
-            [](const Tensor& a) { return static_cast<int64_t>(a.dtype()); });
-TORCHLET_OP(prim_layout, "prim::layout(Tensor a) -> Layout",
-            [](const Tensor& a) { return static_cast<int64_t>(layout_of(a)); });
-TORCHLET_OP(prim_requires_grad, "prim::requires_grad(Tensor a) -> bool",
-            [](const Tensor& a) { return a.impl()->requires_grad; });
+TORCHLET_OP_WITH(prim_dtype, looks_at(LooksAt::kDType) | never_raises(),
+                 "prim::dtype(Tensor a) -> int",
+                 [](const Tensor& a) { return static_cast<int64_t>(a.dtype()); });
+TORCHLET_OP_WITH(prim_layout, looks_at(LooksAt::kPlainness) | never_raises(),
+                 "prim::layout(Tensor a) -> Layout",
+                 [](const Tensor& a) { return static_cast<int64_t>(layout_of(a)); });
+TORCHLET_OP_WITH(prim_requires_grad, never_raises(), "prim::requires_grad(Tensor a) -> bool",
+                 [](const Tensor& a) { return a.impl()->requires_grad; });
 TORCHLET_OP(prim_data, "prim::data(Tensor(a) a) -> Tensor(a)", [](const Tensor& a) { return a; });
 TORCHLET_OP(prim_grad, "prim::grad(Tensor a) -> Tensor(*)", [](const Tensor&) { return Tensor(); });
 TORCHLET_OP(prim_name, "prim::name(Tensor a) -> str?", [](const Tensor&) { return Value(); });
-TORCHLET_OP(get_device, "aten::get_device(Tensor self) -> int",
-            [](const Tensor&) { return int64_t{-1}; });
-TORCHLET_OP(prim_is_cpu, "prim::is_cpu(Tensor a) -> bool", [](const Tensor&) { return true; });
-#define TORCHLET_NEVER(property) \
-  TORCHLET_OP(prim_is_##property, "prim::is_" #property "(Tensor a) -> bool", never)
+TORCHLET_OP_WITH(get_device, looks_at(LooksAt::kNothing) | never_raises(),
+                 "aten::get_device(Tensor self) -> int", [](const Tensor&) { return int64_t{-1}; });
+TORCHLET_OP_WITH(prim_is_cpu, looks_at(LooksAt::kNothing) | never_raises(),
+                 "prim::is_cpu(Tensor a) -> bool", [](const Tensor&) { return true; });
+#define TORCHLET_NEVER(property)                                                     \
+  TORCHLET_OP_WITH(prim_is_##property, looks_at(LooksAt::kNothing) | never_raises(), \
+                   "prim::is_" #property "(Tensor a) -> bool", never)
 TORCHLET_NEVER(cuda);
 TORCHLET_NEVER(ipu);
 TORCHLET_NEVER(mps);
@@ -196,14 +202,18 @@ TORCHLET_NEVER(xpu);
 TORCHLET_NEVER(mkldnn);
 TORCHLET_NEVER(meta);
 #undef TORCHLET_NEVER
-TORCHLET_OP(prim_is_sparse, "prim::is_sparse(Tensor a) -> bool",
-            [](const Tensor& a) { return layout_of(a) == Layout::kSparse; });
-TORCHLET_OP(prim_is_sparse_csr, "prim::is_sparse_csr(Tensor a) -> bool",
-            [](const Tensor& a) { return layout_of(a) == Layout::kSparseCsr; });
-TORCHLET_OP(prim_is_nested, "prim::is_nested(Tensor a) -> bool",
-            [](const Tensor& a) { return a.impl()->nested != nullptr; });
-TORCHLET_OP(prim_is_quantized, "prim::is_quantized(Tensor a) -> bool",
-            [](const Tensor& a) { return a.is_quantized(); });
+TORCHLET_OP_WITH(prim_is_sparse, looks_at(LooksAt::kPlainness) | never_raises(),
+                 "prim::is_sparse(Tensor a) -> bool",
+                 [](const Tensor& a) { return layout_of(a) == Layout::kSparse; });
+TORCHLET_OP_WITH(prim_is_sparse_csr, looks_at(LooksAt::kPlainness) | never_raises(),
+                 "prim::is_sparse_csr(Tensor a) -> bool",
+                 [](const Tensor& a) { return layout_of(a) == Layout::kSparseCsr; });
+TORCHLET_OP_WITH(prim_is_nested, looks_at(LooksAt::kPlainness) | never_raises(),
+                 "prim::is_nested(Tensor a) -> bool",
+                 [](const Tensor& a) { return a.impl()->nested != nullptr; });
+TORCHLET_OP_WITH(prim_is_quantized, looks_at(LooksAt::kPlainness) | never_raises(),
+                 "prim::is_quantized(Tensor a) -> bool",
+                 [](const Tensor& a) { return a.is_quantized(); });
 
 // ---- dtypes ----
 
@@ -234,7 +244,8 @@ TORCHLET_OP(size_if_not_equal,
 
 // ---- the state of the runtime ----
 
-TORCHLET_OP(is_grad_enabled, "aten::is_grad_enabled() -> bool", [] { return grad_enabled; });
+TORCHLET_OP_WITH(is_grad_enabled, varies(), "aten::is_grad_enabled() -> bool",
+                 [] { return grad_enabled; });
 TORCHLET_OP(set_grad_enabled, "aten::set_grad_enabled(bool val) -> ()",
             [](bool on) { grad_enabled = on; });
 TORCHLET_OP(is_scripting, "aten::is_scripting() -> bool", [] { return true; });
@@ -262,7 +273,7 @@ TORCHLET_OP(wait, "aten::wait(Future(t) self) -> t", [](const Value& self) {
   if (future.error) throw Error(*future.error);
   return future.result;
 });
-TORCHLET_OP(TimePoint, "prim::TimePoint() -> int", [] {
+TORCHLET_OP_WITH(TimePoint, varies(), "prim::TimePoint() -> int", [] {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 });

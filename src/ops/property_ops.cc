@@ -36,42 +36,56 @@ bool never(const Tensor&) { return false; }
 
 }  // namespace
 
-TORCHLET_OP(size, "aten::size(Tensor self) -> int[]",
-            [](const Tensor& self) { return IntArray(self.sizes()); });
-TORCHLET_OP(size_int, "aten::size.int(Tensor self, int dim) -> int",
-            [](const Tensor& self, int64_t dim) { return self.size(dim); });
-TORCHLET_OP(stride, "aten::stride(Tensor self) -> int[]",
-            [](const Tensor& self) { return IntArray(self.strides()); });
-TORCHLET_OP(stride_int, "aten::stride.int(Tensor self, int dim) -> int",
-            [](const Tensor& self, int64_t dim) { return self.stride(dim); });
-TORCHLET_OP(dim, "aten::dim(Tensor self) -> int", [](const Tensor& self) { return self.dim(); });
-TORCHLET_OP(len_Tensor, "aten::len.Tensor(Tensor t) -> int", [](const Tensor& t) {
-  TORCHLET_CHECK(t.dim() > 0, "len() of a 0-d tensor");
-  return t.size(0);
-});
-TORCHLET_OP(numel, "aten::numel(Tensor self) -> int",
-            [](const Tensor& self) { return self.numel(); });
+TORCHLET_OP_WITH(size, looks_at(LooksAt::kSizes) | never_raises(),
+                 "aten::size(Tensor self) -> int[]",
+                 [](const Tensor& self) { return IntArray(self.sizes()); });
+TORCHLET_OP_WITH(size_int, looks_at(LooksAt::kSizes), "aten::size.int(Tensor self, int dim) -> int",
+                 [](const Tensor& self, int64_t dim) { return self.size(dim); });
+TORCHLET_OP_WITH(stride, looks_at(LooksAt::kStrides), "aten::stride(Tensor self) -> int[]",
+                 [](const Tensor& self) { return IntArray(self.strides()); });
+TORCHLET_OP_WITH(stride_int, looks_at(LooksAt::kStrides),
+                 "aten::stride.int(Tensor self, int dim) -> int",
+                 [](const Tensor& self, int64_t dim) { return self.stride(dim); });
+TORCHLET_OP_WITH(dim, looks_at(LooksAt::kSizes) | never_raises(), "aten::dim(Tensor self) -> int",
+                 [](const Tensor& self) { return self.dim(); });
+TORCHLET_OP_WITH(len_Tensor, looks_at(LooksAt::kSizes), "aten::len.Tensor(Tensor t) -> int",
+                 [](const Tensor& t) {
+                   TORCHLET_CHECK(t.dim() > 0, "len() of a 0-d tensor");
+                   return t.size(0);
+                 });
+TORCHLET_OP_WITH(numel, looks_at(LooksAt::kSizes) | never_raises(),
+                 "aten::numel(Tensor self) -> int",
+                 [](const Tensor& self) { return self.numel(); });
 TORCHLET_OP(storage_offset, "aten::storage_offset(Tensor self) -> int",
             [](const Tensor& self) { return self.storage_offset(); });
-TORCHLET_OP(element_size, "aten::element_size(Tensor self) -> int",
-            [](const Tensor& self) { return static_cast<int64_t>(element_size(self.dtype())); });
-TORCHLET_OP(is_contiguous, "aten::is_contiguous(Tensor self) -> bool",
-            [](const Tensor& self) { return self.is_contiguous(); });
-TORCHLET_OP(is_contiguous_memory_format,
-            "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
-            [](const Tensor& self, MemoryFormat format) { return self.is_contiguous(format); });
-TORCHLET_OP(is_strides_like_format,
-            "aten::is_strides_like_format(Tensor self, MemoryFormat memory_format) -> bool",
-            [](const Tensor& self, MemoryFormat format) { return self.is_contiguous(format); });
-TORCHLET_OP(is_non_overlapping_and_dense, "aten::is_non_overlapping_and_dense(Tensor self) -> bool",
-            [](const Tensor& self) {
-              return is_non_overlapping_and_dense(self.sizes(), self.strides());
-            });
-TORCHLET_OP(is_floating_point, "aten::is_floating_point(Tensor self) -> bool",
-            [](const Tensor& self) { return is_floating_point(self.dtype()); });
-TORCHLET_OP(is_complex, "aten::is_complex(Tensor self) -> bool",
-            [](const Tensor& self) { return is_complex(self.dtype()); });
-TORCHLET_OP(is_signed, "aten::is_signed(Tensor self) -> bool", is_signed);
+TORCHLET_OP_WITH(element_size, looks_at(LooksAt::kDType), "aten::element_size(Tensor self) -> int",
+                 [](const Tensor& self) {
+                   return static_cast<int64_t>(element_size(self.dtype()));
+                 });
+TORCHLET_OP_WITH(is_contiguous, looks_at(LooksAt::kStrides),
+                 "aten::is_contiguous(Tensor self) -> bool",
+                 [](const Tensor& self) { return self.is_contiguous(); });
+TORCHLET_OP_WITH(
+    is_contiguous_memory_format, looks_at(LooksAt::kStrides),
+    "aten::is_contiguous.memory_format(Tensor self, MemoryFormat memory_format) -> bool",
+    [](const Tensor& self, MemoryFormat format) { return self.is_contiguous(format); });
+TORCHLET_OP_WITH(is_strides_like_format, looks_at(LooksAt::kStrides),
+                 "aten::is_strides_like_format(Tensor self, MemoryFormat memory_format) -> bool",
+                 [](const Tensor& self, MemoryFormat format) {
+                   return self.is_contiguous(format);
+                 });
+TORCHLET_OP_WITH(is_non_overlapping_and_dense, looks_at(LooksAt::kStrides),
+                 "aten::is_non_overlapping_and_dense(Tensor self) -> bool", [](const Tensor& self) {
+                   return is_non_overlapping_and_dense(self.sizes(), self.strides());
+                 });
+TORCHLET_OP_WITH(is_floating_point, looks_at(LooksAt::kDType) | never_raises(),
+                 "aten::is_floating_point(Tensor self) -> bool",
+                 [](const Tensor& self) { return is_floating_point(self.dtype()); });
+TORCHLET_OP_WITH(is_complex, looks_at(LooksAt::kDType) | never_raises(),
+                 "aten::is_complex(Tensor self) -> bool",
+                 [](const Tensor& self) { return is_complex(self.dtype()); });
+TORCHLET_OP_WITH(is_signed, looks_at(LooksAt::kDType), "aten::is_signed(Tensor self) -> bool",
+                 is_signed);
 TORCHLET_OP(is_nonzero, "aten::is_nonzero(Tensor self) -> bool", is_nonzero);
 TORCHLET_OP(is_same_size, "aten::is_same_size(Tensor self, Tensor other) -> bool",
             [](const Tensor& self, const Tensor& other) {

@@ -121,10 +121,11 @@ Tensor double_scalar(double value) { return scalar_tensor(Scalar(value), DType::
 
 }  // namespace
 
-TORCHLET_OP(quantize_per_tensor,
-            "aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) "
-            "-> Tensor",
-            quantize_per_tensor);
+TORCHLET_OP_WITH(
+    quantize_per_tensor, keeps_rank(),
+    "aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) "
+    "-> Tensor",
+    quantize_per_tensor);
 TORCHLET_OP(
     quantize_per_tensor_tensor_qparams,
     "aten::quantize_per_tensor.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, "
@@ -165,14 +166,16 @@ TORCHLET_OP(
       return std::tuple(qparams.scale, qparams.zero_point);
     });
 
-TORCHLET_OP_VARIANTS(dequantize_self, out("self_out"),
-                     "aten::dequantize.self(Tensor self) -> Tensor",
-                     [](const Tensor& self) { return dequantize(self); });
-TORCHLET_OP(dequantize_tensor, "aten::dequantize.tensor(Tensor qtensor) -> Tensor",
-            [](const Tensor& self) { return dequantize(self); });
-TORCHLET_OP_VARIANTS(dequantize_tensors, per_type("tensors list"),
-                     "aten::dequantize.$(Tensor[] tensors) -> Tensor[]", dequantize_any);
-TORCHLET_OP(dequantize_any, "aten::dequantize.any(Any tensors) -> Any", dequantize_any);
+TORCHLET_OP_WITH(dequantize_self, out("self_out") | keeps_rank() | may_alias(),
+                 "aten::dequantize.self(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return dequantize(self); });
+TORCHLET_OP_WITH(dequantize_tensor, keeps_rank() | may_alias(),
+                 "aten::dequantize.tensor(Tensor qtensor) -> Tensor",
+                 [](const Tensor& self) { return dequantize(self); });
+TORCHLET_OP_WITH(dequantize_tensors, per_type("tensors list") | may_alias(),
+                 "aten::dequantize.$(Tensor[] tensors) -> Tensor[]", dequantize_any);
+TORCHLET_OP_WITH(dequantize_any, may_alias(), "aten::dequantize.any(Any tensors) -> Any",
+                 dequantize_any);
 
 TORCHLET_OP(q_scale, "aten::q_scale(Tensor self) -> float",
             [](const Tensor& self) { return self.q_scale(); });
@@ -201,30 +204,31 @@ TORCHLET_OP(make_per_channel_quantized_tensor,
               return with_quantizer(self,
                                     per_channel(scales, zero_points, wrap_dim(axis, self.dim())));
             });
-TORCHLET_OP(empty_affine_quantized,
-            "aten::_empty_affine_quantized(int[] size, *, ScalarType? dtype=None, Layout? "
-            "layout=None, Device? "
-            "device=None, bool? pin_memory=None, float scale=1., int zero_point=0, MemoryFormat? "
-            "memory_format=0) -> Tensor",
-            [](const IntArray& size, std::optional<DType> dtype, const Value&, const Value&,
-               const Value&, double scale, int64_t zero_point, std::optional<MemoryFormat> format) {
-              return empty_quantized(size, dtype.value_or(DType::kQUInt8),
-                                     per_tensor_quantizer(scale, zero_point),
-                                     format.value_or(MemoryFormat::kContiguous));
-            });
-TORCHLET_OP(empty_per_channel_affine_quantized,
-            "aten::_empty_per_channel_affine_quantized(int[] size, *, Tensor scales, Tensor "
-            "zero_points, int "
-            "axis, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
-            "pin_memory=None, "
-            "MemoryFormat? memory_format=0) -> Tensor",
-            [](const IntArray& size, const Tensor& scales, const Tensor& zero_points, int64_t axis,
-               std::optional<DType> dtype, const Value&, const Value&, const Value&,
-               std::optional<MemoryFormat> format) {
-              return empty_quantized(size, dtype.value_or(DType::kQInt8),
-                                     per_channel(scales, zero_points, axis),
-                                     format.value_or(MemoryFormat::kContiguous));
-            });
+TORCHLET_OP_WITH(
+    empty_affine_quantized, varies(),
+    "aten::_empty_affine_quantized(int[] size, *, ScalarType? dtype=None, Layout? "
+    "layout=None, Device? "
+    "device=None, bool? pin_memory=None, float scale=1., int zero_point=0, MemoryFormat? "
+    "memory_format=0) -> Tensor",
+    [](const IntArray& size, std::optional<DType> dtype, const Value&, const Value&, const Value&,
+       double scale, int64_t zero_point, std::optional<MemoryFormat> format) {
+      return empty_quantized(size, dtype.value_or(DType::kQUInt8),
+                             per_tensor_quantizer(scale, zero_point),
+                             format.value_or(MemoryFormat::kContiguous));
+    });
+TORCHLET_OP_WITH(empty_per_channel_affine_quantized, varies(),
+                 "aten::_empty_per_channel_affine_quantized(int[] size, *, Tensor scales, Tensor "
+                 "zero_points, int "
+                 "axis, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+                 "pin_memory=None, "
+                 "MemoryFormat? memory_format=0) -> Tensor",
+                 [](const IntArray& size, const Tensor& scales, const Tensor& zero_points,
+                    int64_t axis, std::optional<DType> dtype, const Value&, const Value&,
+                    const Value&, std::optional<MemoryFormat> format) {
+                   return empty_quantized(size, dtype.value_or(DType::kQInt8),
+                                          per_channel(scales, zero_points, axis),
+                                          format.value_or(MemoryFormat::kContiguous));
+                 });
 
 // ---- fake quantization ----
 

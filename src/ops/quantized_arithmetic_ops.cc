@@ -317,8 +317,8 @@ TORCHLET_OP(
       return quantize_like(call_float("aten::softmax", "int", {dequantize(qx), dim, Value()}), qx,
                            scale, zero_point);
     });
-TORCHLET_OP(
-    quantized_dropout,
+TORCHLET_OP_WITH(
+    quantized_dropout, may_alias(),
     "quantized::dropout(Tensor self, float output_scale, int output_zero_point, Scalar p=0.5, bool "
     "training=False) -> Tensor",
     [](const Tensor& qx, double, int64_t, const Scalar&, bool) { return qx; });

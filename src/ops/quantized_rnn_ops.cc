@@ -238,27 +238,27 @@ TORCHLET_OP(make_quantized_cell_params_fp16,
             " w_hh) -> " TORCHLET_CELL,
             [](const Value& ih, const Value& hh) { return make_cell(ih, hh); });
 
-TORCHLET_OP(
-    quantized_lstm_input,
+TORCHLET_OP_WITH(
+    quantized_lstm_input, varies("dropout train"),
     "aten::quantized_lstm.input(Tensor input, Tensor[] hx, " TORCHLET_CELL
     "[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, "
     "bool "
     "batch_first, *, ScalarType? dtype=None, bool use_dynamic=False) -> (Tensor, Tensor, Tensor)",
     lstm_input);
-TORCHLET_OP(
-    quantized_lstm_data,
+TORCHLET_OP_WITH(
+    quantized_lstm_data, varies("dropout train"),
     "aten::quantized_lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, " TORCHLET_CELL
     "[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, *, "
     "ScalarType? dtype=None, bool use_dynamic=False) -> (Tensor, Tensor, Tensor)",
     lstm_data);
-TORCHLET_OP(quantized_gru_input,
-            "aten::quantized_gru.input(Tensor input, Tensor hx, " TORCHLET_CELL
-            "[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
-            "bidirectional, bool "
-            "batch_first) -> (Tensor, Tensor)",
-            gru_input);
-TORCHLET_OP(
-    quantized_gru_data,
+TORCHLET_OP_WITH(quantized_gru_input, varies("dropout train"),
+                 "aten::quantized_gru.input(Tensor input, Tensor hx, " TORCHLET_CELL
+                 "[] params, bool has_biases, int num_layers, float dropout, bool train, bool "
+                 "bidirectional, bool "
+                 "batch_first) -> (Tensor, Tensor)",
+                 gru_input);
+TORCHLET_OP_WITH(
+    quantized_gru_data, varies("dropout train"),
     "aten::quantized_gru.data(Tensor data, Tensor batch_sizes, Tensor hx, " TORCHLET_CELL
     "[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
     "(Tensor, Tensor)",

@@ -382,175 +382,185 @@ Tensor randperm(int64_t n, OptionalDType dtype, const Value& layout, const Value
 TORCHLET_OP(manual_seed, "aten::manual_seed(int seed) -> ()",
             [](int64_t seed) { seed_random(static_cast<uint64_t>(seed)); });
 
-TORCHLET_OP_VARIANTS(uniform_, functional() | out("out"),
-                     "aten::uniform_(Tensor(a!) self, float from=0., float to=1., "
-                     "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
-                     uniform_);
-TORCHLET_OP(normal_,
-            "aten::normal_(Tensor(a!) self, float mean=0., float std=1., "
-            "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
-            normal_);
-TORCHLET_OP(normal_functional,
-            "aten::normal_functional(Tensor self, float mean=0., float std=1., "
-            "*, " TORCHLET_GENERATOR ") -> Tensor",
-            [](const Tensor& self, double mean, double std, const Value& generator) {
-              return normal_(torchlet::empty_like(self), mean, std, generator);
-            });
-TORCHLET_OP_VARIANTS(exponential_, functional() | out("out"),
-                     "aten::exponential_(Tensor(a!) self, float lambd=1., *, " TORCHLET_GENERATOR
-                     ") -> Tensor(a!)",
-                     exponential_);
-TORCHLET_OP_VARIANTS(cauchy_, functional() | out("out"),
-                     "aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., "
-                     "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
-                     cauchy_);
-TORCHLET_OP_VARIANTS(log_normal_, functional() | out("out"),
-                     "aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., "
-                     "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
-                     log_normal_);
-TORCHLET_OP_VARIANTS(geometric_, functional() | out("out"),
-                     "aten::geometric_(Tensor(a!) self, float p, *, " TORCHLET_GENERATOR
-                     ") -> Tensor(a!)",
-                     geometric_);
-TORCHLET_OP_VARIANTS(random_from, functional() | out("from_out"),
-                     "aten::random_.from(Tensor(a!) self, int from, int? to, "
-                     "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
-                     random_from_);
-TORCHLET_OP_VARIANTS(random_to, functional() | out("to_out"),
-                     "aten::random_.to(Tensor(a!) self, int to, *, " TORCHLET_GENERATOR
-                     ") -> Tensor(a!)",
-                     random_to_);
-TORCHLET_OP_VARIANTS(random_, functional() | out("out"),
-                     "aten::random_(Tensor(a!) self, *, " TORCHLET_GENERATOR ") -> Tensor(a!)",
-                     random_);
-TORCHLET_OP_VARIANTS(bernoulli, out("out"),
-                     "aten::bernoulli(Tensor self, *, " TORCHLET_GENERATOR ") -> Tensor",
-                     bernoulli);
-TORCHLET_OP(bernoulli_p,
-            "aten::bernoulli.p(Tensor self, float p, *, " TORCHLET_GENERATOR ") -> Tensor",
-            bernoulli_p);
-TORCHLET_OP_VARIANTS(bernoulli_Tensor, functional() | out("Tensor_out"),
-                     "aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, " TORCHLET_GENERATOR
-                     ") -> Tensor(a!)",
-                     bernoulli_tensor_);
-TORCHLET_OP(bernoulli_float,
-            "aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, " TORCHLET_GENERATOR
-            ") -> Tensor(a!)",
-            bernoulli_float_);
-TORCHLET_OP_VARIANTS(poisson, out("out"),
-                     "aten::poisson(Tensor self, " TORCHLET_GENERATOR ") -> Tensor", poisson);
-TORCHLET_OP_VARIANTS(_standard_gamma, out("out"),
-                     "aten::_standard_gamma(Tensor self, " TORCHLET_GENERATOR ") -> Tensor",
-                     standard_gamma);
-TORCHLET_OP_VARIANTS(_sample_dirichlet, out("out"),
-                     "aten::_sample_dirichlet(Tensor self, " TORCHLET_GENERATOR ") -> Tensor",
-                     sample_dirichlet);
-TORCHLET_OP_VARIANTS(binomial, out("out"),
-                     "aten::binomial(Tensor count, Tensor prob, " TORCHLET_GENERATOR ") -> Tensor",
-                     binomial);
-TORCHLET_OP_VARIANTS(normal_Tensor_float, out("Tensor_float_out"),
-                     "aten::normal.Tensor_float(Tensor mean, float std=1., *, " TORCHLET_GENERATOR
-                     ") -> Tensor",
-                     normal_tensor_float);
-TORCHLET_OP_VARIANTS(normal_float_Tensor, out("float_Tensor_out"),
-                     "aten::normal.float_Tensor(float mean, Tensor std, *, " TORCHLET_GENERATOR
-                     ") -> Tensor",
-                     normal_float_tensor);
-TORCHLET_OP_VARIANTS(normal_Tensor_Tensor, out("Tensor_Tensor_out"),
-                     "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, " TORCHLET_GENERATOR
-                     ") -> Tensor",
-                     normal_tensors);
-TORCHLET_OP(normal_float_float,
-            "aten::normal.float_float(float mean, float std, int[] size, *, " TORCHLET_GENERATOR
-            ", " TORCHLET_FACTORY_ARGS ") -> Tensor",
-            [](double mean, double std, const IntArray& size, const Value& generator,
-               OptionalDType dtype, const Value& layout, const Value& device, const Value&) {
-              return normal_(empty(size, factory_dtype(dtype, layout, device)), mean, std,
-                             generator);
-            });
-TORCHLET_OP_VARIANTS(multinomial, out("out"),
-                     "aten::multinomial(Tensor self, int num_samples, bool replacement=False, "
-                     "*, " TORCHLET_GENERATOR ") -> Tensor",
-                     multinomial);
+TORCHLET_OP_WITH(uniform_, functional() | out("out") | varies(),
+                 "aten::uniform_(Tensor(a!) self, float from=0., float to=1., "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
+                 uniform_);
+TORCHLET_OP_WITH(normal_, varies(),
+                 "aten::normal_(Tensor(a!) self, float mean=0., float std=1., "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
+                 normal_);
+TORCHLET_OP_WITH(normal_functional, varies(),
+                 "aten::normal_functional(Tensor self, float mean=0., float std=1., "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor",
+                 [](const Tensor& self, double mean, double std, const Value& generator) {
+                   return normal_(torchlet::empty_like(self), mean, std, generator);
+                 });
+TORCHLET_OP_WITH(exponential_, functional() | out("out") | varies(),
+                 "aten::exponential_(Tensor(a!) self, float lambd=1., *, " TORCHLET_GENERATOR
+                 ") -> Tensor(a!)",
+                 exponential_);
+TORCHLET_OP_WITH(cauchy_, functional() | out("out") | varies(),
+                 "aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
+                 cauchy_);
+TORCHLET_OP_WITH(log_normal_, functional() | out("out") | varies(),
+                 "aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
+                 log_normal_);
+TORCHLET_OP_WITH(geometric_, functional() | out("out") | varies(),
+                 "aten::geometric_(Tensor(a!) self, float p, *, " TORCHLET_GENERATOR
+                 ") -> Tensor(a!)",
+                 geometric_);
+TORCHLET_OP_WITH(random_from, functional() | out("from_out") | varies(),
+                 "aten::random_.from(Tensor(a!) self, int from, int? to, "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor(a!)",
+                 random_from_);
+TORCHLET_OP_WITH(random_to, functional() | out("to_out") | varies(),
+                 "aten::random_.to(Tensor(a!) self, int to, *, " TORCHLET_GENERATOR
+                 ") -> Tensor(a!)",
+                 random_to_);
+TORCHLET_OP_WITH(random_, functional() | out("out") | varies(),
+                 "aten::random_(Tensor(a!) self, *, " TORCHLET_GENERATOR ") -> Tensor(a!)",
+                 random_);
+TORCHLET_OP_WITH(bernoulli, out("out") | varies(),
+                 "aten::bernoulli(Tensor self, *, " TORCHLET_GENERATOR ") -> Tensor", bernoulli);
+TORCHLET_OP_WITH(bernoulli_p, varies(),
+                 "aten::bernoulli.p(Tensor self, float p, *, " TORCHLET_GENERATOR ") -> Tensor",
+                 bernoulli_p);
+TORCHLET_OP_WITH(bernoulli_Tensor, functional() | out("Tensor_out") | varies(),
+                 "aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, " TORCHLET_GENERATOR
+                 ") -> Tensor(a!)",
+                 bernoulli_tensor_);
+TORCHLET_OP_WITH(bernoulli_float, varies(),
+                 "aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, " TORCHLET_GENERATOR
+                 ") -> Tensor(a!)",
+                 bernoulli_float_);
+TORCHLET_OP_WITH(poisson, out("out") | varies(),
+                 "aten::poisson(Tensor self, " TORCHLET_GENERATOR ") -> Tensor", poisson);
+TORCHLET_OP_WITH(_standard_gamma, out("out") | varies(),
+                 "aten::_standard_gamma(Tensor self, " TORCHLET_GENERATOR ") -> Tensor",
+                 standard_gamma);
+TORCHLET_OP_WITH(_sample_dirichlet, out("out") | varies(),
+                 "aten::_sample_dirichlet(Tensor self, " TORCHLET_GENERATOR ") -> Tensor",
+                 sample_dirichlet);
+TORCHLET_OP_WITH(binomial, out("out") | varies(),
+                 "aten::binomial(Tensor count, Tensor prob, " TORCHLET_GENERATOR ") -> Tensor",
+                 binomial);
+TORCHLET_OP_WITH(normal_Tensor_float, out("Tensor_float_out") | varies(),
+                 "aten::normal.Tensor_float(Tensor mean, float std=1., *, " TORCHLET_GENERATOR
+                 ") -> Tensor",
+                 normal_tensor_float);
+TORCHLET_OP_WITH(normal_float_Tensor, out("float_Tensor_out") | varies(),
+                 "aten::normal.float_Tensor(float mean, Tensor std, *, " TORCHLET_GENERATOR
+                 ") -> Tensor",
+                 normal_float_tensor);
+TORCHLET_OP_WITH(normal_Tensor_Tensor, out("Tensor_Tensor_out") | varies(),
+                 "aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, " TORCHLET_GENERATOR
+                 ") -> Tensor",
+                 normal_tensors);
+TORCHLET_OP_WITH(
+    normal_float_float, varies(),
+    "aten::normal.float_float(float mean, float std, int[] size, *, " TORCHLET_GENERATOR
+    ", " TORCHLET_FACTORY_ARGS ") -> Tensor",
+    [](double mean, double std, const IntArray& size, const Value& generator, OptionalDType dtype,
+       const Value& layout, const Value& device, const Value&) {
+      return normal_(empty(size, factory_dtype(dtype, layout, device)), mean, std, generator);
+    });
+TORCHLET_OP_WITH(multinomial, out("out") | varies(),
+                 "aten::multinomial(Tensor self, int num_samples, bool replacement=False, "
+                 "*, " TORCHLET_GENERATOR ") -> Tensor",
+                 multinomial);
 
-TORCHLET_OP(rand, "aten::rand(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor", rand);
-TORCHLET_OP(rand_generator,
-            "aten::rand.generator(int[] size, *, Generator? generator, " TORCHLET_FACTORY_ARGS
-            ") -> Tensor",
-            rand_generator);
-TORCHLET_OP(rand_out, "aten::rand.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)", rand_out);
-TORCHLET_OP(randn, "aten::randn(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor", randn);
-TORCHLET_OP(randn_generator,
-            "aten::randn.generator(int[] size, *, Generator? generator, " TORCHLET_FACTORY_ARGS
-            ") -> Tensor",
-            randn_generator);
-TORCHLET_OP(randn_out, "aten::randn.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)", randn_out);
-TORCHLET_OP(randint,
-            "aten::randint(int high, int[] size, *, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
-            [](int64_t high, const IntArray& size, OptionalDType dtype, const Value& layout,
-               const Value& device,
-               const Value& pin) { return randint(0, high, size, dtype, layout, device, pin); });
-TORCHLET_OP(randint_generator,
-            "aten::randint.generator(int high, int[] size, *, Generator? "
-            "generator, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
-            [](int64_t high, const IntArray& size, const Value&, OptionalDType dtype,
-               const Value& layout, const Value& device,
-               const Value& pin) { return randint(0, high, size, dtype, layout, device, pin); });
-TORCHLET_OP(randint_low,
-            "aten::randint.low(int low, int high, int[] size, *, " TORCHLET_LONG_FACTORY_ARGS
-            ") -> Tensor",
-            randint);
-TORCHLET_OP(randint_low_generator,
-            "aten::randint.low_generator(int low, int high, int[] size, *, Generator? "
-            "generator, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
-            [](int64_t low, int64_t high, const IntArray& size, const Value&, OptionalDType dtype,
-               const Value& layout, const Value& device,
-               const Value& pin) { return randint(low, high, size, dtype, layout, device, pin); });
-TORCHLET_OP(randint_out, "aten::randint.out(int high, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-            [](int64_t high, const IntArray& size, const Tensor& out) {
-              return randint_out(0, high, size, out);
-            });
-TORCHLET_OP(randint_low_out,
-            "aten::randint.low_out(int low, int high, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
-            randint_out);
-TORCHLET_OP(rand_like,
-            "aten::rand_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
-            ", MemoryFormat? memory_format=None) -> Tensor",
-            [](const Tensor& self, OptionalDType dtype, const Value& layout, const Value& device,
-               const Value&, OptionalFormat format) {
-              const Tensor result = like(self, dtype, layout, device, format);
-              fill_uniform(result, 0, 1);
-              return result;
-            });
-TORCHLET_OP(randn_like,
-            "aten::randn_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
-            ", MemoryFormat? memory_format=None) -> Tensor",
-            [](const Tensor& self, OptionalDType dtype, const Value& layout, const Value& device,
-               const Value&, OptionalFormat format) {
-              const Tensor result = like(self, dtype, layout, device, format);
-              fill_normal(result, 0, 1);
-              return result;
-            });
-TORCHLET_OP(randint_like,
-            "aten::randint_like(Tensor self, int high, *, " TORCHLET_FACTORY_ARGS
-            ", MemoryFormat? memory_format=None) -> Tensor",
-            [](const Tensor& self, int64_t high, OptionalDType dtype, const Value& layout,
-               const Value& device, const Value& pin, OptionalFormat format) {
-              return randint_like(self, 0, high, dtype, layout, device, pin, format);
-            });
-TORCHLET_OP(randint_like_low_dtype,
-            "aten::randint_like.low_dtype(Tensor self, int low, int high, "
-            "*, " TORCHLET_FACTORY_ARGS ", MemoryFormat? memory_format=None) -> Tensor",
-            randint_like);
-TORCHLET_OP(randperm, "aten::randperm(int n, *, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
-            randperm);
-TORCHLET_OP(randperm_generator,
-            "aten::randperm.generator(int n, *, Generator? generator, " TORCHLET_LONG_FACTORY_ARGS
-            ") -> Tensor",
-            [](int64_t n, const Value&, OptionalDType dtype, const Value& layout,
-               const Value& device,
-               const Value& pin) { return randperm(n, dtype, layout, device, pin); });
-TORCHLET_OP(randperm_out, "aten::randperm.out(int n, *, Tensor(a!) out) -> Tensor(a!)",
-            [](int64_t n, const Tensor& out) { return randperm_into(out, n); });
+TORCHLET_OP_WITH(rand, varies(), "aten::rand(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 rand);
+TORCHLET_OP_WITH(rand_generator, varies(),
+                 "aten::rand.generator(int[] size, *, Generator? generator, " TORCHLET_FACTORY_ARGS
+                 ") -> Tensor",
+                 rand_generator);
+TORCHLET_OP_WITH(rand_out, varies(), "aten::rand.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)",
+                 rand_out);
+TORCHLET_OP_WITH(randn, varies(), "aten::randn(int[] size, *, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 randn);
+TORCHLET_OP_WITH(randn_generator, varies(),
+                 "aten::randn.generator(int[] size, *, Generator? generator, " TORCHLET_FACTORY_ARGS
+                 ") -> Tensor",
+                 randn_generator);
+TORCHLET_OP_WITH(randn_out, varies(),
+                 "aten::randn.out(int[] size, *, Tensor(a!) out) -> Tensor(a!)", randn_out);
+TORCHLET_OP_WITH(randint, varies(),
+                 "aten::randint(int high, int[] size, *, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
+                 [](int64_t high, const IntArray& size, OptionalDType dtype, const Value& layout,
+                    const Value& device, const Value& pin) {
+                   return randint(0, high, size, dtype, layout, device, pin);
+                 });
+TORCHLET_OP_WITH(randint_generator, varies(),
+                 "aten::randint.generator(int high, int[] size, *, Generator? "
+                 "generator, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
+                 [](int64_t high, const IntArray& size, const Value&, OptionalDType dtype,
+                    const Value& layout, const Value& device, const Value& pin) {
+                   return randint(0, high, size, dtype, layout, device, pin);
+                 });
+TORCHLET_OP_WITH(randint_low, varies(),
+                 "aten::randint.low(int low, int high, int[] size, *, " TORCHLET_LONG_FACTORY_ARGS
+                 ") -> Tensor",
+                 randint);
+TORCHLET_OP_WITH(randint_low_generator, varies(),
+                 "aten::randint.low_generator(int low, int high, int[] size, *, Generator? "
+                 "generator, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor",
+                 [](int64_t low, int64_t high, const IntArray& size, const Value&,
+                    OptionalDType dtype, const Value& layout, const Value& device,
+                    const Value& pin) {
+                   return randint(low, high, size, dtype, layout, device, pin);
+                 });
+TORCHLET_OP_WITH(randint_out, varies(),
+                 "aten::randint.out(int high, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
+                 [](int64_t high, const IntArray& size, const Tensor& out) {
+                   return randint_out(0, high, size, out);
+                 });
+TORCHLET_OP_WITH(
+    randint_low_out, varies(),
+    "aten::randint.low_out(int low, int high, int[] size, *, Tensor(a!) out) -> Tensor(a!)",
+    randint_out);
+TORCHLET_OP_WITH(rand_like, keeps_rank() | varies(),
+                 "aten::rand_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 [](const Tensor& self, OptionalDType dtype, const Value& layout,
+                    const Value& device, const Value&, OptionalFormat format) {
+                   const Tensor result = like(self, dtype, layout, device, format);
+                   fill_uniform(result, 0, 1);
+                   return result;
+                 });
+TORCHLET_OP_WITH(randn_like, keeps_rank() | varies(),
+                 "aten::randn_like(Tensor self, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 [](const Tensor& self, OptionalDType dtype, const Value& layout,
+                    const Value& device, const Value&, OptionalFormat format) {
+                   const Tensor result = like(self, dtype, layout, device, format);
+                   fill_normal(result, 0, 1);
+                   return result;
+                 });
+TORCHLET_OP_WITH(randint_like, varies(),
+                 "aten::randint_like(Tensor self, int high, *, " TORCHLET_FACTORY_ARGS
+                 ", MemoryFormat? memory_format=None) -> Tensor",
+                 [](const Tensor& self, int64_t high, OptionalDType dtype, const Value& layout,
+                    const Value& device, const Value& pin, OptionalFormat format) {
+                   return randint_like(self, 0, high, dtype, layout, device, pin, format);
+                 });
+TORCHLET_OP_WITH(randint_like_low_dtype, varies(),
+                 "aten::randint_like.low_dtype(Tensor self, int low, int high, "
+                 "*, " TORCHLET_FACTORY_ARGS ", MemoryFormat? memory_format=None) -> Tensor",
+                 randint_like);
+TORCHLET_OP_WITH(randperm, varies(),
+                 "aten::randperm(int n, *, " TORCHLET_LONG_FACTORY_ARGS ") -> Tensor", randperm);
+TORCHLET_OP_WITH(
+    randperm_generator, varies(),
+    "aten::randperm.generator(int n, *, Generator? generator, " TORCHLET_LONG_FACTORY_ARGS
+    ") -> Tensor",
+    [](int64_t n, const Value&, OptionalDType dtype, const Value& layout, const Value& device,
+       const Value& pin) { return randperm(n, dtype, layout, device, pin); });
+TORCHLET_OP_WITH(randperm_out, varies(),
+                 "aten::randperm.out(int n, *, Tensor(a!) out) -> Tensor(a!)",
+                 [](int64_t n, const Tensor& out) { return randperm_into(out, n); });
 
 }  // namespace torchlet::ops

@@ -285,10 +285,9 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(repeat, out("out"), "aten::repeat(Tensor self, int[] repeats) -> Tensor",
-                     repeat);
+TORCHLET_OP_WITH(repeat, out("out"), "aten::repeat(Tensor self, int[] repeats) -> Tensor", repeat);
 TORCHLET_OP(tile, "aten::tile(Tensor self, int[] dims) -> Tensor", tile);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     repeat_interleave_Tensor, out("Tensor_out"),
     "aten::repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
     repeat_indices);
@@ -300,7 +299,8 @@ TORCHLET_OP(repeat_interleave_self_int,
             "aten::repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? "
             "output_size=None) -> Tensor",
             repeat_interleave_int);
-TORCHLET_OP_VARIANTS(flip, out("out"), "aten::flip(Tensor self, int[] dims) -> Tensor", flip);
+TORCHLET_OP_WITH(flip, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::flip(Tensor self, int[] dims) -> Tensor", flip);
 TORCHLET_OP(fliplr, "aten::fliplr(Tensor self) -> Tensor", [](const Tensor& self) {
   TORCHLET_CHECK(self.dim() >= 2, "Input must be >= 2-d.");
   return flip(self, {1});
@@ -309,29 +309,29 @@ TORCHLET_OP(flipud, "aten::flipud(Tensor self) -> Tensor", [](const Tensor& self
   TORCHLET_CHECK(self.dim() >= 1, "Input must be >= 1-d.");
   return flip(self, {0});
 });
-TORCHLET_OP_VARIANTS(roll, out("out"),
-                     "aten::roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", roll);
-TORCHLET_OP_VARIANTS(rot90, out("out"),
-                     "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90);
-TORCHLET_OP_VARIANTS(tril, inplace() | out("out"),
-                     "aten::tril(Tensor self, int diagonal=0) -> Tensor", tril);
-TORCHLET_OP_VARIANTS(triu, inplace() | out("out"),
-                     "aten::triu(Tensor self, int diagonal=0) -> Tensor", triu);
-TORCHLET_OP_VARIANTS(diag, out("out"), "aten::diag(Tensor self, int diagonal=0) -> Tensor", diag);
-TORCHLET_OP_VARIANTS(
-    diag_embed, out("out"),
-    "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", diag_embed);
+TORCHLET_OP_WITH(roll, out("out") | keeps_rank() | keeps_dtype() | may_alias(),
+                 "aten::roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", roll);
+TORCHLET_OP_WITH(rot90, out("out") | may_alias(),
+                 "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90);
+TORCHLET_OP_WITH(tril, inplace() | out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::tril(Tensor self, int diagonal=0) -> Tensor", tril);
+TORCHLET_OP_WITH(triu, inplace() | out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::triu(Tensor self, int diagonal=0) -> Tensor", triu);
+TORCHLET_OP_WITH(diag, out("out"), "aten::diag(Tensor self, int diagonal=0) -> Tensor", diag);
+TORCHLET_OP_WITH(diag_embed, out("out"),
+                 "aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+                 diag_embed);
 TORCHLET_OP(diagflat, "aten::diagflat(Tensor self, int offset=0) -> Tensor",
             [](const Tensor& self, int64_t offset) {
               return diag_embed(reshape(self, IntArray{-1}), offset, 0, 1);
             });
-TORCHLET_OP_VARIANTS(select_scatter, out("out"),
-                     "aten::select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
-                     [](const Tensor& self, const Tensor& source, int64_t dim, int64_t index) {
-                       return scatter_view(self, source,
-                                           [&](const Tensor& t) { return select(t, dim, index); });
-                     });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(select_scatter, out("out"),
+                 "aten::select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
+                 [](const Tensor& self, const Tensor& source, int64_t dim, int64_t index) {
+                   return scatter_view(self, source,
+                                       [&](const Tensor& t) { return select(t, dim, index); });
+                 });
+TORCHLET_OP_WITH(
     slice_scatter, out("out"),
     "aten::slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int "
     "step=1) -> Tensor",
@@ -340,33 +340,34 @@ TORCHLET_OP_VARIANTS(
       return scatter_view(self, source,
                           [&](const Tensor& t) { return slice(t, dim, start, end, step); });
     });
-TORCHLET_OP_VARIANTS(
-    diagonal_scatter, out("out"),
-    "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int "
-    "dim2=1) -> Tensor",
-    [](const Tensor& self, const Tensor& source, int64_t offset, int64_t dim1, int64_t dim2) {
-      return scatter_view(self, source,
-                          [&](const Tensor& t) { return diagonal(t, offset, dim1, dim2); });
-    });
-TORCHLET_OP_VARIANTS(
-    as_strided_scatter, out("out"),
-    "aten::as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? "
-    "storage_offset=None) -> Tensor",
-    [](const Tensor& self, const Tensor& source, const IntArray& size, const IntArray& stride,
-       std::optional<int64_t> storage_offset) {
-      return scatter_view(self, source, [&](const Tensor& t) {
-        return make_view(t, size, stride, storage_offset.value_or(t.storage_offset()));
-      });
-    });
-TORCHLET_OP_VARIANTS(pixel_shuffle, out("out"),
-                     "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
-                     pixel_shuffle);
-TORCHLET_OP_VARIANTS(pixel_unshuffle, out("out"),
-                     "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-                     pixel_unshuffle);
-TORCHLET_OP_VARIANTS(channel_shuffle, out("out"),
-                     "aten::channel_shuffle(Tensor self, int groups) -> Tensor", channel_shuffle);
-TORCHLET_OP(native_channel_shuffle,
-            "aten::native_channel_shuffle(Tensor self, int groups) -> Tensor", channel_shuffle);
+TORCHLET_OP_WITH(diagonal_scatter, out("out"),
+                 "aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int "
+                 "dim2=1) -> Tensor",
+                 [](const Tensor& self, const Tensor& source, int64_t offset, int64_t dim1,
+                    int64_t dim2) {
+                   return scatter_view(self, source, [&](const Tensor& t) {
+                     return diagonal(t, offset, dim1, dim2);
+                   });
+                 });
+TORCHLET_OP_WITH(as_strided_scatter, out("out"),
+                 "aten::as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? "
+                 "storage_offset=None) -> Tensor",
+                 [](const Tensor& self, const Tensor& source, const IntArray& size,
+                    const IntArray& stride, std::optional<int64_t> storage_offset) {
+                   return scatter_view(self, source, [&](const Tensor& t) {
+                     return make_view(t, size, stride, storage_offset.value_or(t.storage_offset()));
+                   });
+                 });
+TORCHLET_OP_WITH(pixel_shuffle, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle);
+TORCHLET_OP_WITH(pixel_unshuffle, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+                 pixel_unshuffle);
+TORCHLET_OP_WITH(channel_shuffle,
+                 out("out") | keeps_rank() | keeps_dtype() | may_alias() | quantized_as_input(),
+                 "aten::channel_shuffle(Tensor self, int groups) -> Tensor", channel_shuffle);
+TORCHLET_OP_WITH(native_channel_shuffle, keeps_rank() | keeps_dtype() | may_alias(),
+                 "aten::native_channel_shuffle(Tensor self, int groups) -> Tensor",
+                 channel_shuffle);
 
 }  // namespace torchlet::ops

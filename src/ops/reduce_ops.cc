@@ -168,75 +168,74 @@ Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType>
 bool all(const Tensor& self) { return all_of(self, {}, false).item<bool>(); }
 bool any(const Tensor& self) { return any_of(self, {}, false).item<bool>(); }
 
-TORCHLET_OP_VARIANTS(sum, out("out"), "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-                     [](const Tensor& self, std::optional<DType> dtype) {
-                       return sum(self, {}, false, dtype);
-                     });
-TORCHLET_OP_VARIANTS(sum_dim_IntList, out("IntList_out"),
-                     "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
-                     "ScalarType? dtype=None) -> Tensor",
-                     [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
-                        std::optional<DType> dtype) {
-                       return sum(self, span_of(dim), keepdim, dtype);
-                     });
-TORCHLET_OP(mean, "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-            [](const Tensor& self, std::optional<DType> dtype) {
-              return mean(self, {}, false, dtype);
-            });
-TORCHLET_OP_VARIANTS(mean_dim, out("out"),
-                     "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
-                     "dtype=None) -> Tensor",
-                     [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
-                        std::optional<DType> dtype) {
-                       return mean(self, span_of(dim), keepdim, dtype);
-                     });
-TORCHLET_OP_VARIANTS(prod, out("out"),
-                     "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-                     [](const Tensor& self, std::optional<DType> dtype) {
-                       return prod(self, {}, false, dtype);
-                     });
-TORCHLET_OP_VARIANTS(prod_dim_int, out("int_out"),
-                     "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
-                     "dtype=None) -> Tensor",
-                     [](const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
-                       return prod(self, {&dim, 1}, keepdim, dtype);
-                     });
-TORCHLET_OP_VARIANTS(nansum, out("out"),
-                     "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
-                     "ScalarType? dtype=None) -> Tensor",
-                     nansum);
-TORCHLET_OP_VARIANTS(nanmean, out("out"),
-                     "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
-                     "ScalarType? dtype=None) -> Tensor",
-                     nanmean);
+TORCHLET_OP_WITH(sum, out("out"), "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, std::optional<DType> dtype) {
+                   return sum(self, {}, false, dtype);
+                 });
+TORCHLET_OP_WITH(sum_dim_IntList, out("IntList_out"),
+                 "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
+                    std::optional<DType> dtype) {
+                   return sum(self, span_of(dim), keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(mean, quantized_average(),
+                 "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, std::optional<DType> dtype) {
+                   return mean(self, {}, false, dtype);
+                 });
+TORCHLET_OP_WITH(mean_dim, out("out") | quantized_average(),
+                 "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
+                 "dtype=None) -> Tensor",
+                 [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
+                    std::optional<DType> dtype) {
+                   return mean(self, span_of(dim), keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(prod, out("out"), "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, std::optional<DType> dtype) {
+                   return prod(self, {}, false, dtype);
+                 });
+TORCHLET_OP_WITH(prod_dim_int, out("int_out"),
+                 "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
+                 "dtype=None) -> Tensor",
+                 [](const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
+                   return prod(self, {&dim, 1}, keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(nansum, out("out"),
+                 "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor",
+                 nansum);
+TORCHLET_OP_WITH(nanmean, out("out"),
+                 "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor",
+                 nanmean);
 
-TORCHLET_OP_VARIANTS(all, out("all_out"), "aten::all(Tensor self) -> Tensor",
-                     [](const Tensor& self) { return all_of(self, {}, false); });
-TORCHLET_OP_VARIANTS(all_dim, out("out"),
-                     "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-                     [](const Tensor& self, int64_t dim, bool keepdim) {
-                       return all_of(self, {&dim, 1}, keepdim);
-                     });
-TORCHLET_OP_VARIANTS(any, out("all_out"), "aten::any(Tensor self) -> Tensor",
-                     [](const Tensor& self) { return any_of(self, {}, false); });
-TORCHLET_OP_VARIANTS(any_dim, out("out"),
-                     "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
-                     [](const Tensor& self, int64_t dim, bool keepdim) {
-                       return any_of(self, {&dim, 1}, keepdim);
-                     });
-TORCHLET_OP_VARIANTS(count_nonzero, out("out"),
-                     "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor",
-                     [](const Tensor& self, std::optional<int64_t> dim) {
-                       return count_nonzero(self, dim ? IntSpan(&*dim, 1) : IntSpan());
-                     });
-TORCHLET_OP_VARIANTS(count_nonzero_dim_IntList, out("dim_IntList_out"),
-                     "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-                     [](const Tensor& self, const IntArray& dim) {
-                       return count_nonzero(self, dim);
-                     });
-TORCHLET_OP_VARIANTS(logsumexp, out("out"),
-                     "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-                     logsumexp);
-TORCHLET_OP(sum_to_size, "aten::sum_to_size(Tensor self, int[] size) -> Tensor", sum_to_size);
+TORCHLET_OP_WITH(all, out("all_out"), "aten::all(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return all_of(self, {}, false); });
+TORCHLET_OP_WITH(all_dim, out("out"),
+                 "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, int64_t dim, bool keepdim) {
+                   return all_of(self, {&dim, 1}, keepdim);
+                 });
+TORCHLET_OP_WITH(any, out("all_out"), "aten::any(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return any_of(self, {}, false); });
+TORCHLET_OP_WITH(any_dim, out("out"),
+                 "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, int64_t dim, bool keepdim) {
+                   return any_of(self, {&dim, 1}, keepdim);
+                 });
+TORCHLET_OP_WITH(count_nonzero, out("out"),
+                 "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor",
+                 [](const Tensor& self, std::optional<int64_t> dim) {
+                   return count_nonzero(self, dim ? IntSpan(&*dim, 1) : IntSpan());
+                 });
+TORCHLET_OP_WITH(count_nonzero_dim_IntList, out("dim_IntList_out"),
+                 "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+                 [](const Tensor& self, const IntArray& dim) { return count_nonzero(self, dim); });
+TORCHLET_OP_WITH(logsumexp, out("out"),
+                 "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+                 logsumexp);
+TORCHLET_OP_WITH(sum_to_size, may_alias(), "aten::sum_to_size(Tensor self, int[] size) -> Tensor",
+                 sum_to_size);
 
 }  // namespace torchlet::ops

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "graph/varying.h"
 #include "ops/custom_class.h"
 #include "ops/derived.h"
 #include "ops/op.h"
@@ -15,7 +14,6 @@
 namespace torchlet {
 namespace ops {
 
-#define TORCHLET_VARYING_OP_ENTRY(id, unless) TORCHLET_OP_ENTRY(id)
 #define TORCHLET_OP_ENTRY(id) extern const OpDef op_##id;
 #include "ops/op_list.inc"
 #undef TORCHLET_OP_ENTRY
@@ -30,19 +28,6 @@ constexpr const OpDef* kOps[] = {
 #include "ops/op_list.inc"
 #undef TORCHLET_OP_ENTRY
     nullptr};
-#undef TORCHLET_VARYING_OP_ENTRY
-
-struct Varying {
-  const OpDef* def;
-  const char* unless;
-};
-constexpr Varying kVarying[] = {
-#define TORCHLET_OP_ENTRY(id)
-#define TORCHLET_VARYING_OP_ENTRY(id, unless) {&op_##id, unless},
-#include "ops/op_list.inc"
-#undef TORCHLET_VARYING_OP_ENTRY
-#undef TORCHLET_OP_ENTRY
-    {nullptr, nullptr}};
 
 constexpr const CustomClassDef* kClasses[] = {
 #define TORCHLET_CLASS_ENTRY(id) &class_##id,
@@ -76,9 +61,9 @@ std::string instantiate(std::string_view schema, std::string_view word) {
 
 std::vector<std::string> schemas_of(const OpDef& def) {
   const std::string schema = unpack_schema(def.schema);
-  if (!def.variants->types) return {schema};
+  if (!def.traits->types) return {schema};
   std::vector<std::string> schemas;
-  std::string_view rest = def.variants->types;
+  std::string_view rest = def.traits->types;
   while (!rest.empty()) {
     const size_t space = std::min(rest.find(' '), rest.size());
     schemas.push_back(instantiate(schema, rest.substr(0, space)));
@@ -103,16 +88,13 @@ class Registry {
       if (!def) break;
       const std::string name = unpack_schema_name(def->schema);
       groups_[name].defs.push_back(def);
-      if (def->variants->has_inplace || def->variants->has_inplace_view) {
+      if (def->traits->has_inplace || def->traits->has_inplace_view) {
         groups_[name + "_"].inplace_of.push_back(def);
       }
-      if (def->variants->has_copied) groups_[name + "_copy"].copied_of.push_back(def);
-      if (def->variants->has_functional) {
+      if (def->traits->has_copied) groups_[name + "_copy"].copied_of.push_back(def);
+      if (def->traits->has_functional) {
         groups_[name.substr(0, name.size() - 1)].functional_of.push_back(def);
       }
-    }
-    for (const Varying& varying : kVarying) {
-      if (varying.def) varies_unless_.emplace(varying.def->function, varying.unless);
     }
     for (const auto& [name, target] : kAliases) {
       for (const char* suffix : {"", "_"}) {
@@ -130,11 +112,6 @@ class Registry {
     Group& group = found->second;
     std::call_once(group.once, [&] { resolve(name, group); });
     return group.operators;
-  }
-
-  const char* varies_unless(const Operator& op) const {
-    const auto found = varies_unless_.find(op.typed);
-    return found == varies_unless_.end() ? nullptr : found->second;
   }
 
   std::vector<std::string> names() const {
@@ -171,7 +148,7 @@ class Registry {
     const Signature* signature = def.function->signature;
     const OperatorFn fn =
         signature ? call_typed : static_cast<const BoxedFunction*>(def.function)->fn;
-    Operator op{Symbol(name), parse_schema(schema), fn, nullptr, def.function};
+    Operator op{Symbol(name), parse_schema(schema), fn, nullptr, def.function, &def.traits->facts};
     if (signature && op.schema.arguments.size() != signature->arity) {
       fail(ErrorCode::kInternal, "the C++ function of '%s' takes %d arguments", schema.c_str(),
            signature->arity);
@@ -180,11 +157,11 @@ class Registry {
       group.storage.push_back(std::move(op));
       op = variant(group.storage.back());
     };
-    if (quantized_output(name) != QuantizedOutput::kNone) wrap(quantized_variant);
+    if (op.facts->quantized != QuantizedOutput::kNone) wrap(quantized_variant);
     if (sparse_form(name)) wrap(sparse_variant);
     const Operator* base = add(group, std::move(op));
-    if (def.variants->out_overloads && !def.variants->has_functional) {
-      add_out(group, *base, def.variants->out_overloads);
+    if (def.traits->out_overloads && !def.traits->has_functional) {
+      add_out(group, *base, def.traits->out_overloads);
     }
   }
 
@@ -194,13 +171,13 @@ class Registry {
     }
     for (const OpDef* def : group.inplace_of) {
       const Operator& base = base_of(*def, name.substr(0, name.size() - 1));
-      Operator op = def->variants->has_inplace ? inplace_variant(base) : inplace_view_variant(base);
-      if (def->variants->inplace_overload) op.schema.overload = def->variants->inplace_overload;
+      Operator op = def->traits->has_inplace ? inplace_variant(base) : inplace_view_variant(base);
+      if (def->traits->inplace_overload) op.schema.overload = def->traits->inplace_overload;
       add(group, std::move(op));
     }
     for (const OpDef* def : group.functional_of) {
       const Operator* made = add(group, functional_variant(base_of(*def, name + "_")));
-      if (def->variants->out_overloads) add_out(group, *made, def->variants->out_overloads);
+      if (def->traits->out_overloads) add_out(group, *made, def->traits->out_overloads);
     }
     for (const OpDef* def : group.copied_of) {
       const std::string base_name = name.substr(0, name.size() - std::string_view("_copy").size());
@@ -229,7 +206,6 @@ class Registry {
   }
 
   std::unordered_map<std::string, Group> groups_;
-  std::unordered_map<const TypedFunction*, const char*> varies_unless_;
 };
 
 Registry& registry() {
@@ -259,12 +235,6 @@ std::vector<const Operator*> all_operators() {
   }
   std::ranges::sort(all, {}, [](const Operator* op) { return op->schema.full_name(); });
   return all;
-}
-
-const char* varies_unless(const Operator& op) {
-  const Operator* declared = &op;
-  while (declared->base) declared = declared->base;
-  return ops::registry().varies_unless(*declared);
 }
 
 const CustomClass* find_custom_class(std::string_view name) {

@@ -122,46 +122,52 @@ Tensor simple_cell(const Tensor& input, const Tensor& hx, const Tensor& w_ih, co
 
 }  // namespace
 
-TORCHLET_OP(lstm_input,
-            "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int "
-            "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
-            "(Tensor, Tensor, Tensor)",
-            lstm_input);
-TORCHLET_OP(lstm_data,
-            "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool "
-            "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
-            "(Tensor, Tensor, Tensor)",
-            lstm_data);
-TORCHLET_OP(
-    gru_input,
+TORCHLET_OP_WITH(
+    lstm_input, varies("dropout train"),
+    "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int "
+    "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+    "(Tensor, Tensor, Tensor)",
+    lstm_input);
+TORCHLET_OP_WITH(
+    lstm_data, varies("dropout train"),
+    "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool "
+    "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+    "(Tensor, Tensor, Tensor)",
+    lstm_data);
+TORCHLET_OP_WITH(
+    gru_input, varies("dropout train"),
     "aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
     rnn_input<CellKind::kGru>);
-TORCHLET_OP(
-    gru_data,
+TORCHLET_OP_WITH(
+    gru_data, varies("dropout train"),
     "aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, "
     "int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)",
     rnn_data<CellKind::kGru>);
-TORCHLET_OP(rnn_tanh_input,
-            "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
-            "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
-            "(Tensor, Tensor)",
-            rnn_input<CellKind::kTanh>);
-TORCHLET_OP(rnn_tanh_data,
-            "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
-            "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
-            "(Tensor, Tensor)",
-            rnn_data<CellKind::kTanh>);
-TORCHLET_OP(rnn_relu_input,
-            "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
-            "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
-            "(Tensor, Tensor)",
-            rnn_input<CellKind::kRelu>);
-TORCHLET_OP(rnn_relu_data,
-            "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
-            "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
-            "(Tensor, Tensor)",
-            rnn_data<CellKind::kRelu>);
+TORCHLET_OP_WITH(
+    rnn_tanh_input, varies("dropout train"),
+    "aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+    "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+    "(Tensor, Tensor)",
+    rnn_input<CellKind::kTanh>);
+TORCHLET_OP_WITH(
+    rnn_tanh_data, varies("dropout train"),
+    "aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
+    "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+    "(Tensor, Tensor)",
+    rnn_data<CellKind::kTanh>);
+TORCHLET_OP_WITH(
+    rnn_relu_input, varies("dropout train"),
+    "aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int "
+    "num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> "
+    "(Tensor, Tensor)",
+    rnn_input<CellKind::kRelu>);
+TORCHLET_OP_WITH(
+    rnn_relu_data, varies("dropout train"),
+    "aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool "
+    "has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> "
+    "(Tensor, Tensor)",
+    rnn_data<CellKind::kRelu>);
 TORCHLET_OP(lstm_cell,
             "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? "
             "b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",

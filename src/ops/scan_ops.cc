@@ -153,22 +153,21 @@ Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(cumsum, inplace() | out("out"),
-                     "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-                     cumsum);
-TORCHLET_OP_VARIANTS(cumprod, inplace() | out("out"),
-                     "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-                     cumprod);
-TORCHLET_OP_VARIANTS(logcumsumexp, out("out"), "aten::logcumsumexp(Tensor self, int dim) -> Tensor",
-                     logcumsumexp);
-TORCHLET_OP_VARIANTS(_logcumsumexp, out("out"),
-                     "aten::_logcumsumexp(Tensor self, int dim) -> Tensor", logcumsumexp);
-TORCHLET_OP_VARIANTS(cummax, out("out(values, indices)"),
-                     "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-                     running_extreme<true>);
-TORCHLET_OP_VARIANTS(cummin, out("out(values, indices)"),
-                     "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
-                     running_extreme<false>);
+TORCHLET_OP_WITH(cumsum, inplace() | out("out") | keeps_rank(),
+                 "aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumsum);
+TORCHLET_OP_WITH(cumprod, inplace() | out("out") | keeps_rank(),
+                 "aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+                 cumprod);
+TORCHLET_OP_WITH(logcumsumexp, out("out"), "aten::logcumsumexp(Tensor self, int dim) -> Tensor",
+                 logcumsumexp);
+TORCHLET_OP_WITH(_logcumsumexp, out("out"), "aten::_logcumsumexp(Tensor self, int dim) -> Tensor",
+                 logcumsumexp);
+TORCHLET_OP_WITH(cummax, out("out(values, indices)"),
+                 "aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+                 running_extreme<true>);
+TORCHLET_OP_WITH(cummin, out("out(values, indices)"),
+                 "aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+                 running_extreme<false>);
 
 TORCHLET_OP(trapezoid_dx, "aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
             trapezoid_dx<false>);

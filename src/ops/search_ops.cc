@@ -252,72 +252,72 @@ ThreeTensors unique_consecutive(const Tensor& self, bool return_inverse, bool re
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(searchsorted_Tensor, out("Tensor_out"),
-                     "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool "
-                     "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> "
-                     "Tensor",
-                     search);
-TORCHLET_OP_VARIANTS(searchsorted_Scalar, out("Scalar_out"),
-                     "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool "
-                     "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> "
-                     "Tensor",
-                     searchsorted_scalar);
-TORCHLET_OP_VARIANTS(bucketize_Tensor, out("Tensor_out"),
-                     "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool "
-                     "out_int32=False, bool right=False) -> Tensor",
-                     bucketize);
-TORCHLET_OP_VARIANTS(bucketize_Scalar, out("Scalar_out"),
-                     "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool "
-                     "out_int32=False, bool right=False) -> Tensor",
-                     [](const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
-                       return bucketize(wrapped_number(self), boundaries, out_int32, right);
-                     });
+TORCHLET_OP_WITH(searchsorted_Tensor, out("Tensor_out"),
+                 "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool "
+                 "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> "
+                 "Tensor",
+                 search);
+TORCHLET_OP_WITH(searchsorted_Scalar, out("Scalar_out"),
+                 "aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool "
+                 "out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> "
+                 "Tensor",
+                 searchsorted_scalar);
+TORCHLET_OP_WITH(bucketize_Tensor, out("Tensor_out"),
+                 "aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool "
+                 "out_int32=False, bool right=False) -> Tensor",
+                 bucketize);
+TORCHLET_OP_WITH(bucketize_Scalar, out("Scalar_out"),
+                 "aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool "
+                 "out_int32=False, bool right=False) -> Tensor",
+                 [](const Scalar& self, const Tensor& boundaries, bool out_int32, bool right) {
+                   return bucketize(wrapped_number(self), boundaries, out_int32, right);
+                 });
 
-TORCHLET_OP_VARIANTS(isin_Tensor_Tensor, out("Tensor_Tensor_out"),
-                     "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool "
-                     "assume_unique=False, bool invert=False) -> Tensor",
-                     isin);
-TORCHLET_OP_VARIANTS(isin_Tensor_Scalar, out("Tensor_Scalar_out"),
-                     "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool "
-                     "assume_unique=False, bool invert=False) -> Tensor",
-                     [](const Tensor& elements, const Scalar& test, bool unique, bool invert) {
-                       return isin(elements, wrapped_number(test), unique, invert);
-                     });
-TORCHLET_OP_VARIANTS(isin_Scalar_Tensor, out("Scalar_Tensor_out"),
-                     "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool "
-                     "assume_unique=False, bool invert=False) -> Tensor",
-                     [](const Scalar& element, const Tensor& tests, bool unique, bool invert) {
-                       return isin(wrapped_number(element), tests, unique, invert);
-                     });
+TORCHLET_OP_WITH(isin_Tensor_Tensor, out("Tensor_Tensor_out"),
+                 "aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool "
+                 "assume_unique=False, bool invert=False) -> Tensor",
+                 isin);
+TORCHLET_OP_WITH(isin_Tensor_Scalar, out("Tensor_Scalar_out"),
+                 "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool "
+                 "assume_unique=False, bool invert=False) -> Tensor",
+                 [](const Tensor& elements, const Scalar& test, bool unique, bool invert) {
+                   return isin(elements, wrapped_number(test), unique, invert);
+                 });
+TORCHLET_OP_WITH(isin_Scalar_Tensor, out("Scalar_Tensor_out"),
+                 "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool "
+                 "assume_unique=False, bool invert=False) -> Tensor",
+                 [](const Scalar& element, const Tensor& tests, bool unique, bool invert) {
+                   return isin(wrapped_number(element), tests, unique, invert);
+                 });
 
-TORCHLET_OP_VARIANTS(_unique, out("out(out0, out1)"),
-                     "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> "
-                     "(Tensor, Tensor)",
-                     [](const Tensor& self, bool, bool return_inverse) {
-                       auto [values, inverse, counts] = unique(self, true, return_inverse, false);
-                       return std::tuple(values, inverse);
-                     });
-TORCHLET_OP_VARIANTS(_unique2, out("out(out0, out1, out2)"),
-                     "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
-                     "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-                     [](const Tensor& self, bool, bool return_inverse, bool return_counts) {
-                       return unique(self, true, return_inverse, return_counts);
-                     });
-TORCHLET_OP_VARIANTS(unique_consecutive, out("out(out0, out1, out2)"),
-                     "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool "
-                     "return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-                     unique_consecutive);
-TORCHLET_OP_VARIANTS(unique_dim, out("out(out0, out1, out2)"),
-                     "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool "
-                     "return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-                     [](const Tensor& self, int64_t dim, bool, bool, bool) {
-                       return unique_slices(self, dim, true);
-                     });
-TORCHLET_OP_VARIANTS(unique_dim_consecutive, out("out(out0, out1, out2)"),
-                     "aten::unique_dim_consecutive(Tensor self, int dim, bool "
-                     "return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-                     [](const Tensor& self, int64_t dim, bool, bool) {
-                       return unique_slices(self, dim, false);
-                     });
+TORCHLET_OP_WITH(_unique, out("out(out0, out1)"),
+                 "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> "
+                 "(Tensor, Tensor)",
+                 [](const Tensor& self, bool, bool return_inverse) {
+                   auto [values, inverse, counts] = unique(self, true, return_inverse, false);
+                   return std::tuple(values, inverse);
+                 });
+TORCHLET_OP_WITH(_unique2, out("out(out0, out1, out2)"),
+                 "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
+                 "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+                 [](const Tensor& self, bool, bool return_inverse, bool return_counts) {
+                   return unique(self, true, return_inverse, return_counts);
+                 });
+TORCHLET_OP_WITH(unique_consecutive, out("out(out0, out1, out2)"),
+                 "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool "
+                 "return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+                 unique_consecutive);
+TORCHLET_OP_WITH(unique_dim, out("out(out0, out1, out2)"),
+                 "aten::unique_dim(Tensor self, int dim, bool sorted=True, bool "
+                 "return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+                 [](const Tensor& self, int64_t dim, bool, bool, bool) {
+                   return unique_slices(self, dim, true);
+                 });
+TORCHLET_OP_WITH(unique_dim_consecutive, out("out(out0, out1, out2)"),
+                 "aten::unique_dim_consecutive(Tensor self, int dim, bool "
+                 "return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+                 [](const Tensor& self, int64_t dim, bool, bool) {
+                   return unique_slices(self, dim, false);
+                 });
 
 }  // namespace torchlet::ops

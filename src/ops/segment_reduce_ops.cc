@@ -138,10 +138,10 @@ Tensor segment_reduce(const Tensor& data, const std::string& reduce, const Tenso
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(segment_reduce, out("out"),
-                     "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, "
-                     "Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, "
-                     "Scalar? initial=None) -> Tensor",
-                     segment_reduce);
+TORCHLET_OP_WITH(segment_reduce, out("out"),
+                 "aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, "
+                 "Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, "
+                 "Scalar? initial=None) -> Tensor",
+                 segment_reduce);
 
 }  // namespace torchlet::ops

@@ -73,18 +73,18 @@ Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) 
   return softmax_like(self, dim, dtype, true);
 }
 
-TORCHLET_OP_VARIANTS(softmax_int, out("int_out"),
-                     "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-                     softmax);
-TORCHLET_OP_VARIANTS(
-    log_softmax_int, out("int_out"),
-    "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", log_softmax);
-TORCHLET_OP_VARIANTS(_softmax, out("out"),
-                     "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-                     plain_softmax);
-TORCHLET_OP_VARIANTS(_log_softmax, out("out"),
-                     "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-                     plain_log_softmax);
+TORCHLET_OP_WITH(softmax_int, out("int_out") | keeps_rank(),
+                 "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+                 softmax);
+TORCHLET_OP_WITH(log_softmax_int, out("int_out") | keeps_rank(),
+                 "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+                 log_softmax);
+TORCHLET_OP_WITH(_softmax, out("out") | keeps_rank(),
+                 "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+                 plain_softmax);
+TORCHLET_OP_WITH(_log_softmax, out("out") | keeps_rank(),
+                 "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+                 plain_log_softmax);
 TORCHLET_OP(special_softmax,
             "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
             softmax);

@@ -364,57 +364,57 @@ std::pair<Tensor, Tensor> sort(const Tensor& self, int64_t dim, bool descending)
   return {values, indices};
 }
 
-TORCHLET_OP_VARIANTS(sort, out("values(values, indices)"),
-                     "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor "
-                     "values, Tensor indices)",
-                     sort_dim);
-TORCHLET_OP_VARIANTS(sort_stable, out("values_stable(values, indices)"),
-                     "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool "
-                     "descending=False) -> (Tensor values, Tensor indices)",
-                     sort_stable);
+TORCHLET_OP_WITH(sort, out("values(values, indices)") | quantized_as_input(),
+                 "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor "
+                 "values, Tensor indices)",
+                 sort_dim);
+TORCHLET_OP_WITH(sort_stable, out("values_stable(values, indices)") | quantized_as_input(),
+                 "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool "
+                 "descending=False) -> (Tensor values, Tensor indices)",
+                 sort_stable);
 TORCHLET_OP(argsort, "aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
             argsort);
-TORCHLET_OP_VARIANTS(argsort_stable, out("stable_out"),
-                     "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool "
-                     "descending=False) -> Tensor",
-                     argsort_stable);
-TORCHLET_OP_VARIANTS(msort, out("out"), "aten::msort(Tensor self) -> Tensor", msort);
-TORCHLET_OP_VARIANTS(topk, out("values(values, indices)"),
-                     "aten::topk(Tensor self, int k, int dim=-1, bool largest=True, bool "
-                     "sorted=True) -> (Tensor values, Tensor indices)",
-                     topk);
-TORCHLET_OP_VARIANTS(kthvalue, out("values(values, indices)"),
-                     "aten::kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> "
-                     "(Tensor values, Tensor indices)",
-                     kthvalue);
-TORCHLET_OP_VARIANTS(mode, out("values(values, indices)"),
-                     "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, "
-                     "Tensor indices)",
-                     mode);
+TORCHLET_OP_WITH(argsort_stable, out("stable_out"),
+                 "aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool "
+                 "descending=False) -> Tensor",
+                 argsort_stable);
+TORCHLET_OP_WITH(msort, out("out"), "aten::msort(Tensor self) -> Tensor", msort);
+TORCHLET_OP_WITH(topk, out("values(values, indices)") | quantized_as_input(),
+                 "aten::topk(Tensor self, int k, int dim=-1, bool largest=True, bool "
+                 "sorted=True) -> (Tensor values, Tensor indices)",
+                 topk);
+TORCHLET_OP_WITH(kthvalue, out("values(values, indices)"),
+                 "aten::kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> "
+                 "(Tensor values, Tensor indices)",
+                 kthvalue);
+TORCHLET_OP_WITH(mode, out("values(values, indices)"),
+                 "aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, "
+                 "Tensor indices)",
+                 mode);
 
-#define TORCHLET_MEDIAN(name, ignore_nan)                                                   \
-  TORCHLET_OP_VARIANTS(name, out("out"), "aten::" #name "(Tensor self) -> Tensor",          \
-                       median<ignore_nan>);                                                 \
-  TORCHLET_OP_VARIANTS(name##_dim, out("dim_values(values, indices)"),                      \
-                       "aten::" #name                                                       \
-                       ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, " \
-                       "Tensor indices)",                                                   \
-                       median_dim<ignore_nan>)
+#define TORCHLET_MEDIAN(name, ignore_nan)                                               \
+  TORCHLET_OP_WITH(name, out("out"), "aten::" #name "(Tensor self) -> Tensor",          \
+                   median<ignore_nan>);                                                 \
+  TORCHLET_OP_WITH(name##_dim, out("dim_values(values, indices)"),                      \
+                   "aten::" #name                                                       \
+                   ".dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, " \
+                   "Tensor indices)",                                                   \
+                   median_dim<ignore_nan>)
 
 TORCHLET_MEDIAN(median, false);
 TORCHLET_MEDIAN(nanmedian, true);
 
-#define TORCHLET_QUANTILE(name, ignore_nan)                                                   \
-  TORCHLET_OP_VARIANTS(name, out("out"),                                                      \
-                       "aten::" #name                                                         \
-                       "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "   \
-                       "interpolation=\"linear\") -> Tensor",                                 \
-                       quantile<ignore_nan>);                                                 \
-  TORCHLET_OP_VARIANTS(name##_scalar, out("scalar_out"),                                      \
-                       "aten::" #name                                                         \
-                       ".scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, " \
-                       "str interpolation=\"linear\") -> Tensor",                             \
-                       quantile_scalar<ignore_nan>)
+#define TORCHLET_QUANTILE(name, ignore_nan)                                               \
+  TORCHLET_OP_WITH(name, out("out"),                                                      \
+                   "aten::" #name                                                         \
+                   "(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str "   \
+                   "interpolation=\"linear\") -> Tensor",                                 \
+                   quantile<ignore_nan>);                                                 \
+  TORCHLET_OP_WITH(name##_scalar, out("scalar_out"),                                      \
+                   "aten::" #name                                                         \
+                   ".scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, " \
+                   "str interpolation=\"linear\") -> Tensor",                             \
+                   quantile_scalar<ignore_nan>)
 
 TORCHLET_QUANTILE(quantile, false);
 TORCHLET_QUANTILE(nanquantile, true);

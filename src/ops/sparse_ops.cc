@@ -245,33 +245,35 @@ Tensor to_dense_as(const Tensor& self, std::optional<DType> dtype) {
 
 }  // namespace
 
-TORCHLET_OP(sparse_coo_tensor_indices_size,
-            "aten::sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, "
-            "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
-            sparse_coo_tensor);
+TORCHLET_OP_WITH(sparse_coo_tensor_indices_size, may_alias(),
+                 "aten::sparse_coo_tensor.indices_size(Tensor indices, Tensor values, int[] size, "
+                 "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 sparse_coo_tensor);
 TORCHLET_OP(_sparse_coo_tensor_unsafe,
             "aten::_sparse_coo_tensor_unsafe(Tensor indices, Tensor values, int[] size, "
             "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
             sparse_coo_tensor);
-TORCHLET_OP(sparse_coo_tensor_indices,
-            "aten::sparse_coo_tensor.indices(Tensor indices, Tensor values, "
-            "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
-            [](const Tensor& indices, const Tensor& values, std::optional<DType> dtype,
-               const Value&, const Value& device, const Value&) {
-              check_device(device);
-              return make_sparse(indices, values.to(dtype.value_or(values.dtype())), std::nullopt);
-            });
-TORCHLET_OP(sparse_coo_tensor_size,
-            "aten::sparse_coo_tensor.size(int[] size, *, ScalarType? dtype=None, Layout? "
-            "layout=None, Device? device=None, bool? pin_memory=False) -> Tensor",
-            [](const IntArray& size, std::optional<DType> dtype, const Value&, const Value& device,
-               const Value&) {
-              check_device(device);
-              return empty_sparse(size, std::ssize(size), dtype.value_or(default_dtype()));
-            });
-TORCHLET_OP(to_dense, "aten::to_dense(Tensor self, ScalarType? dtype=None) -> Tensor", to_dense_as);
-TORCHLET_OP(_to_dense, "aten::_to_dense(Tensor self, ScalarType? dtype=None) -> Tensor",
-            to_dense_as);
+TORCHLET_OP_WITH(sparse_coo_tensor_indices, may_alias(),
+                 "aten::sparse_coo_tensor.indices(Tensor indices, Tensor values, "
+                 "*, " TORCHLET_FACTORY_ARGS ") -> Tensor",
+                 [](const Tensor& indices, const Tensor& values, std::optional<DType> dtype,
+                    const Value&, const Value& device, const Value&) {
+                   check_device(device);
+                   return make_sparse(indices, values.to(dtype.value_or(values.dtype())),
+                                      std::nullopt);
+                 });
+TORCHLET_OP_WITH(sparse_coo_tensor_size, may_alias(),
+                 "aten::sparse_coo_tensor.size(int[] size, *, ScalarType? dtype=None, Layout? "
+                 "layout=None, Device? device=None, bool? pin_memory=False) -> Tensor",
+                 [](const IntArray& size, std::optional<DType> dtype, const Value&,
+                    const Value& device, const Value&) {
+                   check_device(device);
+                   return empty_sparse(size, std::ssize(size), dtype.value_or(default_dtype()));
+                 });
+TORCHLET_OP_WITH(to_dense, may_alias(),
+                 "aten::to_dense(Tensor self, ScalarType? dtype=None) -> Tensor", to_dense_as);
+TORCHLET_OP_WITH(_to_dense, may_alias(),
+                 "aten::_to_dense(Tensor self, ScalarType? dtype=None) -> Tensor", to_dense_as);
 TORCHLET_OP(to_sparse_sparse_dim,
             "aten::to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", to_sparse);
 TORCHLET_OP(to_sparse, "aten::to_sparse(Tensor self) -> Tensor",

@@ -156,10 +156,10 @@ Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
 
 }  // namespace
 
-#define TORCHLET_SPECIAL(name, argument)                                         \
-  TORCHLET_OP_VARIANTS(special_##name, out("out"),                               \
-                       "aten::special_" #name "(Tensor " argument ") -> Tensor", \
-                       [](const Tensor& x) { return compute(x, special::name); })
+#define TORCHLET_SPECIAL(name, argument)                                     \
+  TORCHLET_OP_WITH(special_##name, out("out") | pointwise(),                 \
+                   "aten::special_" #name "(Tensor " argument ") -> Tensor", \
+                   [](const Tensor& x) { return compute(x, special::name); })
 
 TORCHLET_SPECIAL(entr, "self");
 TORCHLET_SPECIAL(erfcx, "self");
@@ -180,16 +180,16 @@ TORCHLET_SPECIAL(scaled_modified_bessel_k1, "x");
 TORCHLET_SPECIAL(spherical_bessel_j0, "x");
 TORCHLET_SPECIAL(airy_ai, "x");
 
-#define TORCHLET_POLYNOMIAL(name, kind)                                                  \
-  TORCHLET_OP_VARIANTS(special_##name, out("out"),                                       \
-                       "aten::special_" #name "(Tensor x, Tensor n) -> Tensor",          \
-                       tensors<evaluate<kind>>);                                         \
-  TORCHLET_OP_VARIANTS(special_##name##_n_scalar, out("n_scalar_out"),                   \
-                       "aten::special_" #name ".n_scalar(Tensor x, Scalar n) -> Tensor", \
-                       with_scalar<evaluate<kind>>);                                     \
-  TORCHLET_OP_VARIANTS(special_##name##_x_scalar, out("x_scalar_out"),                   \
-                       "aten::special_" #name ".x_scalar(Scalar x, Tensor n) -> Tensor", \
-                       scalar_first<evaluate<kind>>)
+#define TORCHLET_POLYNOMIAL(name, kind)                                              \
+  TORCHLET_OP_WITH(special_##name, out("out") | pointwise(),                         \
+                   "aten::special_" #name "(Tensor x, Tensor n) -> Tensor",          \
+                   tensors<evaluate<kind>>);                                         \
+  TORCHLET_OP_WITH(special_##name##_n_scalar, out("n_scalar_out") | pointwise(),     \
+                   "aten::special_" #name ".n_scalar(Tensor x, Scalar n) -> Tensor", \
+                   with_scalar<evaluate<kind>>);                                     \
+  TORCHLET_OP_WITH(special_##name##_x_scalar, out("x_scalar_out") | pointwise(),     \
+                   "aten::special_" #name ".x_scalar(Scalar x, Tensor n) -> Tensor", \
+                   scalar_first<evaluate<kind>>)
 
 TORCHLET_POLYNOMIAL(chebyshev_polynomial_t, ChebyshevT);
 TORCHLET_POLYNOMIAL(chebyshev_polynomial_u, ChebyshevU);

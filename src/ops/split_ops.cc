@@ -171,29 +171,31 @@ std::vector<Tensor> named_split_at(const Tensor& self, const IntArray& indices) 
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(split_Tensor, copied(),
-                     "aten::split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> "
-                     "Tensor(a)[]",
-                     split);
+TORCHLET_OP_WITH(split_Tensor, copied(),
+                 "aten::split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> "
+                 "Tensor(a)[]",
+                 split);
 TORCHLET_OP(split_sizes,
             "aten::split.sizes(Tensor(a -> *) self, int[] split_size, int dim=0) -> Tensor(a)[]",
             split_with_sizes);
 TORCHLET_OP(split, "aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
             split_with_sizes);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     split_with_sizes, copied(),
     "aten::split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
     split_with_sizes);
-TORCHLET_OP(unsafe_split_Tensor,
-            "aten::unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]", split);
-TORCHLET_OP(unsafe_split_with_sizes,
-            "aten::unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
-            split_with_sizes);
+TORCHLET_OP_WITH(unsafe_split_Tensor, may_alias(),
+                 "aten::unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
+                 split);
+TORCHLET_OP_WITH(
+    unsafe_split_with_sizes, may_alias(),
+    "aten::unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    split_with_sizes);
 TORCHLET_OP(chunk, "aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk);
-TORCHLET_OP(unsafe_chunk, "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
-            chunk);
-TORCHLET_OP_VARIANTS(unbind_int, copied(),
-                     "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind);
+TORCHLET_OP_WITH(unsafe_chunk, may_alias(),
+                 "aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk);
+TORCHLET_OP_WITH(unbind_int, copied(),
+                 "aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind);
 TORCHLET_OP(
     tensor_split_sections,
     "aten::tensor_split.sections(Tensor(a -> *) self, int sections, int dim=0) -> Tensor(a)[]",

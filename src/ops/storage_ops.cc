@@ -47,30 +47,34 @@ Tensor resize_output_(const Tensor& self, const IntArray& size, const Value&) {
 
 }  // namespace
 
-TORCHLET_OP(set_source_Tensor,
-            "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)", set_source);
-TORCHLET_OP(set_source_Tensor_storage_offset,
-            "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, int "
-            "storage_offset, int[] size, int[] stride=[]) -> Tensor(a!)",
-            set_source_strided);
-TORCHLET_OP(set_, "aten::set_(Tensor(a!) self) -> Tensor(a!)",
-            [](const Tensor& self) { return set_source(self, empty(IntArray{0}, self.dtype())); });
-TORCHLET_OP(set_data, "aten::set_data(Tensor(a!) self, Tensor new_data) -> ()",
-            [](const Tensor& self, const Tensor& data) {
-              self.impl()->dtype = data.dtype();
-              self.impl()->quantizer = data.impl()->quantizer;
-              set_source(self, data);
-            });
-TORCHLET_OP_VARIANTS(resize_, functional() | out("out"),
-                     "aten::resize_(Tensor(a!) self, int[] size, *, MemoryFormat? "
-                     "memory_format=None) -> Tensor(a!)",
-                     resize_);
-TORCHLET_OP_VARIANTS(resize_as_, functional() | out("out"),
-                     "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? "
-                     "memory_format=None) -> Tensor(a!)",
-                     resize_as_);
-TORCHLET_OP(_resize_output_,
-            "aten::_resize_output_(Tensor(a!) self, int[] size, Device device) -> Tensor(a!)",
-            resize_output_);
+TORCHLET_OP_WITH(set_source_Tensor, changes_sizes() | changes_dtype(),
+                 "aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)",
+                 set_source);
+TORCHLET_OP_WITH(set_source_Tensor_storage_offset, changes_sizes() | changes_dtype(),
+                 "aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, int "
+                 "storage_offset, int[] size, int[] stride=[]) -> Tensor(a!)",
+                 set_source_strided);
+TORCHLET_OP_WITH(set_, changes_sizes() | changes_dtype(),
+                 "aten::set_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& self) {
+                   return set_source(self, empty(IntArray{0}, self.dtype()));
+                 });
+TORCHLET_OP_WITH(set_data, changes_sizes() | changes_dtype(),
+                 "aten::set_data(Tensor(a!) self, Tensor new_data) -> ()",
+                 [](const Tensor& self, const Tensor& data) {
+                   self.impl()->dtype = data.dtype();
+                   self.impl()->quantizer = data.impl()->quantizer;
+                   set_source(self, data);
+                 });
+TORCHLET_OP_WITH(resize_, functional() | out("out") | changes_sizes(),
+                 "aten::resize_(Tensor(a!) self, int[] size, *, MemoryFormat? "
+                 "memory_format=None) -> Tensor(a!)",
+                 resize_);
+TORCHLET_OP_WITH(resize_as_, functional() | out("out") | changes_sizes(),
+                 "aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? "
+                 "memory_format=None) -> Tensor(a!)",
+                 resize_as_);
+TORCHLET_OP_WITH(_resize_output_, changes_sizes(),
+                 "aten::_resize_output_(Tensor(a!) self, int[] size, Device device) -> Tensor(a!)",
+                 resize_output_);
 
 }  // namespace torchlet::ops

@@ -312,12 +312,12 @@ std::tuple<std::string, std::string, std::string> rpartitioned(Text self, Text s
 
 }  // namespace
 
-TORCHLET_OP(add_str, "aten::add.str(str a, str b) -> str", [](Text a, Text b) {
+TORCHLET_OP_WITH(add_str, never_raises(), "aten::add.str(str a, str b) -> str", [](Text a, Text b) {
   require_text(1, a.size() + b.size());
   return a + b;
 });
-TORCHLET_OP(len_str, "aten::len.str(str s) -> int",
-            [](Text s) { return static_cast<int64_t>(s.size()); });
+TORCHLET_OP_WITH(len_str, never_raises(), "aten::len.str(str s) -> int",
+                 [](Text s) { return static_cast<int64_t>(s.size()); });
 TORCHLET_OP(getitem_str, "aten::__getitem__.str(str s, int index) -> str", item);
 TORCHLET_OP(StringIndex, "prim::StringIndex(str string, int index) -> str", item);
 TORCHLET_OP(slice_str,
@@ -329,9 +329,9 @@ TORCHLET_OP(list_str, "aten::list(str t) -> str[]", [](Text text) {
   return strings(std::move(parts));
 });
 
-#define TORCHLET_STRING_COMPARISON(id, name, operation)             \
-  TORCHLET_OP(id##_str, "aten::" name ".str(str a, str b) -> bool", \
-              [](Text a, Text b) { return a operation b; })
+#define TORCHLET_STRING_COMPARISON(id, name, operation)                                  \
+  TORCHLET_OP_WITH(id##_str, never_raises(), "aten::" name ".str(str a, str b) -> bool", \
+                   [](Text a, Text b) { return a operation b; })
 TORCHLET_STRING_COMPARISON(eq, "eq", ==);
 TORCHLET_STRING_COMPARISON(ne, "ne", !=);
 TORCHLET_STRING_COMPARISON(lt, "lt", <);

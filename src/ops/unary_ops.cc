@@ -277,9 +277,9 @@ Tensor sqrt(const Tensor& self) {
 Tensor square(const Tensor& self) { return pow(self, 2); }
 
 // name(Tensor self) -> Tensor, with in-place and out= forms.
-#define TORCHLET_UNARY(name, ...)                                                              \
-  TORCHLET_OP_VARIANTS(name, inplace() | out("out"), "aten::" #name "(Tensor self) -> Tensor", \
-                       __VA_ARGS__)
+#define TORCHLET_UNARY(name, ...)                              \
+  TORCHLET_OP_WITH(name, inplace() | out("out") | pointwise(), \
+                   "aten::" #name "(Tensor self) -> Tensor", __VA_ARGS__)
 // The result is `expr` of x: float for integers. COMPLEX: also for complex numbers.
 #define TORCHLET_UNARY_FLOAT(name, expr)                                            \
   TORCHLET_UNARY(name, [](const Tensor& self) {                                     \
@@ -301,8 +301,10 @@ TORCHLET_UNARY(neg, [](const Tensor& self) { return neg(self); });
 TORCHLET_UNARY(sign, sign);
 TORCHLET_UNARY(sgn, sgn);
 TORCHLET_UNARY(square, [](const Tensor& self) { return square(self); });
-TORCHLET_OP_VARIANTS(angle, out("out"), "aten::angle(Tensor self) -> Tensor", angle);
-TORCHLET_OP_VARIANTS(signbit, out("out"), "aten::signbit(Tensor self) -> Tensor", signbit);
+TORCHLET_OP_WITH(angle, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::angle(Tensor self) -> Tensor", angle);
+TORCHLET_OP_WITH(signbit, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::signbit(Tensor self) -> Tensor", signbit);
 TORCHLET_OP(positive, "aten::positive(Tensor(a) self) -> Tensor(a)", [](const Tensor& self) {
   refuse_bool(self, "The `+` operator");
   return self;
@@ -312,12 +314,10 @@ TORCHLET_UNARY_ROUNDING(ceil, std::ceil(x));
 TORCHLET_UNARY_ROUNDING(floor, std::floor(x));
 TORCHLET_UNARY_ROUNDING(trunc, std::trunc(x));
 TORCHLET_UNARY(round, [](const Tensor& self) { return round_decimals(self, 0); });
-TORCHLET_OP_VARIANTS(round_decimals, inplace() | out("decimals_out"),
-                     "aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
-                     round_decimals);
-TORCHLET_OP_VARIANTS(special_round, out("out"),
-                     "aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
-                     round_decimals);
+TORCHLET_OP_WITH(round_decimals, inplace() | out("decimals_out") | pointwise(),
+                 "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals);
+TORCHLET_OP_WITH(special_round, out("out") | pointwise(),
+                 "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", round_decimals);
 TORCHLET_UNARY(frac, [](const Tensor& self) {
   return map<kMapReal, 1>({self}, self.dtype(), [](auto x) { return x - std::trunc(x); });
 });
@@ -332,9 +332,11 @@ TORCHLET_UNARY_FLOAT(log1p, std::log1p(x));
 TORCHLET_UNARY(sqrt, [](const Tensor& self) { return sqrt(self); });
 TORCHLET_UNARY_COMPLEX(rsqrt, decltype(x)(1) / std::sqrt(x));
 TORCHLET_UNARY_COMPLEX(reciprocal, decltype(x)(1) / x);
-TORCHLET_UNARY(sigmoid, [](const Tensor& self) { return sigmoid(self); });
-TORCHLET_OP_VARIANTS(logit, inplace() | out("out"),
-                     "aten::logit(Tensor self, float? eps=None) -> Tensor", logit);
+TORCHLET_OP_WITH(sigmoid, inplace() | out("out") | pointwise() | quantized_unit(),
+                 "aten::sigmoid(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return sigmoid(self); });
+TORCHLET_OP_WITH(logit, inplace() | out("out") | pointwise(),
+                 "aten::logit(Tensor self, float? eps=None) -> Tensor", logit);
 
 TORCHLET_UNARY_COMPLEX(sin, std::sin(x));
 TORCHLET_UNARY_COMPLEX(cos, std::cos(x));
@@ -344,7 +346,9 @@ TORCHLET_UNARY_COMPLEX(acos, std::acos(x));
 TORCHLET_UNARY_COMPLEX(atan, std::atan(x));
 TORCHLET_UNARY_COMPLEX(sinh, std::sinh(x));
 TORCHLET_UNARY_COMPLEX(cosh, std::cosh(x));
-TORCHLET_UNARY(tanh, [](const Tensor& self) { return tanh(self); });
+TORCHLET_OP_WITH(tanh, inplace() | out("out") | pointwise() | quantized_signed_unit(),
+                 "aten::tanh(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return tanh(self); });
 TORCHLET_UNARY_COMPLEX(asinh, std::asinh(x));
 TORCHLET_UNARY_COMPLEX(acosh, std::acosh(x));
 TORCHLET_UNARY_COMPLEX(atanh, std::atanh(x));
@@ -368,22 +372,21 @@ TORCHLET_UNARY_DOUBLE(erfinv, special::erfinv);
 TORCHLET_UNARY_DOUBLE(lgamma, special::lgamma);
 TORCHLET_UNARY_DOUBLE(digamma, special::digamma);
 TORCHLET_UNARY_DOUBLE(i0, special::i0);
-TORCHLET_OP_VARIANTS(mvlgamma, inplace() | out("out"),
-                     "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
-TORCHLET_OP_VARIANTS(polygamma, out("out"), "aten::polygamma(int n, Tensor self) -> Tensor",
-                     polygamma);
+TORCHLET_OP_WITH(mvlgamma, inplace() | out("out") | pointwise(),
+                 "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
+TORCHLET_OP_WITH(polygamma, out("out") | pointwise(),
+                 "aten::polygamma(int n, Tensor self) -> Tensor", polygamma);
 TORCHLET_OP(polygamma_, "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
             [](const Tensor& self, int64_t n) {
               self.copy_(polygamma(n, self));
               return self;
             });
 
-TORCHLET_OP_VARIANTS(nan_to_num, inplace() | out("out"),
-                     "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? "
-                     "neginf=None) -> Tensor",
-                     nan_to_num);
-TORCHLET_OP_VARIANTS(frexp_Tensor, out("Tensor_out(mantissa, exponent)"),
-                     "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
-                     frexp);
+TORCHLET_OP_WITH(nan_to_num, inplace() | out("out") | pointwise() | may_alias(),
+                 "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? "
+                 "neginf=None) -> Tensor",
+                 nan_to_num);
+TORCHLET_OP_WITH(frexp_Tensor, out("Tensor_out(mantissa, exponent)"),
+                 "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp);
 
 }  // namespace torchlet::ops

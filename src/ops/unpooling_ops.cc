@@ -157,21 +157,21 @@ std::tuple<Tensor, Tensor> fractional_max_pool(const Tensor& self, const IntArra
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(
-    max_unpool2d, out("out"),
-    "aten::max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor", max_unpool<2>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(max_unpool2d, out("out"),
+                 "aten::max_unpool2d(Tensor self, Tensor indices, int[2] output_size) -> Tensor",
+                 max_unpool<2>);
+TORCHLET_OP_WITH(
     max_unpool3d, out("out"),
     "aten::max_unpool3d(Tensor self, Tensor indices, int[3] output_size, int[3] stride, int[3] "
     "padding) -> Tensor",
     [](const Tensor& self, const Tensor& indices, const IntArray& output_size, const IntArray&,
        const IntArray&) { return max_unpool<3>(self, indices, output_size); });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     fractional_max_pool2d, out("output(output, indices)"),
     "aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor "
     "random_samples) -> (Tensor, Tensor)",
     fractional_max_pool<2>);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(
     fractional_max_pool3d, out("output(output, indices)"),
     "aten::fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor "
     "random_samples) -> (Tensor, Tensor)",

@@ -50,106 +50,113 @@ Tensor resize_2d(const Tensor& self, const IntArray& size, bool align_corners, S
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(
-    upsample_nearest1d, out("out"),
+TORCHLET_OP_WITH(
+    upsample_nearest1d, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
     "aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     nearest_1d<ResizeMode::kNearest>);
-TORCHLET_OP_VARIANTS(upsample_nearest1d_vec, out("vec_out"),
-                     "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? "
-                     "scale_factors) -> Tensor",
-                     (nearest_vec<ResizeMode::kNearest, 1>));
-TORCHLET_OP_VARIANTS(upsample_nearest2d, out("out"),
-                     "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? "
-                     "scales_h=None, float? scales_w=None) -> Tensor",
-                     nearest_2d<ResizeMode::kNearest>);
-TORCHLET_OP_VARIANTS(upsample_nearest2d_vec, out("vec_out"),
-                     "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
-                     "scale_factors) -> Tensor",
-                     (nearest_vec<ResizeMode::kNearest, 2>));
-TORCHLET_OP_VARIANTS(upsample_nearest3d, out("out"),
-                     "aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? "
-                     "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-                     nearest_3d<ResizeMode::kNearest>);
-TORCHLET_OP_VARIANTS(upsample_nearest3d_vec, out("vec_out"),
-                     "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? "
-                     "scale_factors) -> Tensor",
-                     (nearest_vec<ResizeMode::kNearest, 3>));
-TORCHLET_OP_VARIANTS(_upsample_nearest_exact1d, out("out"),
-                     "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? "
-                     "scales=None) -> Tensor",
-                     nearest_1d<ResizeMode::kNearestExact>);
-TORCHLET_OP_VARIANTS(_upsample_nearest_exact1d_vec, out("vec_out"),
-                     "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, "
-                     "float[]? scale_factors) -> Tensor",
-                     (nearest_vec<ResizeMode::kNearestExact, 1>));
-TORCHLET_OP_VARIANTS(_upsample_nearest_exact2d, out("out"),
-                     "aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? "
-                     "scales_h=None, float? scales_w=None) -> Tensor",
-                     nearest_2d<ResizeMode::kNearestExact>);
-TORCHLET_OP_VARIANTS(_upsample_nearest_exact2d_vec, out("vec_out"),
-                     "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, "
-                     "float[]? scale_factors) -> Tensor",
-                     (nearest_vec<ResizeMode::kNearestExact, 2>));
-TORCHLET_OP_VARIANTS(_upsample_nearest_exact3d, out("out"),
-                     "aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? "
-                     "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
-                     nearest_3d<ResizeMode::kNearestExact>);
-TORCHLET_OP_VARIANTS(_upsample_nearest_exact3d_vec, out("vec_out"),
-                     "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, "
-                     "float[]? scale_factors) -> Tensor",
-                     (nearest_vec<ResizeMode::kNearestExact, 3>));
-TORCHLET_OP_VARIANTS(upsample_linear1d, out("out"),
-                     "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool "
-                     "align_corners, float? scales=None) -> Tensor",
-                     [](const Tensor& self, const IntArray& size, bool align_corners, Scale w) {
-                       return resize_to<ResizeMode::kLinear>(self, size, align_corners, w);
-                     });
-TORCHLET_OP_VARIANTS(upsample_linear1d_vec, out("vec_out"),
-                     "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool "
-                     "align_corners, float[]? scale_factors) -> Tensor",
-                     (resize_vec<ResizeMode::kLinear, 1>));
-TORCHLET_OP_VARIANTS(upsample_bilinear2d, out("out"),
-                     "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool "
-                     "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                     resize_2d<ResizeMode::kLinear>);
-TORCHLET_OP_VARIANTS(upsample_bilinear2d_vec, out("vec_out"),
-                     "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool "
-                     "align_corners, float[]? scale_factors) -> Tensor",
-                     (resize_vec<ResizeMode::kLinear, 2>));
-TORCHLET_OP_VARIANTS(
-    upsample_trilinear3d, out("out"),
+TORCHLET_OP_WITH(upsample_nearest1d_vec,
+                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? "
+                 "scale_factors) -> Tensor",
+                 (nearest_vec<ResizeMode::kNearest, 1>));
+TORCHLET_OP_WITH(upsample_nearest2d,
+                 out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? "
+                 "scales_h=None, float? scales_w=None) -> Tensor",
+                 nearest_2d<ResizeMode::kNearest>);
+TORCHLET_OP_WITH(upsample_nearest2d_vec,
+                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
+                 "scale_factors) -> Tensor",
+                 (nearest_vec<ResizeMode::kNearest, 2>));
+TORCHLET_OP_WITH(upsample_nearest3d,
+                 out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? "
+                 "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+                 nearest_3d<ResizeMode::kNearest>);
+TORCHLET_OP_WITH(upsample_nearest3d_vec,
+                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? "
+                 "scale_factors) -> Tensor",
+                 (nearest_vec<ResizeMode::kNearest, 3>));
+TORCHLET_OP_WITH(_upsample_nearest_exact1d, out("out") | quantized_as_input(),
+                 "aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? "
+                 "scales=None) -> Tensor",
+                 nearest_1d<ResizeMode::kNearestExact>);
+TORCHLET_OP_WITH(_upsample_nearest_exact1d_vec, out("vec_out") | quantized_as_input(),
+                 "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, "
+                 "float[]? scale_factors) -> Tensor",
+                 (nearest_vec<ResizeMode::kNearestExact, 1>));
+TORCHLET_OP_WITH(_upsample_nearest_exact2d, out("out") | quantized_as_input(),
+                 "aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? "
+                 "scales_h=None, float? scales_w=None) -> Tensor",
+                 nearest_2d<ResizeMode::kNearestExact>);
+TORCHLET_OP_WITH(_upsample_nearest_exact2d_vec, out("vec_out") | quantized_as_input(),
+                 "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, "
+                 "float[]? scale_factors) -> Tensor",
+                 (nearest_vec<ResizeMode::kNearestExact, 2>));
+TORCHLET_OP_WITH(_upsample_nearest_exact3d, out("out") | quantized_as_input(),
+                 "aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? "
+                 "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
+                 nearest_3d<ResizeMode::kNearestExact>);
+TORCHLET_OP_WITH(_upsample_nearest_exact3d_vec, out("vec_out") | quantized_as_input(),
+                 "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, "
+                 "float[]? scale_factors) -> Tensor",
+                 (nearest_vec<ResizeMode::kNearestExact, 3>));
+TORCHLET_OP_WITH(upsample_linear1d, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool "
+                 "align_corners, float? scales=None) -> Tensor",
+                 [](const Tensor& self, const IntArray& size, bool align_corners, Scale w) {
+                   return resize_to<ResizeMode::kLinear>(self, size, align_corners, w);
+                 });
+TORCHLET_OP_WITH(upsample_linear1d_vec, out("vec_out") | keeps_rank() | keeps_dtype(),
+                 "aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool "
+                 "align_corners, float[]? scale_factors) -> Tensor",
+                 (resize_vec<ResizeMode::kLinear, 1>));
+TORCHLET_OP_WITH(upsample_bilinear2d,
+                 out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool "
+                 "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+                 resize_2d<ResizeMode::kLinear>);
+TORCHLET_OP_WITH(upsample_bilinear2d_vec,
+                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool "
+                 "align_corners, float[]? scale_factors) -> Tensor",
+                 (resize_vec<ResizeMode::kLinear, 2>));
+TORCHLET_OP_WITH(
+    upsample_trilinear3d, out("out") | keeps_rank() | keeps_dtype(),
     "aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
     "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
     [](const Tensor& self, const IntArray& size, bool align_corners, Scale d, Scale h, Scale w) {
       return resize_to<ResizeMode::kLinear>(self, size, align_corners, d, h, w);
     });
-TORCHLET_OP_VARIANTS(upsample_trilinear3d_vec, out("vec_out"),
-                     "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
-                     "align_corners, float[]? scale_factors) -> Tensor",
-                     (resize_vec<ResizeMode::kLinear, 3>));
-TORCHLET_OP_VARIANTS(upsample_bicubic2d, out("out"),
-                     "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool "
-                     "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                     resize_2d<ResizeMode::kCubic>);
-TORCHLET_OP_VARIANTS(upsample_bicubic2d_vec, out("vec_out"),
-                     "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool "
-                     "align_corners, float[]? scale_factors) -> Tensor",
-                     (resize_vec<ResizeMode::kCubic, 2>));
-TORCHLET_OP_VARIANTS(_upsample_bilinear2d_aa, out("out"),
-                     "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
-                     "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                     resize_2d<ResizeMode::kLinearAntialias>);
-TORCHLET_OP_VARIANTS(_upsample_bilinear2d_aa_vec, out("vec_out"),
-                     "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
-                     "align_corners, float[]? scale_factors) -> Tensor",
-                     (resize_vec<ResizeMode::kLinearAntialias, 2>));
-TORCHLET_OP_VARIANTS(_upsample_bicubic2d_aa, out("out"),
-                     "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
-                     "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
-                     resize_2d<ResizeMode::kCubicAntialias>);
-TORCHLET_OP_VARIANTS(_upsample_bicubic2d_aa_vec, out("vec_out"),
-                     "aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
-                     "align_corners, float[]? scale_factors) -> Tensor",
-                     (resize_vec<ResizeMode::kCubicAntialias, 2>));
+TORCHLET_OP_WITH(upsample_trilinear3d_vec, out("vec_out") | keeps_rank() | keeps_dtype(),
+                 "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
+                 "align_corners, float[]? scale_factors) -> Tensor",
+                 (resize_vec<ResizeMode::kLinear, 3>));
+TORCHLET_OP_WITH(upsample_bicubic2d, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool "
+                 "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+                 resize_2d<ResizeMode::kCubic>);
+TORCHLET_OP_WITH(upsample_bicubic2d_vec, out("vec_out") | keeps_rank() | keeps_dtype(),
+                 "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool "
+                 "align_corners, float[]? scale_factors) -> Tensor",
+                 (resize_vec<ResizeMode::kCubic, 2>));
+TORCHLET_OP_WITH(_upsample_bilinear2d_aa, out("out"),
+                 "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool "
+                 "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+                 resize_2d<ResizeMode::kLinearAntialias>);
+TORCHLET_OP_WITH(_upsample_bilinear2d_aa_vec, out("vec_out"),
+                 "aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
+                 "align_corners, float[]? scale_factors) -> Tensor",
+                 (resize_vec<ResizeMode::kLinearAntialias, 2>));
+TORCHLET_OP_WITH(_upsample_bicubic2d_aa, out("out"),
+                 "aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool "
+                 "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
+                 resize_2d<ResizeMode::kCubicAntialias>);
+TORCHLET_OP_WITH(_upsample_bicubic2d_aa_vec, out("vec_out"),
+                 "aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool "
+                 "align_corners, float[]? scale_factors) -> Tensor",
+                 (resize_vec<ResizeMode::kCubicAntialias, 2>));
 
 }  // namespace torchlet::ops

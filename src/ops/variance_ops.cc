@@ -196,67 +196,65 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, IntSpan dims, bool kee
   return norm_as(self, p, dims, keepdim, dtype);
 }
 
-#define TORCHLET_SPREAD(name, root)                                                              \
-  TORCHLET_OP(name, "aten::" #name "(Tensor self, bool unbiased=True) -> Tensor",                \
-              spread_all<root>);                                                                 \
-  TORCHLET_OP_VARIANTS(name##_dim, out("out"),                                                   \
-                       "aten::" #name                                                            \
-                       ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) " \
-                       "-> Tensor",                                                              \
-                       spread_dim<root>);                                                        \
-  TORCHLET_OP_VARIANTS(name##_correction, out("correction_out"),                                 \
-                       "aten::" #name                                                            \
-                       ".correction(Tensor self, int[1]? dim, *, int? correction, bool "         \
-                       "keepdim=False) -> Tensor",                                               \
-                       spread_correction<root>);                                                 \
-  TORCHLET_OP(name##_mean,                                                                       \
-              "aten::" #name "_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",       \
-              spread_mean_all<root>);                                                            \
-  TORCHLET_OP(name##_mean_dim,                                                                   \
-              "aten::" #name                                                                     \
-              "_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> "  \
-              "(Tensor, Tensor)",                                                                \
-              spread_mean_dim<root>);                                                            \
-  TORCHLET_OP_VARIANTS(name##_mean_correction, out("correction_out(out0, out1)"),                \
-                       "aten::" #name                                                            \
-                       "_mean.correction(Tensor self, int[1]? dim, *, int? correction, bool "    \
-                       "keepdim=False) -> (Tensor, Tensor)",                                     \
-                       spread_mean_correction<root>)
+#define TORCHLET_SPREAD(name, root)                                                             \
+  TORCHLET_OP(name, "aten::" #name "(Tensor self, bool unbiased=True) -> Tensor",               \
+              spread_all<root>);                                                                \
+  TORCHLET_OP_WITH(name##_dim, out("out"),                                                      \
+                   "aten::" #name                                                               \
+                   ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) "    \
+                   "-> Tensor",                                                                 \
+                   spread_dim<root>);                                                           \
+  TORCHLET_OP_WITH(name##_correction, out("correction_out"),                                    \
+                   "aten::" #name                                                               \
+                   ".correction(Tensor self, int[1]? dim, *, int? correction, bool "            \
+                   "keepdim=False) -> Tensor",                                                  \
+                   spread_correction<root>);                                                    \
+  TORCHLET_OP(name##_mean,                                                                      \
+              "aten::" #name "_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",      \
+              spread_mean_all<root>);                                                           \
+  TORCHLET_OP(name##_mean_dim,                                                                  \
+              "aten::" #name                                                                    \
+              "_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " \
+              "(Tensor, Tensor)",                                                               \
+              spread_mean_dim<root>);                                                           \
+  TORCHLET_OP_WITH(name##_mean_correction, out("correction_out(out0, out1)"),                   \
+                   "aten::" #name                                                               \
+                   "_mean.correction(Tensor self, int[1]? dim, *, int? correction, bool "       \
+                   "keepdim=False) -> (Tensor, Tensor)",                                        \
+                   spread_mean_correction<root>)
 
 TORCHLET_SPREAD(var, false);
 TORCHLET_SPREAD(std, true);
 
-TORCHLET_OP_VARIANTS(norm_Scalar, out("Scalar_out"),
-                     "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(norm_Scalar, out("Scalar_out"),
+                 "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm);
+TORCHLET_OP_WITH(
     norm_ScalarOpt_dim, out("out"),
     "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     norm_dim);
-TORCHLET_OP_VARIANTS(norm_ScalarOpt_dim_dtype, out("dtype_out"),
-                     "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool "
-                     "keepdim, *, ScalarType dtype) -> Tensor",
-                     norm_dim_dtype);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(norm_ScalarOpt_dim_dtype, out("dtype_out"),
+                 "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool "
+                 "keepdim, *, ScalarType dtype) -> Tensor",
+                 norm_dim_dtype);
+TORCHLET_OP_WITH(
     norm_ScalarOpt_dtype, out("ScalarOpt_dtype_out"),
     "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     norm_dtype);
 TORCHLET_OP(frobenius_norm, "aten::frobenius_norm(Tensor self) -> Tensor",
             [](const Tensor& self) { return norm(self, 2); });
-TORCHLET_OP_VARIANTS(
-    frobenius_norm_dim, out("out"),
-    "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
-    frobenius_norm_dim);
-TORCHLET_OP_VARIANTS(linalg_vector_norm, out("out"),
-                     "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
-                     "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                     [](const Tensor& self, const Scalar& ord, const std::optional<IntArray>& dim,
-                        bool keepdim, std::optional<DType> dtype) {
-                       return vector_norm(self, ord, span_of(dim), keepdim, dtype);
-                     });
-TORCHLET_OP_VARIANTS(dist, out("out"),
-                     "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", dist);
-TORCHLET_OP_VARIANTS(renorm, inplace() | out("out"),
-                     "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-                     renorm);
+TORCHLET_OP_WITH(frobenius_norm_dim, out("out"),
+                 "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+                 frobenius_norm_dim);
+TORCHLET_OP_WITH(linalg_vector_norm, out("out"),
+                 "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
+                 "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, const Scalar& ord, const std::optional<IntArray>& dim,
+                    bool keepdim, std::optional<DType> dtype) {
+                   return vector_norm(self, ord, span_of(dim), keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(dist, out("out"), "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+                 dist);
+TORCHLET_OP_WITH(renorm, inplace() | out("out"),
+                 "aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", renorm);
 
 }  // namespace torchlet::ops

@@ -177,30 +177,34 @@ Tensor unfold(const Tensor& self, int64_t dimension, int64_t size, int64_t step)
 
 }  // namespace
 
-TORCHLET_OP_VARIANTS(view, copied(), "aten::view(Tensor(a) self, int[] size) -> Tensor(a)",
-                     [](const Tensor& self, const IntArray& size) { return view(self, size); });
-TORCHLET_OP(reshape, "aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
-            [](const Tensor& self, const IntArray& shape) { return reshape(self, shape); });
-TORCHLET_OP(_unsafe_view, "aten::_unsafe_view(Tensor self, int[] size) -> Tensor",
-            [](const Tensor& self, const IntArray& size) { return view(self, size); });
-TORCHLET_OP_VARIANTS(_reshape_alias, copied(),
-                     "aten::_reshape_alias(Tensor(a) self, int[] size, int[] stride) -> Tensor(a)",
-                     [](const Tensor& self, const IntArray& size, const IntArray& stride) {
-                       return as_strided(self, size, stride, std::nullopt);
-                     });
+TORCHLET_OP_WITH(view, copied() | rank(RankRule::kLength) | keeps_dtype(),
+                 "aten::view(Tensor(a) self, int[] size) -> Tensor(a)",
+                 [](const Tensor& self, const IntArray& size) { return view(self, size); });
+TORCHLET_OP_WITH(reshape, rank(RankRule::kLength) | keeps_dtype(),
+                 "aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
+                 [](const Tensor& self, const IntArray& shape) { return reshape(self, shape); });
+TORCHLET_OP_WITH(_unsafe_view, rank(RankRule::kLength) | keeps_dtype() | may_alias(),
+                 "aten::_unsafe_view(Tensor self, int[] size) -> Tensor",
+                 [](const Tensor& self, const IntArray& size) { return view(self, size); });
+TORCHLET_OP_WITH(_reshape_alias, copied(),
+                 "aten::_reshape_alias(Tensor(a) self, int[] size, int[] stride) -> Tensor(a)",
+                 [](const Tensor& self, const IntArray& size, const IntArray& stride) {
+                   return as_strided(self, size, stride, std::nullopt);
+                 });
 TORCHLET_OP(view_as, "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
             [](const Tensor& self, const Tensor& other) { return view(self, other.sizes()); });
 TORCHLET_OP(reshape_as, "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
             [](const Tensor& self, const Tensor& other) { return reshape(self, other.sizes()); });
-TORCHLET_OP(_reshape_from_tensor, "aten::_reshape_from_tensor(Tensor self, Tensor shape) -> Tensor",
-            [](const Tensor& self, const Tensor& shape) {
-              TORCHLET_CHECK(shape.dim() == 1, "shape of a reshape must be a 1-d tensor");
-              const Tensor numbers = shape.to(DType::kInt64).contiguous();
-              const int64_t* data = numbers.data_ptr<int64_t>();
-              return reshape(self, IntArray(data, data + numbers.numel()));
-            });
-TORCHLET_OP(
-    flatten_using_ints,
+TORCHLET_OP_WITH(_reshape_from_tensor, may_alias(),
+                 "aten::_reshape_from_tensor(Tensor self, Tensor shape) -> Tensor",
+                 [](const Tensor& self, const Tensor& shape) {
+                   TORCHLET_CHECK(shape.dim() == 1, "shape of a reshape must be a 1-d tensor");
+                   const Tensor numbers = shape.to(DType::kInt64).contiguous();
+                   const int64_t* data = numbers.data_ptr<int64_t>();
+                   return reshape(self, IntArray(data, data + numbers.numel()));
+                 });
+TORCHLET_OP_WITH(
+    flatten_using_ints, keeps_dtype(),
     "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     flatten);
 TORCHLET_OP(unflatten_int, "aten::unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)",
@@ -208,18 +212,18 @@ TORCHLET_OP(unflatten_int, "aten::unflatten.int(Tensor(a) self, int dim, int[] s
 TORCHLET_OP(ravel, "aten::ravel(Tensor(a) self) -> Tensor(a)",
             [](const Tensor& self) { return reshape(self.contiguous(), IntArray{-1}); });
 
-TORCHLET_OP_VARIANTS(permute, copied(), "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-                     [](const Tensor& self, const IntArray& dims) { return permute(self, dims); });
-constexpr Variants kTransposeInplace = {.inplace_overload = "", .has_inplace_view = true};
-TORCHLET_OP_VARIANTS(transpose_int, kTransposeInplace | copied(),
-                     "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-                     transpose);
-TORCHLET_OP_VARIANTS(swapaxes, inplace_view(),
-                     "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
-                     transpose);
-TORCHLET_OP_VARIANTS(swapdims, inplace_view(),
-                     "aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose);
-TORCHLET_OP_VARIANTS(t, inplace_view() | copied(), "aten::t(Tensor(a) self) -> Tensor(a)", t);
+TORCHLET_OP_WITH(permute, copied() | keeps_rank() | keeps_dtype(),
+                 "aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+                 [](const Tensor& self, const IntArray& dims) { return permute(self, dims); });
+constexpr Traits kTransposeInplace = {.inplace_overload = "", .has_inplace_view = true};
+TORCHLET_OP_WITH(transpose_int, kTransposeInplace | copied() | keeps_rank() | keeps_dtype(),
+                 "aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose);
+TORCHLET_OP_WITH(swapaxes, inplace_view() | keeps_rank() | keeps_dtype(),
+                 "aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", transpose);
+TORCHLET_OP_WITH(swapdims, inplace_view() | keeps_rank() | keeps_dtype(),
+                 "aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose);
+TORCHLET_OP_WITH(t, inplace_view() | copied() | keeps_dtype(),
+                 "aten::t(Tensor(a) self) -> Tensor(a)", t);
 TORCHLET_OP(numpy_T, "aten::numpy_T(Tensor(a) self) -> Tensor(a)", numpy_t);
 TORCHLET_OP(numpy_T_a, "aten::numpy_T.a(Tensor(a) self) -> Tensor(a)", numpy_t);
 TORCHLET_OP(mT, "aten::mT(Tensor(a) self) -> Tensor(a)", m_t);
@@ -233,64 +237,65 @@ TORCHLET_OP(movedim_int,
               return movedim(self, {source}, {destination});
             });
 
-TORCHLET_OP_VARIANTS(squeeze, inplace_view() | copied(),
-                     "aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze_all);
-TORCHLET_OP_VARIANTS(squeeze_dim, inplace_view() | copied(),
-                     "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze);
-TORCHLET_OP_VARIANTS(unsqueeze, inplace_view() | copied(),
-                     "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze);
-TORCHLET_OP_VARIANTS(
-    expand, copied(),
-    "aten::expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
-    [](const Tensor& self, const IntArray& size, bool) { return expand(self, size); });
+TORCHLET_OP_WITH(squeeze, inplace_view() | copied() | keeps_dtype(),
+                 "aten::squeeze(Tensor(a) self) -> Tensor(a)", squeeze_all);
+TORCHLET_OP_WITH(squeeze_dim, inplace_view() | copied() | keeps_dtype(),
+                 "aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze);
+TORCHLET_OP_WITH(unsqueeze, inplace_view() | copied() | rank(RankRule::kOneMore) | keeps_dtype(),
+                 "aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze);
+TORCHLET_OP_WITH(expand, copied() | rank(RankRule::kLength) | keeps_dtype(),
+                 "aten::expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+                 [](const Tensor& self, const IntArray& size, bool) { return expand(self, size); });
 TORCHLET_OP(expand_as, "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
             [](const Tensor& self, const Tensor& other) { return expand(self, other.sizes()); });
 TORCHLET_OP(broadcast_to, "aten::broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
             [](const Tensor& self, const IntArray& size) { return expand(self, size); });
 
-TORCHLET_OP_VARIANTS(select_int, copied(),
-                     "aten::select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", select);
-TORCHLET_OP_VARIANTS(
-    slice_Tensor, copied(),
+TORCHLET_OP_WITH(select_int, copied() | keeps_dtype(),
+                 "aten::select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", select);
+TORCHLET_OP_WITH(
+    slice_Tensor, copied() | keeps_rank() | keeps_dtype(),
     "aten::slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> "
     "Tensor(a)",
     slice);
-TORCHLET_OP_VARIANTS(narrow, copied(),
-                     "aten::narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
-                     narrow);
-TORCHLET_OP(narrow_Tensor,
-            "aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
-            [](const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
-              TORCHLET_CHECK(start.dim() == 0 && is_integral(start.dtype(), false),
-                             "start must be an 0-dim integral Tensor.");
-              return narrow(self, dim, start.item<int64_t>(), length);
-            });
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(narrow, copied() | keeps_rank() | keeps_dtype(),
+                 "aten::narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
+                 narrow);
+TORCHLET_OP_WITH(
+    narrow_Tensor, keeps_rank() | keeps_dtype(),
+    "aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
+    [](const Tensor& self, int64_t dim, const Tensor& start, int64_t length) {
+      TORCHLET_CHECK(start.dim() == 0 && is_integral(start.dtype(), false),
+                     "start must be an 0-dim integral Tensor.");
+      return narrow(self, dim, start.item<int64_t>(), length);
+    });
+TORCHLET_OP_WITH(
     as_strided, inplace_view() | copied(),
     "aten::as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> "
     "Tensor(a)",
     as_strided);
-TORCHLET_OP_VARIANTS(unfold, copied(),
-                     "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
-                     unfold);
-TORCHLET_OP_VARIANTS(
+TORCHLET_OP_WITH(unfold, copied(),
+                 "aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+                 unfold);
+TORCHLET_OP_WITH(
     diagonal, copied(),
     "aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal);
 
-TORCHLET_OP_VARIANTS(alias, copied(), "aten::alias(Tensor(a) self) -> Tensor(a)", alias);
-TORCHLET_OP_VARIANTS(detach, copied(), "aten::detach(Tensor(a) self) -> Tensor(a)", detach);
+TORCHLET_OP_WITH(alias, copied() | keeps_rank(), "aten::alias(Tensor(a) self) -> Tensor(a)", alias);
+TORCHLET_OP_WITH(detach, copied() | keeps_rank() | keeps_dtype() | never_raises(),
+                 "aten::detach(Tensor(a) self) -> Tensor(a)", detach);
 TORCHLET_OP(detach_, "aten::detach_(Tensor(a!) self) -> Tensor(a!)", [](const Tensor& self) {
   self.impl()->requires_grad = false;
   return self;
 });
 TORCHLET_OP(data, "aten::data(Tensor(a) self) -> Tensor(a)", detach);
 // What tracing leaves around tensors that the program made of Python's or NumPy's numbers.
-TORCHLET_OP(lift_fresh, "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
-            [](const Tensor& self) { return self; });
-TORCHLET_OP_VARIANTS(lift_fresh_copy, out("out"), "aten::lift_fresh_copy(Tensor self) -> Tensor",
-                     [](const Tensor& self) { return self.clone(); });
-TORCHLET_OP_VARIANTS(lift, out("out"), "aten::lift(Tensor self) -> Tensor",
-                     [](const Tensor& self) { return self.clone(); });
+TORCHLET_OP_WITH(lift_fresh, keeps_rank(), "aten::lift_fresh(Tensor(a) self) -> Tensor(a)",
+                 [](const Tensor& self) { return self; });
+TORCHLET_OP_WITH(lift_fresh_copy, out("out"), "aten::lift_fresh_copy(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return self.clone(); });
+TORCHLET_OP_WITH(lift, out("out") | keeps_rank() | may_alias(), "aten::lift(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return self.clone(); });
 TORCHLET_OP(requires_grad_,
             "aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
             [](const Tensor& self, bool requires_grad) {

@@ -312,8 +312,7 @@ void AliasAnalysis::op_node(const Node& node) {
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     if (!writes_input(node, i)) continue;
     const Places& target = points_to(node.input(i));
-    const bool of_tensors = node.kind().name().starts_with("_foreach_");
-    write(of_tensors ? reach(target) : target);
+    write(target);
     if (!is_container(*node.input(i)->type())) continue;
     for (const SsaValue* item : node.inputs()) {  // append, insert, update, ...
       if (item != node.input(i)) hold(target, reach(points_to(item)));

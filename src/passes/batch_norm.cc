@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "passes/constants.h"
@@ -21,44 +20,43 @@ struct Layer {
   int64_t groups = 1;       // the channels of a transposed convolution are counted in each group
 };
 
-std::optional<Tensor> constant_tensor(const SsaValue* value) {
-  const Value* constant = constant_of(value);
+std::optional<Tensor> constant_tensor(const Value* constant) {
   if (!constant) return std::nullopt;
   if (constant->is_none()) return Tensor();
   if (!constant->is_tensor()) return std::nullopt;
   return constant->to_tensor();
 }
 
+// A convolution has groups; only those that may be transposed have an output padding.
+std::optional<bool> is_transposed(const Node& convolution) {
+  const Schema& schema = convolution.op()->schema;
+  if (!schema.find_argument("transposed"))
+    return schema.find_argument("output_padding").has_value();
+  const Value* transposed = constant_argument(convolution, "transposed");
+  return transposed && transposed->is_bool() ? std::optional(transposed->to_bool()) : std::nullopt;
+}
+
 // The convolution that makes `value` for nobody else.
 std::optional<Layer> layer_of(const SsaValue* value) {
   Node* node = value->node();
-  if (value->users().size() != 1 || !node->op() || node->inputs().size() < 3) return std::nullopt;
-  const std::string_view name = node->kind().str();
-  Layer layer;
-  layer.node = node;
-  bool transposed = false;
-  size_t groups_at = 6;
-  if (name == "aten::_convolution") {
-    const Value* is_transposed = constant_of(node->input(6));
-    if (!is_transposed || !is_transposed->is_bool()) return std::nullopt;
-    transposed = is_transposed->to_bool();
-    groups_at = 8;
-  } else if (name.starts_with("aten::conv_transpose")) {
-    transposed = true;
-  } else if (name != "aten::conv1d" && name != "aten::conv2d" && name != "aten::conv3d") {
+  if (value->users().size() != 1 || !node->op() || node->op()->facts->dtype != DTypeRule::kWeight ||
+      !node->op()->schema.find_argument("groups")) {
     return std::nullopt;
   }
-  if (transposed) {
-    if (name != "aten::_convolution") groups_at = 6;
-    if (groups_at >= node->inputs().size()) return std::nullopt;
-    const Value* groups = constant_of(node->input(groups_at));
+  const auto transposed = is_transposed(*node);
+  if (!transposed) return std::nullopt;
+  Layer layer;
+  layer.node = node;
+  if (*transposed) {
+    const Value* groups = constant_argument(*node, "groups");
     if (!groups || !groups->is_int()) return std::nullopt;
     layer.channel_dim = 1;
     layer.groups = groups->to_int();
     if (layer.groups < 1) return std::nullopt;
   }
-  const auto weight = constant_tensor(node->input(1)), bias = constant_tensor(node->input(2));
-  if (!weight || !weight->defined() || !bias) return std::nullopt;
+  const auto weight = constant_tensor(constant_argument(*node, "weight"));
+  const auto bias = constant_tensor(constant_argument(*node, "bias"));
+  if (!weight || !weight->defined() || !bias || node->inputs().size() < 3) return std::nullopt;
   layer.weight = *weight;
   layer.bias = *bias;
   return layer;
@@ -101,9 +99,9 @@ Tensor vector_of(const std::vector<double>& values, DType dtype) {
 }
 
 bool fold(Node& norm) {
-  // (input, weight, bias, mean, variance, training, momentum, eps, cudnn_enabled)
   const auto layer = layer_of(norm.input(0));
-  const Value *training = constant_of(norm.input(5)), *eps = constant_of(norm.input(7));
+  const Value* training = constant_argument(norm, "training");
+  const Value* eps = constant_argument(norm, "eps");
   if (!layer || layer->node->owner() != norm.owner() || !training || !training->is_bool() ||
       training->to_bool() || !eps || !eps->is_float()) {
     return false;
@@ -119,8 +117,9 @@ bool fold(Node& norm) {
   if (per_group && layer->weight.size(0) % layer->groups != 0) return false;
 
   std::vector<double> parts[4];  // gamma, beta, mean, variance
+  static constexpr const char* kParts[] = {"weight", "bias", "running_mean", "running_var"};
   for (size_t i = 0; i < 4; ++i) {
-    const auto tensor = constant_tensor(norm.input(i + 1));
+    const auto tensor = constant_tensor(constant_argument(norm, kParts[i]));
     if (!tensor || (i >= 2 && !tensor->defined())) return false;
     auto values = doubles(*tensor, channels, i == 0 ? 1 : 0, dtype);
     if (!values) return false;
@@ -135,10 +134,13 @@ bool fold(Node& norm) {
   }
 
   Node& conv = *layer->node;
+  const Schema& schema = conv.op()->schema;
   const Tensor weight = dtype == DType::kFloat32 ? scaled_weight<float>(*layer, scale)
                                                  : scaled_weight<double>(*layer, scale);
-  conv.replace_input(1, insert_constant(&conv, Value(weight), types::tensor()));
-  conv.replace_input(2, insert_constant(&conv, Value(vector_of(*bias, dtype)), types::tensor()));
+  conv.replace_input(*schema.find_argument("weight"),
+                     insert_constant(&conv, Value(weight), types::tensor()));
+  conv.replace_input(*schema.find_argument("bias"),
+                     insert_constant(&conv, Value(vector_of(*bias, dtype)), types::tensor()));
   norm.output()->replace_all_uses_with(conv.output());
   norm.destroy();
   return true;
@@ -149,7 +151,7 @@ bool fold(Node& norm) {
 bool fold_batch_norms(Graph& graph) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
-    if (node.kind() == kBatchNorm && node.inputs().size() >= 8) changed = fold(node) || changed;
+    if (node.kind() == kBatchNorm && node.op()) changed = fold(node) || changed;
   });
   return changed;
 }

@@ -1,6 +1,7 @@
 #include "passes/constants.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -13,6 +14,14 @@ const Value* constant_of(const SsaValue* value) {
   const Node& node = *value->node();
   if (node.kind() != prim::kConstant || node.has_attribute("written")) return nullptr;
   return &node.value_attribute("value");
+}
+
+const Value* constant_argument(const Node& node, std::string_view name) {
+  const auto at = node.op() ? node.op()->schema.find_argument(name) : std::nullopt;
+  if (!at) return nullptr;
+  if (*at < node.inputs().size()) return constant_of(node.input(*at));
+  const auto& value = node.op()->schema.arguments[*at].default_value;
+  return value ? &*value : nullptr;
 }
 
 void mark_written(Node& constant) { constant.set_attribute("written", Value(true)); }

@@ -1,6 +1,8 @@
 // Small questions about constants that the passes ask.
 #pragma once
 
+#include <string_view>
+
 #include "base/function_ref.h"
 #include "graph/graph.h"
 
@@ -8,6 +10,9 @@ namespace torchlet::passes {
 
 // The value of a prim::Constant, else null; null too if its memory is written (mark_written).
 const Value* constant_of(const SsaValue* value);
+// Of an argument of the node's operator, the default if it is left out; null if it is not known, or
+// if the operator has no argument of that name.
+const Value* constant_argument(const Node& node, std::string_view name);
 // A prim::Constant in front of `before`, with its range.
 SsaValue* insert_constant(Node* before, Value value, TypePtr type);
 // Notes that somebody writes the memory of this constant.

@@ -1,14 +1,9 @@
 // What nodes do besides giving their outputs.
 #pragma once
 
-#include <string_view>
-
 #include "graph/graph.h"
 
 namespace torchlet::passes {
-
-// "aten::relu" of "aten::relu_".
-std::string_view functional_name(const Node& node);
 
 // Does the node write its i-th input in place?
 bool writes_input(const Node& node, size_t i);

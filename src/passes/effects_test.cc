@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "graph/varying.h"
 #include "ops/random.h"
 #include "passes/testing.h"
 #include "tensor/containers.h"
@@ -77,7 +76,7 @@ TEST(Effects, OperatorsThatDrawRandomNumbersSaySo) {
     const std::string name = op->schema.full_name();
     const bool has_generator = op->schema.find_argument("generator").has_value();
     const bool is_drawing = draws(*op);
-    EXPECT_TRUE(varies_unless(*op) || !(has_generator || is_drawing)) << name;
+    EXPECT_TRUE(op->facts->varies_unless || !(has_generator || is_drawing)) << name;
     if (is_drawing) drawing.insert(op->schema.name);
   }
   // It does find those that it can call.

@@ -1,9 +1,7 @@
 #include "passes/functionalise.h"
 
 #include <algorithm>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ops/derived.h"
@@ -12,18 +10,6 @@
 namespace torchlet::passes {
 namespace {
 
-bool is_elementwise(std::string_view name) {
-  static const std::unordered_set<std::string_view> names = {
-      "relu_",       "relu6_",  "hardtanh_",   "clamp_",     "clamp_min_",   "clamp_max_",
-      "sigmoid_",    "tanh_",   "silu_",       "hardswish_", "hardsigmoid_", "leaky_relu_",
-      "elu_",        "celu_",   "selu_",       "mish_",      "threshold_",   "add_",
-      "sub_",        "mul_",    "div_",        "exp_",       "log_",         "sqrt_",
-      "rsqrt_",      "square_", "neg_",        "abs_",       "pow_",         "sin_",
-      "cos_",        "erf_",    "reciprocal_", "floor_",     "ceil_",        "round_",
-      "masked_fill_"};
-  return names.contains(name);
-}
-
 class Functionaliser {
  public:
   Functionaliser(Graph& graph, const AliasAnalysis& aliases) : graph_(graph), aliases_(aliases) {}
@@ -31,7 +17,9 @@ class Functionaliser {
   bool run() {
     index(*graph_.block());
     for_each_node(*graph_.block(), [&](Node& node) {
-      if (node.op() && is_elementwise(node.kind().name()) && may_replace(node)) replace(node);
+      if (!node.op() || !node.op()->facts->is_pointwise || node.op()->facts->may_alias) return;
+      const Operator* twin = ops::functional_twin(*node.op());
+      if (twin && may_replace(node)) replace(node, *twin);
     });
     return changed_;
   }
@@ -77,12 +65,10 @@ class Functionaliser {
                                [&](const Node* user) { return order_.at(user) > here; });
   }
 
-  void replace(Node& node) {
-    const Operator* twin = ops::functional_twin(*node.op());
-    if (!twin) return;
+  void replace(Node& node, const Operator& twin) {
     const size_t here = order_.at(&node);
-    Node* made = graph_.create(twin->name, node.inputs());
-    made->set_op(twin);
+    Node* made = graph_.create(twin.name, node.inputs());
+    made->set_op(&twin);
     made->set_range(node.range());
     made->set_inlined_call(node.inlined_call());
     made->insert_before(&node);

@@ -1,13 +1,10 @@
 #include "passes/properties.h"
 
 #include <optional>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "graph/prim_kinds.h"
 #include "passes/constants.h"
-#include "passes/effects.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {
@@ -18,59 +15,19 @@ struct Properties {
   bool is_plain = false;  // neither nested, sparse nor quantized
 };
 
-// The result is of the first argument's kind and dtype.
-bool keeps_properties(const Node& node) {
-  static const std::unordered_set<std::string_view> names = {"aten::relu",
-                                                             "aten::relu6",
-                                                             "aten::hardtanh",
-                                                             "aten::clamp",
-                                                             "aten::sigmoid",
-                                                             "aten::tanh",
-                                                             "aten::silu",
-                                                             "aten::hardswish",
-                                                             "aten::hardsigmoid",
-                                                             "aten::gelu",
-                                                             "aten::elu",
-                                                             "aten::leaky_relu",
-                                                             "aten::mish",
-                                                             "aten::dropout",
-                                                             "aten::feature_dropout",
-                                                             "aten::neg",
-                                                             "aten::batch_norm",
-                                                             "aten::layer_norm",
-                                                             "aten::group_norm",
-                                                             "aten::max_pool2d",
-                                                             "aten::avg_pool2d",
-                                                             "aten::adaptive_avg_pool2d",
-                                                             "aten::view",
-                                                             "aten::reshape",
-                                                             "aten::permute",
-                                                             "aten::transpose",
-                                                             "aten::t",
-                                                             "aten::expand",
-                                                             "aten::flatten",
-                                                             "aten::squeeze",
-                                                             "aten::unsqueeze",
-                                                             "aten::select",
-                                                             "aten::slice",
-                                                             "aten::narrow",
-                                                             "aten::contiguous",
-                                                             "aten::clone",
-                                                             "aten::detach",
-                                                             "aten::constant_pad_nd",
-                                                             "aten::roll"};
-  return names.contains(functional_name(node));
-}
-
-// A layer whose result has the dtype of its weight, or it raises.
-bool has_dtype_of_weight(const Node& node) {
-  const std::string_view name = node.kind().str();
-  return name.starts_with("aten::conv") || name == "aten::_convolution" || name == "aten::linear";
-}
-
-bool is_arithmetic(const Node& node) {
-  const std::string_view name = functional_name(node);
-  return name == "aten::add" || name == "aten::sub" || name == "aten::mul" || name == "aten::div";
+// A number that leaves the dtype of floating-point tensors as it is.
+bool is_real_number(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kInt:
+    case TypeKind::kFloat:
+    case TypeKind::kBool:
+    case TypeKind::kNone:
+      return true;
+    case TypeKind::kOptional:
+      return is_real_number(*type.element(0));
+    default:
+      return false;
+  }
 }
 
 class Folder {
@@ -79,10 +36,11 @@ class Folder {
 
   bool run() {
     for_each_node(*graph_.block(), [&](Node& node) {
-      const std::string_view name = node.kind().name();
-      changes_tensors_ = changes_tensors_ || name == "set_" || name == "set_data";
-      changes_grad_mode_ = changes_grad_mode_ || name == "set_grad_enabled" ||
-                           name == "CallFunction" || name == "CallMethod" || name == "Enter";
+      const Symbol kind = node.kind();
+      changes_tensors_ = changes_tensors_ || (node.op() && node.op()->facts->changes_dtype);
+      changes_grad_mode_ = changes_grad_mode_ || kind == kSetGradEnabled ||
+                           kind == prim::kCallFunction || kind == prim::kCallMethod ||
+                           kind == prim::kEnter;
     });
     block(*graph_.block());
     return changed_;
@@ -119,67 +77,84 @@ class Folder {
     return found == known_.end() ? Properties() : found->second;
   }
 
+  // Of the first result, if it is a tensor.
   void infer(const Node& node) {
-    if (node.kind() == kAttention) known_[node.output(0)] = of(node.input(0));
-    if (node.outputs().size() != 1 || !node.output()->type()->is(TypeKind::kTensor)) return;
-    Properties result;
-    if (keeps_properties(node)) {
-      result = of(node.input(0));
-    } else if (has_dtype_of_weight(node)) {
-      const Properties weight = of(node.input(1));
-      if (!weight.is_plain || !weight.dtype || !is_floating_point(*weight.dtype)) return;
-      // Only linear takes nested tensors, and gives one then.
-      result = {weight.dtype, node.kind() != kLinear || of(node.input(0)).is_plain};
-    } else if (is_arithmetic(node)) {
-      result = of(node.input(0));
-      if (!result.dtype || !is_floating_point(*result.dtype)) return;
-      const Type& other_type = *node.input(1)->type();
-      if (other_type.is(TypeKind::kTensor)) {
-        const Properties other = of(node.input(1));
-        if (other.dtype != result.dtype) return;
-        result.is_plain = result.is_plain && other.is_plain;
-      } else if (!other_type.is(TypeKind::kInt) && !other_type.is(TypeKind::kFloat)) {
-        return;
-      }
-    } else if (node.kind() == kCat && node.input(0)->node()->kind() == prim::kListConstruct) {
-      const auto& items = node.input(0)->node()->inputs();
-      if (items.empty()) return;
-      result = of(items[0]);
-      for (const SsaValue* item : items) {
-        const Properties other = of(item);
-        if (other.dtype != result.dtype || !other.is_plain) return;
-      }
-    }
-    known_[node.output()] = result;
+    if (node.outputs().empty() || !node.output(0)->type()->is(TypeKind::kTensor)) return;
+    known_[node.output(0)] = result_of(node);
   }
 
+  Properties result_of(const Node& node) const {
+    const Schema& schema = node.op()->schema;
+    if (!schema.returns.empty() && schema.returns[0].is_written) return of_written(node);
+    const auto floating = [](const Properties& like) {
+      return like.dtype && is_floating_point(*like.dtype) ? like : Properties();
+    };
+    switch (node.op()->facts->dtype) {
+      case DTypeRule::kFirst:
+        return floating(of(node.input(0)));
+      case DTypeRule::kPromoted:
+        return floating(of_all(node.inputs()));
+      case DTypeRule::kWeight: {
+        const Properties weight = floating(of(node.input(*schema.find_argument("weight"))));
+        // The layer may take nested tensors, and give one then.
+        return {weight.dtype, weight.is_plain && of(node.input(0)).is_plain};
+      }
+      case DTypeRule::kUnknown:
+        break;
+    }
+    return {};
+  }
+
+  // An in-place or out= operator gives what it writes, as it was.
+  Properties of_written(const Node& node) const {
+    const auto& arguments = node.op()->schema.arguments;
+    for (size_t i = 0; i < node.inputs().size() && i < arguments.size(); ++i) {
+      if (arguments[i].is_written) return of(node.input(i));
+    }
+    return {};
+  }
+
+  // What the tensors have in common, and only if all others are numbers.
+  Properties of_all(const std::vector<SsaValue*>& values) const {
+    std::optional<Properties> common;
+    const auto add = [&](const Properties& one) {
+      const bool is_same = !common || common->dtype == one.dtype;
+      common = {is_same ? one.dtype : std::nullopt,
+                is_same && one.is_plain && (!common || common->is_plain)};
+    };
+    for (const SsaValue* value : values) {
+      if (value->type()->is(TypeKind::kTensor)) {
+        add(of(value));
+      } else if (value->node()->kind() == prim::kListConstruct) {
+        add(of_all(value->node()->inputs()));
+      } else if (!is_real_number(*value->type())) {
+        return {};
+      }
+    }
+    return common.value_or(Properties());
+  }
+
+  // An operator that looks at what is known of its only argument gives the same for any tensor like
+  // it.
   std::optional<Value> answer_of(const Node& node) const {
-    if (node.outputs().size() != 1) return std::nullopt;
-    const std::string_view name = node.kind().str();
-    if (name == "aten::is_grad_enabled" && !changes_grad_mode_) return Value(false);
+    if (!node.op() || node.outputs().size() != 1) return std::nullopt;
+    if (node.kind() == kIsGradEnabled && !changes_grad_mode_) return Value(false);
     if (node.inputs().size() != 1 || !node.input(0)->type()->is(TypeKind::kTensor)) {
       return std::nullopt;
     }
-    if (name == "prim::device") return Value::device("cpu");
-    if (name == "prim::is_cpu") return Value(true);
-    for (const std::string_view other : {"prim::is_cuda", "prim::is_xpu", "prim::is_mps",
-                                         "prim::is_vulkan", "prim::is_mkldnn", "prim::is_meta"}) {
-      if (name == other) return Value(false);
-    }
+    const LooksAt looks_at = node.op()->facts->looks_at;
     const Properties input = of(node.input(0));
-    if (input.dtype && name == "prim::dtype") return Value(static_cast<int64_t>(*input.dtype));
-    if (input.dtype && name == "aten::is_floating_point") {
-      return Value(is_floating_point(*input.dtype));
-    }
-    if (input.is_plain &&
-        (name == "prim::is_nested" || name == "prim::is_sparse" || name == "prim::is_quantized")) {
-      return Value(false);
-    }
-    return std::nullopt;
+    const bool is_known = looks_at == LooksAt::kNothing ||
+                          (looks_at == LooksAt::kDType && input.dtype) ||
+                          (looks_at == LooksAt::kPlainness && input.is_plain);
+    if (!is_known) return std::nullopt;
+    Value like(empty(IntArray{0}, input.dtype.value_or(DType::kFloat32))), answer;
+    node.op()->call({&like, 1}, {&answer, 1});
+    return answer;
   }
 
-  inline static const Symbol kLinear{"aten::linear"}, kCat{"aten::cat"},
-      kAttention{"aten::_native_multi_head_attention"};
+  inline static const Symbol kIsGradEnabled{"aten::is_grad_enabled"},
+      kSetGradEnabled{"aten::set_grad_enabled"};
 
   Graph& graph_;
   std::unordered_map<const SsaValue*, Properties> known_;

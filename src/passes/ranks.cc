@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "graph/prim_kinds.h"
+#include "ops/derived.h"
 #include "passes/constants.h"
 #include "passes/effects.h"
 #include "tensor/containers.h"
@@ -19,99 +18,29 @@ namespace {
 // A program may write any number; no tensor has so many dimensions.
 constexpr int64_t kMostRank = int64_t{1} << 20;
 
-// The result has as many dimensions as the first argument.
-bool keeps_rank(const Node& node) {
-  static const std::unordered_set<std::string_view> names = {"aten::conv1d",
-                                                             "aten::conv2d",
-                                                             "aten::conv3d",
-                                                             "aten::_convolution",
-                                                             "aten::convolution",
-                                                             "aten::conv_transpose1d",
-                                                             "aten::conv_transpose2d",
-                                                             "aten::conv_transpose3d",
-                                                             "aten::batch_norm",
-                                                             "aten::instance_norm",
-                                                             "aten::group_norm",
-                                                             "aten::layer_norm",
-                                                             "aten::linear",
-                                                             "aten::relu",
-                                                             "aten::relu6",
-                                                             "aten::hardtanh",
-                                                             "aten::sigmoid",
-                                                             "aten::tanh",
-                                                             "aten::silu",
-                                                             "aten::hardswish",
-                                                             "aten::hardsigmoid",
-                                                             "aten::gelu",
-                                                             "aten::elu",
-                                                             "aten::leaky_relu",
-                                                             "aten::mish",
-                                                             "aten::softmax",
-                                                             "aten::log_softmax",
-                                                             "aten::softplus",
-                                                             "aten::clamp",
-                                                             "aten::clamp_min",
-                                                             "aten::clamp_max",
-                                                             "aten::exp",
-                                                             "aten::sqrt",
-                                                             "aten::abs",
-                                                             "aten::neg",
-                                                             "aten::dropout",
-                                                             "aten::feature_dropout",
-                                                             "aten::max_pool1d",
-                                                             "aten::max_pool2d",
-                                                             "aten::max_pool3d",
-                                                             "aten::avg_pool1d",
-                                                             "aten::avg_pool2d",
-                                                             "aten::avg_pool3d",
-                                                             "aten::adaptive_avg_pool1d",
-                                                             "aten::adaptive_avg_pool2d",
-                                                             "aten::adaptive_avg_pool3d",
-                                                             "aten::adaptive_max_pool2d",
-                                                             "aten::upsample_nearest2d",
-                                                             "aten::upsample_bilinear2d",
-                                                             "aten::upsample_bicubic2d",
-                                                             "aten::__interpolate",
-                                                             "aten::pad",
-                                                             "aten::constant_pad_nd",
-                                                             "aten::reflection_pad2d",
-                                                             "aten::replication_pad2d",
-                                                             "aten::transpose",
-                                                             "aten::contiguous",
-                                                             "aten::clone",
-                                                             "aten::detach",
-                                                             "aten::to",
-                                                             "aten::type_as",
-                                                             "aten::quantize_per_tensor",
-                                                             "aten::dequantize",
-                                                             "aten::channel_shuffle",
-                                                             "aten::pixel_shuffle",
-                                                             "aten::roll",
-                                                             "aten::flip",
-                                                             "aten::cumsum",
-                                                             "aten::slice",
-                                                             "aten::_native_multi_head_attention",
-                                                             "aten::narrow",
-                                                             "aten::permute",
-                                                             "aten::square",
-                                                             "aten::prelu"};
-  return names.contains(functional_name(node));
-}
-
-bool is_arithmetic(const Node& node) {
-  static const std::unordered_set<std::string_view> names = {"aten::add", "aten::sub", "aten::mul",
-                                                             "aten::div"};
-  return names.contains(functional_name(node));
-}
-
 // Changes the number of dimensions of a tensor that other values name.
 bool changes_rank_in_place(const Node& node) {
-  const std::string_view name = node.kind().name();
-  for (const std::string_view other :
-       {"unsqueeze_", "squeeze_", "resize_", "resize_as_", "set_", "set_data", "as_strided_"}) {
-    if (name == other) return true;
+  if (!node.op()) return false;
+  const Facts& facts = *node.op()->facts;
+  return facts.changes_sizes ||
+         (ops::is_inplace_view_variant(*node.op()) && facts.rank != RankRule::kFirst);
+}
+
+bool may_be_tensor(const Type& type) {
+  switch (type.kind()) {
+    case TypeKind::kInt:
+    case TypeKind::kFloat:
+    case TypeKind::kComplex:
+    case TypeKind::kBool:
+    case TypeKind::kNumber:
+    case TypeKind::kString:
+    case TypeKind::kNone:
+      return false;
+    case TypeKind::kOptional:
+      return may_be_tensor(*type.element(0));
+    default:
+      return true;
   }
-  return false;
 }
 
 class Ranks {
@@ -195,28 +124,53 @@ class Ranks {
     }
     SsaValue* output = node.output();
     if (!output->type()->is(TypeKind::kTensor)) return;
-    if (keeps_rank(node)) {
-      if (node.kind() != kLinear || rank(node.input(1)) == 2) same_rank(output, node.input(0));
-    } else if (is_arithmetic(node)) {
-      arithmetic(node);
-    } else if (node.kind() == kCat) {
-      join(node);
-    } else if (node.kind() == kView || node.kind() == kReshape || node.kind() == kExpand) {
-      const auto& sizes = *node.input(1)->node();
-      if (sizes.kind() == prim::kListConstruct) {
-        set_rank(output, static_cast<int64_t>(sizes.inputs().size()));
-      } else if (const Value* known = constant_of(node.input(1)); known && known->is_list()) {
-        set_rank(output, static_cast<int64_t>(known->list_ref().items.size()));
-      }
-    } else if (node.kind() == kFlatten) {
-      const Value *start = constant_of(node.input(1)), *end = constant_of(node.input(2));
-      const bool to_end = start && start->is_int() && end && end->is_int() && end->to_int() == -1;
-      if (to_end && start->to_int() >= 0 && start->to_int() < kMostRank) {
-        set_rank(output, start->to_int() + 1);
-      }
-    } else if (node.kind() == kUnsqueeze) {
-      if (const auto known = rank(node.input(0))) set_rank(output, *known + 1);
+    switch (node.op()->facts->rank) {
+      case RankRule::kFirst:
+        return same_rank(output, node.input(0));
+      case RankRule::kLargest:
+        return broadcast(node);
+      case RankRule::kLength:
+        if (const auto length = length_of_ints(node)) set_rank(output, *length);
+        return;
+      case RankRule::kOneMore:
+        if (const auto known = rank(node.input(0))) set_rank(output, *known + 1);
+        return;
+      case RankRule::kProduct:
+        return product(node);
+      case RankRule::kJoined:
+        return join(node);
+      case RankRule::kUnknown:
+        if (node.kind() == kFlatten) flatten(node);
     }
+  }
+
+  // Of the first list of ints among the arguments.
+  static std::optional<int64_t> length_of_ints(const Node& node) {
+    for (const SsaValue* input : node.inputs()) {
+      if (!input->type()->is(TypeKind::kList)) continue;
+      if (input->node()->kind() == prim::kListConstruct) {
+        return static_cast<int64_t>(input->node()->inputs().size());
+      }
+      const Value* known = constant_of(input);
+      if (!known || !known->is_list()) return std::nullopt;
+      return static_cast<int64_t>(known->list_ref().items.size());
+    }
+    return std::nullopt;
+  }
+
+  void flatten(const Node& node) {
+    const Value* start = constant_argument(node, "start_dim");
+    const Value* end = constant_argument(node, "end_dim");
+    const bool to_end = start && start->is_int() && end && end->is_int() && end->to_int() == -1;
+    if (to_end && start->to_int() >= 0 && start->to_int() < kMostRank) {
+      set_rank(node.output(), start->to_int() + 1);
+    }
+  }
+
+  void product(const Node& node) {
+    const auto rank_a = rank(node.input(0)), rank_b = rank(node.input(1));
+    if (rank_b == 2) return same_rank(node.output(), node.input(0));
+    if (rank_a && rank_b) set_rank(node.output(), *rank_a + *rank_b - 2);
   }
 
   // Concatenated tensors have one rank, but that empty vectors do not count.
@@ -229,18 +183,30 @@ class Ranks {
     }
   }
 
-  // Broadcasting gives the larger of the two ranks.
-  void arithmetic(const Node& node) {
-    const SsaValue *a = node.input(0), *b = node.input(1);
-    if (!b->type()->is(TypeKind::kTensor) || root(a) == root(b)) {
-      return same_rank(node.output(), a);
+  // Broadcasting gives the largest rank.
+  void broadcast(const Node& node) {
+    const SsaValue* like = nullptr;  // all have its rank, or are scalars
+    std::optional<int64_t> largest;
+    bool all_known = true, all_like = true;
+    for (const SsaValue* input : node.inputs()) {
+      if (!input->type()->is(TypeKind::kTensor)) {
+        // A tensor or None, for all that the type says.
+        if (may_be_tensor(*input->type())) return;
+        continue;
+      }
+      const auto known = rank(input);
+      all_known &= known.has_value();
+      if (known) largest = std::max(largest.value_or(0), *known);
+      if (known == 0 && like) continue;
+      if (!like || rank(like) == 0) {
+        like = input;
+      } else {
+        all_like &= root(like) == root(input);
+      }
     }
-    const auto rank_a = rank(a), rank_b = rank(b);
-    if (rank_b == 0) {
-      same_rank(node.output(), a);
-    } else if (rank_a && rank_b) {
-      set_rank(node.output(), std::max(*rank_a, *rank_b));
-    }
+    if (!like) return;
+    if (all_like) return same_rank(node.output(), like);
+    if (all_known) set_rank(node.output(), *largest);
   }
 
   void branch(Node& node) {
@@ -269,11 +235,22 @@ class Ranks {
     return {{dim.input(0), number->to_int(), (node.kind() == kEq) == positive}};
   }
 
+  static bool has_rank_of_first(const Node& node) {
+    if (!node.op() || node.inputs().empty() || !node.input(0)->type()->is(TypeKind::kTensor)) {
+      return false;
+    }
+    const Facts& facts = *node.op()->facts;
+    if (facts.rank == RankRule::kFirst) return true;
+    return facts.rank == RankRule::kLargest &&
+           std::ranges::none_of(node.inputs().begin() + 1, node.inputs().end(),
+                                [](const auto* other) { return may_be_tensor(*other->type()); });
+  }
+
   // The dim of a convolution's result is that of its input: asking there leaves the result to the
   // one that computes with it.
   void ask_earlier(Node& dim) {
     SsaValue* value = dim.input(0);
-    while (value->node()->op() && keeps_rank(*value->node()) && value->node()->kind() != kLinear) {
+    while (has_rank_of_first(*value->node())) {
       value = value->node()->input(0);
     }
     if (value == dim.input(0) || !value->type()->is(TypeKind::kTensor)) return;
@@ -291,9 +268,7 @@ class Ranks {
   }
 
   inline static const Symbol kDim{"aten::dim"}, kEq{"aten::eq"}, kNe{"aten::ne"},
-      kNot{"aten::__not__"}, kView{"aten::view"}, kReshape{"aten::reshape"},
-      kUnsqueeze{"aten::unsqueeze"}, kFlatten{"aten::flatten"}, kLen{"aten::len"},
-      kCat{"aten::cat"}, kExpand{"aten::expand"}, kSize{"aten::size"}, kLinear{"aten::linear"};
+      kNot{"aten::__not__"}, kFlatten{"aten::flatten"}, kLen{"aten::len"}, kSize{"aten::size"};
 
   Graph& graph_;
   std::vector<const SsaValue*> parent_;

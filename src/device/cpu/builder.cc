@@ -450,9 +450,7 @@ static bool holds_tensors(const Type& type) {
 
 // Does what the operator gives depend on how its arguments lie?
 static bool sees_strides(const Operator& op) {
-  static constexpr std::string_view kAsking[] = {"stride", "is_contiguous",
-                                                 "is_strides_like_format"};
-  return std::ranges::find(kAsking, op.name.name()) != std::end(kAsking) ||
+  return op.facts->looks_at == LooksAt::kStrides ||
          std::ranges::any_of(op.schema.arguments, [](const Argument& argument) {
            return argument.is_aliased && !argument.is_written;
          });
