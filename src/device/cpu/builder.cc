@@ -286,16 +286,16 @@ bool PlanBuilder::is_read_by_others(const Node& node, int32_t buffer) const {
   return false;
 }
 
-Step* PlanBuilder::sole_producer(const Node& node, size_t input) const {
+Step* PlanBuilder::sole_producer(const Node& node, Arg input) const {
   const Entry& argument = entry(node, input);
-  if (argument.kind != Entry::Kind::kTensor || node.input(input)->users().size() != 1) {
+  if (argument.kind != Entry::Kind::kTensor || node.input(input.of(node))->users().size() != 1) {
     return nullptr;
   }
   Step* step = step_that_wrote(argument.tensor);
   return step && !is_read_by_others(node, info(argument.tensor).buffer) ? step : nullptr;
 }
 
-bool PlanBuilder::fuse(const Node& node, size_t input, const kernels::Activation& activation) {
+bool PlanBuilder::fuse(const Node& node, Arg input, const kernels::Activation& activation) {
   Step* step = sole_producer(node, input);
   if (!step || step->writes().id() != entry(node, input).tensor || !step->fuse(activation)) {
     return false;

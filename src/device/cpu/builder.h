@@ -41,6 +41,22 @@ using Recording = std::unordered_map<const SsaValue*, TensorDescription>;
 
 class PlanBuilder;
 
+// An argument of an operator: by its name in the schema; by its place where it is the first, or
+// where operators that share a lowering name it differently.
+class Arg {
+ public:
+  Arg(const char* name) : name_(name) {}
+  Arg(int place) : place_(static_cast<size_t>(place)) {}
+  Arg(size_t place) : place_(place) {}
+
+  // Its place among the arguments of the node's operator, which has it.
+  size_t of(const Node& node) const;
+
+ private:
+  const char* name_ = nullptr;
+  size_t place_ = 0;
+};
+
 // [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h).
 struct Image {
   TensorId id;
@@ -83,28 +99,30 @@ class PlanBuilder {
     TensorId tensor = kNoTensor;
     std::vector<Entry> list;
   };
-  const Entry& entry(const Node& node, size_t input) const;
+  const Entry& entry(const Node& node, Arg input) const;
   const Entry& entry(const SsaValue* value) const;
 
-  bool is_none(const Node& node, size_t input) const;
+  // Has the operator, in this overload, an argument of that name?
+  static bool has_argument(const Node& node, const char* name);
+  bool is_none(const Node& node, Arg input) const;
   // The values of arguments; Declined unless they are known and of that kind.
-  const Value& known(const Node& node, size_t input) const;
-  Tensor known_tensor(const Node& node, size_t input) const;
-  int64_t known_int(const Node& node, size_t input) const;
-  double known_double(const Node& node, size_t input) const;  // ints are converted
-  bool known_bool(const Node& node, size_t input) const;
-  IntArray known_ints(const Node& node, size_t input) const;
+  const Value& known(const Node& node, Arg input) const;
+  Tensor known_tensor(const Node& node, Arg input) const;
+  int64_t known_int(const Node& node, Arg input) const;
+  double known_double(const Node& node, Arg input) const;  // ints are converted
+  bool known_bool(const Node& node, Arg input) const;
+  IntArray known_ints(const Node& node, Arg input) const;
   // int[n] arguments of one number mean it n times.
-  IntArray known_ints(const Node& node, size_t input, size_t count) const;
+  IntArray known_ints(const Node& node, Arg input, size_t count) const;
 
   // A tensor argument; a known one becomes a constant of the plan.
-  TensorId tensor(const Node& node, size_t input);
-  std::vector<TensorId> tensors(const Node& node, size_t input);
+  TensorId tensor(const Node& node, Arg input);
+  std::vector<TensorId> tensors(const Node& node, Arg input);
   const PlanTensor& info(TensorId id) const { return plan_->tensors[static_cast<size_t>(id)]; }
   // `dtype` or Declined.
-  TensorId tensor_of(const Node& node, size_t input, DType dtype);
+  TensorId tensor_of(const Node& node, Arg input, DType dtype);
   // What is float32 in the program, or Declined: in the type in which the plan has it.
-  TensorId real_tensor(const Node& node, size_t input);
+  TensorId real_tensor(const Node& node, Arg input);
   // What the program takes the tensor for.
   DType program_dtype(TensorId id) const {
     const DType dtype = info(id).dtype;
@@ -172,9 +190,9 @@ class PlanBuilder {
 
   // The step that computed this argument, if nothing but `node` ever reads the memory that it
   // wrote: `node` may then become part of the step. The argument may be a view. Else null.
-  Step* sole_producer(const Node& node, size_t input) const;
+  Step* sole_producer(const Node& node, Arg input) const;
   // The activation of an argument as part of its sole producer. False if that cannot take it.
-  bool fuse(const Node& node, size_t input, const kernels::Activation& activation);
+  bool fuse(const Node& node, Arg input, const kernels::Activation& activation);
   // `other` added to `result` by the step that wrote it. False if that cannot do it, or if the two
   // are not the same matrix, element by element.
   bool fuse_residual(TensorId result, TensorId other);

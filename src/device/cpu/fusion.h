@@ -41,7 +41,4 @@ class EpilogueStep : public Step {
 // The bias in memory that the plan keeps; null for None.
 const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels);
 
-// The activation that an operator of one tensor computes, nothing if it is none of them.
-std::optional<kernels::Activation> activation_of(const PlanBuilder& plan, const Node& node);
-
 }  // namespace torchlet::cpu

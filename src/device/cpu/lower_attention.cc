@@ -67,7 +67,7 @@ Use without_scale(const PlanBuilder& plan, const Use& use, double& scale) {
   const Node* source = use.source();
   if (!source || !is_one_of(*source, {"aten::mul", "aten::div"})) return use;
   if (source->inputs().size() != 2) return use;  // rounded
-  const auto number = known_number(plan, *source, 1);
+  const auto number = known_number(plan, *source, "other");
   if (!number) return use;
   scale = source->kind().name() == "mul" ? scale * *number : scale / *number;
   return {source, 0};
@@ -94,7 +94,7 @@ Scores find_scores(const PlanBuilder& plan, const Use& scores) {
   found.scale = 1;
   source = scores.source();
   if (!source || source->kind().str() != "aten::add") return found;
-  if (source->inputs().size() > 2 && plan.known_double(*source, 2) != 1) return found;
+  if (source->inputs().size() > 2 && plan.known_double(*source, "alpha") != 1) return found;
   for (size_t i = 0; i < 2; ++i) {
     double scale = 1;
     const Node* product = without_scale(plan, {source, i}, scale).source();
@@ -236,7 +236,8 @@ bool lower_attention(PlanBuilder& plan, const Node& node) {
   const Node* softmax = only_source(node, 0);
   if (!softmax || softmax->kind().str() != "aten::softmax") return false;
   const TensorId weights = plan.tensor(node, 0);
-  if (!plan.is_none(*softmax, 2) || !is_last(plan, weights, plan.known_int(*softmax, 1))) {
+  if (!plan.is_none(*softmax, "dtype") ||
+      !is_last(plan, weights, plan.known_int(*softmax, "dim"))) {
     return false;
   }
   Scores scores = find_scores(plan, {softmax, 0});

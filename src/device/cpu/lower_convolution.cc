@@ -93,34 +93,34 @@ void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
 void lower_conv(PlanBuilder& plan, const Node& node) {
   ConvArguments a;
   a.input = plan.real_tensor(node, 0);
-  a.weight = plan.known_tensor(node, 1);
-  a.bias = plan.known_tensor(node, 2);
+  a.weight = plan.known_tensor(node, "weight");
+  a.bias = plan.known_tensor(node, "bias");
   if (a.weight.dim() < 3) decline("weights of another rank");
   const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
-  a.stride = plan.known_ints(node, 3, spatial);
-  a.dilation = plan.known_ints(node, 5, spatial);
-  if (plan.known(node, 4).is_string()) {
-    if (plan.known(node, 4).to_string() != "valid") decline("padding=\"same\"");
+  a.stride = plan.known_ints(node, "stride", spatial);
+  a.dilation = plan.known_ints(node, "dilation", spatial);
+  if (plan.known(node, "padding").is_string()) {
+    if (plan.known(node, "padding").to_string() != "valid") decline("padding=\"same\"");
     a.padding = IntArray(spatial, 0);
   } else {
-    a.padding = plan.known_ints(node, 4, spatial);
+    a.padding = plan.known_ints(node, "padding", spatial);
   }
-  a.groups = plan.known_int(node, 6);
+  a.groups = plan.known_int(node, "groups");
   lower(plan, node, std::move(a));
 }
 
 void lower_general(PlanBuilder& plan, const Node& node) {
-  if (plan.known_bool(node, 6)) decline("a transposed convolution");
+  if (plan.known_bool(node, "transposed")) decline("a transposed convolution");
   ConvArguments a;
   a.input = plan.real_tensor(node, 0);
-  a.weight = plan.known_tensor(node, 1);
-  a.bias = plan.known_tensor(node, 2);
+  a.weight = plan.known_tensor(node, "weight");
+  a.bias = plan.known_tensor(node, "bias");
   if (a.weight.dim() < 3) decline("weights of another rank");
   const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
-  a.stride = plan.known_ints(node, 3, spatial);
-  a.padding = plan.known_ints(node, 4, spatial);
-  a.dilation = plan.known_ints(node, 5, spatial);
-  a.groups = plan.known_int(node, 8);
+  a.stride = plan.known_ints(node, "stride", spatial);
+  a.padding = plan.known_ints(node, "padding", spatial);
+  a.dilation = plan.known_ints(node, "dilation", spatial);
+  a.groups = plan.known_int(node, "groups");
   lower(plan, node, std::move(a));
 }
 
@@ -153,11 +153,13 @@ void fill_transposed(void* to, const LayerForm<ConvNhwcShape>& layer, const Tens
 // The weight is [C, O / groups, kh, kw].
 void lower_transposed(PlanBuilder& plan, const Node& node) {
   const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
-  const Tensor weight = plan.known_tensor(node, 1);
+  const Tensor weight = plan.known_tensor(node, "weight");
   if (weight.dim() != 4 || weight.dtype() != DType::kFloat32) decline("unusual weights");
-  const IntArray stride = plan.known_ints(node, 3, 2), padding = plan.known_ints(node, 4, 2);
-  const IntArray extra = plan.known_ints(node, 5, 2), dilation = plan.known_ints(node, 7, 2);
-  const int64_t groups = plan.known_int(node, 6);
+  const IntArray stride = plan.known_ints(node, "stride", 2);
+  const IntArray padding = plan.known_ints(node, "padding", 2);
+  const IntArray extra = plan.known_ints(node, "output_padding", 2);
+  const IntArray dilation = plan.known_ints(node, "dilation", 2);
+  const int64_t groups = plan.known_int(node, "groups");
   const IntSpan w = weight.sizes();
   if (groups < 1 || w[0] != input.c || w[0] % groups != 0 || w[1] == 0) decline("groups");
   IntArray out;
@@ -177,7 +179,7 @@ void lower_transposed(PlanBuilder& plan, const Node& node) {
   const Image output = plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
   const void* packed = plan.packed(kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
                                    fill_transposed, {shape}, weight);
-  const float* bias = keep_bias(plan, plan.known_tensor(node, 2), shape.out_channels);
+  const float* bias = keep_bias(plan, plan.known_tensor(node, "bias"), shape.out_channels);
   plan.add_step<TransposedStep>(shape, input, output, packed, bias);
   plan.define(node, output.id);
 }

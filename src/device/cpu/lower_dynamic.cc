@@ -65,7 +65,7 @@ TensorId add_dynamic_linear(PlanBuilder& plan, TensorId id, const Tensor& weight
 
 void lower_linear_dynamic(PlanBuilder& plan, const Node& node) {
   const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
-  const Value& packed_params = plan.known(node, 1);
+  const Value& packed_params = plan.known(node, "W_prepack");
   if (!packed_params.is_custom()) decline("weights that are not known");
   const auto& params = ops::custom_object<ops::LinearPackedParams>(packed_params);
   const auto [weight, bias] = params.unpack();

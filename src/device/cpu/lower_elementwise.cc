@@ -1,6 +1,7 @@
 // Elementwise operators: activations and arithmetic, as part of the step before where that can be.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "device/cpu/fusion.h"
 #include "device/cpu/lowering.h"
@@ -9,7 +10,7 @@
 
 namespace torchlet::cpu {
 
-std::optional<double> known_number(const PlanBuilder& plan, const Node& node, size_t input) {
+std::optional<double> known_number(const PlanBuilder& plan, const Node& node, Arg input) {
   const auto& entry = plan.entry(node, input);
   if (entry.kind != PlanBuilder::Entry::Kind::kKnown) return std::nullopt;
   const Value& value = entry.known;
@@ -174,14 +175,50 @@ class BinaryStep : public Step {
   Activation activation_;
 };
 
+// The activation that an operator of one tensor computes.
+Activation activation_of(const PlanBuilder& plan, const Node& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::string_view name = node.kind().name();
+  const auto clamp = [](double low, double high) {
+    return Activation{ActivationKind::kClamp, static_cast<float>(low), static_cast<float>(high)};
+  };
+  const auto bound = [&](const char* input, float none) {
+    if (plan.is_none(node, input)) return static_cast<double>(none);
+    // Which has a say in the shape and the dtype of the result.
+    if (plan.known(node, input).is_tensor()) decline("a tensor as a bound");
+    return plan.known_double(node, input);
+  };
+  if (name == "relu") return clamp(0, kInfinity);
+  if (name == "relu6") return clamp(0, 6);
+  if (name == "hardtanh")
+    return clamp(plan.known_double(node, "min_val"), plan.known_double(node, "max_val"));
+  if (name == "clamp") return clamp(bound("min", -kInfinity), bound("max", kInfinity));
+  if (name == "clamp_min") return clamp(bound("min", -kInfinity), kInfinity);
+  if (name == "clamp_max") return clamp(-kInfinity, bound("max", kInfinity));
+  if (name == "leaky_relu") {
+    return Activation{ActivationKind::kLeakyRelu,
+                      static_cast<float>(plan.known_double(node, "negative_slope")), 0};
+  }
+  if (name == "hardswish") return Activation{ActivationKind::kHardswish};
+  if (name == "hardsigmoid") return Activation{ActivationKind::kHardsigmoid};
+  if (name == "sigmoid") return Activation{ActivationKind::kSigmoid};
+  if (name == "silu") return Activation{ActivationKind::kSilu};
+  if (name == "tanh") return Activation{ActivationKind::kTanh};
+  if (name == "gelu") {
+    return Activation{plan.known(node, "approximate").to_string() == "tanh"
+                          ? ActivationKind::kGeluTanh
+                          : ActivationKind::kGelu};
+  }
+  decline("no activation");
+}
+
 void lower_activation(PlanBuilder& plan, const Node& node) {
   const TensorId id = plan.real_tensor(node, 0);
-  const auto activation = activation_of(plan, node);
-  if (!activation) decline("no activation");
-  if (plan.fuse(node, 0, *activation)) return plan.define(node, id);
+  const Activation activation = activation_of(plan, node);
+  if (plan.fuse(node, 0, activation)) return plan.define(node, id);
   const Matrix x = as_matrix(plan, id);
   const Matrix y = result_like(plan, x);
-  plan.add_step<ActivationStep>(*activation, x, y);
+  plan.add_step<ActivationStep>(activation, x, y);
   plan.define(node, y.id);
 }
 
@@ -193,29 +230,19 @@ TensorId add_unary(PlanBuilder& plan, TensorId id, MatrixUnaryOp op, float alpha
   return y.id;
 }
 
+template <MatrixUnaryOp kOp>
 void lower_unary(PlanBuilder& plan, const Node& node) {
-  static constexpr std::pair<std::string_view, MatrixUnaryOp> kOps[] = {
-      {"abs", MatrixUnaryOp::kAbs},       {"neg", MatrixUnaryOp::kNeg},
-      {"square", MatrixUnaryOp::kSquare}, {"reciprocal", MatrixUnaryOp::kReciprocal},
-      {"sqrt", MatrixUnaryOp::kSqrt},     {"rsqrt", MatrixUnaryOp::kRsqrt},
-      {"exp", MatrixUnaryOp::kExp},       {"log", MatrixUnaryOp::kLog},
-      {"erf", MatrixUnaryOp::kErf},       {"sin", MatrixUnaryOp::kSin},
-      {"cos", MatrixUnaryOp::kCos},       {"floor", MatrixUnaryOp::kFloor},
-      {"ceil", MatrixUnaryOp::kCeil},     {"mish", MatrixUnaryOp::kMish},
-  };
   if (node.op()->schema.arguments.size() != 1) decline("more arguments");
-  const auto* op = std::ranges::find(kOps, node.kind().name(),
-                                     &std::pair<std::string_view, MatrixUnaryOp>::first);
   const TensorId id = plan.real_tensor(node, 0);
-  plan.define(node, add_unary(plan, id, op->second));
+  plan.define(node, add_unary(plan, id, kOp));
 }
 
 void lower_elu(PlanBuilder& plan, const Node& node) {
   const TensorId id = plan.real_tensor(node, 0);
-  plan.define(
-      node, add_unary(plan, id, MatrixUnaryOp::kElu, static_cast<float>(plan.known_double(node, 1)),
-                      static_cast<float>(plan.known_double(node, 3)),
-                      static_cast<float>(plan.known_double(node, 2))));
+  plan.define(node, add_unary(plan, id, MatrixUnaryOp::kElu,
+                              static_cast<float>(plan.known_double(node, "alpha")),
+                              static_cast<float>(plan.known_double(node, "input_scale")),
+                              static_cast<float>(plan.known_double(node, "scale"))));
 }
 
 // ---- arithmetic of two ----
@@ -327,21 +354,10 @@ bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) 
   return true;
 }
 
-void lower_binary(PlanBuilder& plan, const Node& node) {
-  static constexpr std::pair<std::string_view, MatrixBinaryOp> kOps[] = {
-      {"add", MatrixBinaryOp::kAdd},     {"sub", MatrixBinaryOp::kSub},
-      {"mul", MatrixBinaryOp::kMul},     {"div", MatrixBinaryOp::kDiv},
-      {"maximum", MatrixBinaryOp::kMax}, {"minimum", MatrixBinaryOp::kMin},
-      {"rsub", MatrixBinaryOp::kRsub},
-  };
-  const std::string_view name = node.kind().name();
-  const MatrixBinaryOp op =
-      std::ranges::find(kOps, name, &std::pair<std::string_view, MatrixBinaryOp>::first)->second;
-  const size_t arguments = node.op()->schema.arguments.size();
-  if (name == "div" && arguments > 2) decline("a rounded division");
-  const bool has_alpha = arguments > 2 && (name == "add" || name == "sub" || name == "rsub");
-  const double alpha = has_alpha ? plan.known_double(node, 2) : 1;
-  const auto second = known_number(plan, node, 1);
+void lower_binary_as(PlanBuilder& plan, const Node& node, MatrixBinaryOp op) {
+  if (plan.has_argument(node, "rounding_mode")) decline("a rounded division");
+  const double alpha = plan.has_argument(node, "alpha") ? plan.known_double(node, "alpha") : 1;
+  const auto second = known_number(plan, node, "other");
   if (second) {
     const TensorId id = plan.real_tensor(node, 0);
     const float b = static_cast<float>(*second * alpha);
@@ -371,9 +387,14 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
   if (alpha != 1) decline("alpha");
   if (known_number(plan, node, 0)) decline("a number first");
   const TensorId a = plan.real_tensor(node, 0);
-  const TensorId b = plan.real_tensor(node, 1);
+  const TensorId b = plan.real_tensor(node, "other");
   if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, node, a, b)) return;
   plan.define(node, add_binary(plan, op, a, b));
+}
+
+template <MatrixBinaryOp kOp>
+void lower_binary(PlanBuilder& plan, const Node& node) {
+  lower_binary_as(plan, node, kOp);
 }
 
 }  // namespace
@@ -393,28 +414,28 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::silu", lower_activation},
       {"aten::tanh", lower_activation},
       {"aten::gelu", lower_activation},
-      {"aten::abs", lower_unary},
-      {"aten::neg", lower_unary},
-      {"aten::square", lower_unary},
-      {"aten::reciprocal", lower_unary},
-      {"aten::sqrt", lower_unary},
-      {"aten::rsqrt", lower_unary},
-      {"aten::exp", lower_unary},
-      {"aten::log", lower_unary},
-      {"aten::erf", lower_unary},
-      {"aten::sin", lower_unary},
-      {"aten::cos", lower_unary},
-      {"aten::floor", lower_unary},
-      {"aten::ceil", lower_unary},
-      {"aten::mish", lower_unary},
+      {"aten::abs", lower_unary<MatrixUnaryOp::kAbs>},
+      {"aten::neg", lower_unary<MatrixUnaryOp::kNeg>},
+      {"aten::square", lower_unary<MatrixUnaryOp::kSquare>},
+      {"aten::reciprocal", lower_unary<MatrixUnaryOp::kReciprocal>},
+      {"aten::sqrt", lower_unary<MatrixUnaryOp::kSqrt>},
+      {"aten::rsqrt", lower_unary<MatrixUnaryOp::kRsqrt>},
+      {"aten::exp", lower_unary<MatrixUnaryOp::kExp>},
+      {"aten::log", lower_unary<MatrixUnaryOp::kLog>},
+      {"aten::erf", lower_unary<MatrixUnaryOp::kErf>},
+      {"aten::sin", lower_unary<MatrixUnaryOp::kSin>},
+      {"aten::cos", lower_unary<MatrixUnaryOp::kCos>},
+      {"aten::floor", lower_unary<MatrixUnaryOp::kFloor>},
+      {"aten::ceil", lower_unary<MatrixUnaryOp::kCeil>},
+      {"aten::mish", lower_unary<MatrixUnaryOp::kMish>},
       {"aten::elu", lower_elu},
-      {"aten::add", lower_binary},
-      {"aten::sub", lower_binary},
-      {"aten::mul", lower_binary},
-      {"aten::div", lower_binary},
-      {"aten::maximum", lower_binary},
-      {"aten::minimum", lower_binary},
-      {"aten::rsub", lower_binary},
+      {"aten::add", lower_binary<MatrixBinaryOp::kAdd>},
+      {"aten::sub", lower_binary<MatrixBinaryOp::kSub>},
+      {"aten::mul", lower_binary<MatrixBinaryOp::kMul>},
+      {"aten::div", lower_binary<MatrixBinaryOp::kDiv>},
+      {"aten::maximum", lower_binary<MatrixBinaryOp::kMax>},
+      {"aten::minimum", lower_binary<MatrixBinaryOp::kMin>},
+      {"aten::rsub", lower_binary<MatrixBinaryOp::kRsub>},
   };
   return kTable;
 }

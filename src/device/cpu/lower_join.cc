@@ -27,7 +27,7 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
   plan.in_same_type(parts);
   const PlanTensor first = plan.info(parts[0]);
   if (first.dim() == 0) decline("0-d tensors");
-  const size_t dim = static_cast<size_t>(wrap_dim(plan.known_int(node, 1), first.dim()));
+  const size_t dim = static_cast<size_t>(wrap_dim(plan.known_int(node, "dim"), first.dim()));
   IntArray sizes = first.sizes;
   sizes[dim] = 0;
   for (const TensorId part : parts) {

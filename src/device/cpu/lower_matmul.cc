@@ -49,16 +49,17 @@ bool feeds_linear(const Node& node) {
 
 void lower_linear(PlanBuilder& plan, const Node& node) {
   const TensorId input = plan.real_tensor(node, 0);
-  plan.define(node, add_linear(plan, input, plan.known_tensor(node, 1), plan.known_tensor(node, 2),
-                               feeds_linear(node)));
+  plan.define(node, add_linear(plan, input, plan.known_tensor(node, "weight"),
+                               plan.known_tensor(node, "bias"), feeds_linear(node)));
 }
 
 // beta self + alpha mat1 mat2 with a known matrix and bias: a linear layer of before PyTorch 1.7.
 void lower_addmm(PlanBuilder& plan, const Node& node) {
-  if (plan.known_double(node, 3) != 1 || plan.known_double(node, 4) != 1) decline("alpha or beta");
-  const TensorId input = plan.real_tensor(node, 1);
-  const Tensor weight = plan.known_tensor(node, 2);
-  const Tensor bias = plan.known_tensor(node, 0);
+  if (plan.known_double(node, "beta") != 1 || plan.known_double(node, "alpha") != 1)
+    decline("alpha or beta");
+  const TensorId input = plan.real_tensor(node, "mat1");
+  const Tensor weight = plan.known_tensor(node, "mat2");
+  const Tensor bias = plan.known_tensor(node, "self");
   if (weight.dim() != 2 || bias.dim() != 1 || plan.info(input).dim() != 2) decline("ranks");
   plan.define(node, add_linear(plan, input, ops::transpose(weight, 0, 1), bias));
 }

@@ -68,13 +68,15 @@ void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const 
 }
 
 void lower_batch_norm(PlanBuilder& plan, const Node& node) {
-  if (plan.known_bool(node, 5)) decline("training");
+  if (plan.known_bool(node, "training")) decline("training");
   const Image input = plan.as_image(plan.real_tensor(node, 0));
   const DType dtype = plan.info(input.id).dtype;
-  const Tensor weight = plan.known_tensor(node, 1), bias = plan.known_tensor(node, 2);
-  const Tensor mean = plan.known_tensor(node, 3), variance = plan.known_tensor(node, 4);
+  const Tensor weight = plan.known_tensor(node, "weight");
+  const Tensor bias = plan.known_tensor(node, "bias");
+  const Tensor mean = plan.known_tensor(node, "running_mean");
+  const Tensor variance = plan.known_tensor(node, "running_var");
   if (!mean.defined() || !variance.defined()) decline("no running statistics");
-  const double eps = plan.known_double(node, 7);
+  const double eps = plan.known_double(node, "eps");
   const int64_t c = input.c;
   for (const Tensor& t : {weight, bias, mean, variance}) {
     if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("statistics");
@@ -115,10 +117,12 @@ TensorId add_rows_step(PlanBuilder& plan, const char* kernel, TensorId input, Ru
 void lower_softmax(PlanBuilder& plan, const Node& node) {
   const TensorId input = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
   const PlanTensor& t = plan.info(input);
-  if (!plan.is_none(node, 2) && plan.known_int(node, 2) != static_cast<int>(DType::kFloat32)) {
+  if (!plan.is_none(node, "dtype") &&
+      plan.known_int(node, "dtype") != static_cast<int>(DType::kFloat32)) {
     decline("another dtype");
   }
-  if (t.numel() == 0 || t.dim() == 0 || wrap_dim(plan.known_int(node, 1), t.dim()) != t.dim() - 1) {
+  if (t.numel() == 0 || t.dim() == 0 ||
+      wrap_dim(plan.known_int(node, "dim"), t.dim()) != t.dim() - 1) {
     decline("not along the last dimension");
   }
   const int64_t cols = t.sizes.back(), rows = t.numel() / cols;
@@ -132,7 +136,7 @@ void lower_softmax(PlanBuilder& plan, const Node& node) {
 void lower_layer_norm(PlanBuilder& plan, const Node& node) {
   const TensorId input = plan.tensor_of(node, 0, DType::kFloat32);
   const PlanTensor& t = plan.info(input);
-  const IntArray shape = plan.known_ints(node, 1);
+  const IntArray shape = plan.known_ints(node, "normalized_shape");
   if (shape.size() > t.sizes.size() || t.numel() == 0 ||
       !std::equal(shape.begin(), shape.end(),
                   t.sizes.end() - static_cast<ptrdiff_t>(shape.size()))) {
@@ -140,9 +144,9 @@ void lower_layer_norm(PlanBuilder& plan, const Node& node) {
   }
   int64_t cols = 1;
   for (const int64_t size : shape) cols *= size;
-  plan.define(node, add_layer_norm(plan, input, cols, plan.known_tensor(node, 2),
-                                   plan.known_tensor(node, 3),
-                                   static_cast<float>(plan.known_double(node, 4))));
+  plan.define(node, add_layer_norm(plan, input, cols, plan.known_tensor(node, "weight"),
+                                   plan.known_tensor(node, "bias"),
+                                   static_cast<float>(plan.known_double(node, "eps"))));
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ Image new_pooled(PlanBuilder& plan, const Image& input, const PoolShape& shape) 
 
 // An empty stride means the size of the window.
 IntArray stride_argument(PlanBuilder& plan, const Node& node, const IntArray& kernel) {
-  return plan.known_ints(node, 2).empty() ? kernel : plan.known_ints(node, 2, 2);
+  return plan.known_ints(node, "stride").empty() ? kernel : plan.known_ints(node, "stride", 2);
 }
 
 void lower_max_pool(PlanBuilder& plan, const Node& node) {
@@ -115,14 +115,15 @@ void lower_max_pool(PlanBuilder& plan, const Node& node) {
 void lower_avg_pool(PlanBuilder& plan, const Node& node) {
   const Image input = image_argument(plan, node);
   PoolArguments a;
-  a.kernel = plan.known_ints(node, 1, 2);
+  a.kernel = plan.known_ints(node, "kernel_size", 2);
   a.stride = stride_argument(plan, node, a.kernel);
-  a.padding = plan.known_ints(node, 3, 2);
+  a.padding = plan.known_ints(node, "padding", 2);
   a.dilation = {1, 1};
-  a.ceil_mode = plan.known_bool(node, 4);
-  const bool include_pad = plan.known_bool(node, 5);
-  const int64_t divisor = plan.is_none(node, 6) ? 0 : plan.known_int(node, 6);
-  if (!plan.is_none(node, 6) && divisor == 0) decline("a divisor of zero");
+  a.ceil_mode = plan.known_bool(node, "ceil_mode");
+  const bool include_pad = plan.known_bool(node, "count_include_pad");
+  const bool divides = !plan.is_none(node, "divisor_override");
+  const int64_t divisor = divides ? plan.known_int(node, "divisor_override") : 0;
+  if (divides && divisor == 0) decline("a divisor of zero");
   const PoolShape shape = pool_shape(input, a);
   const Image output = new_pooled(plan, input, shape);
   add_image_step(plan, kAvgPool, input, output,
@@ -144,7 +145,7 @@ Image add_global_mean(PlanBuilder& plan, const Image& input) {
 
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
   const Image input = image_argument(plan, node);
-  const IntArray size = plan.known_ints(node, 1, 2);
+  const IntArray size = plan.known_ints(node, "output_size", 2);
   if (size[0] < 1 || size[1] < 1) decline("an empty result");
   if (size[0] == 1 && size[1] == 1) return plan.define(node, add_global_mean(plan, input).id);
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
@@ -159,12 +160,12 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
 
 // mean(x, [2, 3]) of an image.
 void lower_mean(PlanBuilder& plan, const Node& node) {
-  if (node.op()->schema.arguments.size() != 4 || plan.is_none(node, 1)) decline("a full mean");
-  if (!plan.is_none(node, 3)) decline("another dtype");
-  IntArray dims = ops::normalize_dims(plan.known_ints(node, 1), 4);
+  if (!plan.has_argument(node, "dim") || plan.is_none(node, "dim")) decline("a full mean");
+  if (!plan.is_none(node, "dtype")) decline("another dtype");
+  IntArray dims = ops::normalize_dims(plan.known_ints(node, "dim"), 4);
   if (!(dims == IntArray{2, 3})) decline("not a mean over pixels");
   const Image output = add_global_mean(plan, image_argument(plan, node));
-  if (plan.known_bool(node, 2)) return plan.define(node, output.id);
+  if (plan.known_bool(node, "keepdim")) return plan.define(node, output.id);
   plan.define(node, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }
 
@@ -172,11 +173,11 @@ void lower_mean(PlanBuilder& plan, const Node& node) {
 
 PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input) {
   PoolArguments a;
-  a.kernel = plan.known_ints(node, 1, 2);
+  a.kernel = plan.known_ints(node, "kernel_size", 2);
   a.stride = stride_argument(plan, node, a.kernel);
-  a.padding = plan.known_ints(node, 3, 2);
-  a.dilation = plan.known_ints(node, 4, 2);
-  a.ceil_mode = plan.known_bool(node, 5);
+  a.padding = plan.known_ints(node, "padding", 2);
+  a.dilation = plan.known_ints(node, "dilation", 2);
+  a.ceil_mode = plan.known_bool(node, "ceil_mode");
   return pool_shape(input, a);
 }
 

@@ -20,8 +20,10 @@ bool is_rectified(const Node& node) { return node.kind().name().ends_with("_relu
 // ---- real numbers and back ----
 
 void lower_quantize(PlanBuilder& plan, const Node& node) {
-  if (plan.known_int(node, 3) != static_cast<int64_t>(DType::kQUInt8)) decline("another dtype");
-  plan.define(node, add_quantize(plan, plan.tensor(node, 0), quantizer_argument(plan, node, 1, 2)));
+  if (plan.known_int(node, "dtype") != static_cast<int64_t>(DType::kQUInt8))
+    decline("another dtype");
+  plan.define(node, add_quantize(plan, plan.tensor(node, 0),
+                                 quantizer_argument(plan, node, "scale", "zero_point")));
 }
 
 void lower_dequantize(PlanBuilder& plan, const Node& node) {
@@ -126,8 +128,8 @@ bool is_one_per_channel(const PlanTensor& a, const PlanTensor& b) {
 
 void lower_binary(PlanBuilder& plan, const Node& node) {
   if (node.inputs().size() != 4) decline("a number there");
-  TensorId a = plan.tensor(node, 0), b = plan.tensor(node, 1);
-  const auto quantizer = quantizer_argument(plan, node, 2, 3);
+  TensorId a = plan.tensor(node, 0), b = plan.tensor(node, "qb");
+  const auto quantizer = quantizer_argument(plan, node, "scale", "zero_point");
   const OutputQ8 result = output_q8(*quantizer, is_rectified(node));
   const bool same_sizes = plan.info(a).sizes == plan.info(b).sizes;
   if (!same_sizes && is_one_per_channel(plan.info(b), plan.info(a))) std::swap(a, b);
@@ -180,11 +182,12 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
   if (parts.empty()) decline("nothing to join");
   const PlanTensor first = plan.info(parts[0]);
   affine_of(plan, parts[0]);
-  if (first.dim() != 4 || wrap_dim(plan.known_int(node, 1), 4) != 1) {
+  if (first.dim() != 4 || wrap_dim(plan.known_int(node, "dim"), 4) != 1) {
     decline("not along the channels of images");
   }
-  const bool has_scale = node.inputs().size() > 2 && !plan.is_none(node, 2);
-  const auto quantizer = has_scale ? quantizer_argument(plan, node, 2, 3) : first.quantizer;
+  const bool has_scale = plan.has_argument(node, "scale") && !plan.is_none(node, "scale");
+  const auto quantizer =
+      has_scale ? quantizer_argument(plan, node, "scale", "zero_point") : first.quantizer;
   affine_of(*quantizer);
   int64_t channels = 0;
   for (const TensorId part : parts) {
@@ -282,7 +285,7 @@ Image quantized_image(PlanBuilder& plan, const Node& node) {
 
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
   const Image input = quantized_image(plan, node);
-  const IntArray size = plan.known_ints(node, 1, 2);
+  const IntArray size = plan.known_ints(node, "output_size", 2);
   if (size[0] < 1 || size[1] < 1 || input.h % size[0] != 0 || input.w % size[1] != 0) {
     return lower_through_reals(plan, node);
   }
@@ -292,10 +295,12 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
 
 void lower_avg_pool(PlanBuilder& plan, const Node& node) {
   const Image input = quantized_image(plan, node);
-  const IntArray size = plan.known_ints(node, 1, 2);
-  const IntArray stride = plan.known_ints(node, 2).empty() ? size : plan.known_ints(node, 2, 2);
-  const bool is_plain = plan.known_ints(node, 3, 2) == IntArray{0, 0} &&
-                        !plan.known_bool(node, 4) && plan.is_none(node, 6);
+  const IntArray size = plan.known_ints(node, "kernel_size", 2);
+  const bool has_stride = !plan.known_ints(node, "stride").empty();
+  const IntArray stride = has_stride ? plan.known_ints(node, "stride", 2) : size;
+  const bool is_plain = plan.known_ints(node, "padding", 2) == IntArray{0, 0} &&
+                        !plan.known_bool(node, "ceil_mode") &&
+                        plan.is_none(node, "divisor_override");
   if (!is_plain || size[0] < 1 || size[1] < 1 || stride[0] < 1 || stride[1] < 1) {
     return lower_through_reals(plan, node);
   }
@@ -305,14 +310,14 @@ void lower_avg_pool(PlanBuilder& plan, const Node& node) {
 // mean(x, [2, 3]) of an image.
 void lower_mean(PlanBuilder& plan, const Node& node) {
   const PlanTensor& t = plan.info(plan.tensor(node, 0));
-  if (t.dim() != 4 || node.op()->schema.arguments.size() != 4 || plan.is_none(node, 1) ||
-      !plan.is_none(node, 3) ||
-      !(ops::normalize_dims(plan.known_ints(node, 1), 4) == IntArray{2, 3})) {
+  if (t.dim() != 4 || !plan.has_argument(node, "dim") || plan.is_none(node, "dim") ||
+      !plan.is_none(node, "dtype") ||
+      !(ops::normalize_dims(plan.known_ints(node, "dim"), 4) == IntArray{2, 3})) {
     return lower_through_reals(plan, node);
   }
   const Image input = quantized_image(plan, node);
   const Image output = add_average(plan, input, {input.h, input.w}, {1, 1});
-  if (plan.known_bool(node, 2)) return plan.define(node, output.id);
+  if (plan.known_bool(node, "keepdim")) return plan.define(node, output.id);
   plan.define(node, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }
 

@@ -121,7 +121,8 @@ bool is_rectified(const Node& node) { return node.kind().name().ends_with("_relu
 
 Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
   const kernels::AffineQ8 affine = affine_of(plan, id);
-  const Value& packed_params = plan.known(node, 1);
+  const char* weight_name = plan.has_argument(node, "packed_weight") ? "packed_weight" : "weight";
+  const Value& packed_params = plan.known(node, weight_name);
   if (!packed_params.is_custom()) decline("weights that are not known");
   const auto& params = ops::custom_object<ops::ConvPackedParams>(packed_params);
   const Tensor& weight = params.weight();
@@ -164,7 +165,7 @@ void lower_conv1d(PlanBuilder& plan, const Node& node) {
 void lower_linear(PlanBuilder& plan, const Node& node) {
   const TensorId id = plan.tensor(node, 0);
   const kernels::AffineQ8 affine = affine_of(plan, id);
-  const Value& packed_params = plan.known(node, 1);
+  const Value& packed_params = plan.known(node, "W_prepack");
   if (!packed_params.is_custom()) decline("weights that are not known");
   const auto [weight, bias] = ops::custom_object<ops::LinearPackedParams>(packed_params).unpack();
   if (!weight.is_quantized() || weight.numel() == 0) decline("weights that are not quantized");

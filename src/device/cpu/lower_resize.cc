@@ -47,33 +47,29 @@ struct ResizeArguments {
   double factor_h = 0, factor_w = 0;
 };
 
-// `factors` is the place of a list of two factors in the overload ".vec", of the first of two
-// numbers in the other.
-ResizeArguments resize_arguments(PlanBuilder& plan, const Node& node, const Image& input,
-                                 size_t factors, bool is_vec) {
+ResizeArguments resize_arguments(PlanBuilder& plan, const Node& node, const Image& input) {
   ResizeArguments a;
   a.shape = {input.n, input.c, input.h, input.w, 0, 0};
-  if (!plan.is_none(node, 1)) {
-    const IntArray size = plan.known_ints(node, 1, 2);
+  if (!plan.is_none(node, "output_size")) {
+    const IntArray size = plan.known_ints(node, "output_size", 2);
     a.shape.out_h = size[0];
     a.shape.out_w = size[1];
   }
-  if (is_vec && !plan.is_none(node, factors)) {
-    const Value& list = plan.known(node, factors);
+  const bool has_list = plan.has_argument(node, "scale_factors");  // else two numbers
+  if (has_list && !plan.is_none(node, "scale_factors")) {
+    const Value& list = plan.known(node, "scale_factors");
     if (!list.is_list() || list.to_list().size() != 2) decline("scale factors");
     a.factor_h = list.to_list()[0].to_double();
     a.factor_w = list.to_list()[1].to_double();
     a.shape.out_h = saturating_int(static_cast<double>(input.h) * a.factor_h);
     a.shape.out_w = saturating_int(static_cast<double>(input.w) * a.factor_w);
-  } else if (!is_vec) {
-    if (!plan.is_none(node, factors)) a.factor_h = plan.known_double(node, factors);
-    if (!plan.is_none(node, factors + 1)) a.factor_w = plan.known_double(node, factors + 1);
+  } else if (!has_list) {
+    if (!plan.is_none(node, "scales_h")) a.factor_h = plan.known_double(node, "scales_h");
+    if (!plan.is_none(node, "scales_w")) a.factor_w = plan.known_double(node, "scales_w");
   }
   if (a.shape.out_h < 1 || a.shape.out_w < 1) decline("an empty result");
   return a;
 }
-
-bool is_vec(const Node& node) { return node.op()->schema.overload == "vec"; }
 
 template <typename Tap, typename Taps>
 void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const ResizeArguments& a,
@@ -90,9 +86,9 @@ void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const R
 
 void lower_bilinear(PlanBuilder& plan, const Node& node) {
   const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
-  const bool align_corners = plan.known_bool(node, 2);
+  const bool align_corners = plan.known_bool(node, "align_corners");
   add_resize<kernels::LinearTap>(
-      plan, node, input, resize_arguments(plan, node, input, 3, is_vec(node)),
+      plan, node, input, resize_arguments(plan, node, input),
       [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
         kernels::linear_taps(in, out, align_corners, factor, taps);
       });
@@ -101,7 +97,7 @@ void lower_bilinear(PlanBuilder& plan, const Node& node) {
 void lower_nearest(PlanBuilder& plan, const Node& node) {
   const Image input = plan.as_image(plan.real_tensor(node, 0));
   const bool exact = node.kind().name() == "_upsample_nearest_exact2d";
-  add_resize<int64_t>(plan, node, input, resize_arguments(plan, node, input, 2, is_vec(node)),
+  add_resize<int64_t>(plan, node, input, resize_arguments(plan, node, input),
                       [&](int64_t in, int64_t out, double factor, int64_t* taps) {
                         kernels::nearest_taps(in, out, exact, factor, taps);
                       });

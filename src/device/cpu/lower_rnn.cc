@@ -8,11 +8,11 @@
 #include "device/cpu/conv_step.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized_layer.h"
-#include "graph/prim_kinds.h"
 #include "kernels/linear_dynamic_q8.h"
 #include "kernels/rnn.h"
 #include "ops/cell_params.h"
 #include "ops/custom_class.h"
+#include "passes/constants.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -321,24 +321,24 @@ std::vector<DirectionWeights> sequence_weights(const Value& params, bool has_bia
   return all;
 }
 
-// (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 template <RnnCell kCell>
 void lower_sequence(PlanBuilder& plan, const Node& node) {
-  if (plan.known_bool(node, 6) && plan.known_double(node, 5) != 0) decline("dropout");
+  if (plan.known_bool(node, "train") && plan.known_double(node, "dropout") != 0) decline("dropout");
   const bool is_lstm = kCell == RnnCell::kLstm;
   RnnShape s{};
   s.cell = kCell;
-  s.layers = plan.known_int(node, 4);
-  s.directions = plan.known_bool(node, 7) ? 2 : 1;
-  s.batch_first = plan.known_bool(node, 8);
+  s.layers = plan.known_int(node, "num_layers");
+  s.directions = plan.known_bool(node, "bidirectional") ? 2 : 1;
+  s.batch_first = plan.known_bool(node, "batch_first");
   const TensorId x = plan.tensor_of(node, 0, DType::kFloat32);
-  const auto states = is_lstm ? plan.tensors(node, 1) : std::vector{plan.tensor(node, 1)};
+  const auto states = is_lstm ? plan.tensors(node, "hx") : std::vector{plan.tensor(node, "hx")};
   define_results(
       plan, node,
-      add_rnn(plan, s, x, states, sequence_weights(plan.known(node, 2), plan.known_bool(node, 3))));
+      add_rnn(plan, s, x, states,
+              sequence_weights(plan.known(node, "params"), plan.known_bool(node, "has_biases"))));
 }
 
-// (input, hx, w_ih, w_hh, b_ih, b_hh); packed weights hold their biases.
+// Packed weights hold their biases.
 template <RnnCell kCell>
 void lower_cell(PlanBuilder& plan, const Node& node) {
   const bool is_lstm = kCell == RnnCell::kLstm;
@@ -352,16 +352,17 @@ void lower_cell(PlanBuilder& plan, const Node& node) {
   s.layers = s.directions = 1;
   const TensorId x = as_sequence(plan.tensor_of(node, 0, DType::kFloat32));
   std::vector<TensorId> states;
-  for (const TensorId id : is_lstm ? plan.tensors(node, 1) : std::vector{plan.tensor(node, 1)}) {
+  for (const TensorId id :
+       is_lstm ? plan.tensors(node, "hx") : std::vector{plan.tensor(node, "hx")}) {
     states.push_back(as_sequence(id));
   }
   DirectionWeights weights;
-  if (plan.known(node, 2).is_custom()) {
-    weights = packed_weights(ops::custom_object<ops::LinearPackedParams>(plan.known(node, 2)),
-                             ops::custom_object<ops::LinearPackedParams>(plan.known(node, 3)));
+  if (plan.known(node, "w_ih").is_custom()) {
+    weights = packed_weights(ops::custom_object<ops::LinearPackedParams>(plan.known(node, "w_ih")),
+                             ops::custom_object<ops::LinearPackedParams>(plan.known(node, "w_hh")));
   } else {
-    weights = {plan.known_tensor(node, 2), plan.known_tensor(node, 4), plan.known_tensor(node, 3),
-               plan.known_tensor(node, 5)};
+    weights = {plan.known_tensor(node, "w_ih"), plan.known_tensor(node, "b_ih"),
+               plan.known_tensor(node, "w_hh"), plan.known_tensor(node, "b_hh")};
   }
   RnnResult result = add_rnn(plan, s, x, states, {weights});
   const IntArray sizes = {plan.info(result.h).sizes[1], plan.info(result.h).sizes[2]};
@@ -372,27 +373,24 @@ void lower_cell(PlanBuilder& plan, const Node& node) {
 
 // Steps write one tensor, and the reference implementation of several cannot be one: what is no
 // plan's business must be known before.
-bool is_known(const Node& node, size_t input) {
-  return node.input(input)->node()->kind() == prim::kConstant;
-}
 std::string refuse_sequence(const Node& node) {
-  if (node.op()->schema.arguments[1].name != "hx") return "packed sequences";
-  for (const size_t input : {2, 3, 4, 6, 7}) {
-    if (!is_known(node, input)) return "unknown weights";
+  if (node.op()->schema.find_argument("batch_sizes")) return "packed sequences";
+  const auto known = [&](const char* name) { return passes::constant_argument(node, name); };
+  for (const char* name : {"params", "has_biases", "num_layers", "train", "bidirectional"}) {
+    if (!known(name)) return "unknown weights";
   }
-  const auto known = [&](size_t input) -> const Value& {
-    return node.input(input)->node()->value_attribute("value");
-  };
-  const std::vector<Value> items = known(2).to_list();
+  const std::vector<Value> items = known("params")->to_list();
   const bool is_packed = !items.empty() && items[0].is_custom();
-  const int64_t per_direction = is_packed ? 1 : known(3).to_bool() ? 4 : 2;
-  const int64_t per_layer = per_direction * (known(7).to_bool() ? 2 : 1);
+  const int64_t per_direction = is_packed ? 1 : known("has_biases")->to_bool() ? 4 : 2;
+  const int64_t per_layer = per_direction * (known("bidirectional")->to_bool() ? 2 : 1);
   const bool fits = std::ssize(items) % per_layer == 0 &&
-                    known(4).to_int() == std::ssize(items) / per_layer;
+                    known("num_layers")->to_int() == std::ssize(items) / per_layer;
   return fits ? "" : "projections";
 }
 std::string refuse_cell(const Node& node) {
-  return is_known(node, 2) && is_known(node, 3) ? "" : "unknown weights";
+  const bool known =
+      passes::constant_argument(node, "w_ih") && passes::constant_argument(node, "w_hh");
+  return known ? "" : "unknown weights";
 }
 
 }  // namespace

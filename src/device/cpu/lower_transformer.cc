@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "device/cpu/lowering.h"
-#include "graph/prim_kinds.h"
+#include "passes/constants.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -14,11 +14,11 @@ struct AttentionWeights {
   Tensor qkv_weight, qkv_bias, proj_weight, proj_bias;
 };
 
-// (..., embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, ...) from `first` on.
-AttentionWeights attention_weights(const PlanBuilder& plan, const Node& node, size_t first) {
-  AttentionWeights w{plan.known_int(node, first),        plan.known_int(node, first + 1),
-                     plan.known_tensor(node, first + 2), plan.known_tensor(node, first + 3),
-                     plan.known_tensor(node, first + 4), plan.known_tensor(node, first + 5)};
+// `heads`: what the operator calls their number.
+AttentionWeights attention_weights(const PlanBuilder& plan, const Node& node, const char* heads) {
+  AttentionWeights w{plan.known_int(node, "embed_dim"),      plan.known_int(node, heads),
+                     plan.known_tensor(node, "qkv_weight"),  plan.known_tensor(node, "qkv_bias"),
+                     plan.known_tensor(node, "proj_weight"), plan.known_tensor(node, "proj_bias")};
   const auto has_sizes = [](const Tensor& t, int64_t rows, int64_t cols) {
     return t.dim() == 2 && t.size(0) == rows && t.size(1) == cols;
   };
@@ -53,31 +53,32 @@ TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeight
 }
 
 void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
-  if (!plan.is_none(node, 18)) decline("a mask");
-  const AttentionWeights weights = attention_weights(plan, node, 1);
-  const auto tensor = [&](size_t input) { return plan.known_tensor(node, input); };
-  const bool use_gelu = plan.known_bool(node, 7), norm_first = plan.known_bool(node, 8);
-  const float eps = static_cast<float>(plan.known_double(node, 9));
-  const auto norm = [&](TensorId x, size_t input) {
-    return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(input), tensor(input + 1),
+  if (!plan.is_none(node, "mask")) decline("a mask");
+  const AttentionWeights weights = attention_weights(plan, node, "num_heads");
+  const auto tensor = [&](const char* name) { return plan.known_tensor(node, name); };
+  const bool use_gelu = plan.known_bool(node, "use_gelu");
+  const bool norm_first = plan.known_bool(node, "norm_first");
+  const float eps = static_cast<float>(plan.known_double(node, "eps"));
+  const auto norm = [&](TensorId x, const char* weight, const char* bias) {
+    return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(weight), tensor(bias),
                           eps);
   };
   const TensorId src = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
-  TensorId x = norm_first ? norm(src, 10) : src;
+  TensorId x = norm_first ? norm(src, "norm_weight_1", "norm_bias_1") : src;
   x = add_self_attention(plan, x, weights, src);
-  if (!norm_first) x = norm(x, 10);
+  if (!norm_first) x = norm(x, "norm_weight_1", "norm_bias_1");
   const TensorId rest = plan.in_precision(x);
-  if (norm_first) x = norm(x, 12);
-  x = add_linear(plan, x, tensor(14), tensor(15), true);
+  if (norm_first) x = norm(x, "norm_weight_2", "norm_bias_2");
+  x = add_linear(plan, x, tensor("ffn_weight_1"), tensor("ffn_bias_1"), true);
   using kernels::ActivationKind;
   plan.step_that_wrote(x)->fuse(
       use_gelu
           ? kernels::Activation{ActivationKind::kGelu}
           : kernels::Activation{ActivationKind::kClamp, 0, std::numeric_limits<float>::infinity()});
-  x = add_linear(plan, x, tensor(16), tensor(17));
+  x = add_linear(plan, x, tensor("ffn_weight_2"), tensor("ffn_bias_2"));
   if (plan.info(x).sizes.back() != weights.width) decline("unusual weights");
   if (!plan.fuse_residual(x, rest)) decline("unlike a sum");
-  plan.define(node, norm_first ? x : norm(x, 12));
+  plan.define(node, norm_first ? x : norm(x, "norm_weight_2", "norm_bias_2"));
 }
 
 void lower_multi_head_attention(PlanBuilder& plan, const Node& node) {
@@ -85,7 +86,7 @@ void lower_multi_head_attention(PlanBuilder& plan, const Node& node) {
   plan.define(node.output(0),
               {PlanBuilder::Entry::Kind::kTensor,
                {},
-               add_self_attention(plan, x, attention_weights(plan, node, 3), kNoTensor),
+               add_self_attention(plan, x, attention_weights(plan, node, "num_head"), kNoTensor),
                {}});
   plan.define(node.output(1), {PlanBuilder::Entry::Kind::kKnown, Value(), kNoTensor, {}});
 }
@@ -95,15 +96,15 @@ std::string refuse_multi_head_attention(const Node& node) {
   if (node.input(1) != node.input(0) || node.input(2) != node.input(0)) {
     return "attention to another sequence";
   }
-  const auto known = [&](size_t input) {
-    const Node& source = *node.input(input)->node();
-    return source.kind() == prim::kConstant ? source.value_attribute("value") : Value("");
-  };
-  if (node.inputs().size() < 11 || !known(9).is_none()) return "a mask";
+  const auto known = [&](const char* name) { return passes::constant_argument(node, name); };
+  const Value *mask = known("mask"), *need_weights = known("need_weights");
+  if (!mask || !mask->is_none()) return "a mask";
   const bool unread = node.output(1)->users().empty();
-  if (!unread && !(known(10).is_bool() && !known(10).to_bool())) return "its weights are read";
-  for (size_t i = 5; i < 9; ++i) {
-    if (node.input(i)->node()->kind() != prim::kConstant) return "unknown weights";
+  if (!unread && !(need_weights && need_weights->is_bool() && !need_weights->to_bool())) {
+    return "its weights are read";
+  }
+  for (const char* name : {"qkv_weight", "qkv_bias", "proj_weight", "proj_bias"}) {
+    if (!known(name)) return "unknown weights";
   }
   return "";
 }

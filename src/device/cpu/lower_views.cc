@@ -53,8 +53,8 @@ void lower_flatten(PlanBuilder& plan, const Node& node) {
   const TensorId id = plan.tensor(node, 0);
   const PlanTensor& t = plan.info(id);
   if (t.dim() == 0) return plan.define(node, plan.reshaped(id, IntArray{1}));
-  const int64_t first = wrap_dim(plan.known_int(node, 1), t.dim());
-  const int64_t last = wrap_dim(plan.known_int(node, 2), t.dim());
+  const int64_t first = wrap_dim(plan.known_int(node, "start_dim"), t.dim());
+  const int64_t last = wrap_dim(plan.known_int(node, "end_dim"), t.dim());
   if (first > last) decline("flatten() from a later to an earlier dimension");
   IntArray sizes;
   for (int64_t d = 0; d < t.dim(); ++d) {
@@ -73,12 +73,10 @@ void lower_same(PlanBuilder& plan, const Node& node) { plan.define(node, plan.te
 
 // Where it changes nothing.
 void lower_to(PlanBuilder& plan, const Node& node) {
-  const auto& arguments = node.op()->schema.arguments;
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    if (arguments[i].name == "other") decline("the dtype of another tensor");
-    if (arguments[i].name != "dtype" || plan.is_none(node, i)) continue;
+  if (plan.has_argument(node, "other")) decline("the dtype of another tensor");
+  if (plan.has_argument(node, "dtype") && !plan.is_none(node, "dtype")) {
     const DType dtype = plan.program_dtype(plan.tensor(node, 0));
-    if (plan.known_int(node, i) != static_cast<int64_t>(dtype)) decline("another dtype");
+    if (plan.known_int(node, "dtype") != static_cast<int64_t>(dtype)) decline("another dtype");
   }
   lower_same(plan, node);
 }

@@ -42,7 +42,7 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
 
 // A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
 // other operand. Nothing if it is something else.
-std::optional<double> known_number(const PlanBuilder& plan, const Node& node, size_t input);
+std::optional<double> known_number(const PlanBuilder& plan, const Node& node, Arg input);
 
 // softmax(scale q k + mask) v of q [heads..., queries, depth], k [heads..., depth, keys], v
 // [heads..., keys, value depth] and a mask that can be expanded to the scores, or none. No tensor

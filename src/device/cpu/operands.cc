@@ -15,12 +15,24 @@ const Entry& PlanBuilder::entry(const SsaValue* value) const {
   const auto found = entries_.find(value);
   return found == entries_.end() ? undefined : found->second;
 }
-const Entry& PlanBuilder::entry(const Node& node, size_t input) const {
-  return entry(node.input(input));
+const Entry& PlanBuilder::entry(const Node& node, Arg input) const {
+  return entry(node.input(input.of(node)));
 }
 
-const Value& PlanBuilder::known(const Node& node, size_t input) const {
+size_t Arg::of(const Node& node) const {
+  if (!name_) return place_;
+  const auto place = node.op()->schema.find_argument(name_);
+  TORCHLET_ASSERT(place);
+  return *place;
+}
+
+bool PlanBuilder::has_argument(const Node& node, const char* name) {
+  return node.op()->schema.find_argument(name).has_value();
+}
+
+const Value& PlanBuilder::known(const Node& node, Arg arg) const {
   static const Value none;
+  const size_t input = arg.of(node);
   if (input >= node.inputs().size()) {
     const auto& value = node.op()->schema.arguments[input].default_value;
     return value ? *value : none;
@@ -32,7 +44,8 @@ const Value& PlanBuilder::known(const Node& node, size_t input) const {
   return argument.known;
 }
 
-bool PlanBuilder::is_none(const Node& node, size_t input) const {
+bool PlanBuilder::is_none(const Node& node, Arg arg) const {
+  const size_t input = arg.of(node);
   if (input >= node.inputs().size()) return known(node, input).is_none();
   const Entry& argument = entry(node, input);
   return argument.kind == Entry::Kind::kKnown && argument.known.is_none();
@@ -40,24 +53,24 @@ bool PlanBuilder::is_none(const Node& node, size_t input) const {
 
 namespace {
 
-[[noreturn]] void wrong(const Node& node, size_t input, const char* expected) {
-  decline(node.op()->schema.arguments[input].name + " is not " + expected);
+[[noreturn]] void wrong(const Node& node, Arg input, const char* expected) {
+  decline(node.op()->schema.arguments[input.of(node)].name + " is not " + expected);
 }
 
 }  // namespace
 
-Tensor PlanBuilder::known_tensor(const Node& node, size_t input) const {
+Tensor PlanBuilder::known_tensor(const Node& node, Arg input) const {
   const Value& value = known(node, input);
   if (value.is_none()) return Tensor();
   if (!value.is_tensor()) wrong(node, input, "a tensor");
   return value.to_tensor();
 }
-int64_t PlanBuilder::known_int(const Node& node, size_t input) const {
+int64_t PlanBuilder::known_int(const Node& node, Arg input) const {
   const Value& value = known(node, input);
   if (!value.is_int() && !value.is_bool()) wrong(node, input, "an int");
   return value.to_int();
 }
-double PlanBuilder::known_double(const Node& node, size_t input) const {
+double PlanBuilder::known_double(const Node& node, Arg input) const {
   const Value& value = known(node, input);
   if (value.is_tensor() && value.to_tensor().numel() == 1 &&
       !is_complex(value.to_tensor().dtype())) {
@@ -66,13 +79,13 @@ double PlanBuilder::known_double(const Node& node, size_t input) const {
   if (!value.is_int() && !value.is_bool() && !value.is_float()) wrong(node, input, "a number");
   return value.to_double();
 }
-bool PlanBuilder::known_bool(const Node& node, size_t input) const {
+bool PlanBuilder::known_bool(const Node& node, Arg input) const {
   const Value& value = known(node, input);
   if (!value.is_bool()) wrong(node, input, "a bool");
   return value.to_bool();
 }
 
-IntArray PlanBuilder::known_ints(const Node& node, size_t input) const {
+IntArray PlanBuilder::known_ints(const Node& node, Arg input) const {
   const Value& value = known(node, input);
   IntArray ints;
   if (value.is_int()) {
@@ -87,7 +100,7 @@ IntArray PlanBuilder::known_ints(const Node& node, size_t input) const {
   return ints;
 }
 
-IntArray PlanBuilder::known_ints(const Node& node, size_t input, size_t count) const {
+IntArray PlanBuilder::known_ints(const Node& node, Arg input, size_t count) const {
   IntArray ints = known_ints(node, input);
   if (ints.size() == 1) ints = IntArray(count, ints[0]);
   if (ints.size() != count) wrong(node, input, "of the right length");
@@ -102,18 +115,18 @@ TensorId PlanBuilder::tensor_of_entry(const Entry& entry) {
   decline("not a tensor");
 }
 
-TensorId PlanBuilder::tensor(const Node& node, size_t input) {
+TensorId PlanBuilder::tensor(const Node& node, Arg input) {
   return tensor_of_entry(entry(node, input));
 }
 
-TensorId PlanBuilder::tensor_of(const Node& node, size_t input, DType dtype) {
+TensorId PlanBuilder::tensor_of(const Node& node, Arg input, DType dtype) {
   TensorId id = tensor(node, input);
   if (dtype == DType::kFloat32) id = in_float32(id);
   if (info(id).dtype != dtype) decline("another dtype");
   return id;
 }
 
-TensorId PlanBuilder::real_tensor(const Node& node, size_t input) {
+TensorId PlanBuilder::real_tensor(const Node& node, Arg input) {
   const TensorId id = tensor(node, input);
   if (program_dtype(id) != DType::kFloat32) decline("another dtype");
   return id;
@@ -216,7 +229,7 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
   return to;
 }
 
-std::vector<TensorId> PlanBuilder::tensors(const Node& node, size_t input) {
+std::vector<TensorId> PlanBuilder::tensors(const Node& node, Arg input) {
   const Entry& list = entry(node, input);
   std::vector<TensorId> ids;
   if (list.kind == Entry::Kind::kKnown && list.known.is_list()) {

@@ -22,7 +22,7 @@ AffineQ8 affine_of(const PlanBuilder& plan, TensorId id) {
 }
 
 std::shared_ptr<const Quantizer> quantizer_argument(const PlanBuilder& plan, const Node& node,
-                                                    size_t scale, size_t zero_point) {
+                                                    Arg scale, Arg zero_point) {
   return per_tensor_quantizer(plan.known_double(node, scale),
                               static_cast<int64_t>(plan.known_double(node, zero_point)));
 }
