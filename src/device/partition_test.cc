@@ -17,7 +17,7 @@ class TestDevice : public Device {
   const char* name() const override { return "test"; }
   std::string refusal(const Node& node) const override {
     for (const char* taken : {"aten::relu", "aten::mul", "aten::add", "aten::transpose",
-                              "aten::sigmoid", "aten::chunk", "aten::cat"}) {
+                              "aten::sigmoid", "aten::chunk", "aten::cat", "aten::roll"}) {
       if (node.kind().str() == taken) return "";
     }
     return "not on the list";
@@ -52,6 +52,17 @@ TEST(Partition, ViewsOfWhatComesFromOutsideStayOutside) {
                         "    y = torch.transpose(x, 0, 1)\n"
                         "    return (y, torch.relu(y))\n"),
             "transpose Segment(relu) TupleConstruct");
+}
+
+// roll() by nothing gives its argument.
+TEST(Partition, WhatMayBeItsArgumentStaysOutside) {
+  EXPECT_EQ(partitioned(") -> Tuple[Tensor, Tensor]:\n"
+                        "    y = torch.roll(x, [0], [0])\n"
+                        "    return (y, torch.relu(y))\n"),
+            "ListConstruct ListConstruct roll Segment(relu) TupleConstruct");
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    return torch.roll(torch.relu(x), [0], [0])\n"),
+            "Segment(relu ListConstruct ListConstruct roll)");
 }
 
 TEST(Partition, AViewMayLeaveIfItsBaseDoesNot) {

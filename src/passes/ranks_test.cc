@@ -32,6 +32,15 @@ TEST(FoldRanks, OneCheckIsEnough) {
             "conv2d dim ne If(RaiseException|) relu conv2d add");
 }
 
+TEST(FoldRanks, OfEveryPointwiseOperator) {
+  EXPECT_EQ(outline_of("    _0 = __torch__.check(x)\n"
+                       "    a = torch.rsqrt(torch.erf(torch.log(x)))\n"
+                       "    b = torch.atan2(a, torch.floor(x))\n"
+                       "    _1 = __torch__.check(torch.where(torch.gt(b, 0), a, b))\n"
+                       "    return torch.linear(b, torch.view(self.w, [2, 2]))\n"),
+            "dim ne If(RaiseException|) log erf rsqrt floor atan2 gt where linear");
+}
+
 TEST(FoldRanks, NotOfAnotherTensorNorBeforeTheCheck) {
   EXPECT_EQ(outline_of("    a = torch.mul(x, z)\n"
                        "    _0 = __torch__.check(x)\n"
