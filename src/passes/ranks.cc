@@ -26,23 +26,6 @@ bool changes_rank_in_place(const Node& node) {
          (ops::is_inplace_view_variant(*node.op()) && facts.rank != RankRule::kFirst);
 }
 
-bool may_be_tensor(const Type& type) {
-  switch (type.kind()) {
-    case TypeKind::kInt:
-    case TypeKind::kFloat:
-    case TypeKind::kComplex:
-    case TypeKind::kBool:
-    case TypeKind::kNumber:
-    case TypeKind::kString:
-    case TypeKind::kNone:
-      return false;
-    case TypeKind::kOptional:
-      return may_be_tensor(*type.element(0));
-    default:
-      return true;
-  }
-}
-
 class Ranks {
  public:
   explicit Ranks(Graph& graph) : graph_(graph), parent_(graph.num_values(), nullptr) {}
@@ -190,8 +173,8 @@ class Ranks {
     bool all_known = true, all_like = true;
     for (const SsaValue* input : node.inputs()) {
       if (!input->type()->is(TypeKind::kTensor)) {
-        // A tensor or None, for all that the type says.
-        if (may_be_tensor(*input->type())) return;
+        // A list, or a tensor or None.
+        if (is_mutable(*input->type())) return;
         continue;
       }
       const auto known = rank(input);
@@ -243,7 +226,7 @@ class Ranks {
     if (facts.rank == RankRule::kFirst) return true;
     return facts.rank == RankRule::kLargest &&
            std::ranges::none_of(node.inputs().begin() + 1, node.inputs().end(),
-                                [](const auto* other) { return may_be_tensor(*other->type()); });
+                                [](const auto* other) { return is_mutable(*other->type()); });
   }
 
   // The dim of a convolution's result is that of its input: asking there leaves the result to the

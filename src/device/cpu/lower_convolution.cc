@@ -91,6 +91,9 @@ void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
 }
 
 void lower_conv(PlanBuilder& plan, const Node& node) {
+  if (plan.has_argument(node, "transposed") && plan.known_bool(node, "transposed")) {
+    decline("a transposed convolution");
+  }
   ConvArguments a;
   a.input = plan.real_tensor(node, 0);
   a.weight = plan.known_tensor(node, "weight");
@@ -105,21 +108,6 @@ void lower_conv(PlanBuilder& plan, const Node& node) {
   } else {
     a.padding = plan.known_ints(node, "padding", spatial);
   }
-  a.groups = plan.known_int(node, "groups");
-  lower(plan, node, std::move(a));
-}
-
-void lower_general(PlanBuilder& plan, const Node& node) {
-  if (plan.known_bool(node, "transposed")) decline("a transposed convolution");
-  ConvArguments a;
-  a.input = plan.real_tensor(node, 0);
-  a.weight = plan.known_tensor(node, "weight");
-  a.bias = plan.known_tensor(node, "bias");
-  if (a.weight.dim() < 3) decline("weights of another rank");
-  const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
-  a.stride = plan.known_ints(node, "stride", spatial);
-  a.padding = plan.known_ints(node, "padding", spatial);
-  a.dilation = plan.known_ints(node, "dilation", spatial);
   a.groups = plan.known_int(node, "groups");
   lower(plan, node, std::move(a));
 }
@@ -190,8 +178,8 @@ std::span<const Lowering> convolution_lowerings() {
   static constexpr Lowering kTable[] = {
       {"aten::conv1d", lower_conv},
       {"aten::conv2d", lower_conv},
-      {"aten::_convolution", lower_general},
-      {"aten::convolution", lower_general},
+      {"aten::_convolution", lower_conv},
+      {"aten::convolution", lower_conv},
       {"aten::conv_transpose2d", lower_transposed},
   };
   return kTable;
