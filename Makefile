@@ -11,14 +11,15 @@ MINUTES ?= 1
 TARGETS ?=
 DIGIT ?= models/samples/digit_7.png
 
-.PHONY: help deps build demo test test-arm64 test-armv7 size fuzz format clean
+.PHONY: help deps configure build command demo test test-arm64 test-armv7 size fuzz format clean
 
 help:
-	@echo 'make demo     install what is missing, build, classify a picture and time it'
+	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
 	@echo 'make test     install what is missing, build, run every test'
 	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
 	@echo 'make size     build one static file and show what takes its room'
 	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
+	@echo 'make command  build the command alone: build/release/torchlet'
 	@echo 'make build    build the library, the command and the tests'
 	@echo 'make format   clang-format over the C++ sources'
 	@echo 'make clean    remove build/'
@@ -27,11 +28,16 @@ help:
 deps:
 	@scripts/install_deps.sh
 
-build: deps
+configure: deps
 	@cmake --preset $(PRESET) $(CMAKE_ARGS) --log-level=WARNING >/dev/null
+
+build: configure
 	@cmake --build --preset $(PRESET) --parallel $(JOBS)
 
-demo: build
+command: configure
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli
+
+demo: command
 	$(BUILD_DIR)/torchlet run models/digits_mobilenet_v2.pt --image $(DIGIT) --labels models/digits_labels.txt
 	$(BUILD_DIR)/torchlet bench models/digits_mobilenet_v2.pt --shape 1,3,224,224
 

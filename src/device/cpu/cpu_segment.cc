@@ -1,119 +1,17 @@
 #include "device/cpu/cpu_segment.h"
 
-#include <algorithm>
-#include <bit>
-#include <mutex>
+#include <string>
 
 #include "graph/event_sink.h"
-#include "tensor/containers.h"
 
 namespace torchlet::cpu {
-namespace {
-
-bool same_quantizer(const Quantizer* a, const Quantizer* b) {
-  if (!a || !b) return a == b;
-  return a->per_tensor() && b->per_tensor() && a->scale == b->scale &&
-         a->zero_point == b->zero_point;
-}
-
-bool is_plain(const Value& value) {
-  return value.is_none() || value.is_int() || value.is_float() || value.is_bool() ||
-         value.is_string();
-}
-
-// Floats by their bits, so that NaN is itself and -0.0 is not 0.0.
-bool same_plain(const Value& a, const Value& b) {
-  if (a.is_none()) return b.is_none();
-  if (a.is_bool()) return b.is_bool() && a.to_bool() == b.to_bool();
-  if (a.is_int()) return b.is_int() && a.to_int() == b.to_int();
-  if (a.is_string()) return b.is_string() && a.to_string() == b.to_string();
-  return b.is_float() &&
-         std::bit_cast<int64_t>(a.to_double()) == std::bit_cast<int64_t>(b.to_double());
-}
-
-bool same_value(const Value& a, const Value& b) {
-  if (!a.is_list()) return is_plain(b) && same_plain(a, b);
-  return b.is_list() && std::ranges::equal(a.list_ref().items, b.list_ref().items, same_plain);
-}
-
-Value copied(const Value& value) {
-  if (!value.is_list()) return value;
-  return make_list(value.list_ref().element_type, value.list_ref().items);
-}
-
-}  // namespace
-
-bool Signature::can_have(std::span<const Value> inputs) {
-  return std::ranges::all_of(inputs, [](const Value& value) {
-    if (value.is_tensor()) return !value.tensor_impl()->sparse && !value.tensor_impl()->nested;
-    return is_plain(value) ||
-           (value.is_list() && std::ranges::all_of(value.list_ref().items, is_plain));
-  });
-}
-
-Signature::Signature(std::span<const Value> inputs) {
-  for (const Value& value : inputs) {
-    Input& input = inputs_.emplace_back();
-    input.is_tensor = value.is_tensor();
-    if (!input.is_tensor) {
-      input.value = copied(value);
-      continue;
-    }
-    const TensorImpl& impl = *value.tensor_impl();
-    input.dtype = impl.dtype;
-    input.sizes = impl.sizes;
-    input.strides = impl.strides;
-    input.quantizer = impl.quantizer;
-  }
-}
-
-bool Signature::matches(std::span<const Value> inputs) const {
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const Input& input = inputs_[i];
-    if (input.is_tensor != inputs[i].is_tensor()) return false;
-    if (!input.is_tensor) {
-      if (!same_value(input.value, inputs[i])) return false;
-      continue;
-    }
-    const TensorImpl& impl = *inputs[i].tensor_impl();
-    if (impl.dtype != input.dtype || impl.sparse || impl.nested || !(impl.sizes == input.sizes) ||
-        !(impl.strides == input.strides) ||
-        !same_quantizer(impl.quantizer.get(), input.quantizer.get())) {
-      return false;
-    }
-  }
-  return true;
-}
 
 bool CpuSegment::run(std::span<const Value> inputs, std::span<Value> outputs) {
-  if (!Signature::can_have(inputs)) return false;
-  const std::shared_ptr<const Plan> plan = find(inputs);
+  if (!device::Signature::can_have(inputs)) return false;
+  const auto plan = plans_.get(inputs, [&] { return compile(inputs); });
   if (!plan) return false;
   plan->run(inputs, outputs, *arenas_);
   return true;
-}
-
-std::shared_ptr<const Plan> CpuSegment::find(std::span<const Value> inputs) {
-  {
-    const std::shared_lock lock(mutex_);
-    for (const Compiled& compiled : plans_) {
-      if (compiled.tried && compiled.signature.matches(inputs)) return compiled.plan;
-    }
-  }
-  const std::unique_lock lock(mutex_);
-  const auto known =
-      std::ranges::find_if(plans_, [&](const Compiled& c) { return c.signature.matches(inputs); });
-  if (known == plans_.end()) {
-    const bool eager = plans_.size() < kEagerPlans;
-    if (plans_.size() == kMaxPlans) plans_.erase(plans_.begin());
-    plans_.push_back({Signature(inputs), eager ? compile(inputs) : nullptr, eager});
-    return plans_.back().plan;
-  }
-  if (!known->tried) {
-    known->plan = compile(inputs);
-    known->tried = true;
-  }
-  return known->plan;
 }
 
 std::shared_ptr<const Plan> CpuSegment::compile(std::span<const Value> inputs) {
