@@ -72,30 +72,8 @@ struct Traits {
   bool has_functional = false;
   Facts facts = {};
 
-  // Both; each says something else.
-  constexpr Traits operator|(const Traits& other) const {
-    Traits both = *this;
-    both.visit(other, [](auto& mine, const auto& theirs) {
-      using T = std::remove_reference_t<decltype(mine)>;
-      if (theirs == T()) return;
-      if (mine != T()) throw "said twice";  // while compiling
-      mine = theirs;
-    });
-    return both;
-  }
-  constexpr bool operator==(const Traits& other) const {
-    bool same = true;
-    Traits(*this).visit(other, [&](const auto& mine, const auto& theirs) {
-      if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(mine)>>) {
-        same &= mine && theirs ? std::string_view(mine) == theirs : !mine && !theirs;
-      } else {
-        same &= mine == theirs;
-      }
-    });
-    return same;
-  }
-
  private:
+  // Stands before its uses: in a constant expression Clang 14 finds only what it has seen.
   template <typename F>
   constexpr void visit(const Traits& other, const F& f) {
     f(inplace_overload, other.inplace_overload);
@@ -118,6 +96,30 @@ struct Traits {
     f(facts.writes, other.facts.writes);
     f(facts.writes_unless, other.facts.writes_unless);
     f(facts.identity_unless, other.facts.identity_unless);
+  }
+
+ public:
+  // Both; each says something else.
+  constexpr Traits operator|(const Traits& other) const {
+    Traits both = *this;
+    both.visit(other, [](auto& mine, const auto& theirs) {
+      using T = std::remove_reference_t<decltype(mine)>;
+      if (theirs == T()) return;
+      if (mine != T()) throw "said twice";  // while compiling
+      mine = theirs;
+    });
+    return both;
+  }
+  constexpr bool operator==(const Traits& other) const {
+    bool same = true;
+    Traits(*this).visit(other, [&](const auto& mine, const auto& theirs) {
+      if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(mine)>>) {
+        same &= mine && theirs ? std::string_view(mine) == theirs : !mine && !theirs;
+      } else {
+        same &= mine == theirs;
+      }
+    });
+    return same;
   }
 };
 
