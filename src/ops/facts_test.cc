@@ -228,7 +228,7 @@ void check_writing(const Call& call) {
   }
 }
 
-// The sizes that broadcasting gives, and the dtype if all have the same.
+// The sizes that broadcasting gives.
 void check_pointwise(const Call& call, const Tensor& result) {
   IntArray sizes;
   for (const auto& given : call.tensors) {

@@ -49,7 +49,8 @@ class Arg {
   Arg(int place) : place_(static_cast<size_t>(place)) {}
   Arg(size_t place) : place_(place) {}
 
-  // Its place among the arguments of the node's operator, which has it.
+  // Its place among the arguments of the node's operator; Declined if this overload has none of
+  // that name.
   size_t of(const Node& node) const;
 
  private:

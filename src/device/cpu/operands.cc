@@ -22,7 +22,7 @@ const Entry& PlanBuilder::entry(const Node& node, Arg input) const {
 size_t Arg::of(const Node& node) const {
   if (!name_) return place_;
   const auto place = node.op()->schema.find_argument(name_);
-  TORCHLET_ASSERT(place);
+  if (!place) decline("an overload without " + std::string(name_));
   return *place;
 }
 
