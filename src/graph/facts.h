@@ -56,6 +56,9 @@ struct Facts {
   bool is_pointwise = false;
   // May give an argument, or a view of one, back although the schema does not say so.
   bool may_alias = false;
+  // The reference implementation touches elements through nothing that does not ask is_meta()
+  // (tensor/meta.h), so meta tensors tell what the results are. Views do so without saying it.
+  bool runs_on_meta = false;
   bool never_raises = false;
   // Gives the first argument, which the schema says is written, other sizes; another dtype.
   bool changes_sizes = false, changes_dtype = false;

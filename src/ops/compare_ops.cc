@@ -7,6 +7,7 @@
 #include "ops/math.h"
 #include "ops/op.h"
 #include "ops/quantize.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -228,7 +229,8 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
     return value ? scalar_tensor(*value, dtype) : Tensor();
   };
   const Tensor lo = bound(min), hi = bound(max);
-  if (is_floating_point(dtype)) {  // the usual case, without streams of repeated bounds
+  if (is_floating_point(dtype) && !is_meta(min ? lo : hi)) {
+    // The usual case, without streams of repeated bounds.
     const double low = min ? lo.item<double>() : -INFINITY,
                  high = max ? hi.item<double>() : INFINITY;
     if (!std::isnan(low) && !std::isnan(high)) {

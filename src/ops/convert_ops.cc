@@ -175,17 +175,17 @@ TORCHLET_OP_WITH(copy, out("out"),
 TORCHLET_OP_WITH(clone, out("out") | keeps_rank() | keeps_dtype(),
                  "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone);
 TORCHLET_OP_WITH(
-    contiguous, keeps_rank() | keeps_dtype(),
+    contiguous, on_meta() | keeps_rank() | keeps_dtype(),
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> "
     "Tensor(a)",
     [](const Tensor& self, MemoryFormat format) { return self.contiguous(format); });
 
 TORCHLET_OP_WITH(
-    to_device, keeps_rank(),
+    to_device, on_meta() | keeps_rank(),
     "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool "
     "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     to_device);
-TORCHLET_OP_WITH(to_dtype, keeps_rank(),
+TORCHLET_OP_WITH(to_dtype, on_meta() | keeps_rank(),
                  "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
                  "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
                  to_dtype);

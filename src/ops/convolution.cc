@@ -11,6 +11,7 @@
 #include "kernels/window_size.h"
 #include "ops/compute.h"
 #include "ops/matmul.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -275,6 +276,8 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
           input.numel() > 0 || input.size(1) == 0,
           "Only zero batch or zero channel inputs are supported, but got input shape: %s",
           shape_text(input.sizes()).c_str());
+    }
+    if (out.numel() > 0 && !is_meta(out)) {
       const Tensor x = dense_as<T>(input), w = dense_as<T>(weight);
       const Tensor b = bias.defined() ? dense_as<T>(bias) : Tensor();
       run_convolution(g, p.transposed, spatial == 3, const_data<T>(x), const_data<T>(w),

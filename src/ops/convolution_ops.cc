@@ -89,58 +89,58 @@ Tensor slow_conv_transpose(const Tensor& self, const Tensor& weight, const IntAr
 
 }  // namespace
 
-TORCHLET_OP_WITH(conv1d, keeps_rank() | dtype(DTypeRule::kWeight),
+TORCHLET_OP_WITH(conv1d, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
                  "aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=[1], "
                  "int[1] padding=[0], int[1] dilation=[1], int groups=1) -> Tensor",
                  conv<1>);
 TORCHLET_OP_WITH(
-    conv2d, keeps_rank() | dtype(DTypeRule::kWeight),
+    conv2d, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] "
     "padding=0, int[2] dilation=1, int groups=1) -> Tensor",
     conv<2>);
 TORCHLET_OP_WITH(
-    conv3d, keeps_rank() | dtype(DTypeRule::kWeight),
+    conv3d, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] "
     "padding=0, int[3] dilation=1, int groups=1) -> Tensor",
     conv<3>);
-TORCHLET_OP_WITH(conv1d_padding, keeps_rank() | dtype(DTypeRule::kWeight),
+TORCHLET_OP_WITH(conv1d_padding, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
                  "aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[1] "
                  "stride=[1], str padding=\"valid\", int[1] dilation=[1], int groups=1) -> Tensor",
                  conv_padding<1>);
 TORCHLET_OP_WITH(
-    conv2d_padding, keeps_rank() | dtype(DTypeRule::kWeight),
+    conv2d_padding, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, "
     "str padding=\"valid\", int[2] dilation=1, int groups=1) -> Tensor",
     conv_padding<2>);
 TORCHLET_OP_WITH(
-    conv3d_padding, keeps_rank() | dtype(DTypeRule::kWeight),
+    conv3d_padding, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, "
     "str padding=\"valid\", int[3] dilation=1, int groups=1) -> Tensor",
     conv_padding<3>);
-TORCHLET_OP_WITH(conv_transpose1d, keeps_rank() | dtype(DTypeRule::kWeight),
+TORCHLET_OP_WITH(conv_transpose1d, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
                  "aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] "
                  "stride=[1], int[1] padding=[0], int[1] output_padding=[0], int groups=1, int[1] "
                  "dilation=[1]) -> Tensor",
                  conv_transpose<1>);
 TORCHLET_OP_WITH(
-    conv_transpose2d, keeps_rank() | dtype(DTypeRule::kWeight),
+    conv_transpose2d, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, int[2] "
     "stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] dilation=1) "
     "-> Tensor",
     conv_transpose<2>);
 TORCHLET_OP_WITH(
-    conv_transpose3d, keeps_rank() | dtype(DTypeRule::kWeight),
+    conv_transpose3d, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, int[3] "
     "stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] dilation=1) "
     "-> Tensor",
     conv_transpose<3>);
 TORCHLET_OP_WITH(
-    convolution, out("out") | keeps_rank() | dtype(DTypeRule::kWeight),
+    convolution, on_meta() | out("out") | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
     "int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor",
     general);
 TORCHLET_OP_WITH(
-    _convolution, out("out") | keeps_rank() | dtype(DTypeRule::kWeight),
+    _convolution, on_meta() | out("out") | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
     "int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, bool "
     "deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
@@ -151,7 +151,7 @@ TORCHLET_OP_WITH(
                      groups);
     });
 TORCHLET_OP_WITH(
-    _convolution_deprecated, keeps_rank() | dtype(DTypeRule::kWeight),
+    _convolution_deprecated, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] "
     "padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool benchmark, "
     "bool deterministic, bool cudnn_enabled) -> Tensor",
@@ -162,7 +162,7 @@ TORCHLET_OP_WITH(
                      groups);
     });
 TORCHLET_OP_WITH(
-    _convolution_mode, keeps_rank() | dtype(DTypeRule::kWeight),
+    _convolution_mode, on_meta() | keeps_rank() | dtype(DTypeRule::kWeight),
     "aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, int[] stride, str "
     "padding, int[] dilation, int groups) -> Tensor",
     [](const Tensor& input, const Tensor& weight, const Tensor& bias, const IntArray& stride,

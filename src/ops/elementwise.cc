@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -145,7 +146,7 @@ Compute compute_kind(DType dtype) {
 
 void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dtype, BlockFn fn) {
   TORCHLET_ASSERT(inputs.size() < kMaxOperands);
-  if (out.numel() == 0) return;
+  if (out.numel() == 0 || is_meta(out)) return;
   const Loop loop = make_loop(out, inputs);
   const Run run(out, inputs, out_dtype, in_dtype, loop, fn);
   std::array<std::byte*, kMaxOperands> base{};

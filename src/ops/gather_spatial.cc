@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "base/thread_pool.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -51,6 +52,7 @@ Tensor gather_spatial(const Tensor& self, const IndexTables& tables) {
   const Tensor in = self.contiguous();
   const Tensor out = empty_as(self, shape);
   if (out.numel() == 0) return out;
+  if (is_meta(out)) return out.contiguous(self.suggest_memory_format());
   switch (element_size(self.dtype())) {
     case 1:
       gather_planes<uint8_t>(in, out, all, in_sizes);

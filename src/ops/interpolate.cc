@@ -13,6 +13,7 @@
 #include "base/thread_pool.h"
 #include "ops/compute.h"
 #include "ops/gather_spatial.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -208,6 +209,7 @@ Tensor resize_dim(const Tensor& in, size_t dim, const Taps<T>& taps) {
   const int64_t out_size = static_cast<int64_t>(taps.index.size()) / taps.count;
   shape[dim] = out_size;
   const Tensor out = empty(shape, DTypeOf<T>::value);
+  if (is_meta(out)) return out;
   int64_t outer = 1, inner = 1;
   for (size_t d = 0; d < shape.size(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : shape[d];
   const T* from = in.data_ptr<T>();

@@ -252,10 +252,10 @@ Tensor combinations(const Tensor& self, int64_t r, bool with_replacement) {
 }  // namespace
 
 TORCHLET_OP_WITH(cat,
-                 out("out") | rank(RankRule::kJoined) | dtype(DTypeRule::kPromoted) |
+                 on_meta() | out("out") | rank(RankRule::kJoined) | dtype(DTypeRule::kPromoted) |
                      quantized_as_input(),
                  "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", cat);
-TORCHLET_OP_WITH(stack, out("out") | quantized_as_input(),
+TORCHLET_OP_WITH(stack, on_meta() | out("out") | quantized_as_input(),
                  "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", stack);
 TORCHLET_OP_WITH(_stack, out("out"), "aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", stack);
 TORCHLET_OP_WITH(hstack, out("out"), "aten::hstack(Tensor[] tensors) -> Tensor", hstack);

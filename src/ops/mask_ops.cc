@@ -6,6 +6,7 @@
 #include "ops/op.h"
 #include "ops/quantize.h"
 #include "ops/shape.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -125,6 +126,7 @@ void masked_fill_(const Tensor& self, const Tensor& mask, const Scalar& value) {
   TORCHLET_CHECK(std::ranges::equal(broadcast_shapes(self.sizes(), mask.sizes()), self.sizes()),
                  "output with shape %s doesn't match the broadcast shape of mask %s",
                  self.describe().c_str(), mask.describe().c_str());
+  if (is_meta(self)) return;
   const Tensor chosen = dense_mask(mask, self.sizes());
   const Tensor element = element_of(self, value);
   const Tensor dense = self.contiguous();
@@ -200,7 +202,7 @@ Scalar fill_value(const Tensor& value) {
       "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %lld "
       "dimension(s).",
       static_cast<long long>(value.dim()));
-  return scalar_of(value);
+  return is_meta(value) ? Scalar(0) : scalar_of(value);
 }
 Tensor masked_fill_tensor_(const Tensor& self, const Tensor& mask, const Tensor& value) {
   masked_fill_(self, mask, fill_value(value));

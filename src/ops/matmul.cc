@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "ops/compute.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -61,7 +62,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   const Tensor out = empty(shape, DTypeOf<T>::value);
   int64_t count = 1;
   for (size_t d = 0; d < batch_dims; ++d) count *= shape[d];
-  if (out.numel() == 0) return out;
+  if (out.numel() == 0 || is_meta(out)) return out;
 
   const T* a_data = a.data_ptr<T>();
   const T* b_data = b.data_ptr<T>();
@@ -194,6 +195,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
     const bool row = bias.defined() && bias.dim() <= 1;
     const Tensor bias_row = row ? expand(bias.to(kType), {{n}}).contiguous() : Tensor();
     const Tensor out = empty(shape, kType);
+    if (is_meta(out)) return out.to(input.dtype());
     gemm<T>(m, n, k, {a.data_ptr<T>(), a.stride(0), a.stride(1)},
             {b.data_ptr<T>(), b.stride(0), b.stride(1)}, out.data_ptr<T>(), n, false,
             const_data<T>(bias_row));

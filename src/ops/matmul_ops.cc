@@ -227,16 +227,18 @@ TORCHLET_OP_WITH(_addmm_activation, out("out"),
                    const Tensor sum = addmm(self, mat1, mat2, beta, alpha);
                    return use_gelu ? gelu(sum) : relu(sum);
                  });
-TORCHLET_OP_WITH(mm, out("out") | rank(RankRule::kProduct),
+TORCHLET_OP_WITH(mm, on_meta() | out("out") | rank(RankRule::kProduct),
                  "aten::mm(Tensor self, Tensor mat2) -> Tensor", mm);
-TORCHLET_OP_WITH(bmm, out("out"), "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
+TORCHLET_OP_WITH(bmm, on_meta() | out("out"), "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
 TORCHLET_OP_WITH(mv, out("out") | rank(RankRule::kProduct),
                  "aten::mv(Tensor self, Tensor vec) -> Tensor", mv);
 TORCHLET_OP_WITH(dot, out("out") | rank(RankRule::kProduct),
                  "aten::dot(Tensor self, Tensor tensor) -> Tensor", dot);
 TORCHLET_OP_WITH(vdot, out("out"), "aten::vdot(Tensor self, Tensor other) -> Tensor", vdot);
-TORCHLET_OP_WITH(matmul, out("out"), "aten::matmul(Tensor self, Tensor other) -> Tensor", matmul);
-TORCHLET_OP_WITH(linear, out("out") | rank(RankRule::kProduct) | dtype(DTypeRule::kWeight),
+TORCHLET_OP_WITH(matmul, on_meta() | out("out"),
+                 "aten::matmul(Tensor self, Tensor other) -> Tensor", matmul);
+TORCHLET_OP_WITH(linear,
+                 on_meta() | out("out") | rank(RankRule::kProduct) | dtype(DTypeRule::kWeight),
                  "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear);
 TORCHLET_OP_WITH(outer, out("out"), "aten::outer(Tensor self, Tensor vec2) -> Tensor", outer);
 TORCHLET_OP_WITH(ger, out("out"), "aten::ger(Tensor self, Tensor vec2) -> Tensor", outer);
@@ -252,7 +254,7 @@ TORCHLET_OP_WITH(einsum, may_alias(),
                  "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
                  [](const std::string& equation, const std::vector<Tensor>& tensors,
                     const std::optional<IntArray>&) { return einsum(equation, tensors); });
-TORCHLET_OP_WITH(addmm, inplace() | out("out"),
+TORCHLET_OP_WITH(addmm, on_meta() | inplace() | out("out"),
                  "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar "
                  "alpha=1) -> Tensor",
                  addmm);

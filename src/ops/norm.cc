@@ -8,6 +8,7 @@
 #include "kernels/elementwise_nhwc.h"
 #include "kernels/rows.h"
 #include "ops/compute.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -166,6 +167,10 @@ BatchNormResult batch_norm(const Tensor& input, const Tensor& weight, const Tens
 
   return compute_as<kMapReal>(input.dtype(), "batch_norm", [&](auto zero) -> BatchNormResult {
     using T = decltype(zero);
+    const Tensor out = empty(input.sizes(), DTypeOf<T>::value);
+    if (is_meta(out)) {
+      return {out.to(input.dtype()).contiguous(input.suggest_memory_format()), {}, {}};
+    }
     const Tensor x = dense_as<T>(input);
     const ChannelStatistics s = training
                                     ? batch_statistics(const_data<T>(x), batch, channels, plane)
@@ -175,7 +180,6 @@ BatchNormResult batch_norm(const Tensor& input, const Tensor& weight, const Tens
 
     const Tensor w = optional_dense<T>(weight), b = optional_dense<T>(bias);
     const T *w_data = const_data<T>(w), *b_data = const_data<T>(b);
-    const Tensor out = empty(input.sizes(), DTypeOf<T>::value);
     std::vector<T> scale, shift;
     for (size_t c = 0; c < invstd.size(); ++c) {
       scale.push_back(static_cast<T>(invstd[c]) * (w_data ? w_data[c] : T(1)));
@@ -233,7 +237,7 @@ Tensor layer_norm(const Tensor& input, IntSpan normalized_shape, const Tensor& w
   const Tensor x = input.contiguous(), w = optional_dense<float>(weight),
                b = optional_dense<float>(bias);
   const Tensor out = empty(input.sizes(), DType::kFloat32);
-  if (out.numel() == 0) return out;
+  if (out.numel() == 0 || is_meta(out)) return out;
   kernels::layer_norm_f32(x.data_ptr<float>(), const_data<float>(w), const_data<float>(b),
                           out.data_ptr<float>(), rows, length, static_cast<float>(eps));
   return out;
@@ -252,6 +256,10 @@ NormResult layer_norm_statistics(const Tensor& input, IntSpan normalized_shape,
                      b = optional_dense<T>(bias);
         const Tensor out = empty(input.sizes(), kType);
         const Tensor means = empty(stat_shape, kType), rstds = empty(stat_shape, kType);
+        const auto result = [&]() -> NormResult {
+          return {out.to(input.dtype()), means.to(input.dtype()), rstds.to(input.dtype())};
+        };
+        if (is_meta(out)) return result();
         const T *x_data = const_data<T>(x), *w_data = const_data<T>(w), *b_data = const_data<T>(b);
         T *out_data = out.data_ptr<T>(), *mean_data = means.data_ptr<T>(),
           *rstd_data = rstds.data_ptr<T>();
@@ -271,7 +279,7 @@ NormResult layer_norm_statistics(const Tensor& input, IntSpan normalized_shape,
             }
           }
         });
-        return {out.to(input.dtype()), means.to(input.dtype()), rstds.to(input.dtype())};
+        return result();
       });
 }
 

@@ -67,7 +67,8 @@ Tensor3 native_group_norm(const Tensor& input, const Tensor& weight, const Tenso
 }  // namespace
 
 TORCHLET_OP_WITH(
-    batch_norm, keeps_rank() | keeps_dtype() | writes("running_mean running_var", "training"),
+    batch_norm,
+    on_meta() | keeps_rank() | keeps_dtype() | writes("running_mean running_var", "training"),
     "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
     "Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> "
     "Tensor",
@@ -91,7 +92,7 @@ TORCHLET_OP_WITH(
     "cudnn_enabled) -> Tensor",
     instance_norm);
 TORCHLET_OP_WITH(
-    layer_norm, keeps_rank() | keeps_dtype(),
+    layer_norm, on_meta() | keeps_rank() | keeps_dtype(),
     "aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? "
     "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     [](const Tensor& input, const IntArray& shape, const Tensor& weight, const Tensor& bias,

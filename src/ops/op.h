@@ -89,6 +89,7 @@ struct Traits {
     f(facts.quantized, other.facts.quantized);
     f(facts.is_pointwise, other.facts.is_pointwise);
     f(facts.may_alias, other.facts.may_alias);
+    f(facts.runs_on_meta, other.facts.runs_on_meta);
     f(facts.never_raises, other.facts.never_raises);
     f(facts.changes_sizes, other.facts.changes_sizes);
     f(facts.changes_dtype, other.facts.changes_dtype);
@@ -139,7 +140,9 @@ constexpr Traits dtype(DTypeRule rule) { return {.facts = {.dtype = rule}}; }
 constexpr Traits keeps_rank() { return rank(RankRule::kFirst); }
 constexpr Traits keeps_dtype() { return dtype(DTypeRule::kFirst); }
 constexpr Traits pointwise(DTypeRule rule = DTypeRule::kPromoted) {
-  return {.facts = {.rank = RankRule::kLargest, .dtype = rule, .is_pointwise = true}};
+  return {
+      .facts = {
+          .rank = RankRule::kLargest, .dtype = rule, .is_pointwise = true, .runs_on_meta = true}};
 }
 constexpr Traits looks_at(LooksAt what) { return {.facts = {.looks_at = what}}; }
 constexpr Traits quantized(QuantizedOutput output) { return {.facts = {.quantized = output}}; }
@@ -148,6 +151,7 @@ constexpr Traits quantized_average() { return quantized(QuantizedOutput::kAverag
 constexpr Traits quantized_unit() { return quantized(QuantizedOutput::kUnit); }
 constexpr Traits quantized_signed_unit() { return quantized(QuantizedOutput::kSignedUnit); }
 constexpr Traits may_alias() { return {.facts = {.may_alias = true}}; }
+constexpr Traits on_meta() { return {.facts = {.runs_on_meta = true}}; }
 constexpr Traits never_raises() { return {.facts = {.never_raises = true}}; }
 constexpr Traits changes_sizes() { return {.facts = {.changes_sizes = true}}; }
 constexpr Traits changes_dtype() { return {.facts = {.changes_dtype = true}}; }

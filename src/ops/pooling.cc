@@ -13,6 +13,7 @@
 #include "kernels/rows.h"
 #include "kernels/window_size.h"
 #include "ops/compute.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -162,6 +163,11 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
     using T = decltype(zero);
     const Tensor in = dense_as<T>(self);
     const Tensor values = empty(shape, DTypeOf<T>::value), indices = empty(shape, DType::kInt64);
+    const MemoryFormat format = self.suggest_memory_format();
+    const auto result = [&] {
+      return std::pair(values.to(self.dtype()).contiguous(format), indices.contiguous(format));
+    };
+    if (is_meta(values)) return result();
     T* value_data = values.data_ptr<T>();
     int64_t* index_data = indices.data_ptr<int64_t>();
     const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
@@ -185,8 +191,7 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
                          value_data[at] = best;
                          index_data[at] = index;
                        });
-    const MemoryFormat format = self.suggest_memory_format();
-    return std::pair(values.to(self.dtype()).contiguous(format), indices.contiguous(format));
+    return result();
   });
 }
 
@@ -199,6 +204,7 @@ Tensor average_over(int64_t spatial, const Tensor& self, const Axes& axes, Divis
     using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
     const Tensor in = dense_as<T>(self);
     const Tensor out = empty(shape, DTypeOf<T>::value);
+    if (is_meta(out)) return out.to(self.dtype()).contiguous(self.suggest_memory_format());
     T* out_data = out.data_ptr<T>();
     const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
     for_each_window<T>(in, plane_count(spatial, self), axes,
@@ -261,8 +267,10 @@ Tensor max_pool_values(int64_t spatial, const Tensor& self, const PoolWindow& wi
   if (spatial == 3 || self.dtype() != DType::kFloat32) return max_over(spatial, self, axes).first;
   const Tensor in = self.contiguous();
   const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
-  kernels::max_pool2d_f32(kernel_window(axes, window, spatial), in.data_ptr<float>(),
-                          out.data_ptr<float>(), plane_count(spatial, self));
+  if (!is_meta(out)) {
+    kernels::max_pool2d_f32(kernel_window(axes, window, spatial), in.data_ptr<float>(),
+                            out.data_ptr<float>(), plane_count(spatial, self));
+  }
   return out.contiguous(self.suggest_memory_format());
 }
 
@@ -274,9 +282,11 @@ Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool cou
   if (spatial < 3 && self.dtype() == DType::kFloat32) {
     const Tensor in = self.contiguous();
     const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
-    kernels::avg_pool2d_f32(kernel_window(axes, window, spatial), count_include_pad,
-                            divisor.value_or(0), in.data_ptr<float>(), out.data_ptr<float>(),
-                            plane_count(spatial, self));
+    if (!is_meta(out)) {
+      kernels::avg_pool2d_f32(kernel_window(axes, window, spatial), count_include_pad,
+                              divisor.value_or(0), in.data_ptr<float>(), out.data_ptr<float>(),
+                              plane_count(spatial, self));
+    }
     return out.contiguous(self.suggest_memory_format());
   }
   auto size = [](const Axis& axis, size_t i) {
@@ -297,6 +307,7 @@ Tensor adaptive_avg_pool(int64_t spatial, const Tensor& self, IntSpan output_siz
   if (self.dtype() == DType::kFloat32 && is_global(axes)) {
     const Tensor in = self.contiguous();
     const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
+    if (is_meta(out)) return out.contiguous(self.suggest_memory_format());
     const int64_t plane = axes[0].in * axes[1].in * axes[2].in;
     float* data = out.data_ptr<float>();
     kernels::row_sums_f32(in.data_ptr<float>(), data, out.numel(), plane);

@@ -48,17 +48,17 @@ TensorPair adaptive_max(const Tensor& self, const IntArray& output_size) {
 
 }  // namespace
 
-TORCHLET_OP_WITH(max_pool1d, keeps_rank() | keeps_dtype() | quantized_as_input(),
+TORCHLET_OP_WITH(max_pool1d, on_meta() | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
                  "padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
                  max_pool_nd<1>);
 TORCHLET_OP_WITH(
-    max_pool2d, keeps_rank() | keeps_dtype() | quantized_as_input(),
+    max_pool2d, on_meta() | keeps_rank() | keeps_dtype() | quantized_as_input(),
     "aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, "
     "int[2] dilation=1, bool ceil_mode=False) -> Tensor",
     max_pool_nd<2>);
 TORCHLET_OP_WITH(
-    max_pool3d, keeps_rank() | keeps_dtype() | quantized_as_input(),
+    max_pool3d, on_meta() | keeps_rank() | keeps_dtype() | quantized_as_input(),
     "aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
     "int[3] dilation=1, bool ceil_mode=False) -> Tensor",
     max_pool_nd<3>);
@@ -76,33 +76,34 @@ TORCHLET_OP_WITH(
     "aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] "
     "padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
     max_pool_with_indices<3>);
-TORCHLET_OP_WITH(avg_pool1d, keeps_rank() | keeps_dtype() | quantized_average(),
+TORCHLET_OP_WITH(avg_pool1d, on_meta() | keeps_rank() | keeps_dtype() | quantized_average(),
                  "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
                  "padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
                  avg_pool1d);
 TORCHLET_OP_WITH(
-    avg_pool2d, out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
+    avg_pool2d, on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
     "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool "
     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
     avg_pool_nd<2>);
 TORCHLET_OP_WITH(
-    avg_pool3d, out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
+    avg_pool3d, on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
     "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool "
     "ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
     avg_pool_nd<3>);
-TORCHLET_OP_WITH(adaptive_avg_pool1d, keeps_rank() | keeps_dtype() | quantized_average(),
+TORCHLET_OP_WITH(adaptive_avg_pool1d,
+                 on_meta() | keeps_rank() | keeps_dtype() | quantized_average(),
                  "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
                  adaptive_avg<1>);
 TORCHLET_OP_WITH(adaptive_avg_pool2d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
                  "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
                  adaptive_avg<2>);
 TORCHLET_OP_WITH(_adaptive_avg_pool2d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
                  "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
                  adaptive_avg<2>);
 TORCHLET_OP_WITH(adaptive_avg_pool3d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
                  "aten::adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor",
                  adaptive_avg<3>);
 TORCHLET_OP_WITH(_adaptive_avg_pool3d,

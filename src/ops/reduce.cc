@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/thread_pool.h"
 #include "kernels/scratch.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -146,6 +147,7 @@ Tensor reduce_with(const Tensor& self, IntSpan dims, bool keepdim, DType compute
                    RunBody body, const void* f) {
   const IntArray reduced = normalize_dims(dims, self.dim());
   const Tensor out = empty(reduced_shape(self.sizes(), reduced, keepdim), compute);
+  if (is_meta(out)) return out.to(result);
   auto* values = static_cast<std::byte*>(out.raw_data());
   const int64_t width = static_cast<int64_t>(element_size(compute));
   for_each_run_of(self, reduced, compute, [=](const void* run, int64_t count, int64_t i) {

@@ -168,23 +168,24 @@ Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType>
 bool all(const Tensor& self) { return all_of(self, {}, false).item<bool>(); }
 bool any(const Tensor& self) { return any_of(self, {}, false).item<bool>(); }
 
-TORCHLET_OP_WITH(sum, out("out"), "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+TORCHLET_OP_WITH(sum, on_meta() | out("out"),
+                 "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
                  [](const Tensor& self, std::optional<DType> dtype) {
                    return sum(self, {}, false, dtype);
                  });
-TORCHLET_OP_WITH(sum_dim_IntList, out("IntList_out"),
+TORCHLET_OP_WITH(sum_dim_IntList, on_meta() | out("IntList_out"),
                  "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
                  "ScalarType? dtype=None) -> Tensor",
                  [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
                     std::optional<DType> dtype) {
                    return sum(self, span_of(dim), keepdim, dtype);
                  });
-TORCHLET_OP_WITH(mean, quantized_average(),
+TORCHLET_OP_WITH(mean, on_meta() | quantized_average(),
                  "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
                  [](const Tensor& self, std::optional<DType> dtype) {
                    return mean(self, {}, false, dtype);
                  });
-TORCHLET_OP_WITH(mean_dim, out("out") | quantized_average(),
+TORCHLET_OP_WITH(mean_dim, on_meta() | out("out") | quantized_average(),
                  "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
                  "dtype=None) -> Tensor",
                  [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,

@@ -6,6 +6,7 @@
 #include "ops/lanes.h"
 #include "ops/math.h"
 #include "ops/op.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -32,7 +33,7 @@ Tensor softmax_like(const Tensor& self, int64_t dim, std::optional<DType> dtype,
                  dtype_name(input.dtype()).data());
   dim = wrap_dim(dim, input.dim());
   const Tensor out = empty_like(input);
-  if (input.numel() == 0) return out;
+  if (input.numel() == 0 || is_meta(out)) return out;
   const int64_t count = input.dim() == 0 ? 1 : input.size(dim);
   if (input.dtype() == DType::kFloat32 && input.is_contiguous() && out.is_contiguous() &&
       dim == std::max<int64_t>(input.dim() - 1, 0)) {
@@ -73,16 +74,16 @@ Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) 
   return softmax_like(self, dim, dtype, true);
 }
 
-TORCHLET_OP_WITH(softmax_int, out("int_out") | keeps_rank(),
+TORCHLET_OP_WITH(softmax_int, on_meta() | out("int_out") | keeps_rank(),
                  "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
                  softmax);
-TORCHLET_OP_WITH(log_softmax_int, out("int_out") | keeps_rank(),
+TORCHLET_OP_WITH(log_softmax_int, on_meta() | out("int_out") | keeps_rank(),
                  "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
                  log_softmax);
-TORCHLET_OP_WITH(_softmax, out("out") | keeps_rank(),
+TORCHLET_OP_WITH(_softmax, on_meta() | out("out") | keeps_rank(),
                  "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
                  plain_softmax);
-TORCHLET_OP_WITH(_log_softmax, out("out") | keeps_rank(),
+TORCHLET_OP_WITH(_log_softmax, on_meta() | out("out") | keeps_rank(),
                  "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
                  plain_log_softmax);
 TORCHLET_OP(special_softmax,

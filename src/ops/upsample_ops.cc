@@ -51,21 +51,22 @@ Tensor resize_2d(const Tensor& self, const IntArray& size, bool align_corners, S
 }  // namespace
 
 TORCHLET_OP_WITH(
-    upsample_nearest1d, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+    upsample_nearest1d,
+    on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
     "aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
     nearest_1d<ResizeMode::kNearest>);
 TORCHLET_OP_WITH(upsample_nearest1d_vec,
-                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 on_meta() | out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? "
                  "scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearest, 1>));
 TORCHLET_OP_WITH(upsample_nearest2d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? "
                  "scales_h=None, float? scales_w=None) -> Tensor",
                  nearest_2d<ResizeMode::kNearest>);
 TORCHLET_OP_WITH(upsample_nearest2d_vec,
-                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 on_meta() | out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? "
                  "scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearest, 2>));
@@ -87,11 +88,11 @@ TORCHLET_OP_WITH(_upsample_nearest_exact1d_vec, out("vec_out") | quantized_as_in
                  "aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, "
                  "float[]? scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearestExact, 1>));
-TORCHLET_OP_WITH(_upsample_nearest_exact2d, out("out") | quantized_as_input(),
+TORCHLET_OP_WITH(_upsample_nearest_exact2d, on_meta() | out("out") | quantized_as_input(),
                  "aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? "
                  "scales_h=None, float? scales_w=None) -> Tensor",
                  nearest_2d<ResizeMode::kNearestExact>);
-TORCHLET_OP_WITH(_upsample_nearest_exact2d_vec, out("vec_out") | quantized_as_input(),
+TORCHLET_OP_WITH(_upsample_nearest_exact2d_vec, on_meta() | out("vec_out") | quantized_as_input(),
                  "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, "
                  "float[]? scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearestExact, 2>));
@@ -103,7 +104,7 @@ TORCHLET_OP_WITH(_upsample_nearest_exact3d_vec, out("vec_out") | quantized_as_in
                  "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, "
                  "float[]? scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearestExact, 3>));
-TORCHLET_OP_WITH(upsample_linear1d, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(upsample_linear1d, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool "
                  "align_corners, float? scales=None) -> Tensor",
                  [](const Tensor& self, const IntArray& size, bool align_corners, Scale w) {
@@ -114,12 +115,12 @@ TORCHLET_OP_WITH(upsample_linear1d_vec, out("vec_out") | keeps_rank() | keeps_dt
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kLinear, 1>));
 TORCHLET_OP_WITH(upsample_bilinear2d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool "
                  "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
                  resize_2d<ResizeMode::kLinear>);
 TORCHLET_OP_WITH(upsample_bilinear2d_vec,
-                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 on_meta() | out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool "
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kLinear, 2>));
@@ -134,11 +135,11 @@ TORCHLET_OP_WITH(upsample_trilinear3d_vec, out("vec_out") | keeps_rank() | keeps
                  "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kLinear, 3>));
-TORCHLET_OP_WITH(upsample_bicubic2d, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(upsample_bicubic2d, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool "
                  "align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
                  resize_2d<ResizeMode::kCubic>);
-TORCHLET_OP_WITH(upsample_bicubic2d_vec, out("vec_out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(upsample_bicubic2d_vec, on_meta() | out("vec_out") | keeps_rank() | keeps_dtype(),
                  "aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool "
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kCubic, 2>));

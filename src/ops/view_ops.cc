@@ -183,7 +183,7 @@ TORCHLET_OP_WITH(view, copied() | rank(RankRule::kLength) | keeps_dtype(),
 TORCHLET_OP_WITH(reshape, rank(RankRule::kLength) | keeps_dtype(),
                  "aten::reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
                  [](const Tensor& self, const IntArray& shape) { return reshape(self, shape); });
-TORCHLET_OP_WITH(_unsafe_view, rank(RankRule::kLength) | keeps_dtype() | may_alias(),
+TORCHLET_OP_WITH(_unsafe_view, on_meta() | rank(RankRule::kLength) | keeps_dtype() | may_alias(),
                  "aten::_unsafe_view(Tensor self, int[] size) -> Tensor",
                  [](const Tensor& self, const IntArray& size) { return view(self, size); });
 TORCHLET_OP_WITH(_reshape_alias, copied(),
@@ -246,8 +246,10 @@ TORCHLET_OP_WITH(unsqueeze, inplace_view() | copied() | rank(RankRule::kOneMore)
 TORCHLET_OP_WITH(expand, copied() | rank(RankRule::kLength) | keeps_dtype(),
                  "aten::expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
                  [](const Tensor& self, const IntArray& size, bool) { return expand(self, size); });
-TORCHLET_OP(expand_as, "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-            [](const Tensor& self, const Tensor& other) { return expand(self, other.sizes()); });
+TORCHLET_OP_WITH(expand_as, on_meta(), "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+                 [](const Tensor& self, const Tensor& other) {
+                   return expand(self, other.sizes());
+                 });
 TORCHLET_OP(broadcast_to, "aten::broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
             [](const Tensor& self, const IntArray& size) { return expand(self, size); });
 

@@ -407,7 +407,7 @@ void Tensor::copy_(const Tensor& source) const {
   TORCHLET_CHECK(target.storage && source.impl() && source.impl()->storage,
                  "copy_ needs two dense tensors");
   Tensor from = source;
-  if (overlaps(target, *source.impl()) && target.numel > 1 &&
+  if (!target.storage->is_meta() && overlaps(target, *source.impl()) && target.numel > 1 &&
       !(target.storage_offset == source.storage_offset() && dtype() == source.dtype() &&
         std::ranges::equal(sizes(), source.sizes()) &&
         std::ranges::equal(strides(), source.strides()))) {
@@ -433,7 +433,7 @@ void Tensor::copy_(const Tensor& source) const {
     const int64_t stride = size == 1 ? 0 : in.strides[i - lead];
     loop.add(target.sizes[i], stride, target.strides[i]);
   }
-  if (target.numel == 0) return;
+  if (target.numel == 0 || target.storage->is_meta()) return;
   loop.run();
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/tensor_impl.h"
+#include "tensor/meta.h"
 
 namespace torchlet {
 
@@ -56,6 +56,7 @@ int64_t Scalar::to_int() const { return to<int64_t>(); }
 double Scalar::to_double() const { return to<double>(); }
 
 Scalar scalar_of(const Tensor& tensor) {
+  TORCHLET_CHECK(!is_meta(tensor), "a meta tensor has no elements");
   const TensorImpl& impl = *tensor.impl();
   const void* data = tensor.raw_data();
   if (impl.dtype == DType::kBool) return Scalar(*static_cast<const uint8_t*>(data) != 0);
@@ -151,6 +152,7 @@ void fill(const Tensor& tensor, const Scalar& scalar) {
 
 Tensor scalar_tensor(const Scalar& scalar, DType dtype) {
   Tensor result = empty({}, dtype);
+  if (is_meta(result)) return result;
   if (is_complex(dtype)) {
     const std::complex<double> value = scalar.to_complex();
     convert_elements(&value, DType::kComplex128, 1, result.raw_data(), dtype, 1, 1);

@@ -7,8 +7,12 @@
 
 namespace torchlet {
 
-Storage::Storage(size_t nbytes)
-    : charge_(nbytes), data_(allocate_block(nbytes)), nbytes_(nbytes), owned_(true) {}
+Storage::Storage(size_t nbytes) : nbytes_(nbytes) {
+  if (internal::making_meta) return;
+  charge_ = Charge(nbytes);
+  data_ = allocate_block(nbytes);
+  owned_ = true;
+}
 
 Storage::Storage(void* data, size_t nbytes, std::shared_ptr<void> keep_alive)
     : data_(static_cast<std::byte*>(data)), nbytes_(nbytes), keep_alive_(std::move(keep_alive)) {}

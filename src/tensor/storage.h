@@ -11,6 +11,11 @@
 
 namespace torchlet {
 
+namespace internal {
+// Storages made by this thread have no memory (tensor/meta.h).
+inline constinit thread_local bool making_meta = false;
+}  // namespace internal
+
 class Storage : public RefCounted {
  public:
   // `nbytes` of owned memory, 64-byte aligned. Error kOutOfMemory when the system has none, and
@@ -21,6 +26,8 @@ class Storage : public RefCounted {
   ~Storage() override;
 
   std::byte* data() const { return data_; }
+  // Made without memory: nobody may read or write it.
+  bool is_meta() const { return !data_ && nbytes_ > 0; }
   size_t nbytes() const { return nbytes_; }
   // Grows or shrinks owned memory, keeping the common prefix (torch's resize_storage_).
   void resize(size_t nbytes);

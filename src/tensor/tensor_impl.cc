@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "tensor/meta.h"
 
 namespace torchlet {
 
@@ -211,7 +212,7 @@ Tensor empty(IntSpan sizes, DType dtype, MemoryFormat format) {
 
 Tensor zeros(IntSpan sizes, DType dtype) {
   Tensor result = empty(sizes, dtype);
-  if (result.numel() > 0) {
+  if (result.numel() > 0 && !is_meta(result)) {
     std::memset(result.raw_data(), 0, result.impl()->storage->nbytes());
   }
   return result;
