@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <sstream>
 
 #include "base/error.h"
 #include "cli/json_values.h"
+#include "device/registry.h"
 #include "tensor/npy.h"
 
 namespace torchlet::cli {
@@ -66,16 +68,39 @@ void add_threads_option(CommandLine& line, int& threads) {
   line.add_option("--threads", "INT", set, "How many, or auto for all processors", "auto");
 }
 
+static std::vector<std::string> parse_devices(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream words(text);
+  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
+  try {
+    device::make_devices(names, {});
+  } catch (const Error& error) {
+    throw UsageError(std::string("--device: ") + error.what());
+  }
+  return names;
+}
+
+static const std::string& device_help() {
+  static const std::string help = [] {
+    std::string text = "What runs it, each part on the first that takes it: ";
+    for (const device::DeviceEntry& entry : device::all_devices()) {
+      text += std::string(entry.name) + " (" + entry.description + "), ";
+    }
+    return text + "reference (the program as it was written, operator by operator)";
+  }();
+  return help;
+}
+
 void DeviceOptions::add_to(CommandLine& line) {
-  line.add_choice("--device", {"cpu", "reference"}, device_,
-                  "cpu, or reference: the program as it was written, operator by operator");
+  const auto set = [&](const std::string& text) { devices_ = parse_devices(text); };
+  line.add_option("--device", "NAME[,NAME...]", set, device_help().c_str(), "cpu");
   line.add_choice("--precision", {"fp32", "fp16"}, precision_,
                   "fp32, or fp16: faster and less exact, where the processor computes in float16");
 }
 
 Options DeviceOptions::options() const {
   Options options;
-  options.device = parse_device(device_);
+  options.devices = devices_;
   options.precision = parse_precision(precision_);
   if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {
     std::fprintf(stderr, "torchlet: this processor has no float16 arithmetic: plans stay fp32\n");

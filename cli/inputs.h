@@ -44,7 +44,8 @@ class DeviceOptions {
   bool wants_float16() const { return precision_ == "fp16"; }
 
  private:
-  std::string device_ = "cpu", precision_ = "fp32";
+  std::vector<std::string> devices_ = Options().devices;
+  std::string precision_ = "fp32";
 };
 
 // --memory-limit and --time-limit.

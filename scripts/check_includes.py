@@ -41,6 +41,7 @@ PUBLIC_OWNER = {
     "value.h": "tensor",
     "threads.h": "base",
     "image.h": "image",
+    "placement.h": "device",
     "precision.h": "device",
 }
 

@@ -6,12 +6,12 @@
 // A Module is a handle; copies share the object, and every handle keeps the whole model (with its
 // mapped file) alive.
 //
-// A method is optimised for its module when it is first called (Device::kCpu): parameters may be
-// packed and merged then, and attributes that no method changes count as constants. What the
-// program itself changes is always seen, and so is setattr(). What is written from outside into the
-// memory of a parameter, buffer or other tensor of the module after that is seen by some operators
-// and not by others: call setattr() afterwards (with the same tensor will do), or write before the
-// first call. deepcopy() optimises for itself.
+// A method is optimised for its module when it is first called (unless it runs on "reference"):
+// parameters may be packed and merged then, and attributes that no method changes count as
+// constants. What the program itself changes is always seen, and so is setattr(). What is written
+// from outside into the memory of a parameter, buffer or other tensor of the module after that is
+// seen by some operators and not by others: call setattr() afterwards (with the same tensor will
+// do), or write before the first call. deepcopy() optimises for itself.
 //
 // Thread safety: any number of threads may run methods of one module at once, as long as these
 // methods do not change the module's own attributes or buffers (forward of a model in eval mode
@@ -19,6 +19,7 @@
 #pragma once
 
 #include <torchlet/options.h>
+#include <torchlet/placement.h>
 #include <torchlet/value.h>
 
 #include <cstddef>
@@ -58,7 +59,7 @@ class Method {
   std::string schema() const;
   // The program as text, in PyTorch's notation for graphs.
   std::string graph() const;
-  // The same as it runs on Device::kCpu, for this very object.
+  // The same as it runs on devices, for this very object.
   std::string optimized_graph() const;
 
   // Runs the method. Arguments are checked against the signature and converted as PyTorch converts
@@ -134,6 +135,10 @@ class Module {
   // A module of the same program with its own tensors, lists and objects; sharing inside the module
   // stays sharing inside the copy.
   Module deepcopy() const;
+
+  // Where the parts of the model run, and why: decided when methods are first called, and for each
+  // new set of shapes. Parts without a decision have not run, or run as they were written.
+  std::vector<Placement> placement() const;
 
   // Of the whole model.
   const ModelInfo& info() const;

@@ -7,24 +7,22 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace torchlet {
 
-// What runs a model.
-enum class Device {
-  // The processor, as fast as Torchlet can: methods are inlined, constants folded and batch norms
-  // merged into convolutions when a method is first called (see Module).
-  kCpu,
-  // The same answers from the program as it was written, operator by operator: slow, and the
-  // measure of what is right.
-  kReference,
-};
-// From "cpu" or "reference"; Error kInvalidArgument naming these for another word.
-Device parse_device(std::string_view name);
-
 struct Options {
-  Device device = Device::kCpu;
+  // What runs a model, in order: each part of it runs on the first device that takes it
+  // (Module::placement() says which and why). load() refuses a name that there is not, naming those
+  // there are.
+  //
+  // "cpu": the processor, as fast as Torchlet can: methods are inlined, constants folded and batch
+  // norms merged into convolutions when a method is first called (see Module).
+  // "reference", alone: the same answers from the program as it was written, operator by operator:
+  // slow, and the measure of what is right. At the end of a list it changes nothing.
+  std::vector<std::string> devices = {"cpu"};
   Precision precision = Precision::kFloat32;
 
   // load() refuses a model that uses operators which Torchlet does not have, and its Error lists

@@ -5,7 +5,7 @@
 
 namespace torchlet {
 
-// How Device::kCpu computes what is float32 in the program. Inputs, outputs, and tensors of other
+// How devices compute what is float32 in the program. Inputs, outputs, and tensors of other
 // types stay what the program says.
 enum class Precision {
   kFloat32,

@@ -56,7 +56,7 @@ std::vector<Options> devices(double seconds, size_t bytes) {
     options.time_limit = seconds;
     options.memory_limit = bytes;
   }
-  all[1].device = Device::kReference;
+  all[1].devices = {"reference"};
   return all;
 }
 

@@ -176,13 +176,6 @@ RunLimits::RunLimits(const Options& options)
   if (options.memory_limit) memory_ = std::make_unique<MemoryBudget>(options.memory_limit);
 }
 
-Device parse_device(std::string_view name) {
-  if (name == "cpu") return Device::kCpu;
-  if (name == "reference") return Device::kReference;
-  fail(ErrorCode::kInvalidArgument,
-       "there is no device '" + std::string(name) + "'; there are: cpu, reference");
-}
-
 Precision parse_precision(std::string_view name) {
   if (name == "fp32") return Precision::kFloat32;
   if (name == "fp16") return Precision::kFloat16;

@@ -9,6 +9,8 @@
 #include "api/optimized_methods.h"
 #include "api/survey.h"
 #include "base/limits.h"
+#include "device/registry.h"
+#include "graph/event_sink.h"
 #include "interp/interpreter.h"
 #include "script/compilation_unit.h"
 
@@ -35,22 +37,25 @@ struct LoadedProgram {
       : limits(std::move(run_limits)),
         unit(std::move(program)),
         interpreter(options.print),
-        device(options.device),
+        devices(options.devices),
         precision(options.precision) {}
 
   ModelInfo info;
   std::shared_ptr<const RunLimits> limits;
   script::CompilationUnit unit;
-  interp::Interpreter interpreter;  // its code points into the unit's graphs
-  Device device;
+  interp::Interpreter interpreter;   // its code points into the unit's graphs
+  std::vector<std::string> devices;  // Options::devices
   Precision precision;
   api::Survey survey;
+
+  bool runs_as_written() const { return devices.size() == 1 && devices[0] == kReferenceDevice; }
 };
 
 // Of one tree of modules.
 struct LoadedModel {
   explicit LoadedModel(std::shared_ptr<LoadedProgram> p)
-      : program(std::move(p)), methods(program->precision) {}
+      : program(std::move(p)),
+        methods(device::make_devices(program->devices, {program->precision})) {}
 
   std::shared_ptr<LoadedProgram> program;
   api::OptimizedMethods methods;

@@ -104,7 +104,7 @@ Value Method::operator()(std::vector<Value> arguments, const Kwargs& kwargs) con
   api::bind_arguments(function_->schema(), self_, arguments, kwargs, bound);
   arguments.clear();
   Value result;
-  if (program.device == Device::kReference) {
+  if (program.runs_as_written()) {
     result = program.interpreter.call(*function_, program.interpreter.code(*function_), bound);
   } else {
     const auto optimized = model_->methods.get(*function_, self_);
@@ -208,6 +208,8 @@ Module Module::deepcopy() const {
   const LimitScope scope = model_->program->limits->scope();
   return Module(std::make_shared<LoadedModel>(model_->program), api::deep_copy(object_));
 }
+
+std::vector<Placement> Module::placement() const { return model_->methods.placement().all(); }
 
 const ModelInfo& Module::info() const { return model_->program->info; }
 

@@ -1,6 +1,5 @@
 #include "api/optimized_methods.h"
 
-#include "device/cpu/cpu_device.h"
 #include "device/partition.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
@@ -10,8 +9,8 @@ namespace torchlet::api {
 std::atomic<uint64_t> OptimizedMethods::epoch_ = 0;
 std::atomic<bool> OptimizedMethods::modules_are_shared_ = false;
 
-OptimizedMethods::OptimizedMethods(Precision precision)
-    : device_(cpu::make_cpu_device(precision)) {}
+OptimizedMethods::OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices)
+    : devices_(std::move(devices)) {}
 
 std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const {
   const std::shared_lock lock(mutex_);
@@ -35,10 +34,10 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   }
   const double begin = event_clock();
   passes::Optimized optimized = passes::optimize(method, self, all_writes());
-  device::partition(*optimized.graph, *device_);
+  device::partition(*optimized.graph, devices_, log_);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
   if (EventSink* sink = event_sink()) {
-    sink->record({kCompileEvent, nullptr, {}, begin, event_clock(), 0, false});
+    sink->record({.kernel = kCompileEvent, .begin = begin, .end = event_clock()});
   }
 
   const std::unique_lock lock(mutex_);

@@ -1,7 +1,6 @@
 // The methods of one module tree as they run: each is optimised when it is first called.
 #pragma once
 
-#include <torchlet/precision.h>
 #include <torchlet/value.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 #include <shared_mutex>
 
 #include "device/device.h"
+#include "device/placement.h"
 #include "graph/function.h"
 #include "interp/code.h"
 #include "passes/pipeline.h"
@@ -39,7 +39,8 @@ class OptimizedFunction final : public Function {
 // their next call.
 class OptimizedMethods {
  public:
-  explicit OptimizedMethods(Precision precision = Precision::kFloat32);
+  // For segments of the graphs, in this order.
+  explicit OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices);
   // The method for this object; the first of several threads makes it, the others wait.
   std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self);
 
@@ -47,6 +48,8 @@ class OptimizedMethods {
   // again and again (kMaxTimesSet) is not relied on any more, so that setting it costs nothing.
   void attribute_set(const Value& object, size_t attribute);
   static constexpr int kMaxTimesSet = 3;
+
+  const device::PlacementLog& placement() const { return *log_; }
 
  private:
   struct Entry {
@@ -65,7 +68,8 @@ class OptimizedMethods {
   static std::atomic<uint64_t> epoch_;
   static std::atomic<bool> modules_are_shared_;
 
-  std::unique_ptr<device::Device> device_;  // segments of the graphs run there
+  std::vector<std::shared_ptr<device::Device>> devices_;
+  std::shared_ptr<device::PlacementLog> log_ = std::make_shared<device::PlacementLog>();
   std::mutex making_;
   mutable std::shared_mutex mutex_;  // of what follows
   std::map<Key, Entry> entries_;

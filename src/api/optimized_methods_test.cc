@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "api/deep_copy.h"
+#include "device/registry.h"
 #include "interp/interpreter.h"
 #include "ops/testing.h"
 #include "passes/testing.h"
@@ -17,6 +18,10 @@ using ops::make;
 using ops::ramp;
 using passes::module_class;
 using passes::Program;
+
+std::vector<std::shared_ptr<device::Device>> cpu() {
+  return device::make_devices(std::vector<std::string>{"cpu"}, {});
+}
 
 // The same module twice: one runs optimised, one as it was written.
 class Pair {
@@ -81,7 +86,7 @@ class Pair {
   }
 
   interp::Interpreter interpreter_;
-  OptimizedMethods methods_;
+  OptimizedMethods methods_{cpu()};
   Value fast_, plain_;
   std::map<std::string, std::shared_ptr<OptimizedFunction>> made_;
 };
@@ -288,7 +293,7 @@ TEST(OptimizedMethods, ThreadsShareOneModule) {
                                "    return y\n"));
   const Value object = program.object("M", {{"w", ramp({8, 8})}, {"n", ramp({8}, 3)}});
   interp::Interpreter interpreter;
-  OptimizedMethods methods;
+  OptimizedMethods methods(cpu());
   Function& forward = Program::method(object);
   const Tensor x = ramp({4, 8}, 1);
   const std::vector<double> want =

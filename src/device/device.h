@@ -1,25 +1,62 @@
-// What the partition knows of a device: which nodes it takes, and how it prepares a region of them.
+// What runs parts of a model: the interface behind which the processor, NNAPI and the GPU stand.
+//
+// The partition asks a device which operators it takes and cuts out regions of them. A region is
+// specialised for the inputs at hand (device/specialise), and the device compiles that, or says why
+// not; then the next device is asked, the reference last.
 #pragma once
 
+#include <torchlet/value.h>
+
 #include <memory>
+#include <span>
 #include <string>
 
+#include "device/specialise/specialised_segment.h"
 #include "graph/graph.h"
-#include "graph/segment.h"
 
 namespace torchlet::device {
 
+// Thrown by a segment that cannot go on although the program is right: memory of the device that
+// is used up, a driver that fails. The segment then runs on the next device, and the failed one is
+// not asked again for it.
+struct DeviceFailure {
+  std::string why;
+};
+
+// What a device has made of a specialised segment. Any number of threads may run it at once.
+class CompiledSegment {
+ public:
+  virtual ~CompiledSegment() = default;
+  // Computes the outputs, as fresh tensors, of inputs with the signature that it was made for.
+  // Throws Error for what the program does wrong, limits included, and DeviceFailure.
+  virtual void run(std::span<const Value> inputs, std::span<Value> outputs) const = 0;
+};
+
+struct Compilation {
+  std::shared_ptr<const CompiledSegment> compiled;  // null if the device does not take the segment
+  std::string refusal;                              // why not
+};
+
+// What a segment must be worth.
+struct EntryCost {
+  // A segment of fewer operators that compute tensors does not pay for entering and leaving the
+  // device.
+  size_t least_operators = 1;
+};
+
+// One for a loaded model: its memory and its packed weights serve all segments of the model.
+// Thread-safe.
 class Device {
  public:
   virtual ~Device() = default;
+  // As users choose it (device/registry.h). Lives as long as the process.
   virtual const char* name() const = 0;
   // Why this operator cannot run here, whatever the shapes; empty if it can. Only asked of pure
   // nodes (passes/effects.h) that call operators.
   virtual std::string refusal(const Node& node) const = 0;
-  // `node` is a prim::Segment whose block holds operators that this device takes, operators of
-  // numbers and shapes, all of them pure, and the making and unpacking of lists. The graph outlives
-  // the segment.
-  virtual std::shared_ptr<Segment> prepare(const Node& node) const = 0;
+  virtual EntryCost entry_cost() const { return {}; }
+  // Holds nothing of `segment` afterwards. Throws Error for limits only.
+  virtual Compilation compile(SpecialisedSegment& segment) = 0;
 };
 
 }  // namespace torchlet::device

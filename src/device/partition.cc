@@ -1,5 +1,7 @@
 #include "device/partition.h"
 
+#include "device/device_segment.h"
+
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
@@ -62,17 +64,46 @@ bool is_arithmetic(const Node& node) {
          std::ranges::all_of(node.outputs(), numbers);
 }
 
+// Makes a tensor of numbers: of known ones it is a constant of the segment.
+bool is_factory(const Node& node) {
+  if (!node.op() || node.op()->schema.is_vararg || !passes::is_pure(node)) return false;
+  const auto is_number = [](const SsaValue* value) {
+    return value->node()->kind() == prim::kConstant || is_number_like(*value->type());
+  };
+  return std::ranges::all_of(node.inputs(), is_number) &&
+         std::ranges::all_of(node.outputs(), [](const SsaValue* value) {
+           return value->type()->is(TypeKind::kTensor);
+         });
+}
+
+// Asks for what is known of a tensor when a segment is specialised.
+bool is_question(const Node& node) {
+  if (!node.op() || !passes::is_pure(node)) return false;
+  const LooksAt looks_at = node.op()->facts->looks_at;
+  return looks_at != LooksAt::kElements && looks_at != LooksAt::kStrides &&
+         std::ranges::all_of(node.outputs(),
+                             [](const SsaValue* value) { return is_number_like(*value->type()); });
+}
+
+// Computed when a segment is specialised, for any device.
+bool is_resolved(const Node& node) {
+  return is_arithmetic(node) || is_factory(node) || is_question(node);
+}
+
 bool computes_tensors(const Node& node) {
   const auto is_view = [&] {
     return std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased);
   };
-  return node.op() && !is_view() && !is_arithmetic(node) && !node.outputs().empty() &&
+  return node.op() && !is_view() && !is_resolved(node) && !node.outputs().empty() &&
          is_tensor_like(*node.output()->type());
 }
 
 class Partitioner {
  public:
-  Partitioner(Graph& graph, const Device& device) : graph_(graph), device_(device) {}
+  // `devices`: the one that regions are cut out for, and those that may get them after it.
+  Partitioner(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
+              std::shared_ptr<PlacementLog> log)
+      : graph_(graph), devices_(devices), log_(std::move(log)) {}
 
   void block(Block& block) {
     std::vector<Node*> run;
@@ -88,10 +119,13 @@ class Partitioner {
         run.push_back(node);
         visit_all(*node, [&](const Node&) { ++num_nodes; });
       } else if (node->kind() != prim::kConstant) {
+        note_refusal(*node);
         finish(std::move(run));
         run.clear();
         num_nodes = 0;
-        for (Block* inner : node->blocks()) this->block(*inner);
+        if (node->kind() != prim::kSegment) {
+          for (Block* inner : node->blocks()) this->block(*inner);
+        }
       }
       node = next;
     }
@@ -138,11 +172,22 @@ class Partitioner {
       });
     }
     if (!node.op() || !passes::is_pure(node)) return false;
-    if (is_arithmetic(node)) return true;
-    return device_.refusal(node).empty() &&
+    if (is_resolved(node)) return true;
+    return device().refusal(node).empty() &&
            std::ranges::all_of(node.outputs(), [](const SsaValue* value) {
              return is_tensor_like(*value->type()) || is_number_like(*value->type());
            });
+  }
+
+  const Device& device() const { return *devices_[0]; }
+
+  // For the log: why an operator that a device might run stays outside.
+  void note_refusal(const Node& node) {
+    if (!node.op() || !computes_tensors(node)) return;
+    std::string why = "it has effects, or its results vary";
+    if (passes::is_pure(node)) why = device().refusal(node);
+    if (why.empty()) why = "it gives something else than tensors and numbers";
+    log_->refuse(node, device().name(), why);
   }
 
   // A branch on numbers is taken when the segment is compiled; the one that raises is not
@@ -243,7 +288,8 @@ class Partitioner {
       const auto is_number = [](const Node* node) {
         return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf;
       };
-      while (!run.empty() && (is_number(run.back()) || must_stay_outside(*run.back(), inside))) {
+      while (!run.empty() && (is_number(run.back()) || is_factory(*run.back()) ||
+                              must_stay_outside(*run.back(), inside))) {
         leave(run.back());
         run.pop_back();
       }
@@ -265,11 +311,18 @@ class Partitioner {
       leave(*stays);
       run.erase(run.begin(), stays + 1);
     }
-    bool computes = false;
+    size_t operators = 0;
     for (const Node* node : run) {
-      visit_all(*node, [&](const Node& inner) { computes |= computes_tensors(inner); });
+      visit_all(*node, [&](const Node& inner) { operators += computes_tensors(inner); });
     }
-    if (computes) make_segment(run);
+    if (operators == 0) return;
+    if (operators < device().entry_cost().least_operators) {
+      for (const Node* node : run) {
+        log_->refuse(*node, device().name(), "too few operators to pay for entering the device");
+      }
+      return;
+    }
+    make_segment(run);
   }
 
   void make_segment(const std::vector<Node*>& run) {
@@ -296,7 +349,29 @@ class Partitioner {
         block->add_output(value);
       }
     }
-    segment->set_segment(device_.prepare(*segment));
+    segment->set_segment(
+        std::make_shared<DeviceSegment>(*segment, devices_that_take(*segment), log_));
+  }
+
+  std::vector<std::shared_ptr<Device>> devices_that_take(const Node& segment) const {
+    std::vector<std::shared_ptr<Device>> able;
+    for (const auto& device : devices_) {
+      if (takes(*device, *segment.block(0))) able.push_back(device);
+    }
+    return able;
+  }
+  // What raises is not compiled.
+  bool takes(const Device& device, const Block& block) const {
+    for (const Node* node : block) {
+      if (node->op() && !is_resolved(*node) && !size_nodes_.contains(node) &&
+          !device.refusal(*node).empty()) {
+        return false;
+      }
+      for (const Block* inner : node->blocks()) {
+        if (!raises(*inner) && !takes(device, *inner)) return false;
+      }
+    }
+    return true;
   }
 
   static void replace_outside(const SsaValue& value, SsaValue* by, const NodeSet& inside) {
@@ -310,14 +385,18 @@ class Partitioner {
   }
 
   Graph& graph_;
-  const Device& device_;
+  std::span<const std::shared_ptr<Device>> devices_;
+  std::shared_ptr<PlacementLog> log_;
   NodeSet size_nodes_;
 };
 
 }  // namespace
 
-void partition(Graph& graph, const Device& device) {
-  Partitioner(graph, device).block(*graph.block());
+void partition(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
+               std::shared_ptr<PlacementLog> log) {
+  for (size_t i = 0; i < devices.size(); ++i) {
+    Partitioner(graph, devices.subspan(i), log).block(*graph.block());
+  }
 }
 
 }  // namespace torchlet::device

@@ -1,12 +1,18 @@
-// Cuts the straight-line regions that a device takes out of a graph.
+// Cuts the straight-line regions that devices take out of a graph.
 #pragma once
 
+#include <memory>
+#include <span>
+
 #include "device/device.h"
+#include "device/placement.h"
 
 namespace torchlet::device {
 
-// Replaces runs of nodes that the device takes by prim::Segment nodes, in all blocks. The device's
-// segments point into the graph, which must not change afterwards.
-void partition(Graph& graph, const Device& device);
+// Replaces runs of nodes that a device takes by prim::Segment nodes, in all blocks: those that the
+// first takes, then of the rest those that the second takes, and so on. The segments point into the
+// graph, which must not change afterwards.
+void partition(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
+               std::shared_ptr<PlacementLog> log);
 
 }  // namespace torchlet::device

@@ -22,13 +22,14 @@ class TestDevice : public Device {
     }
     return "not on the list";
   }
-  std::shared_ptr<Segment> prepare(const Node&) const override { return nullptr; }
+  Compilation compile(SpecialisedSegment&) override { return {nullptr, "not here"}; }
 };
 
 std::string partitioned(const std::string& body) {
   Program program(module_class("M", {}, "  def forward(self: __torch__.M, x: Tensor" + body));
   const auto optimized = Program::optimized(program.object("M", {}));
-  partition(*optimized.graph, TestDevice());
+  const std::shared_ptr<Device> device = std::make_shared<TestDevice>();
+  partition(*optimized.graph, {&device, 1}, std::make_shared<PlacementLog>());
   optimized.graph->verify();
   return outline(*optimized.graph);
 }
@@ -150,7 +151,7 @@ TEST(Partition, SizesComputedFromThemselvesOverAndOver) {
   std::string body = ") -> Tensor:\n    a = ops.prim.NumToTensor(torch.size(x, 0))\n";
   for (int i = 0; i < 60; ++i) body += "    a = torch.mul(a, a)\n";
   const std::string made = partitioned(body + "    return torch.mul(torch.relu(x), a)\n");
-  EXPECT_EQ(made.substr(0, 29), "size Segment(NumToTensor mul ") << made;
+  EXPECT_EQ(made.substr(0, 29), "Segment(size NumToTensor mul ") << made;
 }
 
 TEST(Partition, AChainOfViewsIsFollowedWithoutRecursion) {

@@ -98,6 +98,7 @@ class Node {
 
   // What runs a prim::Segment.
   Segment* segment() const { return segment_.get(); }
+  const std::shared_ptr<Segment>& shared_segment() const { return segment_; }
   void set_segment(std::shared_ptr<Segment> segment) { segment_ = std::move(segment); }
 
   const SourceRange& range() const { return range_; }

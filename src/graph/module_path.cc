@@ -4,6 +4,15 @@
 
 namespace torchlet {
 
+std::string inlined_module_path(const Node& node) {
+  std::string path;
+  for (const InlinedCall* at = node.inlined_call().get(); at; at = at->caller.get()) {
+    if (at->module_path.empty()) continue;
+    path = path.empty() ? at->module_path : at->module_path + "." + path;
+  }
+  return path;
+}
+
 std::string module_path(const Node& call) {
   std::string path;
   const SsaValue* value = call.input(0);
@@ -15,11 +24,7 @@ std::string module_path(const Node& call) {
   if (inputs.empty() || value != inputs[0]) return {};
 
   // Where the function was inlined, the way leads through the self of its callers: cut that off.
-  std::string above;
-  for (const InlinedCall* at = call.inlined_call().get(); at; at = at->caller.get()) {
-    if (at->module_path.empty()) continue;
-    above = above.empty() ? at->module_path : at->module_path + "." + above;
-  }
+  const std::string above = inlined_module_path(call);
   if (above.empty()) return path;
   if (path.size() > above.size() && path.starts_with(above) && path[above.size()] == '.') {
     return path.substr(above.size() + 1);

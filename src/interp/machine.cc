@@ -285,9 +285,11 @@ void Machine::call_operator(const Instruction& in) {
     const double begin = event_clock();
     in.op->call(arguments, results);
     const bool is_tensor = !results.empty() && results[0].is_tensor();
-    sink->record({in.op->name.c_str(), in.node,
-                  is_tensor ? IntSpan(results[0].tensor_impl()->sizes) : IntSpan(), begin,
-                  event_clock(), 0, false});
+    sink->record({.kernel = in.op->name.c_str(),
+                  .node = in.node,
+                  .sizes = is_tensor ? IntSpan(results[0].tensor_impl()->sizes) : IntSpan(),
+                  .begin = begin,
+                  .end = event_clock()});
   } else {
     in.op->call(arguments, results);
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "graph/module_path.h"
 
 namespace torchlet::profile {
 namespace {
@@ -13,12 +14,7 @@ namespace {
 // The path of the module that holds the operator, if its calls were inlined.
 std::string place_of(const Node* node) {
   if (!node) return "";
-  std::string path;
-  for (const InlinedCall* call = node->inlined_call().get(); call; call = call->caller.get()) {
-    if (call->module_path.empty()) continue;
-    path = path.empty() ? call->module_path : call->module_path + "." + path;
-  }
-  if (!path.empty()) return path;
+  if (std::string path = inlined_module_path(*node); !path.empty()) return path;
   return node->range().empty() ? "" : node->range().where();
 }
 
@@ -42,17 +38,20 @@ std::string speed(const Line& line, double seconds, double flops, const Peaks& p
 
 void Profiler::record(const Event& event) {
   Key key{event.node, event.kernel, shape_of(event.sizes)};
-  const std::lock_guard lock(mutex_);
   const auto [at, is_new] = index_.try_emplace(std::move(key), lines_.size());
   if (is_new) {
-    lines_.push_back(
-        {event.kernel, place_of(event.node), at->first.shape, event.flops, event.is_int8, {}});
+    lines_.push_back({event.kernel,
+                      event.device,
+                      place_of(event.node),
+                      at->first.shape,
+                      event.flops,
+                      event.is_int8,
+                      {}});
   }
-  records_.push_back({at->second, event.begin, event.end, std::this_thread::get_id()});
+  records_.push_back({at->second, event.begin, event.end});
 }
 
 std::vector<Line> Profiler::lines() const {
-  const std::lock_guard lock(mutex_);
   std::vector<Line> lines = lines_;
   for (const Record& r : records_) lines[r.line].seconds.push_back(r.end - r.begin);
   for (Line& line : lines) std::ranges::sort(line.seconds);
@@ -60,22 +59,19 @@ std::vector<Line> Profiler::lines() const {
 }
 
 std::string Profiler::chrome_trace() const {
-  const std::lock_guard lock(mutex_);
-  std::map<std::thread::id, int> threads;
   const double start = records_.empty() ? 0 : records_.front().begin;
   nlohmann::json events = nlohmann::json::array();
   for (const Record& r : records_) {
     const Line& line = lines_[r.line];
-    const int thread =
-        threads.try_emplace(r.thread, static_cast<int>(threads.size())).first->second;
-    events.push_back({{"name", line.kernel},
-                      {"cat", "kernel"},
-                      {"ph", "X"},
-                      {"ts", (r.begin - start) * 1e6},
-                      {"dur", (r.end - r.begin) * 1e6},
-                      {"pid", 0},
-                      {"tid", thread},
-                      {"args", {{"place", line.place}, {"shape", line.shape}}}});
+    events.push_back(
+        {{"name", line.kernel},
+         {"cat", "kernel"},
+         {"ph", "X"},
+         {"ts", (r.begin - start) * 1e6},
+         {"dur", (r.end - r.begin) * 1e6},
+         {"pid", 0},
+         {"tid", 0},
+         {"args", {{"place", line.place}, {"shape", line.shape}, {"device", line.device}}}});
   }
   return nlohmann::json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -85,16 +81,17 @@ std::string table(const std::vector<Line>& lines, size_t runs, const Peaks& peak
   double all = 0;
   for (const Line& line : lines) all += total(line);
   const auto per_run = [&](double seconds) { return seconds / static_cast<double>(runs); };
-  std::string text = format("%9s %6s %8s %5s  %-24s %-18s %s\n", "median us", "share", "GFLOP/s",
-                            "peak", "kernel", "result", "place");
+  std::string text = format("%9s %6s %8s %5s  %-9s %-24s %-18s %s\n", "median us", "share",
+                            "GFLOP/s", "peak", "device", "kernel", "result", "place");
   std::map<std::string, std::pair<double, size_t>> kernels;
   for (const Line& line : lines) {
     auto& [seconds, count] = kernels[line.kernel];
     seconds += total(line);
     count += line.seconds.size();
-    text += format("%9.1f %5.1f%% %14s  %-24s %-18s %s\n", line.median() * 1e6,
-                   100 * total(line) / all, speed(line, line.median(), line.flops, peaks).c_str(),
-                   line.kernel.c_str(), line.shape.c_str(), line.place.c_str());
+    text +=
+        format("%9.1f %5.1f%% %14s  %-9s %-24s %-18s %s\n", line.median() * 1e6,
+               100 * total(line) / all, speed(line, line.median(), line.flops, peaks).c_str(),
+               line.device.c_str(), line.kernel.c_str(), line.shape.c_str(), line.place.c_str());
   }
   std::vector<std::pair<std::string, std::pair<double, size_t>>> sorted(kernels.begin(),
                                                                         kernels.end());

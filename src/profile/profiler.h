@@ -1,10 +1,8 @@
-// Collects what ran while it lives: a table of operators and a trace of every event.
+// Collects what its thread runs while it lives: a table of operators and a trace of every event.
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "graph/event_sink.h"
@@ -14,6 +12,7 @@ namespace torchlet::profile {
 // One line of the table: an operator of the program, or the step that stands for it.
 struct Line {
   std::string kernel;
+  std::string device;
   std::string place;  // "features.3.conv.1", else "mobilenet.py:57"
   std::string shape;  // "1x96x56x56"
   double flops = 0;   // of one call
@@ -25,9 +24,6 @@ struct Line {
 
 class Profiler : public EventSink {
  public:
-  Profiler() { set_event_sink(this); }
-  ~Profiler() override { set_event_sink(nullptr); }
-
   void record(const Event& event) override;
 
   // In the order in which they ran first.
@@ -45,13 +41,12 @@ class Profiler : public EventSink {
   struct Record {
     size_t line;
     double begin, end;
-    std::thread::id thread;
   };
 
-  mutable std::mutex mutex_;
   std::map<Key, size_t> index_;  // into lines_
   std::vector<Line> lines_;
   std::vector<Record> records_;
+  EventScope scope_{this};
 };
 
 // What the processor can do at most: operations per second of all threads together.

@@ -4,13 +4,19 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace torchlet::profile {
 namespace {
 
 void record(double begin, double end, const char* kernel = "conv_nhwc_f32") {
   const std::array<int64_t, 4> sizes = {1, 8, 4, 4};
-  event_sink()->record({kernel, nullptr, sizes, begin, end, 2e6, false});
+  event_sink()->record({.kernel = kernel,
+                        .device = "cpu",
+                        .sizes = sizes,
+                        .begin = begin,
+                        .end = end,
+                        .flops = 2e6});
 }
 
 TEST(Profiler, GathersTheCallsOfEachOperator) {
@@ -33,6 +39,18 @@ TEST(Profiler, ListensOnlyWhileItLives) {
   EXPECT_EQ(event_sink(), nullptr);
 }
 
+TEST(Profiler, HearsItsOwnThreadAlone) {
+  const Profiler profiler;
+  std::thread([] { EXPECT_EQ(event_sink(), nullptr); }).join();
+  {
+    const Profiler inner;
+    record(1, 2);
+    EXPECT_EQ(inner.lines().size(), 1U);
+  }
+  EXPECT_EQ(profiler.lines().size(), 0U);
+  EXPECT_EQ(event_sink(), &profiler);
+}
+
 TEST(Profiler, WritesATraceThatIsJson) {
   const Profiler profiler;
   record(10, 10.5);
@@ -42,16 +60,20 @@ TEST(Profiler, WritesATraceThatIsJson) {
   const auto& second = trace["traceEvents"][1];
   EXPECT_EQ(second["name"], "conv_nhwc_f32");
   EXPECT_EQ(second["ph"], "X");
+  EXPECT_EQ(second["args"]["device"], "cpu");
   EXPECT_EQ(second["ts"], 1e6);
   EXPECT_EQ(second["dur"], 0.25e6);
 }
 
 TEST(Profiler, TheTableComparesWithThePeakOfTheKind) {
-  const Line line{"conv_nhwc_f32", "features.0", "1x8", 5e6, false, {0.001}};
-  const Line bytes{"conv_nhwc_q8", "features.1", "1x8", 5e6, true, {0.001}};
+  const Line line{"conv_nhwc_f32", "cpu", "features.0", "1x8", 5e6, false, {0.001}};
+  const Line bytes{"conv_nhwc_q8", "cpu", "features.1", "1x8", 5e6, true, {0.001}};
   const std::string text = table({line, bytes}, 1, {10e9, 50e9});
-  EXPECT_NE(text.find("   1000.0  50.0%      5.0   50%  conv_nhwc_f32"), std::string::npos) << text;
-  EXPECT_NE(text.find("   1000.0  50.0%      5.0   10%  conv_nhwc_q8"), std::string::npos) << text;
+  EXPECT_NE(text.find("   1000.0  50.0%      5.0   50%  cpu       conv_nhwc_f32"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("   1000.0  50.0%      5.0   10%  cpu       conv_nhwc_q8"), std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "device/cpu/cpu_device.h"
 #include "device/partition.h"
 #include "graph/event_sink.h"
+#include "graph/segment.h"
 #include "passes/testing.h"
 #include "tensor/tensor_impl.h"
 
@@ -22,9 +23,9 @@ constexpr double kMargin = 16;
 // Other roundings that are tried before a difference counts.
 constexpr int kTrials = 8;
 
-class CountedSegment : public Segment {
+class CountedSegment : public torchlet::Segment {
  public:
-  CountedSegment(std::shared_ptr<Segment> inner, std::atomic<int64_t>& runs,
+  CountedSegment(std::shared_ptr<torchlet::Segment> inner, std::atomic<int64_t>& runs,
                  std::atomic<int64_t>& planned)
       : inner_(std::move(inner)), runs_(runs), planned_(planned) {}
   bool run(std::span<const Value> inputs, std::span<Value> outputs) override {
@@ -35,32 +36,28 @@ class CountedSegment : public Segment {
   }
 
  private:
-  std::shared_ptr<Segment> inner_;
+  std::shared_ptr<torchlet::Segment> inner_;
   std::atomic<int64_t>&runs_, &planned_;
 };
 
-// The cpu device, counting how often its plans run.
-class CountingDevice : public device::Device {
- public:
-  explicit CountingDevice(Precision precision) : inner_(cpu::make_cpu_device(precision)) {}
-  const char* name() const override { return inner_->name(); }
-  std::string refusal(const Node& node) const override { return inner_->refusal(node); }
-  std::shared_ptr<Segment> prepare(const Node& node) const override {
-    return std::make_shared<CountedSegment>(inner_->prepare(node), runs_, planned_);
-  }
-  int64_t runs() const { return runs_; }
-  int64_t planned() const { return planned_; }
+// How often segments run, and how often as plans.
+struct SegmentCounter {
+  std::atomic<int64_t> runs = 0, planned = 0;
 
- private:
-  std::unique_ptr<Device> inner_;
-  mutable std::atomic<int64_t> runs_ = 0, planned_ = 0;
+  void count(const torchlet::Block& block) {
+    for (Node* node : block) {
+      if (node->segment()) {
+        node->set_segment(std::make_shared<CountedSegment>(node->shared_segment(), runs, planned));
+      } else {
+        for (const torchlet::Block* inner : node->blocks()) count(*inner);
+      }
+    }
+  }
 };
 
 // Counts the steps that a kernel ran: what the reference runs is named after its operator.
 class KernelCounter : public EventSink {
  public:
-  KernelCounter() { set_event_sink(this); }
-  ~KernelCounter() override { set_event_sink(nullptr); }
   void record(const Event& event) override {
     if (event.kernel == kCompileEvent || event.sizes.empty()) return;
     ++steps_;
@@ -70,7 +67,8 @@ class KernelCounter : public EventSink {
   int64_t kernels() const { return kernels_; }
 
  private:
-  std::atomic<int64_t> steps_ = 0, kernels_ = 0;
+  int64_t steps_ = 0, kernels_ = 0;
+  EventScope scope_{this};
 };
 
 class OptimizedFunction : public Function {
@@ -108,7 +106,7 @@ class Checker {
       : program_(program),
         expressions_(expressions),
         text_(program.source()),
-        device_(program.precision) {
+        device_(cpu::make_cpu_device(program.precision)) {
     std::vector<std::pair<std::string, Value>> weights;
     for (const ValueId id : program.ids(Variable::Kind::kWeight)) {
       weights.emplace_back(program.name(id).substr(5),
@@ -122,7 +120,8 @@ class Checker {
     for (size_t set = 0; set < program_.input_sets.size(); ++set) expect(set);
     if (auto problem = check_reference()) return problem;
     auto optimized = passes::Program::optimized(self_);
-    device::partition(*optimized.graph, device_);
+    device::partition(*optimized.graph, {&device_, 1}, std::make_shared<device::PlacementLog>());
+    segments_.count(*optimized.graph->block());
     optimized.graph->verify();
     optimized_.emplace(passes::Program::method(self_), std::move(optimized.graph));
     // Each twice, since the first run also compiles, and the first once more when all plans are
@@ -139,8 +138,8 @@ class Checker {
 
   void add_to(Coverage& coverage) {
     if (std::ranges::any_of(expected_, &Expected::is_error)) return;  // these have no plans
-    coverage.segments += device_.runs();
-    coverage.planned += device_.planned();
+    coverage.segments += segments_.runs;
+    coverage.planned += segments_.planned;
     coverage.steps += steps_;
     coverage.kernels += kernels_;
   }
@@ -308,7 +307,8 @@ class Checker {
   const Program& program_;
   Expressions& expressions_;
   passes::Program text_;
-  CountingDevice device_;
+  std::shared_ptr<device::Device> device_;
+  SegmentCounter segments_;
   Value self_;
   std::optional<OptimizedFunction> optimized_;
   interp::Interpreter interpreter_;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
-#include <unordered_set>
 
 #include "base/checked.h"
 #include "base/limits.h"
@@ -11,39 +9,26 @@
 #include "device/cpu/lowering.h"
 #include "device/cpu/memory_planner.h"
 #include "device/cpu/reference_step.h"
-#include "graph/prim_kinds.h"
-#include "passes/effects.h"
 #include "tensor/containers.h"
 
 namespace torchlet::cpu {
 
-using Entry = PlanBuilder::Entry;
-
-void decline(std::string why) { throw Declined{std::move(why)}; }
-
-PlanBuilder::PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed,
+PlanBuilder::PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& packed,
                          Precision precision)
     : segment_(segment),
-      inputs_(inputs),
       packed_(packed),
       precision_(precision),
-      plan_(std::make_unique<Plan>()) {}
+      plan_(std::make_unique<Plan>()),
+      tensors_(segment.tensors.size(), kNoTensor) {}
 PlanBuilder::~PlanBuilder() = default;
 
 std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
   try {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      Entry entry{Entry::Kind::kKnown, inputs_[i], kNoTensor, {}};
-      if (inputs_[i].is_tensor()) {
-        const Tensor tensor = inputs_[i].to_tensor();
-        refuse_float16(tensor.dtype());
-        entry = {Entry::Kind::kTensor, {}, add_input(tensor, i), {}};
-        wants_channels_last_ |=
-            tensor.dim() == 4 && tensor.suggest_memory_format() == MemoryFormat::kChannelsLast;
-      }
-      entries_[segment_.input(i)] = std::move(entry);
+    add_inputs();
+    for (const Call& call : segment_.calls) {
+      lower(call);
+      ++current_;
     }
-    lower_block(*segment_.block(0));
     add_outputs();
     drop_unread_steps();
     fuse_inverted_residuals(*plan_);
@@ -58,126 +43,87 @@ std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
   return nullptr;
 }
 
-// ---- nodes ----
-
-void PlanBuilder::lower_block(const Block& block) {
-  for (const Node* node : block) {
-    define_constants(*node);
-    if (node->kind() == prim::kIf) {
-      lower_branch(*node);
-    } else if (node->kind() != prim::kConstant) {
-      current_ = node;
-      lower(*node);
-    }
-    lowered_.insert(node);
+void PlanBuilder::add_inputs() {
+  for (size_t i = 0; i < segment_.inputs.size(); ++i) {
+    if (!segment_.inputs[i].is_tensor()) continue;
+    const device::TensorDescription& d = segment_.describe(segment_.inputs[i].id());
+    refuse_float16(d.dtype);
+    define(segment_.inputs[i], add_tensor(d, Buffer::Kind::kInput, i));
+    wants_channels_last_ |=
+        d.sizes.size() == 4 &&
+        has_channels_last_strides(d.sizes, d.strides, MemoryFormat::kChannelsLast);
   }
-  define_constants(*block.return_node());
 }
 
-void PlanBuilder::lower_branch(const Node& node) {
-  const Entry& condition = entry(node, 0);
-  if (condition.kind != Entry::Kind::kKnown) decline("a branch on what is not known");
-  const Block& taken = *node.block(condition.known.to_bool() ? 0 : 1);
-  lower_block(taken);
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    define(node.output(i), entry(*taken.return_node(), i));
-  }
-  lowered_.insert(taken.return_node());
-}
+// ---- calls ----
 
-void PlanBuilder::lower(const Node& node) {
-  if (lower_plain(node)) return;
-  if (!node.op()) decline(node.kind().str() + " in a segment");
-  if (!passes::is_pure(node)) decline(node.kind().str() + " must run each time");
-  if (evaluate_known(node)) return;
-  const size_t steps = plan_->steps.size();
+void PlanBuilder::lower(const Call& call) {
+  node_ = call.node;
+  const Mark before = mark();
   try {
-    const Lowering* lowering = find_lowering(node.kind(), reads_quantized(node));
+    const Lowering* lowering = find_lowering(call.kind(), reads_quantized(call));
     if (!lowering) decline("no kernel for it");
-    lowering->lower(*this, node);
+    lowering->lower(*this, call);
   } catch (const Declined&) {
-    TORCHLET_ASSERT(plan_->steps.size() >= steps);
-    lower_reference(node);
+    take_back(before);
+    lower_reference(call);
   }
 }
 
-bool PlanBuilder::reads_quantized(const Node& node) const {
-  const auto is_quantized = [&](const Entry& entry) {
-    return entry.kind == Entry::Kind::kTensor && info(entry.tensor).quantizer;
+bool PlanBuilder::reads_quantized(const Call& call) const {
+  const auto is_quantized = [&](const CallArgument& argument) {
+    return argument.is_tensor() &&
+           info(tensors_[static_cast<size_t>(argument.id())]).quantizer != nullptr;
   };
-  for (const SsaValue* input : node.inputs()) {
-    const Entry& argument = entry(input);
-    if (is_quantized(argument) || std::ranges::any_of(argument.list, is_quantized)) return true;
-  }
-  return false;
+  return std::ranges::any_of(call.arguments, [&](const CallArgument& argument) {
+    return is_quantized(argument) || std::ranges::any_of(argument.items(), is_quantized);
+  });
 }
 
-bool PlanBuilder::lower_plain(const Node& node) {
-  if (node.kind() == prim::kListConstruct || node.kind() == prim::kTupleConstruct) {
-    Entry list{Entry::Kind::kList, {}, kNoTensor, {}};
-    bool known = true;
-    for (size_t i = 0; i < node.inputs().size(); ++i) {
-      list.list.push_back(entry(node, i));
-      known &= list.list.back().kind == Entry::Kind::kKnown;
-      // Lists of the same list twice, many levels of them, would be 2^n entries.
-      if (list.list.back().kind == Entry::Kind::kList) decline("a list of lists");
-    }
-    const TypePtr& type = node.output()->type();
-    if (known && type->is(TypeKind::kList)) {
-      std::vector<Value> items;
-      for (Entry& item : list.list) items.push_back(std::move(item.known));
-      list = {Entry::Kind::kKnown, make_list(type->element(0), std::move(items)), kNoTensor, {}};
-    }
-    define(node.output(), std::move(list));
-    return true;
-  }
-  if (node.kind() == prim::kListUnpack || node.kind() == prim::kTupleUnpack) {
-    const Entry list = entry(node, 0);
-    std::vector<Entry> items = list.list;
-    if (list.kind == Entry::Kind::kKnown) {
-      for (const Value& item : list.known.to_list()) {
-        items.push_back({Entry::Kind::kKnown, item, kNoTensor, {}});
-      }
-    }
-    if (items.size() != node.outputs().size()) decline("a list of another length");
-    for (size_t i = 0; i < items.size(); ++i) define(node.output(i), std::move(items[i]));
-    return true;
-  }
-  return false;
+PlanBuilder::Mark PlanBuilder::mark() {
+  oldest_change_ = SIZE_MAX;
+  return {plan_->tensors.size(), plan_->buffers.size(), plan_->steps.size(), plan_->packed.size()};
 }
 
-// The constants that a node reads lie anywhere before it.
-void PlanBuilder::define_constants(const Node& node) {
-  for (const SsaValue* input : node.inputs()) {
-    if (input->node()->kind() != prim::kConstant || entries_.contains(input)) continue;
-    define(input, {Entry::Kind::kKnown, input->node()->value_attribute("value"), kNoTensor, {}});
+// A lowering that may still decline adds only: what stood before it changes last.
+void PlanBuilder::take_back(const Mark& mark) {
+  TORCHLET_ASSERT(oldest_change_ >= mark.steps);
+  plan_->steps.resize(mark.steps);
+  plan_->tensors.resize(mark.tensors);
+  plan_->buffers.resize(mark.buffers);
+  plan_->packed.resize(mark.packed);
+  written_at_.resize(mark.buffers);
+  const auto is_gone = [&](TensorId id) { return id >= static_cast<TensorId>(mark.tensors); };
+  for (TensorId& id : tensors_) {
+    if (is_gone(id)) id = kNoTensor;
   }
+  const auto is_gone_entry = [&](const auto& entry) { return is_gone(entry.second); };
+  std::erase_if(constants_, is_gone_entry);
+  std::erase_if(image_copies_, is_gone_entry);
+  std::erase_if(conversions_, is_gone_entry);
 }
 
-// An operator of known values is run now.
-bool PlanBuilder::evaluate_known(const Node& node) {
-  std::vector<Value> arguments;
-  for (size_t i = 0; i < node.inputs().size(); ++i) {
-    const Entry& argument = entry(node, i);
-    if (argument.kind != Entry::Kind::kKnown) return false;
-    arguments.push_back(argument.known);
-  }
-  const auto& parameters = node.op()->schema.arguments;
-  for (size_t i = arguments.size(); i < parameters.size(); ++i) {
-    arguments.push_back(parameters[i].default_value.value_or(Value()));
-  }
-  std::vector<Value> results(node.outputs().size());
-  node.op()->call(arguments, results);
-  for (size_t i = 0; i < results.size(); ++i) {
-    define(node.output(i), {Entry::Kind::kKnown, std::move(results[i]), kNoTensor, {}});
-  }
-  return true;
+void PlanBuilder::define(const CallArgument& output, TensorId result) {
+  tensors_[static_cast<size_t>(output.id())] = result;
 }
 
-void PlanBuilder::define(const Node& node, TensorId result) {
-  define(node.output(), {Entry::Kind::kTensor, {}, result, {}});
+const std::vector<int>& PlanBuilder::users(ValueId id) const {
+  static const std::vector<int> none;
+  const auto place = static_cast<size_t>(id);
+  return place < segment_.tensors.size() ? segment_.tensors[place].users : none;
 }
-void PlanBuilder::define(const SsaValue* value, Entry entry) { entries_[value] = std::move(entry); }
+
+const Call* PlanBuilder::producer(ValueId id) const {
+  const auto place = static_cast<size_t>(id);
+  if (place >= segment_.tensors.size() || segment_.tensors[place].producer < 0) return nullptr;
+  return &segment_.calls[static_cast<size_t>(segment_.tensors[place].producer)];
+}
+
+const Call* PlanBuilder::only_user(ValueId id) const {
+  const std::vector<int>& all = users(id);
+  const bool is_one = all.size() == 1 && static_cast<size_t>(all[0]) < segment_.calls.size();
+  return is_one ? &segment_.calls[static_cast<size_t>(all[0])] : nullptr;
+}
 
 // ---- tensors and buffers ----
 
@@ -188,17 +134,16 @@ void PlanBuilder::refuse_float16(DType dtype) const {
   }
 }
 
-TensorId PlanBuilder::add_input(const Tensor& tensor, size_t index) {
-  const TensorImpl& impl = *tensor.impl();
-  if (impl.sparse || impl.nested) decline("a sparse or nested tensor");
-  if (impl.quantizer && !impl.quantizer->per_tensor()) decline("a tensor quantized per channel");
+TensorId PlanBuilder::add_tensor(const device::TensorDescription& d, Buffer::Kind kind,
+                                 size_t index) {
+  if (d.quantizer && !d.quantizer->per_tensor()) decline("a tensor quantized per channel");
   Buffer buffer;
-  buffer.kind = Buffer::Kind::kInput;
+  buffer.kind = kind;
   buffer.index = index;
   plan_->buffers.push_back(std::move(buffer));
   written_at_.push_back(-1);
-  plan_->tensors.push_back({impl.dtype, impl.sizes, impl.strides, 0,
-                            static_cast<int32_t>(plan_->buffers.size() - 1), impl.quantizer});
+  plan_->tensors.push_back({d.dtype, d.sizes, d.strides, 0,
+                            static_cast<int32_t>(plan_->buffers.size() - 1), d.quantizer});
   return static_cast<TensorId>(plan_->tensors.size() - 1);
 }
 
@@ -212,10 +157,9 @@ TensorId PlanBuilder::constant(const Tensor& tensor) {
 }
 
 TensorId PlanBuilder::add_constant(const Tensor& tensor) {
-  const TensorId id = add_input(tensor, 0);
-  Buffer& buffer = plan_->buffers.back();
-  buffer.kind = Buffer::Kind::kConstant;
-  buffer.constant = tensor;
+  if (tensor.impl()->sparse || tensor.impl()->nested) decline("a sparse or nested tensor");
+  const TensorId id = add_tensor(device::describe(tensor), Buffer::Kind::kConstant, 0);
+  plan_->buffers.back().constant = tensor;
   return id;
 }
 
@@ -255,7 +199,7 @@ TensorId PlanBuilder::new_view(TensorId base, IntSpan sizes, IntSpan strides, in
 // ---- steps ----
 
 void PlanBuilder::add(std::unique_ptr<Step> step) {
-  step->node = current_;
+  step->node = node_;
   written_at_[static_cast<size_t>(info(step->writes().id()).buffer)] =
       static_cast<int>(plan_->steps.size());
   plan_->steps.push_back(std::move(step));
@@ -265,43 +209,40 @@ int PlanBuilder::written_at(TensorId id) const {
   return written_at_[static_cast<size_t>(info(id).buffer)];
 }
 
-bool PlanBuilder::holds(const Entry& entry, int32_t buffer) const {
-  if (entry.kind == Entry::Kind::kTensor) return info(entry.tensor).buffer == buffer;
-  return std::ranges::any_of(entry.list, [&](const Entry& item) { return holds(item, buffer); });
-}
-
-// Does a step already, or will a later node?
-bool PlanBuilder::is_read_by_others(const Node& node, int32_t buffer) const {
+// Does a step already, or will a later call, or who gets the outputs?
+bool PlanBuilder::is_read_by_others(int32_t buffer) const {
   for (const auto& step : plan_->steps) {
     for (const Operand& read : step->reads()) {
       if (info(read.id()).buffer == buffer) return true;
     }
   }
-  for (const auto& [value, entry] : entries_) {
-    if (!holds(entry, buffer)) continue;
-    for (const Node* user : value->users()) {
-      if (user != &node && !lowered_.contains(user)) return true;
-    }
+  for (size_t i = 0; i < segment_.tensors.size(); ++i) {
+    if (tensors_[i] < 0 || info(tensors_[i]).buffer != buffer) continue;
+    const auto& users = segment_.tensors[i].users;
+    if (!users.empty() && users.back() > current_) return true;
   }
   return false;
 }
 
-Step* PlanBuilder::sole_producer(const Node& node, Arg input) const {
-  const Entry& argument = entry(node, input);
-  if (argument.kind != Entry::Kind::kTensor || node.input(input.of(node))->users().size() != 1) {
-    return nullptr;
-  }
-  Step* step = step_that_wrote(argument.tensor);
-  return step && !is_read_by_others(node, info(argument.tensor).buffer) ? step : nullptr;
+Step* PlanBuilder::sole_producer(const Call& call, Arg arg) const {
+  const CallArgument& argument = call.argument(arg);
+  if (!argument.is_tensor() || users(argument.id()).size() != 1) return nullptr;
+  const TensorId id = tensors_[static_cast<size_t>(argument.id())];
+  Step* step = step_that_wrote(id);
+  return step && !is_read_by_others(info(id).buffer) ? step : nullptr;
 }
 
-bool PlanBuilder::fuse(const Node& node, Arg input, const kernels::Activation& activation) {
-  Step* step = sole_producer(node, input);
-  if (!step || step->writes().id() != entry(node, input).tensor || !step->fuse(activation)) {
-    return false;
-  }
-  step->node = &node;
+bool PlanBuilder::fuse(const Call& call, Arg arg, const kernels::Activation& activation) {
+  Step* step = sole_producer(call, arg);
+  const TensorId id = step ? tensor(call, arg) : kNoTensor;
+  if (!step || step->writes().id() != id || !step->fuse(activation)) return false;
+  changed(id);
+  step->node = call.node;
   return true;
+}
+
+void PlanBuilder::changed(TensorId id) {
+  oldest_change_ = std::min(oldest_change_, static_cast<size_t>(written_at(id)));
 }
 
 // The tensor, or its copy, in that form, if it is there before `result` is computed.
@@ -332,7 +273,10 @@ bool PlanBuilder::fuse_residual(TensorId result, TensorId other) {
   for (const Form form : {Form::kImage, Form::kRows}) {
     if (matrix_layout(info(result), form) != written) continue;
     const auto residual = residual_at_hand(other, result, form);
-    if (residual && step->fuse_residual(*residual)) return true;
+    if (residual && step->fuse_residual(*residual)) {
+      changed(result);
+      return true;
+    }
   }
   return false;
 }
@@ -353,6 +297,7 @@ bool PlanBuilder::place(TensorId id, TensorId place) {
   for (size_t i = 0; i < plan_->tensors.size(); ++i) {
     if (plan_->tensors[i].buffer == tensor.buffer && static_cast<TensorId>(i) != id) return false;
   }
+  changed(id);
   int& written = written_at_[static_cast<size_t>(target.buffer)];
   written = std::max(written, written_at(id));
   tensor.strides = target.strides;
@@ -389,6 +334,7 @@ TensorId PlanBuilder::widened(TensorId id, int64_t old_channels, int64_t channel
       return kNoTensor;
     }
   }
+  changed(id);
   for (const TensorId sharer : sharers) {
     plan_->tensors[static_cast<size_t>(sharer)].strides = whole.strides;
   }
@@ -407,11 +353,11 @@ const float* PlanBuilder::floats(const Tensor& tensor) {
   return static_cast<const float*>(packed(nbytes, pack_floats, tensor));
 }
 
-void PlanBuilder::lower_reference(const Node& node) {
-  if (!recording_) recording_ = record(segment_, inputs_);
-  refuse_float16(recording_->contains(node.output()) ? recording_->at(node.output()).dtype
-                                                     : DType::kFloat32);
-  add_reference_step(*this, node, *recording_);
+void PlanBuilder::lower_reference(const Call& call) {
+  for (const CallArgument& output : call.outputs) {
+    if (output.is_tensor()) refuse_float16(segment_.describe(output.id()).dtype);
+  }
+  add_reference_step(*this, call, segment_);
 }
 
 // ---- the end ----
@@ -424,67 +370,22 @@ static bool holds_containers(const Value& value) {
 }
 
 void PlanBuilder::add_outputs() {
-  const auto& outputs = segment_.block(0)->outputs();
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Entry& entry = entries_[outputs[i]];
-    PlanOutput output;
-    if (entry.kind == Entry::Kind::kTensor) {
-      output.tensor = output_tensor(entry.tensor, i);
-    } else if (entry.kind == Entry::Kind::kKnown && !entry.known.is_tensor() &&
-               !holds_containers(entry.known)) {
-      output.value = entry.known;
-    } else if (entry.kind == Entry::Kind::kKnown && entry.known.is_tensor()) {
-      output.tensor = output_tensor(constant(entry.known.to_tensor()), i);
-    } else {
+  for (size_t i = 0; i < segment_.outputs.size(); ++i) {
+    const CallArgument& value = segment_.outputs[i].value;
+    if (value.is_list() || (value.is_known() && holds_containers(value.known()))) {
       decline("a list that leaves the segment");
+    }
+    PlanOutput output;
+    if (value.is_known() && !value.known().is_tensor()) {
+      output.value = value.known();
+    } else if (const TensorId id = value.is_tensor() ? tensors_[static_cast<size_t>(value.id())]
+                                                     : constant(value.known().to_tensor());
+               id != kNoneTensor) {
+      output.tensor = output_tensor(id, i);
     }
     plan_->outputs.push_back(std::move(output));
   }
-  plan_->spares = std::make_unique<SpareResults[]>(outputs.size());
-}
-
-static bool holds_tensors(const Type& type) {
-  return type.is(TypeKind::kTensor) || type.is(TypeKind::kAny) || type.is(TypeKind::kUnknown) ||
-         std::ranges::any_of(type.elements(), [](const TypePtr& t) { return holds_tensors(*t); });
-}
-
-// Does what the operator gives depend on how its arguments lie?
-static bool sees_strides(const Operator& op) {
-  return op.facts->looks_at == LooksAt::kStrides ||
-         std::ranges::any_of(op.schema.arguments, [](const Argument& argument) {
-           return argument.is_aliased && !argument.is_written;
-         });
-}
-
-// Whether reshape(), flatten() or view() outside of the segment gives a view, a copy or an error
-// depends on the strides; who writes to the result sees the difference. What other operators
-// compute lies as their inputs do, so what is made of the output counts as well. What leaves a
-// branch or a loop, or goes to a method or an attribute, may be viewed there.
-static bool is_viewed(const SsaValue& output) {
-  std::unordered_set<const Node*> seen;
-  std::vector<const SsaValue*> open = {&output};
-  while (!open.empty()) {
-    poll();
-    const SsaValue* value = open.back();
-    open.pop_back();
-    for (const Node* user : value->users()) {
-      const Block& block = *user->owner();
-      if (user == block.return_node()) {
-        if (block.owner()) return true;
-        continue;
-      }
-      if (!seen.insert(user).second) continue;
-      const Symbol kind = user->kind();
-      if (user->op() ? sees_strides(*user->op())
-                     : !prim::is_packing(kind) && kind != prim::kSegment) {
-        return true;
-      }
-      for (const SsaValue* made : user->outputs()) {
-        if (holds_tensors(*made->type())) open.push_back(made);
-      }
-    }
-  }
-  return false;
+  plan_->spares = std::make_unique<SpareResults[]>(segment_.outputs.size());
 }
 
 static bool has_strides(const PlanTensor& tensor, const IntArray& strides) {
@@ -496,12 +397,10 @@ static bool has_strides(const PlanTensor& tensor, const IntArray& strides) {
 
 // As the program has it, where that matters; else without gaps, and images as the inputs lie.
 IntArray PlanBuilder::output_strides(const PlanTensor& tensor, size_t index) {
-  if (is_viewed(*segment_.output(index))) {
-    if (!recording_) recording_ = record(segment_, inputs_);
-    const auto known = recording_->find(segment_.block(0)->outputs()[index]);
-    if (known != recording_->end() && known->second.sizes == tensor.sizes) {
-      return known->second.strides;
-    }
+  const auto& [value, is_viewed] = segment_.outputs[index];
+  if (is_viewed) {
+    return value.is_tensor() ? segment_.describe(value.id()).strides
+                             : IntArray(value.known().to_tensor().strides());
   }
   IntArray contiguous = contiguous_strides(tensor.sizes);
   if (tensor.dim() != 4 || !wants_channels_last_) return contiguous;

@@ -1,8 +1,8 @@
-// Builds a plan: lowers the nodes of a segment one by one, for the inputs at hand.
+// Builds a plan: lowers the calls of a specialised segment one by one.
 //
 // A lowering asks for its operands in the form that its kernel reads (an image, rows, known
-// numbers), adds a step, and says what the node's outputs are. What it cannot do it declines, and
-// the reference implementation becomes the step.
+// numbers), adds a step, and says what the outputs of the call are. What it cannot do it declines:
+// nothing is left of it then, and the reference implementation becomes the step.
 //
 // With Precision::kFloat16, convolutions and linear layers round the float32 tensors that they read
 // to Float16, and what follows computes in the type that it finds. Lowerings that ask for float32
@@ -21,42 +21,19 @@
 
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/plan.h"
+#include "device/specialise/specialised_segment.h"
 #include "kernels/window.h"
 
 namespace torchlet::cpu {
 
-// Thrown when a lowering does not take these shapes, dtypes or arguments.
-struct Declined {
-  std::string why;
-};
-[[noreturn]] void decline(std::string why);
-
-// What each tensor value of a segment was in one run of the reference implementations.
-struct TensorDescription {
-  DType dtype;
-  IntArray sizes, strides;
-  std::shared_ptr<const Quantizer> quantizer;
-};
-using Recording = std::unordered_map<const SsaValue*, TensorDescription>;
+using device::Arg;
+using device::Call;
+using device::CallArgument;
+using device::decline;
+using device::Declined;
+using device::ValueId;
 
 class PlanBuilder;
-
-// An argument of an operator: by its name in the schema; by its place where it is the first, or
-// where operators that share a lowering name it differently.
-class Arg {
- public:
-  Arg(const char* name) : name_(name) {}
-  Arg(int place) : place_(static_cast<size_t>(place)) {}
-  Arg(size_t place) : place_(place) {}
-
-  // Its place among the arguments of the node's operator; Declined if this overload has none of
-  // that name.
-  size_t of(const Node& node) const;
-
- private:
-  const char* name_ = nullptr;
-  size_t place_ = 0;
-};
 
 // [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h).
 struct Image {
@@ -84,46 +61,32 @@ struct Rows {
 
 class PlanBuilder {
  public:
-  PlanBuilder(const Node& segment, std::span<const Value> inputs, PackedWeights& packed,
+  PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& packed,
               Precision precision = Precision::kFloat32);
   ~PlanBuilder();
 
-  // Null, and why, if the segment cannot run as a plan with these inputs.
+  // Null, and why, if the segment cannot run as a plan. Throws Error only for limits.
   std::unique_ptr<Plan> build(std::string& why);
 
   // ---- what a lowering reads ----
 
-  // What an SSA value is while the plan is built.
-  struct Entry {
-    enum class Kind { kUndefined, kKnown, kTensor, kList } kind = Kind::kUndefined;
-    Value known;  // depends on constants and shapes alone
-    TensorId tensor = kNoTensor;
-    std::vector<Entry> list;
-  };
-  const Entry& entry(const Node& node, Arg input) const;
-  const Entry& entry(const SsaValue* value) const;
-
-  // Has the operator, in this overload, an argument of that name?
-  static bool has_argument(const Node& node, const char* name);
-  bool is_none(const Node& node, Arg input) const;
-  // The values of arguments; Declined unless they are known and of that kind.
-  const Value& known(const Node& node, Arg input) const;
-  Tensor known_tensor(const Node& node, Arg input) const;
-  int64_t known_int(const Node& node, Arg input) const;
-  double known_double(const Node& node, Arg input) const;  // ints are converted
-  bool known_bool(const Node& node, Arg input) const;
-  IntArray known_ints(const Node& node, Arg input) const;
-  // int[n] arguments of one number mean it n times.
-  IntArray known_ints(const Node& node, Arg input, size_t count) const;
-
   // A tensor argument; a known one becomes a constant of the plan.
-  TensorId tensor(const Node& node, Arg input);
-  std::vector<TensorId> tensors(const Node& node, Arg input);
+  TensorId tensor(const CallArgument& argument);
+  TensorId tensor(const Call& call, Arg arg) { return tensor(call.argument(arg)); }
+  std::vector<TensorId> tensors(const Call& call, Arg arg);
+  // A tensor of the plan as an argument, for calls that a lowering makes up.
+  CallArgument argument_of(TensorId id);
+  // Who reads a tensor of the segment: places of calls, one for each use.
+  const std::vector<int>& users(ValueId id) const;
+  // What gives it; null for inputs.
+  const Call* producer(ValueId id) const;
+  // The call that alone reads it, once; null if there is none.
+  const Call* only_user(ValueId id) const;
   const PlanTensor& info(TensorId id) const { return plan_->tensors[static_cast<size_t>(id)]; }
   // `dtype` or Declined.
-  TensorId tensor_of(const Node& node, Arg input, DType dtype);
+  TensorId tensor_of(const Call& call, Arg arg, DType dtype);
   // What is float32 in the program, or Declined: in the type in which the plan has it.
-  TensorId real_tensor(const Node& node, Arg input);
+  TensorId real_tensor(const Call& call, Arg arg);
   // What the program takes the tensor for.
   DType program_dtype(TensorId id) const {
     const DType dtype = info(id).dtype;
@@ -182,21 +145,21 @@ class PlanBuilder {
   void copy(TensorId from, TensorId to);
   // Moves a tensor that steps compute into `place`, of the same sizes, part of a larger buffer.
   // False if some step does not write or read it in a form that it has there.
-  bool place(TensorId id, TensorId place);
+  [[nodiscard]] bool place(TensorId id, TensorId place);
   // An image of more channels that begins with all `old_channels` of the buffer in which `id` lies;
   // kNoTensor if some step cannot read or write there what it reads and writes now.
   TensorId widened(TensorId id, int64_t old_channels, int64_t channels);
-  void define(const Node& node, TensorId result);  // of the only output
-  void define(const SsaValue* value, Entry entry);
+  void define(const Call& call, TensorId result) { define(call.outputs[0], result); }
+  void define(const CallArgument& output, TensorId result);  // kNoneTensor: it is None
 
-  // The step that computed this argument, if nothing but `node` ever reads the memory that it
-  // wrote: `node` may then become part of the step. The argument may be a view. Else null.
-  Step* sole_producer(const Node& node, Arg input) const;
+  // The step that computed this argument, if nothing but `call` ever reads the memory that it
+  // wrote: `call` may then become part of the step. The argument may be a view. Else null.
+  Step* sole_producer(const Call& call, Arg arg) const;
   // The activation of an argument as part of its sole producer. False if that cannot take it.
-  bool fuse(const Node& node, Arg input, const kernels::Activation& activation);
+  [[nodiscard]] bool fuse(const Call& call, Arg arg, const kernels::Activation& activation);
   // `other` added to `result` by the step that wrote it. False if that cannot do it, or if the two
   // are not the same matrix, element by element.
-  bool fuse_residual(TensorId result, TensorId other);
+  [[nodiscard]] bool fuse_residual(TensorId result, TensorId other);
   // The last step that wrote the tensor's buffer; null for inputs and constants.
   Step* step_that_wrote(TensorId id) const {
     const int at = written_at(id);
@@ -214,46 +177,49 @@ class PlanBuilder {
   }
   // The elements of a float32 tensor one after the other, in memory that the plan keeps alive.
   const float* floats(const Tensor& tensor);
-  const Node& current_node() const { return *current_; }
 
  private:
+  // How far the plan was: what comes after it can be taken back.
+  struct Mark {
+    size_t tensors, buffers, steps, packed;
+  };
+  Mark mark();
+  void take_back(const Mark& mark);
+
+  // A step that stood before has now another result, place or way to write it.
+  void changed(TensorId id);
+
   bool may_lie_as(TensorId id, const PlanTensor& place) const;
-  bool is_read_by_others(const Node& node, int32_t buffer) const;
-  bool holds(const Entry& entry, int32_t buffer) const;
+  bool is_read_by_others(int32_t buffer) const;
   std::optional<Operand> residual_at_hand(TensorId id, TensorId result, Form form) const;
   void refuse_float16(DType dtype) const;
-  TensorId add_input(const Tensor& tensor, size_t index);
+  TensorId add_tensor(const device::TensorDescription& description, Buffer::Kind kind,
+                      size_t index);
   TensorId add_constant(const Tensor& tensor);
   TensorId part_of_converted(TensorId id, DType dtype);
   TensorId converted(TensorId id, DType dtype);
-  TensorId tensor_of_entry(const Entry& entry);
-  void lower_block(const Block& block);
-  void lower_branch(const Node& node);
-  void define_constants(const Node& node);
-  void lower(const Node& node);
-  bool lower_plain(const Node& node);
-  bool reads_quantized(const Node& node) const;
-  bool evaluate_known(const Node& node);
-  void lower_reference(const Node& node);
+  void add_inputs();
+  void lower(const Call& call);
+  bool reads_quantized(const Call& call) const;
+  void lower_reference(const Call& call);
   void add_outputs();
   IntArray output_strides(const PlanTensor& tensor, size_t index);
   TensorId output_tensor(TensorId id, size_t index);
   void drop_unread_steps();
   void assign_memory();
 
-  const Node& segment_;
-  std::span<const Value> inputs_;
+  device::SpecialisedSegment& segment_;
   PackedWeights& packed_;
   Precision precision_;
   std::unique_ptr<Plan> plan_;
-  const Node* current_ = nullptr;
-  std::unordered_map<const SsaValue*, Entry> entries_;
-  std::unordered_set<const Node*> lowered_;  // what they read they have read
+  int current_ = 0;             // the place of the call that is lowered
+  const Node* node_ = nullptr;  // of that call, or of the last one
+  size_t oldest_change_ = SIZE_MAX;  // the first step that another call became part of
+  std::vector<TensorId> tensors_;    // by ValueId, then those of argument_of()
   std::unordered_map<const TensorImpl*, TensorId> constants_;
   std::unordered_map<TensorId, TensorId> image_copies_;
   std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and Float16
   std::vector<int> written_at_;                         // step, by buffer
-  std::optional<Recording> recording_;                  // made when a lowering first declines
   bool wants_channels_last_ = false;  // outputs lie as the first image among the inputs does
 };
 

@@ -1,40 +1,57 @@
 #include "device/cpu/cpu_device.h"
 
-#include "device/cpu/cpu_segment.h"
+#include "device/cpu/builder.h"
 #include "device/cpu/lowering.h"
 
 namespace torchlet::cpu {
 namespace {
 
+class CompiledPlan : public device::CompiledSegment {
+ public:
+  CompiledPlan(std::unique_ptr<const Plan> plan, std::shared_ptr<ArenaPool> arenas)
+      : plan_(std::move(plan)), arenas_(std::move(arenas)) {}
+  void run(std::span<const Value> inputs, std::span<Value> outputs) const override {
+    plan_->run(inputs, outputs, *arenas_);
+  }
+
+ private:
+  std::unique_ptr<const Plan> plan_;
+  std::shared_ptr<ArenaPool> arenas_;
+};
+
 class CpuDevice : public device::Device {
  public:
   explicit CpuDevice(Precision precision) : precision_(precision) {}
-  const char* name() const override { return "cpu"; }
+  const char* name() const override { return kCpuDevice.name; }
 
   std::string refusal(const Node& node) const override {
     if (node.op()->schema.is_vararg) return "it takes any number of arguments";
     const Lowering* lowering = find_lowering(node.kind(), false);
     if (!lowering) return "there is no kernel for it";
-    if (lowering->refusal) {
-      if (std::string why = lowering->refusal(node); !why.empty()) return why;
-    }
-    return "";
+    return lowering->refusal ? lowering->refusal(node) : "";
   }
 
-  std::shared_ptr<Segment> prepare(const Node& node) const override {
-    return std::make_shared<CpuSegment>(node, arenas_, precision_);
+  device::Compilation compile(device::SpecialisedSegment& segment) override {
+    std::string why;
+    auto plan = PlanBuilder(segment, packed_, precision_).build(why);
+    if (!plan && precision_ != Precision::kFloat32) {
+      plan = PlanBuilder(segment, packed_).build(why);
+    }
+    if (!plan) return {nullptr, why};
+    return {std::make_shared<CompiledPlan>(std::move(plan), arenas_), ""};
   }
 
  private:
   Precision precision_;
   std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
+  PackedWeights packed_;
 };
 
 }  // namespace
 
-std::unique_ptr<device::Device> make_cpu_device(Precision precision) {
+std::shared_ptr<device::Device> make_cpu_device(Precision precision) {
   if (!kernels::has_float16()) precision = Precision::kFloat32;
-  return std::make_unique<CpuDevice>(precision);
+  return std::make_shared<CpuDevice>(precision);
 }
 
 }  // namespace torchlet::cpu

@@ -5,12 +5,16 @@
 
 #include <memory>
 
-#include "device/device.h"
+#include "device/registry.h"
 
 namespace torchlet::cpu {
 
-// One for a loaded model: its segments share the memory of their activations. Where the processor
-// lacks the arithmetic of a precision, float32 takes its place.
-std::unique_ptr<device::Device> make_cpu_device(Precision precision = Precision::kFloat32);
+// Its segments share the memory of their activations and packed weights. Where the processor lacks
+// the arithmetic of a precision, float32 takes its place.
+std::shared_ptr<device::Device> make_cpu_device(Precision precision = Precision::kFloat32);
+
+inline constexpr device::DeviceEntry kCpuDevice = {
+    "cpu", "the processor, as fast as Torchlet can",
+    [](const device::DeviceConfig& config) { return make_cpu_device(config.precision); }};
 
 }  // namespace torchlet::cpu

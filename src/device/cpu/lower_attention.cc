@@ -44,30 +44,29 @@ class AttentionStep : public Step {
   Operand q_, k_, v_, mask_, result_;
 };
 
-bool is_one_of(const Node& node, std::initializer_list<std::string_view> kinds) {
-  return std::ranges::find(kinds, node.kind().str()) != kinds.end();
+bool is_one_of(const Call& call, std::initializer_list<std::string_view> kinds) {
+  return std::ranges::find(kinds, call.kind().str()) != kinds.end();
 }
 
-// What computes an argument for this node alone; null if others read it, too.
-const Node* only_source(const Node& node, size_t input) {
-  const SsaValue* value = node.input(input);
-  if (value->users().size() != 1 || !value->node()->op()) return nullptr;
-  return value->node();
-}
-
-// An argument of a node.
+// An argument of a call.
 struct Use {
-  const Node* node;
-  size_t input;
-  const Node* source() const { return only_source(*node, input); }
+  const Call* call;
+  size_t place;
 };
+
+// What computes it for this call alone; null if others read it, too.
+const Call* only_source(const PlanBuilder& plan, const Use& use) {
+  const CallArgument& argument = use.call->arguments[use.place];
+  if (!argument.is_tensor() || plan.users(argument.id()).size() != 1) return nullptr;
+  return plan.producer(argument.id());
+}
 
 // The use behind a product or a quotient with a known number, by which `scale` changes.
 Use without_scale(const PlanBuilder& plan, const Use& use, double& scale) {
-  const Node* source = use.source();
+  const Call* source = only_source(plan, use);
   if (!source || !is_one_of(*source, {"aten::mul", "aten::div"})) return use;
-  if (source->inputs().size() != 2) return use;  // rounded
-  const auto number = known_number(plan, *source, "other");
+  if (source->has_argument("rounding_mode")) return use;
+  const auto number = known_number(*source, "other");
   if (!number) return use;
   scale = source->kind().name() == "mul" ? scale * *number : scale / *number;
   return {source, 0};
@@ -75,29 +74,29 @@ Use without_scale(const PlanBuilder& plan, const Use& use, double& scale) {
 
 // Where the scores of a softmax come from.
 struct Scores {
-  const Node* product = nullptr;
+  const Call* product = nullptr;
   double scale = 1;
   std::optional<Use> mask;
 };
 
-bool is_product(const Node* node) {
-  return node && is_one_of(*node, {"aten::matmul", "aten::bmm"});
+bool is_product(const Call* call) {
+  return call && is_one_of(*call, {"aten::matmul", "aten::bmm"});
 }
 
 Scores find_scores(const PlanBuilder& plan, const Use& scores) {
   Scores found;
-  const Node* source = without_scale(plan, scores, found.scale).source();
+  const Call* source = only_source(plan, without_scale(plan, scores, found.scale));
   if (is_product(source)) {
     found.product = source;
     return found;
   }
   found.scale = 1;
-  source = scores.source();
+  source = only_source(plan, scores);
   if (!source || source->kind().str() != "aten::add") return found;
-  if (source->inputs().size() > 2 && plan.known_double(*source, "alpha") != 1) return found;
+  if (source->known_double("alpha") != 1) return found;
   for (size_t i = 0; i < 2; ++i) {
     double scale = 1;
-    const Node* product = without_scale(plan, {source, i}, scale).source();
+    const Call* product = only_source(plan, without_scale(plan, {source, i}, scale));
     if (is_product(product)) return {product, scale, Use{source, 1 - i}};
   }
   return found;
@@ -232,12 +231,11 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
   return result;
 }
 
-bool lower_attention(PlanBuilder& plan, const Node& node) {
-  const Node* softmax = only_source(node, 0);
+bool lower_attention(PlanBuilder& plan, const Call& call) {
+  const Call* softmax = only_source(plan, {&call, 0});
   if (!softmax || softmax->kind().str() != "aten::softmax") return false;
-  const TensorId weights = plan.tensor(node, 0);
-  if (!plan.is_none(*softmax, "dtype") ||
-      !is_last(plan, weights, plan.known_int(*softmax, "dim"))) {
+  const TensorId weights = plan.tensor(call, 0);
+  if (!softmax->is_none("dtype") || !is_last(plan, weights, softmax->known_int("dim"))) {
     return false;
   }
   Scores scores = find_scores(plan, {softmax, 0});
@@ -245,12 +243,12 @@ bool lower_attention(PlanBuilder& plan, const Node& node) {
   const Use q_use = without_scale(plan, {scores.product, 0}, scores.scale);
   const Use k_use = without_scale(plan, {scores.product, 1}, scores.scale);
   TensorId mask = kNoTensor;
-  if (scores.mask) mask = plan.tensor(*scores.mask->node, scores.mask->input);
-  const TensorId result = add_attention(plan, plan.tensor(*q_use.node, q_use.input),
-                                        plan.tensor(*k_use.node, k_use.input), plan.tensor(node, 1),
+  if (scores.mask) mask = plan.tensor(*scores.mask->call, scores.mask->place);
+  const TensorId result = add_attention(plan, plan.tensor(*q_use.call, q_use.place),
+                                        plan.tensor(*k_use.call, k_use.place), plan.tensor(call, 1),
                                         mask, static_cast<float>(scores.scale));
   if (result == kNoTensor) return false;
-  plan.define(node, result);
+  plan.define(call, result);
   return true;
 }
 

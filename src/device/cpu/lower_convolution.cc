@@ -73,11 +73,11 @@ Image lower_image(PlanBuilder& plan, ConvArguments a) {
   return output;
 }
 
-void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
+void lower(PlanBuilder& plan, const Call& call, ConvArguments a) {
   if (a.weight.dtype() != DType::kFloat32) decline("another dtype");
   const PlanTensor& t = plan.info(a.input);
   if (t.dim() == 4 && a.weight.dim() == 4) {
-    return plan.define(node, lower_image(plan, a).id);
+    return plan.define(call, lower_image(plan, a).id);
   }
   // A 1d convolution is one of height 1.
   if (t.dim() != 3 || a.weight.dim() != 3) decline("not an image");
@@ -87,29 +87,29 @@ void lower(PlanBuilder& plan, const Node& node, ConvArguments a) {
   a.dilation.insert(a.dilation.begin(), 1);
   a.input = plan.viewed(a.input, ops::unsqueeze(plan.shape_of(a.input), 2));
   const Image output = lower_image(plan, a);
-  plan.define(node, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
+  plan.define(call, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
 }
 
-void lower_conv(PlanBuilder& plan, const Node& node) {
-  if (plan.has_argument(node, "transposed") && plan.known_bool(node, "transposed")) {
+void lower_conv(PlanBuilder& plan, const Call& call) {
+  if (call.has_argument("transposed") && call.known_bool("transposed")) {
     decline("a transposed convolution");
   }
   ConvArguments a;
-  a.input = plan.real_tensor(node, 0);
-  a.weight = plan.known_tensor(node, "weight");
-  a.bias = plan.known_tensor(node, "bias");
+  a.input = plan.real_tensor(call, 0);
+  a.weight = call.known_tensor("weight");
+  a.bias = call.known_tensor("bias");
   if (a.weight.dim() < 3) decline("weights of another rank");
   const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
-  a.stride = plan.known_ints(node, "stride", spatial);
-  a.dilation = plan.known_ints(node, "dilation", spatial);
-  if (plan.known(node, "padding").is_string()) {
-    if (plan.known(node, "padding").to_string() != "valid") decline("padding=\"same\"");
+  a.stride = call.known_ints("stride", spatial);
+  a.dilation = call.known_ints("dilation", spatial);
+  if (call.known("padding").is_string()) {
+    if (call.known("padding").to_string() != "valid") decline("padding=\"same\"");
     a.padding = IntArray(spatial, 0);
   } else {
-    a.padding = plan.known_ints(node, "padding", spatial);
+    a.padding = call.known_ints("padding", spatial);
   }
-  a.groups = plan.known_int(node, "groups");
-  lower(plan, node, std::move(a));
+  a.groups = call.known_int("groups");
+  lower(plan, call, std::move(a));
 }
 
 class TransposedStep : public EpilogueStep {
@@ -139,15 +139,15 @@ void fill_transposed(void* to, const LayerForm<ConvNhwcShape>& layer, const Tens
 }
 
 // The weight is [C, O / groups, kh, kw].
-void lower_transposed(PlanBuilder& plan, const Node& node) {
-  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
-  const Tensor weight = plan.known_tensor(node, "weight");
+void lower_transposed(PlanBuilder& plan, const Call& call) {
+  const Image input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
+  const Tensor weight = call.known_tensor("weight");
   if (weight.dim() != 4 || weight.dtype() != DType::kFloat32) decline("unusual weights");
-  const IntArray stride = plan.known_ints(node, "stride", 2);
-  const IntArray padding = plan.known_ints(node, "padding", 2);
-  const IntArray extra = plan.known_ints(node, "output_padding", 2);
-  const IntArray dilation = plan.known_ints(node, "dilation", 2);
-  const int64_t groups = plan.known_int(node, "groups");
+  const IntArray stride = call.known_ints("stride", 2);
+  const IntArray padding = call.known_ints("padding", 2);
+  const IntArray extra = call.known_ints("output_padding", 2);
+  const IntArray dilation = call.known_ints("dilation", 2);
+  const int64_t groups = call.known_int("groups");
   const IntSpan w = weight.sizes();
   if (groups < 1 || w[0] != input.c || w[0] % groups != 0 || w[1] == 0) decline("groups");
   IntArray out;
@@ -167,9 +167,9 @@ void lower_transposed(PlanBuilder& plan, const Node& node) {
   const Image output = plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
   const void* packed = plan.packed(kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
                                    fill_transposed, {shape}, weight);
-  const float* bias = keep_bias(plan, plan.known_tensor(node, "bias"), shape.out_channels);
+  const float* bias = keep_bias(plan, call.known_tensor("bias"), shape.out_channels);
   plan.add_step<TransposedStep>(shape, input, output, packed, bias);
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
 }  // namespace

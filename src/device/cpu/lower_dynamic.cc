@@ -46,7 +46,7 @@ class DynamicLinearStep : public Step {
 };
 
 TensorId add_dynamic_linear(PlanBuilder& plan, TensorId id, const Tensor& weight,
-                            const Tensor& bias, bool is_rectified) {
+                            const Tensor& bias) {
   const PlanTensor& t = plan.info(id);
   if (t.dim() == 0 || t.sizes.back() != weight.size(1) || t.numel() == 0) {
     decline("weights that do not fit");
@@ -58,27 +58,23 @@ TensorId add_dynamic_linear(PlanBuilder& plan, TensorId id, const Tensor& weight
   const Rows y = *plan.rows_view(plan.new_contiguous(DType::kFloat32, sizes));
   const TensorId work =
       plan.new_contiguous(DType::kUInt8, {{kernels::linear_dynamic_q8_work_bytes(x.rows, x.cols)}});
-  auto& step = plan.add_step<DynamicLinearStep>(linear, x, y, work);
-  if (is_rectified) step.fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
+  plan.add_step<DynamicLinearStep>(linear, x, y, work);
   return y.id;
 }
 
-void lower_linear_dynamic(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor_of(node, 0, DType::kFloat32);
-  const Value& packed_params = plan.known(node, "W_prepack");
+void lower_linear_dynamic(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor_of(call, 0, DType::kFloat32);
+  const Value& packed_params = call.known("W_prepack");
   if (!packed_params.is_custom()) decline("weights that are not known");
   const auto& params = ops::custom_object<ops::LinearPackedParams>(packed_params);
   const auto [weight, bias] = params.unpack();
-  const bool is_rectified = node.kind().name().find("_relu") != std::string_view::npos;
-  if (!params.is_float()) {
-    return plan.define(node, add_dynamic_linear(plan, id, weight, bias, is_rectified));
-  }
   // In fp16 only the weights are rounded.
-  const TensorId result = add_linear(plan, id, weight, bias);
-  if (is_rectified) {
-    plan.step_that_wrote(result)->fuse({kernels::ActivationKind::kClamp, 0, kInfinity});
+  TensorId result = params.is_float() ? add_linear(plan, id, weight, bias)
+                                      : add_dynamic_linear(plan, id, weight, bias);
+  if (call.kind().name().find("_relu") != std::string_view::npos) {
+    result = add_activation(plan, result, {kernels::ActivationKind::kClamp, 0, kInfinity});
   }
-  plan.define(node, result);
+  plan.define(call, result);
 }
 
 }  // namespace

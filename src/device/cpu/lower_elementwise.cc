@@ -10,21 +10,22 @@
 
 namespace torchlet::cpu {
 
-std::optional<double> known_number(const PlanBuilder& plan, const Node& node, Arg input) {
-  const auto& entry = plan.entry(node, input);
-  if (entry.kind != PlanBuilder::Entry::Kind::kKnown) return std::nullopt;
-  const Value& value = entry.known;
-  if (value.is_int() || value.is_float() || value.is_bool()) return plan.known_double(node, input);
+std::optional<double> known_number(const Call& call, Arg input) {
+  const CallArgument& argument = call.argument(input);
+  if (!argument.is_known()) return std::nullopt;
+  const Value& value = argument.known();
+  if (value.is_int() || value.is_float() || value.is_bool()) return call.known_double(input);
   if (value.is_tensor() && value.to_tensor().dim() == 0 && !is_complex(value.to_tensor().dtype()) &&
       value.to_tensor().dtype() != DType::kFloat64) {
-    return plan.known_double(node, input);
+    return call.known_double(input);
   }
   return std::nullopt;
 }
 
+using kernels::Activation;
+
 namespace {
 
-using kernels::Activation;
 using kernels::ActivationKind;
 using kernels::MatrixBinaryOp;
 using kernels::MatrixUnaryOp;
@@ -176,28 +177,27 @@ class BinaryStep : public Step {
 };
 
 // The activation that an operator of one tensor computes.
-Activation activation_of(const PlanBuilder& plan, const Node& node) {
+Activation activation_of(const Call& call) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::string_view name = node.kind().name();
+  const std::string_view name = call.kind().name();
   const auto clamp = [](double low, double high) {
     return Activation{ActivationKind::kClamp, static_cast<float>(low), static_cast<float>(high)};
   };
   const auto bound = [&](const char* input, float none) {
-    if (plan.is_none(node, input)) return static_cast<double>(none);
+    if (call.is_none(input)) return static_cast<double>(none);
     // Which has a say in the shape and the dtype of the result.
-    if (plan.known(node, input).is_tensor()) decline("a tensor as a bound");
-    return plan.known_double(node, input);
+    if (call.known(input).is_tensor()) decline("a tensor as a bound");
+    return call.known_double(input);
   };
   if (name == "relu") return clamp(0, kInfinity);
   if (name == "relu6") return clamp(0, 6);
-  if (name == "hardtanh")
-    return clamp(plan.known_double(node, "min_val"), plan.known_double(node, "max_val"));
+  if (name == "hardtanh") return clamp(call.known_double("min_val"), call.known_double("max_val"));
   if (name == "clamp") return clamp(bound("min", -kInfinity), bound("max", kInfinity));
   if (name == "clamp_min") return clamp(bound("min", -kInfinity), kInfinity);
   if (name == "clamp_max") return clamp(-kInfinity, bound("max", kInfinity));
   if (name == "leaky_relu") {
     return Activation{ActivationKind::kLeakyRelu,
-                      static_cast<float>(plan.known_double(node, "negative_slope")), 0};
+                      static_cast<float>(call.known_double("negative_slope")), 0};
   }
   if (name == "hardswish") return Activation{ActivationKind::kHardswish};
   if (name == "hardsigmoid") return Activation{ActivationKind::kHardsigmoid};
@@ -205,21 +205,24 @@ Activation activation_of(const PlanBuilder& plan, const Node& node) {
   if (name == "silu") return Activation{ActivationKind::kSilu};
   if (name == "tanh") return Activation{ActivationKind::kTanh};
   if (name == "gelu") {
-    return Activation{plan.known(node, "approximate").to_string() == "tanh"
-                          ? ActivationKind::kGeluTanh
-                          : ActivationKind::kGelu};
+    return Activation{call.known("approximate").to_string() == "tanh" ? ActivationKind::kGeluTanh
+                                                                      : ActivationKind::kGelu};
   }
   decline("no activation");
 }
 
-void lower_activation(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.real_tensor(node, 0);
-  const Activation activation = activation_of(plan, node);
-  if (plan.fuse(node, 0, activation)) return plan.define(node, id);
+TensorId add_activation_step(PlanBuilder& plan, TensorId id, const Activation& activation) {
   const Matrix x = as_matrix(plan, id);
   const Matrix y = result_like(plan, x);
   plan.add_step<ActivationStep>(activation, x, y);
-  plan.define(node, y.id);
+  return y.id;
+}
+
+void lower_activation(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.real_tensor(call, 0);
+  const Activation activation = activation_of(call);
+  if (plan.fuse(call, 0, activation)) return plan.define(call, id);
+  plan.define(call, add_activation_step(plan, id, activation));
 }
 
 TensorId add_unary(PlanBuilder& plan, TensorId id, MatrixUnaryOp op, float alpha = 0,
@@ -231,18 +234,18 @@ TensorId add_unary(PlanBuilder& plan, TensorId id, MatrixUnaryOp op, float alpha
 }
 
 template <MatrixUnaryOp kOp>
-void lower_unary(PlanBuilder& plan, const Node& node) {
-  if (node.op()->schema.arguments.size() != 1) decline("more arguments");
-  const TensorId id = plan.real_tensor(node, 0);
-  plan.define(node, add_unary(plan, id, kOp));
+void lower_unary(PlanBuilder& plan, const Call& call) {
+  if (call.op->schema.arguments.size() != 1) decline("more arguments");
+  const TensorId id = plan.real_tensor(call, 0);
+  plan.define(call, add_unary(plan, id, kOp));
 }
 
-void lower_elu(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.real_tensor(node, 0);
-  plan.define(node, add_unary(plan, id, MatrixUnaryOp::kElu,
-                              static_cast<float>(plan.known_double(node, "alpha")),
-                              static_cast<float>(plan.known_double(node, "input_scale")),
-                              static_cast<float>(plan.known_double(node, "scale"))));
+void lower_elu(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.real_tensor(call, 0);
+  plan.define(
+      call, add_unary(plan, id, MatrixUnaryOp::kElu, static_cast<float>(call.known_double("alpha")),
+                      static_cast<float>(call.known_double("input_scale")),
+                      static_cast<float>(call.known_double("scale"))));
 }
 
 // ---- arithmetic of two ----
@@ -339,7 +342,7 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
 }
 
 // x + y where one of the two was just computed by a step that can add the other.
-bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) {
+bool fuse_addition(PlanBuilder& plan, const Call& call, TensorId a, TensorId b) {
   // The later one, since the earlier one must be there when it is computed.
   const bool a_is_later = plan.written_at(a) > plan.written_at(b);
   const TensorId later = a_is_later ? a : b;
@@ -347,19 +350,19 @@ bool fuse_addition(PlanBuilder& plan, const Node& node, TensorId a, TensorId b) 
   if (plan.info(later).dtype != plan.info(earlier).dtype) {
     earlier = plan.in_precision_at_hand(earlier);
   }
-  Step* step = plan.sole_producer(node, a_is_later ? 0 : 1);
+  Step* step = plan.sole_producer(call, a_is_later ? 0 : 1);
   if (!step || !plan.fuse_residual(later, earlier)) return false;
-  step->node = &node;
-  plan.define(node, later);
+  step->node = call.node;
+  plan.define(call, later);
   return true;
 }
 
-void lower_binary_as(PlanBuilder& plan, const Node& node, MatrixBinaryOp op) {
-  if (plan.has_argument(node, "rounding_mode")) decline("a rounded division");
-  const double alpha = plan.has_argument(node, "alpha") ? plan.known_double(node, "alpha") : 1;
-  const auto second = known_number(plan, node, "other");
+void lower_binary_as(PlanBuilder& plan, const Call& call, MatrixBinaryOp op) {
+  if (call.has_argument("rounding_mode")) decline("a rounded division");
+  const double alpha = call.has_argument("alpha") ? call.known_double("alpha") : 1;
+  const auto second = known_number(call, "other");
   if (second) {
-    const TensorId id = plan.real_tensor(node, 0);
+    const TensorId id = plan.real_tensor(call, 0);
     const float b = static_cast<float>(*second * alpha);
     float scale = 1, shift = -0.0f;  // which keeps the sign of zero
     switch (op) {
@@ -379,25 +382,31 @@ void lower_binary_as(PlanBuilder& plan, const Node& node, MatrixBinaryOp op) {
         break;
       default: {
         const TensorId known = plan.constant(ops::full({}, Scalar(*second), DType::kFloat32));
-        return plan.define(node, add_binary(plan, op, id, known));
+        return plan.define(call, add_binary(plan, op, id, known));
       }
     }
-    return plan.define(node, add_unary(plan, id, MatrixUnaryOp::kAffine, scale, shift));
+    return plan.define(call, add_unary(plan, id, MatrixUnaryOp::kAffine, scale, shift));
   }
   if (alpha != 1) decline("alpha");
-  if (known_number(plan, node, 0)) decline("a number first");
-  const TensorId a = plan.real_tensor(node, 0);
-  const TensorId b = plan.real_tensor(node, "other");
-  if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, node, a, b)) return;
-  plan.define(node, add_binary(plan, op, a, b));
+  if (known_number(call, 0)) decline("a number first");
+  const TensorId a = plan.real_tensor(call, 0);
+  const TensorId b = plan.real_tensor(call, "other");
+  if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, call, a, b)) return;
+  plan.define(call, add_binary(plan, op, a, b));
 }
 
 template <MatrixBinaryOp kOp>
-void lower_binary(PlanBuilder& plan, const Node& node) {
-  lower_binary_as(plan, node, kOp);
+void lower_binary(PlanBuilder& plan, const Call& call) {
+  lower_binary_as(plan, call, kOp);
 }
 
 }  // namespace
+
+TensorId add_activation(PlanBuilder& plan, TensorId id, const Activation& activation) {
+  Step* step = plan.step_that_wrote(id);
+  if (step && step->writes().id() == id && step->fuse(activation)) return id;
+  return add_activation_step(plan, id, activation);
+}
 
 std::span<const Lowering> elementwise_lowerings() {
   static constexpr Lowering kTable[] = {

@@ -21,13 +21,13 @@ size_t leading_whole(const PlanBuilder& plan, const std::vector<TensorId>& parts
   return 0;
 }
 
-void lower_cat(PlanBuilder& plan, const Node& node) {
-  std::vector<TensorId> parts = plan.tensors(node, 0);
+void lower_cat(PlanBuilder& plan, const Call& call) {
+  std::vector<TensorId> parts = plan.tensors(call, 0);
   if (parts.empty()) decline("nothing to join");
   plan.in_same_type(parts);
   const PlanTensor first = plan.info(parts[0]);
   if (first.dim() == 0) decline("0-d tensors");
-  const size_t dim = static_cast<size_t>(wrap_dim(plan.known_int(node, "dim"), first.dim()));
+  const size_t dim = static_cast<size_t>(wrap_dim(call.known_int("dim"), first.dim()));
   IntArray sizes = first.sizes;
   sizes[dim] = 0;
   for (const TensorId part : parts) {
@@ -57,7 +57,7 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
     }
     start += part_sizes[dim];
   }
-  plan.define(node, whole);
+  plan.define(call, whole);
 }
 
 }  // namespace

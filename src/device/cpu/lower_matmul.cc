@@ -35,33 +35,32 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
 namespace {
 
 // Does nobody read the result but another linear layer, perhaps after an activation?
-bool feeds_linear(const Node& node) {
-  const SsaValue* value = node.output();
-  for (int hops = 0; hops < 2 && value->users().size() == 1; ++hops) {
-    const Node& user = *value->users()[0];
-    if (user.input(0) != value) return false;
-    if (user.kind().str() == "aten::linear") return true;
-    if (user.kind().str() != "aten::gelu" && user.kind().str() != "aten::relu") return false;
-    value = user.output();
+bool feeds_linear(const PlanBuilder& plan, const Call& call) {
+  ValueId id = call.outputs[0].id();
+  for (int hops = 0; hops < 2; ++hops) {
+    const Call* user = plan.only_user(id);
+    if (!user || !user->arguments[0].is_tensor() || user->arguments[0].id() != id) return false;
+    if (user->kind().str() == "aten::linear") return true;
+    if (user->kind().str() != "aten::gelu" && user->kind().str() != "aten::relu") return false;
+    id = user->outputs[0].id();
   }
   return false;
 }
 
-void lower_linear(PlanBuilder& plan, const Node& node) {
-  const TensorId input = plan.real_tensor(node, 0);
-  plan.define(node, add_linear(plan, input, plan.known_tensor(node, "weight"),
-                               plan.known_tensor(node, "bias"), feeds_linear(node)));
+void lower_linear(PlanBuilder& plan, const Call& call) {
+  const TensorId input = plan.real_tensor(call, 0);
+  plan.define(call, add_linear(plan, input, call.known_tensor("weight"), call.known_tensor("bias"),
+                               feeds_linear(plan, call)));
 }
 
 // beta self + alpha mat1 mat2 with a known matrix and bias: a linear layer of before PyTorch 1.7.
-void lower_addmm(PlanBuilder& plan, const Node& node) {
-  if (plan.known_double(node, "beta") != 1 || plan.known_double(node, "alpha") != 1)
-    decline("alpha or beta");
-  const TensorId input = plan.real_tensor(node, "mat1");
-  const Tensor weight = plan.known_tensor(node, "mat2");
-  const Tensor bias = plan.known_tensor(node, "self");
+void lower_addmm(PlanBuilder& plan, const Call& call) {
+  if (call.known_double("beta") != 1 || call.known_double("alpha") != 1) decline("alpha or beta");
+  const TensorId input = plan.real_tensor(call, "mat1");
+  const Tensor weight = call.known_tensor("mat2");
+  const Tensor bias = call.known_tensor("self");
   if (weight.dim() != 2 || bias.dim() != 1 || plan.info(input).dim() != 2) decline("ranks");
-  plan.define(node, add_linear(plan, input, ops::transpose(weight, 0, 1), bias));
+  plan.define(call, add_linear(plan, input, ops::transpose(weight, 0, 1), bias));
 }
 
 // A stack of matrices [batch..., rows, cols].
@@ -124,18 +123,18 @@ class MatmulStep : public Step {
   Matrices a_, b_, c_;
 };
 
-void lower_matmul(PlanBuilder& plan, const Node& node) {
-  if (lower_attention(plan, node)) return;
-  TensorId a = plan.real_tensor(node, 0), b = plan.real_tensor(node, 1);
+void lower_matmul(PlanBuilder& plan, const Call& call) {
+  if (lower_attention(plan, call)) return;
+  TensorId a = plan.real_tensor(call, 0), b = plan.real_tensor(call, 1);
   const int64_t rank_a = plan.info(a).dim(), rank_b = plan.info(b).dim();
   if (rank_a < 2 || rank_b < 2) decline("a product with a vector");
-  const std::string_view name = node.kind().name();
+  const std::string_view name = call.kind().name();
   if (name != "matmul" && (rank_a != rank_b || rank_a != (name == "mm" ? 2 : 3))) decline("ranks");
   if (name == "bmm" && plan.info(a).sizes[0] != plan.info(b).sizes[0]) decline("batches");
   if (plan.info(a).numel() == 0 || plan.info(b).numel() == 0) decline("an empty matrix");
-  if (plan.entry(node, 1).kind == PlanBuilder::Entry::Kind::kKnown && plan.info(b).dim() == 2) {
-    const Tensor weight = plan.known_tensor(node, 1);
-    return plan.define(node, add_linear(plan, a, ops::transpose(weight, 0, 1), Tensor()));
+  if (call.argument(1).is_known() && plan.info(b).dim() == 2) {
+    const Tensor weight = call.known_tensor(1);
+    return plan.define(call, add_linear(plan, a, ops::transpose(weight, 0, 1), Tensor()));
   }
   a = plan.in_float32(a);
   b = plan.in_float32(b);
@@ -155,7 +154,7 @@ void lower_matmul(PlanBuilder& plan, const Node& node) {
   const TensorId result = plan.new_contiguous(DType::kFloat32, sizes);
   const Matrices mc = *matrices_view(plan, result);
   plan.add_step<MatmulStep>(ma, mb, mc);
-  plan.define(node, result);
+  plan.define(call, result);
 }
 
 }  // namespace

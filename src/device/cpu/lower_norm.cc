@@ -67,16 +67,16 @@ void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const 
   }
 }
 
-void lower_batch_norm(PlanBuilder& plan, const Node& node) {
-  if (plan.known_bool(node, "training")) decline("training");
-  const Image input = plan.as_image(plan.real_tensor(node, 0));
+void lower_batch_norm(PlanBuilder& plan, const Call& call) {
+  if (call.known_bool("training")) decline("training");
+  const Image input = plan.as_image(plan.real_tensor(call, 0));
   const DType dtype = plan.info(input.id).dtype;
-  const Tensor weight = plan.known_tensor(node, "weight");
-  const Tensor bias = plan.known_tensor(node, "bias");
-  const Tensor mean = plan.known_tensor(node, "running_mean");
-  const Tensor variance = plan.known_tensor(node, "running_var");
+  const Tensor weight = call.known_tensor("weight");
+  const Tensor bias = call.known_tensor("bias");
+  const Tensor mean = call.known_tensor("running_mean");
+  const Tensor variance = call.known_tensor("running_var");
   if (!mean.defined() || !variance.defined()) decline("no running statistics");
-  const double eps = plan.known_double(node, "eps");
+  const double eps = call.known_double("eps");
   const int64_t c = input.c;
   for (const Tensor& t : {weight, bias, mean, variance}) {
     if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("statistics");
@@ -86,7 +86,7 @@ void lower_batch_norm(PlanBuilder& plan, const Node& node) {
                                             fill_scale_shift, weight, bias, mean, variance, eps));
   const Image output = plan.new_image(dtype, input.n, c, input.h, input.w);
   plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
 // A kernel over contiguous rows.
@@ -114,29 +114,27 @@ TensorId add_rows_step(PlanBuilder& plan, const char* kernel, TensorId input, Ru
   return result;
 }
 
-void lower_softmax(PlanBuilder& plan, const Node& node) {
-  const TensorId input = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
+void lower_softmax(PlanBuilder& plan, const Call& call) {
+  const TensorId input = plan.contiguous(plan.tensor_of(call, 0, DType::kFloat32));
   const PlanTensor& t = plan.info(input);
-  if (!plan.is_none(node, "dtype") &&
-      plan.known_int(node, "dtype") != static_cast<int>(DType::kFloat32)) {
+  if (!call.is_none("dtype") && call.known_int("dtype") != static_cast<int>(DType::kFloat32)) {
     decline("another dtype");
   }
-  if (t.numel() == 0 || t.dim() == 0 ||
-      wrap_dim(plan.known_int(node, "dim"), t.dim()) != t.dim() - 1) {
+  if (t.numel() == 0 || t.dim() == 0 || wrap_dim(call.known_int("dim"), t.dim()) != t.dim() - 1) {
     decline("not along the last dimension");
   }
   const int64_t cols = t.sizes.back(), rows = t.numel() / cols;
-  const bool logarithm = node.kind().name() == "log_softmax";
+  const bool logarithm = call.kind().name() == "log_softmax";
   const auto run = [=](const float* x, float* y) {
     (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(x, y, rows, cols);
   };
-  plan.define(node, add_rows_step(plan, logarithm ? "log_softmax_f32" : "softmax_f32", input, run));
+  plan.define(call, add_rows_step(plan, logarithm ? "log_softmax_f32" : "softmax_f32", input, run));
 }
 
-void lower_layer_norm(PlanBuilder& plan, const Node& node) {
-  const TensorId input = plan.tensor_of(node, 0, DType::kFloat32);
+void lower_layer_norm(PlanBuilder& plan, const Call& call) {
+  const TensorId input = plan.tensor_of(call, 0, DType::kFloat32);
   const PlanTensor& t = plan.info(input);
-  const IntArray shape = plan.known_ints(node, "normalized_shape");
+  const IntArray shape = call.known_ints("normalized_shape");
   if (shape.size() > t.sizes.size() || t.numel() == 0 ||
       !std::equal(shape.begin(), shape.end(),
                   t.sizes.end() - static_cast<ptrdiff_t>(shape.size()))) {
@@ -144,9 +142,9 @@ void lower_layer_norm(PlanBuilder& plan, const Node& node) {
   }
   int64_t cols = 1;
   for (const int64_t size : shape) cols *= size;
-  plan.define(node, add_layer_norm(plan, input, cols, plan.known_tensor(node, "weight"),
-                                   plan.known_tensor(node, "bias"),
-                                   static_cast<float>(plan.known_double(node, "eps"))));
+  plan.define(call, add_layer_norm(plan, input, cols, call.known_tensor("weight"),
+                                   call.known_tensor("bias"),
+                                   static_cast<float>(call.known_double("eps"))));
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ void add_image_step(PlanBuilder& plan, const char* const (&names)[2], Image inpu
   plan.add_step<ImageStep<Run>>(names, dtype, input, output, run);
 }
 
-Image image_argument(PlanBuilder& plan, const Node& node) {
-  return plan.as_image(plan.real_tensor(node, 0));
+Image image_argument(PlanBuilder& plan, const Call& call) {
+  return plan.as_image(plan.real_tensor(call, 0));
 }
 
 struct PoolArguments {
@@ -97,32 +97,32 @@ Image new_pooled(PlanBuilder& plan, const Image& input, const PoolShape& shape) 
 }
 
 // An empty stride means the size of the window.
-IntArray stride_argument(PlanBuilder& plan, const Node& node, const IntArray& kernel) {
-  return plan.known_ints(node, "stride").empty() ? kernel : plan.known_ints(node, "stride", 2);
+IntArray stride_argument(const Call& call, const IntArray& kernel) {
+  return call.known_ints("stride").empty() ? kernel : call.known_ints("stride", 2);
 }
 
-void lower_max_pool(PlanBuilder& plan, const Node& node) {
-  const Image input = image_argument(plan, node);
-  const PoolShape shape = max_pool_shape(plan, node, input);
+void lower_max_pool(PlanBuilder& plan, const Call& call) {
+  const Image input = image_argument(plan, call);
+  const PoolShape shape = max_pool_shape(call, input);
   const Image output = new_pooled(plan, input, shape);
   add_image_step(plan, kMaxPool, input, output,
                  [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
                  });
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
-void lower_avg_pool(PlanBuilder& plan, const Node& node) {
-  const Image input = image_argument(plan, node);
+void lower_avg_pool(PlanBuilder& plan, const Call& call) {
+  const Image input = image_argument(plan, call);
   PoolArguments a;
-  a.kernel = plan.known_ints(node, "kernel_size", 2);
-  a.stride = stride_argument(plan, node, a.kernel);
-  a.padding = plan.known_ints(node, "padding", 2);
+  a.kernel = call.known_ints("kernel_size", 2);
+  a.stride = stride_argument(call, a.kernel);
+  a.padding = call.known_ints("padding", 2);
   a.dilation = {1, 1};
-  a.ceil_mode = plan.known_bool(node, "ceil_mode");
-  const bool include_pad = plan.known_bool(node, "count_include_pad");
-  const bool divides = !plan.is_none(node, "divisor_override");
-  const int64_t divisor = divides ? plan.known_int(node, "divisor_override") : 0;
+  a.ceil_mode = call.known_bool("ceil_mode");
+  const bool include_pad = call.known_bool("count_include_pad");
+  const bool divides = !call.is_none("divisor_override");
+  const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
   if (divides && divisor == 0) decline("a divisor of zero");
   const PoolShape shape = pool_shape(input, a);
   const Image output = new_pooled(plan, input, shape);
@@ -130,7 +130,7 @@ void lower_avg_pool(PlanBuilder& plan, const Node& node) {
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
                  });
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
 Image add_global_mean(PlanBuilder& plan, const Image& input) {
@@ -143,11 +143,11 @@ Image add_global_mean(PlanBuilder& plan, const Image& input) {
   return output;
 }
 
-void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
-  const Image input = image_argument(plan, node);
-  const IntArray size = plan.known_ints(node, "output_size", 2);
+void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
+  const Image input = image_argument(plan, call);
+  const IntArray size = call.known_ints("output_size", 2);
   if (size[0] < 1 || size[1] < 1) decline("an empty result");
-  if (size[0] == 1 && size[1] == 1) return plan.define(node, add_global_mean(plan, input).id);
+  if (size[0] == 1 && size[1] == 1) return plan.define(call, add_global_mean(plan, input).id);
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
   const Image output =
       plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
@@ -155,29 +155,29 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::adaptive_avg_pool_nhwc(shape, x, x_stride, y, y_stride);
                  });
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
 // mean(x, [2, 3]) of an image.
-void lower_mean(PlanBuilder& plan, const Node& node) {
-  if (!plan.has_argument(node, "dim") || plan.is_none(node, "dim")) decline("a full mean");
-  if (!plan.is_none(node, "dtype")) decline("another dtype");
-  IntArray dims = ops::normalize_dims(plan.known_ints(node, "dim"), 4);
+void lower_mean(PlanBuilder& plan, const Call& call) {
+  if (!call.has_argument("dim") || call.is_none("dim")) decline("a full mean");
+  if (!call.is_none("dtype")) decline("another dtype");
+  IntArray dims = ops::normalize_dims(call.known_ints("dim"), 4);
   if (!(dims == IntArray{2, 3})) decline("not a mean over pixels");
-  const Image output = add_global_mean(plan, image_argument(plan, node));
-  if (plan.known_bool(node, "keepdim")) return plan.define(node, output.id);
-  plan.define(node, plan.reshaped(output.id, IntArray{output.n, output.c}));
+  const Image output = add_global_mean(plan, image_argument(plan, call));
+  if (call.known_bool("keepdim")) return plan.define(call, output.id);
+  plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }
 
 }  // namespace
 
-PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input) {
+PoolShape max_pool_shape(const Call& call, const Image& input) {
   PoolArguments a;
-  a.kernel = plan.known_ints(node, "kernel_size", 2);
-  a.stride = stride_argument(plan, node, a.kernel);
-  a.padding = plan.known_ints(node, "padding", 2);
-  a.dilation = plan.known_ints(node, "dilation", 2);
-  a.ceil_mode = plan.known_bool(node, "ceil_mode");
+  a.kernel = call.known_ints("kernel_size", 2);
+  a.stride = stride_argument(call, a.kernel);
+  a.padding = call.known_ints("padding", 2);
+  a.dilation = call.known_ints("dilation", 2);
+  a.ceil_mode = call.known_bool("ceil_mode");
   return pool_shape(input, a);
 }
 

@@ -15,54 +15,47 @@ namespace {
 using kernels::AffineQ8;
 using kernels::OutputQ8;
 
-bool is_rectified(const Node& node) { return node.kind().name().ends_with("_relu"); }
+bool is_rectified(const Call& call) { return call.kind().name().ends_with("_relu"); }
 
 // ---- real numbers and back ----
 
-void lower_quantize(PlanBuilder& plan, const Node& node) {
-  if (plan.known_int(node, "dtype") != static_cast<int64_t>(DType::kQUInt8))
-    decline("another dtype");
-  plan.define(node, add_quantize(plan, plan.tensor(node, 0),
-                                 quantizer_argument(plan, node, "scale", "zero_point")));
+void lower_quantize(PlanBuilder& plan, const Call& call) {
+  if (call.known_int("dtype") != static_cast<int64_t>(DType::kQUInt8)) decline("another dtype");
+  plan.define(call, add_quantize(plan, plan.tensor(call, 0),
+                                 quantizer_argument(call, "scale", "zero_point")));
 }
 
-void lower_dequantize(PlanBuilder& plan, const Node& node) {
-  plan.define(node, add_dequantize(plan, plan.tensor(node, 0)));
+void lower_dequantize(PlanBuilder& plan, const Call& call) {
+  plan.define(call, add_dequantize(plan, plan.tensor(call, 0)));
 }
 
 // Averages and interpolations: the scale drops out, so they are taken of the integers, as PyTorch
 // does.
-void lower_through_reals(PlanBuilder& plan, const Node& node) {
-  const Lowering* real = find_lowering(node.kind(), false);
-  if (!real || real == find_lowering(node.kind(), true)) decline("no kernel for it");
-  const PlanBuilder::Entry quantized = plan.entry(node, 0);
-  TensorId id = plan.tensor(node, 0);
+void lower_through_reals(PlanBuilder& plan, const Call& call) {
+  const Lowering* real = find_lowering(call.kind(), false);
+  if (!real || real == find_lowering(call.kind(), true)) decline("no kernel for it");
+  TensorId id = plan.tensor(call, 0);
   const auto quantizer = plan.info(id).quantizer;
   const auto unit = per_tensor_quantizer(1, affine_of(plan, id).zero_point);
   id = plan.requantized(id, unit);
-  plan.define(node.input(0), {PlanBuilder::Entry::Kind::kTensor, {}, add_dequantize(plan, id), {}});
-  try {
-    real->lower(plan, node);
-  } catch (const Declined&) {
-    plan.define(node.input(0), quantized);
-    throw;
-  }
-  plan.define(node.input(0), quantized);
-  const TensorId result = add_quantize(plan, plan.entry(node.output()).tensor, unit);
-  plan.define(node, plan.requantized(result, quantizer));
+  Call of_reals = call;
+  of_reals.arguments[0] = plan.argument_of(add_dequantize(plan, id));
+  real->lower(plan, of_reals);
+  const TensorId result = add_quantize(plan, plan.tensor(call.outputs[0]), unit);
+  plan.define(call, plan.requantized(result, quantizer));
 }
 
 // ---- functions of one element ----
 
-void lower_table(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor(node, 0);
+void lower_table(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor(call, 0);
   affine_of(plan, id);
   std::vector<Value> arguments = {Value(every_byte(plan.info(id).quantizer))};
-  for (size_t i = 1; i < node.op()->schema.arguments.size(); ++i) {
-    arguments.push_back(plan.known(node, i));
+  for (size_t i = 1; i < call.op->schema.arguments.size(); ++i) {
+    arguments.push_back(call.known(i));
   }
   Value result;
-  node.op()->call(arguments, std::span(&result, 1));
+  call.op->call(arguments, std::span(&result, 1));
   const Tensor table = result.is_tensor() ? result.to_tensor() : Tensor();
   if (!table.defined() || table.dtype() != DType::kQUInt8 || table.numel() != 256) {
     decline("a result of another kind");
@@ -70,7 +63,7 @@ void lower_table(PlanBuilder& plan, const Node& node) {
   const Grid x = as_grid(plan, id);
   const Grid y = result_grid(plan, x, DType::kQUInt8, table.impl()->quantizer);
   add_table_step(plan, x, y, table.contiguous());
-  plan.define(node, y.operand.id());
+  plan.define(call, y.operand.id());
 }
 
 // ---- arithmetic of two ----
@@ -126,16 +119,16 @@ bool is_one_per_channel(const PlanTensor& a, const PlanTensor& b) {
          b.sizes[2] == 1 && b.sizes[3] == 1;
 }
 
-void lower_binary(PlanBuilder& plan, const Node& node) {
-  if (node.inputs().size() != 4) decline("a number there");
-  TensorId a = plan.tensor(node, 0), b = plan.tensor(node, "qb");
-  const auto quantizer = quantizer_argument(plan, node, "scale", "zero_point");
-  const OutputQ8 result = output_q8(*quantizer, is_rectified(node));
+void lower_binary(PlanBuilder& plan, const Call& call) {
+  if (call.arguments.size() != 4) decline("a number there");
+  TensorId a = plan.tensor(call, 0), b = plan.tensor(call, "qb");
+  const auto quantizer = quantizer_argument(call, "scale", "zero_point");
+  const OutputQ8 result = output_q8(*quantizer, is_rectified(call));
   const bool same_sizes = plan.info(a).sizes == plan.info(b).sizes;
   if (!same_sizes && is_one_per_channel(plan.info(b), plan.info(a))) std::swap(a, b);
   const AffineQ8 affine_a = affine_of(plan, a), affine_b = affine_of(plan, b);
   const float scale = affine_of(*quantizer).scale;
-  const bool adds = node.kind().name().starts_with("add");
+  const bool adds = call.kind().name().starts_with("add");
   std::pair<Grid, Grid> operands;
   int64_t rows_per_b = 1;
   if (same_sizes) {
@@ -156,7 +149,7 @@ void lower_binary(PlanBuilder& plan, const Node& node) {
     plan.add_step<BinaryStep>(kernels::BinaryQ8{op, affine_a, affine_b, scale}, grid_a, grid_b,
                               rows_per_b, y, result);
   }
-  plan.define(node, y.operand.id());
+  plan.define(call, y.operand.id());
 }
 
 // ---- joining ----
@@ -177,17 +170,17 @@ Tensor joining_table(const std::shared_ptr<const Quantizer>& from,
 }
 
 // Of images along their channels.
-void lower_cat(PlanBuilder& plan, const Node& node) {
-  const std::vector<TensorId> parts = plan.tensors(node, 0);
+void lower_cat(PlanBuilder& plan, const Call& call) {
+  const std::vector<TensorId> parts = plan.tensors(call, 0);
   if (parts.empty()) decline("nothing to join");
   const PlanTensor first = plan.info(parts[0]);
   affine_of(plan, parts[0]);
-  if (first.dim() != 4 || wrap_dim(plan.known_int(node, "dim"), 4) != 1) {
+  if (first.dim() != 4 || wrap_dim(call.known_int("dim"), 4) != 1) {
     decline("not along the channels of images");
   }
-  const bool has_scale = plan.has_argument(node, "scale") && !plan.is_none(node, "scale");
+  const bool has_scale = call.has_argument("scale") && !call.is_none("scale");
   const auto quantizer =
-      has_scale ? quantizer_argument(plan, node, "scale", "zero_point") : first.quantizer;
+      has_scale ? quantizer_argument(call, "scale", "zero_point") : first.quantizer;
   affine_of(*quantizer);
   int64_t channels = 0;
   for (const TensorId part : parts) {
@@ -206,7 +199,7 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
   for (const TensorId part : parts) {
     const PlanTensor t = plan.info(part);
     const TensorId place = plan.new_view(whole.id, t.sizes, strides, start);
-    const Tensor table = joining_table(t.quantizer, quantizer, is_rectified(node));
+    const Tensor table = joining_table(t.quantizer, quantizer, is_rectified(call));
     if (table.defined()) {
       add_table_step(plan, grid_of(plan.as_image(part)), grid_of(*plan.image_view(place)), table);
     } else if (!plan.place(part, place)) {
@@ -214,7 +207,7 @@ void lower_cat(PlanBuilder& plan, const Node& node) {
     }
     start += t.sizes[1];
   }
-  plan.define(node, whole.id);
+  plan.define(call, whole.id);
 }
 
 // ---- pooling ----
@@ -234,15 +227,15 @@ class MaxPoolStep : public Step {
   Operand input_, output_;
 };
 
-void lower_max_pool(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor(node, 0);
+void lower_max_pool(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor(call, 0);
   affine_of(plan, id);
   const Image input = plan.as_image(id);
-  const kernels::PoolShape shape = max_pool_shape(plan, node, input);
+  const kernels::PoolShape shape = max_pool_shape(call, input);
   const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, shape.window.out_h,
                                       shape.window.out_w, plan.info(id).quantizer);
   plan.add_step<MaxPoolStep>(shape, input, output);
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
 class AvgPoolStep : public Step {
@@ -277,48 +270,46 @@ Image add_average(PlanBuilder& plan, const Image& input, const IntArray& size,
   return output;
 }
 
-Image quantized_image(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor(node, 0);
+Image quantized_image(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor(call, 0);
   affine_of(plan, id);
   return plan.as_image(id);
 }
 
-void lower_adaptive_avg_pool(PlanBuilder& plan, const Node& node) {
-  const Image input = quantized_image(plan, node);
-  const IntArray size = plan.known_ints(node, "output_size", 2);
+void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
+  const Image input = quantized_image(plan, call);
+  const IntArray size = call.known_ints("output_size", 2);
   if (size[0] < 1 || size[1] < 1 || input.h % size[0] != 0 || input.w % size[1] != 0) {
-    return lower_through_reals(plan, node);
+    return lower_through_reals(plan, call);
   }
   const IntArray window = {input.h / size[0], input.w / size[1]};
-  plan.define(node, add_average(plan, input, window, window).id);
+  plan.define(call, add_average(plan, input, window, window).id);
 }
 
-void lower_avg_pool(PlanBuilder& plan, const Node& node) {
-  const Image input = quantized_image(plan, node);
-  const IntArray size = plan.known_ints(node, "kernel_size", 2);
-  const bool has_stride = !plan.known_ints(node, "stride").empty();
-  const IntArray stride = has_stride ? plan.known_ints(node, "stride", 2) : size;
-  const bool is_plain = plan.known_ints(node, "padding", 2) == IntArray{0, 0} &&
-                        !plan.known_bool(node, "ceil_mode") &&
-                        plan.is_none(node, "divisor_override");
+void lower_avg_pool(PlanBuilder& plan, const Call& call) {
+  const Image input = quantized_image(plan, call);
+  const IntArray size = call.known_ints("kernel_size", 2);
+  const bool has_stride = !call.known_ints("stride").empty();
+  const IntArray stride = has_stride ? call.known_ints("stride", 2) : size;
+  const bool is_plain = call.known_ints("padding", 2) == IntArray{0, 0} &&
+                        !call.known_bool("ceil_mode") && call.is_none("divisor_override");
   if (!is_plain || size[0] < 1 || size[1] < 1 || stride[0] < 1 || stride[1] < 1) {
-    return lower_through_reals(plan, node);
+    return lower_through_reals(plan, call);
   }
-  plan.define(node, add_average(plan, input, size, stride).id);
+  plan.define(call, add_average(plan, input, size, stride).id);
 }
 
 // mean(x, [2, 3]) of an image.
-void lower_mean(PlanBuilder& plan, const Node& node) {
-  const PlanTensor& t = plan.info(plan.tensor(node, 0));
-  if (t.dim() != 4 || !plan.has_argument(node, "dim") || plan.is_none(node, "dim") ||
-      !plan.is_none(node, "dtype") ||
-      !(ops::normalize_dims(plan.known_ints(node, "dim"), 4) == IntArray{2, 3})) {
-    return lower_through_reals(plan, node);
+void lower_mean(PlanBuilder& plan, const Call& call) {
+  const PlanTensor& t = plan.info(plan.tensor(call, 0));
+  if (t.dim() != 4 || !call.has_argument("dim") || call.is_none("dim") || !call.is_none("dtype") ||
+      !(ops::normalize_dims(call.known_ints("dim"), 4) == IntArray{2, 3})) {
+    return lower_through_reals(plan, call);
   }
-  const Image input = quantized_image(plan, node);
+  const Image input = quantized_image(plan, call);
   const Image output = add_average(plan, input, {input.h, input.w}, {1, 1});
-  if (plan.known_bool(node, "keepdim")) return plan.define(node, output.id);
-  plan.define(node, plan.reshaped(output.id, IntArray{output.n, output.c}));
+  if (call.known_bool("keepdim")) return plan.define(call, output.id);
+  plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }
 
 }  // namespace

@@ -112,17 +112,17 @@ Window2dShape window_of(const Image& input, const Tensor& weight, const ops::Con
 }
 
 // The scale and the zero point are the last arguments of every overload.
-std::shared_ptr<const Quantizer> output_quantizer(const PlanBuilder& plan, const Node& node) {
-  const size_t count = node.inputs().size();
-  return quantizer_argument(plan, node, count - 2, count - 1);
+std::shared_ptr<const Quantizer> output_quantizer(const Call& call) {
+  const size_t count = call.arguments.size();
+  return quantizer_argument(call, count - 2, count - 1);
 }
 
-bool is_rectified(const Node& node) { return node.kind().name().ends_with("_relu"); }
+bool is_rectified(const Call& call) { return call.kind().name().ends_with("_relu"); }
 
-Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
+Image lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
   const kernels::AffineQ8 affine = affine_of(plan, id);
-  const char* weight_name = plan.has_argument(node, "packed_weight") ? "packed_weight" : "weight";
-  const Value& packed_params = plan.known(node, weight_name);
+  const char* weight_name = call.has_argument("packed_weight") ? "packed_weight" : "weight";
+  const Value& packed_params = call.known(weight_name);
   if (!packed_params.is_custom()) decline("weights that are not known");
   const auto& params = ops::custom_object<ops::ConvPackedParams>(packed_params);
   const Tensor& weight = params.weight();
@@ -138,47 +138,47 @@ Image lower_image(PlanBuilder& plan, const Node& node, TensorId id) {
     decline("weights that do not fit");
   }
   const Conv2dShape shape{input.n, input.c, out_channels, p.groups, window_of(input, weight, p)};
-  const auto quantizer = output_quantizer(plan, node);
+  const auto quantizer = output_quantizer(call);
   const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
   const void* packed = pack(plan, is_depthwise, shape, weight, params.bias(), affine, *quantizer);
   const Image output = plan.new_image(DType::kQUInt8, input.n, out_channels, shape.window.out_h,
                                       shape.window.out_w, quantizer);
   plan.add_step<LayerStep>(kernel_of(is_depthwise), shape, input, output, packed,
-                           output_q8(*quantizer, is_rectified(node)));
+                           output_q8(*quantizer, is_rectified(call)));
   return output;
 }
 
-void lower_conv2d(PlanBuilder& plan, const Node& node) {
-  plan.define(node, lower_image(plan, node, plan.tensor(node, 0)).id);
+void lower_conv2d(PlanBuilder& plan, const Call& call) {
+  plan.define(call, lower_image(plan, call, plan.tensor(call, 0)).id);
 }
 
 // Of height 1, as its weights are.
-void lower_conv1d(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor(node, 0);
+void lower_conv1d(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor(call, 0);
   if (plan.info(id).dim() != 3) decline("not a line");
   const TensorId image = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
-  const Image output = lower_image(plan, node, image);
-  plan.define(node, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
+  const Image output = lower_image(plan, call, image);
+  plan.define(call, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
 }
 
 // A pointwise convolution of an image of one line.
-void lower_linear(PlanBuilder& plan, const Node& node) {
-  const TensorId id = plan.tensor(node, 0);
+void lower_linear(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor(call, 0);
   const kernels::AffineQ8 affine = affine_of(plan, id);
-  const Value& packed_params = plan.known(node, "W_prepack");
+  const Value& packed_params = call.known("W_prepack");
   if (!packed_params.is_custom()) decline("weights that are not known");
   const auto [weight, bias] = ops::custom_object<ops::LinearPackedParams>(packed_params).unpack();
   if (!weight.is_quantized() || weight.numel() == 0) decline("weights that are not quantized");
   const Rows x = plan.as_rows(id);
   if (plan.info(id).dim() == 0 || x.cols != weight.size(1)) decline("weights that do not fit");
   const Conv2dShape shape{1, x.cols, weight.size(0), 1, Window2dShape{1, x.rows, 1, x.rows, 1, 1}};
-  const auto quantizer = output_quantizer(plan, node);
+  const auto quantizer = output_quantizer(call);
   const void* packed = pack(plan, false, shape, weight, bias, affine, *quantizer);
   IntArray sizes = plan.info(id).sizes;
   sizes.back() = weight.size(0);
   const Rows y = *plan.rows_view(plan.new_contiguous(DType::kQUInt8, sizes, quantizer));
-  plan.add_step<LayerStep>(kConv, shape, x, y, packed, output_q8(*quantizer, is_rectified(node)));
-  plan.define(node, y.id);
+  plan.add_step<LayerStep>(kConv, shape, x, y, packed, output_q8(*quantizer, is_rectified(call)));
+  plan.define(call, y.id);
 }
 
 }  // namespace

@@ -47,32 +47,32 @@ struct ResizeArguments {
   double factor_h = 0, factor_w = 0;
 };
 
-ResizeArguments resize_arguments(PlanBuilder& plan, const Node& node, const Image& input) {
+ResizeArguments resize_arguments(const Call& call, const Image& input) {
   ResizeArguments a;
   a.shape = {input.n, input.c, input.h, input.w, 0, 0};
-  if (!plan.is_none(node, "output_size")) {
-    const IntArray size = plan.known_ints(node, "output_size", 2);
+  if (!call.is_none("output_size")) {
+    const IntArray size = call.known_ints("output_size", 2);
     a.shape.out_h = size[0];
     a.shape.out_w = size[1];
   }
-  const bool has_list = plan.has_argument(node, "scale_factors");  // else two numbers
-  if (has_list && !plan.is_none(node, "scale_factors")) {
-    const Value& list = plan.known(node, "scale_factors");
+  const bool has_list = call.has_argument("scale_factors");  // else two numbers
+  if (has_list && !call.is_none("scale_factors")) {
+    const Value& list = call.known("scale_factors");
     if (!list.is_list() || list.to_list().size() != 2) decline("scale factors");
     a.factor_h = list.to_list()[0].to_double();
     a.factor_w = list.to_list()[1].to_double();
     a.shape.out_h = saturating_int(static_cast<double>(input.h) * a.factor_h);
     a.shape.out_w = saturating_int(static_cast<double>(input.w) * a.factor_w);
   } else if (!has_list) {
-    if (!plan.is_none(node, "scales_h")) a.factor_h = plan.known_double(node, "scales_h");
-    if (!plan.is_none(node, "scales_w")) a.factor_w = plan.known_double(node, "scales_w");
+    if (!call.is_none("scales_h")) a.factor_h = call.known_double("scales_h");
+    if (!call.is_none("scales_w")) a.factor_w = call.known_double("scales_w");
   }
   if (a.shape.out_h < 1 || a.shape.out_w < 1) decline("an empty result");
   return a;
 }
 
 template <typename Tap, typename Taps>
-void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const ResizeArguments& a,
+void add_resize(PlanBuilder& plan, const Call& call, const Image& input, const ResizeArguments& a,
                 const Taps& taps) {
   const ResizeShape& s = a.shape;
   const Image output =
@@ -81,23 +81,23 @@ void add_resize(PlanBuilder& plan, const Node& node, const Image& input, const R
   taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
   taps(s.in_w, s.out_w, a.factor_w, step->columns.data());
   plan.add(std::move(step));
-  plan.define(node, output.id);
+  plan.define(call, output.id);
 }
 
-void lower_bilinear(PlanBuilder& plan, const Node& node) {
-  const Image input = plan.as_image(plan.tensor_of(node, 0, DType::kFloat32));
-  const bool align_corners = plan.known_bool(node, "align_corners");
+void lower_bilinear(PlanBuilder& plan, const Call& call) {
+  const Image input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
+  const bool align_corners = call.known_bool("align_corners");
   add_resize<kernels::LinearTap>(
-      plan, node, input, resize_arguments(plan, node, input),
+      plan, call, input, resize_arguments(call, input),
       [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
         kernels::linear_taps(in, out, align_corners, factor, taps);
       });
 }
 
-void lower_nearest(PlanBuilder& plan, const Node& node) {
-  const Image input = plan.as_image(plan.real_tensor(node, 0));
-  const bool exact = node.kind().name() == "_upsample_nearest_exact2d";
-  add_resize<int64_t>(plan, node, input, resize_arguments(plan, node, input),
+void lower_nearest(PlanBuilder& plan, const Call& call) {
+  const Image input = plan.as_image(plan.real_tensor(call, 0));
+  const bool exact = call.kind().name() == "_upsample_nearest_exact2d";
+  add_resize<int64_t>(plan, call, input, resize_arguments(call, input),
                       [&](int64_t in, int64_t out, double factor, int64_t* taps) {
                         kernels::nearest_taps(in, out, exact, factor, taps);
                       });

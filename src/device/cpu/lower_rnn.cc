@@ -293,11 +293,9 @@ RnnResult add_rnn(PlanBuilder& plan, RnnShape s, TensorId x, const std::vector<T
           is_lstm ? part(state_sizes, y_floats + s.all_states()) : kNoTensor};
 }
 
-void define_results(PlanBuilder& plan, const Node& node, const RnnResult& result) {
+void define_results(PlanBuilder& plan, const Call& call, const RnnResult& result) {
   const TensorId ids[] = {result.y, result.h, result.c};
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    plan.define(node.output(i), {PlanBuilder::Entry::Kind::kTensor, {}, ids[i], {}});
-  }
+  for (size_t i = 0; i < call.outputs.size(); ++i) plan.define(call.outputs[i], ids[i]);
 }
 
 // w_ih, w_hh and, if there are any, b_ih, b_hh for each direction; or quantized cells.
@@ -322,25 +320,24 @@ std::vector<DirectionWeights> sequence_weights(const Value& params, bool has_bia
 }
 
 template <RnnCell kCell>
-void lower_sequence(PlanBuilder& plan, const Node& node) {
-  if (plan.known_bool(node, "train") && plan.known_double(node, "dropout") != 0) decline("dropout");
+void lower_sequence(PlanBuilder& plan, const Call& call) {
+  if (call.known_bool("train") && call.known_double("dropout") != 0) decline("dropout");
   const bool is_lstm = kCell == RnnCell::kLstm;
   RnnShape s{};
   s.cell = kCell;
-  s.layers = plan.known_int(node, "num_layers");
-  s.directions = plan.known_bool(node, "bidirectional") ? 2 : 1;
-  s.batch_first = plan.known_bool(node, "batch_first");
-  const TensorId x = plan.tensor_of(node, 0, DType::kFloat32);
-  const auto states = is_lstm ? plan.tensors(node, "hx") : std::vector{plan.tensor(node, "hx")};
-  define_results(
-      plan, node,
-      add_rnn(plan, s, x, states,
-              sequence_weights(plan.known(node, "params"), plan.known_bool(node, "has_biases"))));
+  s.layers = call.known_int("num_layers");
+  s.directions = call.known_bool("bidirectional") ? 2 : 1;
+  s.batch_first = call.known_bool("batch_first");
+  const TensorId x = plan.tensor_of(call, 0, DType::kFloat32);
+  const auto states = is_lstm ? plan.tensors(call, "hx") : std::vector{plan.tensor(call, "hx")};
+  define_results(plan, call,
+                 add_rnn(plan, s, x, states,
+                         sequence_weights(call.known("params"), call.known_bool("has_biases"))));
 }
 
 // Packed weights hold their biases.
 template <RnnCell kCell>
-void lower_cell(PlanBuilder& plan, const Node& node) {
+void lower_cell(PlanBuilder& plan, const Call& call) {
   const bool is_lstm = kCell == RnnCell::kLstm;
   const auto as_sequence = [&](TensorId id) {
     const IntArray sizes = plan.info(id).sizes;
@@ -350,25 +347,25 @@ void lower_cell(PlanBuilder& plan, const Node& node) {
   RnnShape s{};
   s.cell = kCell;
   s.layers = s.directions = 1;
-  const TensorId x = as_sequence(plan.tensor_of(node, 0, DType::kFloat32));
+  const TensorId x = as_sequence(plan.tensor_of(call, 0, DType::kFloat32));
   std::vector<TensorId> states;
   for (const TensorId id :
-       is_lstm ? plan.tensors(node, "hx") : std::vector{plan.tensor(node, "hx")}) {
+       is_lstm ? plan.tensors(call, "hx") : std::vector{plan.tensor(call, "hx")}) {
     states.push_back(as_sequence(id));
   }
   DirectionWeights weights;
-  if (plan.known(node, "w_ih").is_custom()) {
-    weights = packed_weights(ops::custom_object<ops::LinearPackedParams>(plan.known(node, "w_ih")),
-                             ops::custom_object<ops::LinearPackedParams>(plan.known(node, "w_hh")));
+  if (call.known("w_ih").is_custom()) {
+    weights = packed_weights(ops::custom_object<ops::LinearPackedParams>(call.known("w_ih")),
+                             ops::custom_object<ops::LinearPackedParams>(call.known("w_hh")));
   } else {
-    weights = {plan.known_tensor(node, "w_ih"), plan.known_tensor(node, "b_ih"),
-               plan.known_tensor(node, "w_hh"), plan.known_tensor(node, "b_hh")};
+    weights = {call.known_tensor("w_ih"), call.known_tensor("b_ih"), call.known_tensor("w_hh"),
+               call.known_tensor("b_hh")};
   }
   RnnResult result = add_rnn(plan, s, x, states, {weights});
   const IntArray sizes = {plan.info(result.h).sizes[1], plan.info(result.h).sizes[2]};
   result.h = plan.reshaped(result.h, sizes);
   if (is_lstm) result.c = plan.reshaped(result.c, sizes);
-  define_results(plan, node, {result.h, result.c, kNoTensor});
+  define_results(plan, call, {result.h, result.c, kNoTensor});
 }
 
 // Steps write one tensor, and the reference implementation of several cannot be one: what is no

@@ -15,10 +15,10 @@ struct AttentionWeights {
 };
 
 // `heads`: what the operator calls their number.
-AttentionWeights attention_weights(const PlanBuilder& plan, const Node& node, const char* heads) {
-  AttentionWeights w{plan.known_int(node, "embed_dim"),      plan.known_int(node, heads),
-                     plan.known_tensor(node, "qkv_weight"),  plan.known_tensor(node, "qkv_bias"),
-                     plan.known_tensor(node, "proj_weight"), plan.known_tensor(node, "proj_bias")};
+AttentionWeights attention_weights(const Call& call, const char* heads) {
+  AttentionWeights w{call.known_int("embed_dim"),      call.known_int(heads),
+                     call.known_tensor("qkv_weight"),  call.known_tensor("qkv_bias"),
+                     call.known_tensor("proj_weight"), call.known_tensor("proj_bias")};
   const auto has_sizes = [](const Tensor& t, int64_t rows, int64_t cols) {
     return t.dim() == 2 && t.size(0) == rows && t.size(1) == cols;
   };
@@ -52,18 +52,18 @@ TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeight
   return result;
 }
 
-void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
-  if (!plan.is_none(node, "mask")) decline("a mask");
-  const AttentionWeights weights = attention_weights(plan, node, "num_heads");
-  const auto tensor = [&](const char* name) { return plan.known_tensor(node, name); };
-  const bool use_gelu = plan.known_bool(node, "use_gelu");
-  const bool norm_first = plan.known_bool(node, "norm_first");
-  const float eps = static_cast<float>(plan.known_double(node, "eps"));
+void lower_encoder_layer(PlanBuilder& plan, const Call& call) {
+  if (!call.is_none("mask")) decline("a mask");
+  const AttentionWeights weights = attention_weights(call, "num_heads");
+  const auto tensor = [&](const char* name) { return call.known_tensor(name); };
+  const bool use_gelu = call.known_bool("use_gelu");
+  const bool norm_first = call.known_bool("norm_first");
+  const float eps = static_cast<float>(call.known_double("eps"));
   const auto norm = [&](TensorId x, const char* weight, const char* bias) {
     return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(weight), tensor(bias),
                           eps);
   };
-  const TensorId src = plan.contiguous(plan.tensor_of(node, 0, DType::kFloat32));
+  const TensorId src = plan.contiguous(plan.tensor_of(call, 0, DType::kFloat32));
   TensorId x = norm_first ? norm(src, "norm_weight_1", "norm_bias_1") : src;
   x = add_self_attention(plan, x, weights, src);
   if (!norm_first) x = norm(x, "norm_weight_1", "norm_bias_1");
@@ -71,24 +71,21 @@ void lower_encoder_layer(PlanBuilder& plan, const Node& node) {
   if (norm_first) x = norm(x, "norm_weight_2", "norm_bias_2");
   x = add_linear(plan, x, tensor("ffn_weight_1"), tensor("ffn_bias_1"), true);
   using kernels::ActivationKind;
-  plan.step_that_wrote(x)->fuse(
-      use_gelu
-          ? kernels::Activation{ActivationKind::kGelu}
-          : kernels::Activation{ActivationKind::kClamp, 0, std::numeric_limits<float>::infinity()});
+  x = add_activation(plan, x,
+                     use_gelu ? kernels::Activation{ActivationKind::kGelu}
+                              : kernels::Activation{ActivationKind::kClamp, 0,
+                                                    std::numeric_limits<float>::infinity()});
   x = add_linear(plan, x, tensor("ffn_weight_2"), tensor("ffn_bias_2"));
   if (plan.info(x).sizes.back() != weights.width) decline("unusual weights");
   if (!plan.fuse_residual(x, rest)) decline("unlike a sum");
-  plan.define(node, norm_first ? x : norm(x, "norm_weight_2", "norm_bias_2"));
+  plan.define(call, norm_first ? x : norm(x, "norm_weight_2", "norm_bias_2"));
 }
 
-void lower_multi_head_attention(PlanBuilder& plan, const Node& node) {
-  const TensorId x = plan.tensor_of(node, 0, DType::kFloat32);
-  plan.define(node.output(0),
-              {PlanBuilder::Entry::Kind::kTensor,
-               {},
-               add_self_attention(plan, x, attention_weights(plan, node, "num_head"), kNoTensor),
-               {}});
-  plan.define(node.output(1), {PlanBuilder::Entry::Kind::kKnown, Value(), kNoTensor, {}});
+void lower_multi_head_attention(PlanBuilder& plan, const Call& call) {
+  const TensorId x = plan.tensor_of(call, 0, DType::kFloat32);
+  plan.define(call.outputs[0],
+              add_self_attention(plan, x, attention_weights(call, "num_head"), kNoTensor));
+  plan.define(call.outputs[1], kNoneTensor);
 }
 
 // The weights of the softmax are a second result, which no step writes.

@@ -6,8 +6,8 @@
 
 namespace torchlet::cpu {
 
-// Adds the steps of a node and defines its outputs, or throws Declined.
-using LowerFn = void (*)(PlanBuilder& plan, const Node& node);
+// Adds the steps of a call and defines its outputs, or throws Declined.
+using LowerFn = void (*)(PlanBuilder& plan, const Call& call);
 
 struct Lowering {
   const char* op;  // "aten::conv2d": all its overloads
@@ -31,8 +31,8 @@ std::span<const Lowering> rnn_lowerings();
 std::span<const Lowering> transformer_lowerings();
 std::span<const Lowering> view_lowerings();
 
-// Of a node max_pool2d; Declined for windows without results.
-kernels::PoolShape max_pool_shape(PlanBuilder& plan, const Node& node, const Image& input);
+// Of a call of max_pool2d; Declined for windows without results.
+kernels::PoolShape max_pool_shape(const Call& call, const Image& input);
 
 // The linear layer of rows [..., in] with weight [out, in] and a bias, or none. With `may_pad`
 // there may be gaps between the rows of the result, which another linear layer reads the better for
@@ -42,7 +42,11 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
 
 // A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
 // other operand. Nothing if it is something else.
-std::optional<double> known_number(const PlanBuilder& plan, const Node& node, Arg input);
+std::optional<double> known_number(const Call& call, Arg input);
+
+// The activation of what a step of the call at hand wrote: as part of it if it takes that, else by
+// a step of its own.
+TensorId add_activation(PlanBuilder& plan, TensorId id, const kernels::Activation& activation);
 
 // softmax(scale q k + mask) v of q [heads..., queries, depth], k [heads..., depth, keys], v
 // [heads..., keys, value depth] and a mask that can be expanded to the scores, or none. No tensor
@@ -54,8 +58,8 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
 TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,
                         const Tensor& bias, float eps);
 
-// Attention as one step, if the matrix product `node` is the end of it; else false.
-bool lower_attention(PlanBuilder& plan, const Node& node);
+// Attention as one step, if the matrix product `call` is the end of it; else false.
+bool lower_attention(PlanBuilder& plan, const Call& call);
 
 // Null if there is none. For quantized tensors and for others an operator may have two.
 const Lowering* find_lowering(Symbol op, bool is_quantized);

@@ -1,133 +1,51 @@
-// How lowerings get their operands: known numbers, tensors, images and rows.
+// How lowerings get their operands: tensors, images and rows.
 #include <algorithm>
 
 #include "device/cpu/builder.h"
 #include "device/cpu/copy_step.h"
 #include "ops/common.h"
 #include "tensor/containers.h"
+#include "tensor/meta.h"
 
 namespace torchlet::cpu {
 
-using Entry = PlanBuilder::Entry;
-
-const Entry& PlanBuilder::entry(const SsaValue* value) const {
-  static const Entry undefined;
-  const auto found = entries_.find(value);
-  return found == entries_.end() ? undefined : found->second;
-}
-const Entry& PlanBuilder::entry(const Node& node, Arg input) const {
-  return entry(node.input(input.of(node)));
-}
-
-size_t Arg::of(const Node& node) const {
-  if (!name_) return place_;
-  const auto place = node.op()->schema.find_argument(name_);
-  if (!place) decline("an overload without " + std::string(name_));
-  return *place;
-}
-
-bool PlanBuilder::has_argument(const Node& node, const char* name) {
-  return node.op()->schema.find_argument(name).has_value();
-}
-
-const Value& PlanBuilder::known(const Node& node, Arg arg) const {
-  static const Value none;
-  const size_t input = arg.of(node);
-  if (input >= node.inputs().size()) {
-    const auto& value = node.op()->schema.arguments[input].default_value;
-    return value ? *value : none;
-  }
-  const Entry& argument = entry(node, input);
-  if (argument.kind != Entry::Kind::kKnown) {
-    decline(node.op()->schema.arguments[input].name + " is not known before the run");
-  }
-  return argument.known;
-}
-
-bool PlanBuilder::is_none(const Node& node, Arg arg) const {
-  const size_t input = arg.of(node);
-  if (input >= node.inputs().size()) return known(node, input).is_none();
-  const Entry& argument = entry(node, input);
-  return argument.kind == Entry::Kind::kKnown && argument.known.is_none();
-}
-
-namespace {
-
-[[noreturn]] void wrong(const Node& node, Arg input, const char* expected) {
-  decline(node.op()->schema.arguments[input.of(node)].name + " is not " + expected);
-}
-
-}  // namespace
-
-Tensor PlanBuilder::known_tensor(const Node& node, Arg input) const {
-  const Value& value = known(node, input);
-  if (value.is_none()) return Tensor();
-  if (!value.is_tensor()) wrong(node, input, "a tensor");
-  return value.to_tensor();
-}
-int64_t PlanBuilder::known_int(const Node& node, Arg input) const {
-  const Value& value = known(node, input);
-  if (!value.is_int() && !value.is_bool()) wrong(node, input, "an int");
-  return value.to_int();
-}
-double PlanBuilder::known_double(const Node& node, Arg input) const {
-  const Value& value = known(node, input);
-  if (value.is_tensor() && value.to_tensor().numel() == 1 &&
-      !is_complex(value.to_tensor().dtype())) {
-    return value.to_tensor().item<double>();
-  }
-  if (!value.is_int() && !value.is_bool() && !value.is_float()) wrong(node, input, "a number");
-  return value.to_double();
-}
-bool PlanBuilder::known_bool(const Node& node, Arg input) const {
-  const Value& value = known(node, input);
-  if (!value.is_bool()) wrong(node, input, "a bool");
-  return value.to_bool();
-}
-
-IntArray PlanBuilder::known_ints(const Node& node, Arg input) const {
-  const Value& value = known(node, input);
-  IntArray ints;
-  if (value.is_int()) {
-    ints.push_back(value.to_int());
-    return ints;
-  }
-  if (!value.is_list()) wrong(node, input, "a list of ints");
-  for (const Value& item : value.list_ref().items) {
-    if (!item.is_int()) wrong(node, input, "a list of ints");
-    ints.push_back(item.to_int());
-  }
-  return ints;
-}
-
-IntArray PlanBuilder::known_ints(const Node& node, Arg input, size_t count) const {
-  IntArray ints = known_ints(node, input);
-  if (ints.size() == 1) ints = IntArray(count, ints[0]);
-  if (ints.size() != count) wrong(node, input, "of the right length");
-  return ints;
-}
-
-TensorId PlanBuilder::tensor_of_entry(const Entry& entry) {
-  if (entry.kind == Entry::Kind::kTensor) return entry.tensor;
-  if (entry.kind == Entry::Kind::kKnown && entry.known.is_tensor()) {
-    return constant(entry.known.to_tensor());
+TensorId PlanBuilder::tensor(const CallArgument& argument) {
+  if (argument.is_tensor()) {
+    const TensorId id = tensors_[static_cast<size_t>(argument.id())];
+    if (id >= 0) return id;
+  } else if (argument.is_known() && argument.known().is_tensor()) {
+    return constant(argument.known().to_tensor());
   }
   decline("not a tensor");
 }
 
-TensorId PlanBuilder::tensor(const Node& node, Arg input) {
-  return tensor_of_entry(entry(node, input));
+std::vector<TensorId> PlanBuilder::tensors(const Call& call, Arg arg) {
+  const CallArgument& list = call.argument(arg);
+  std::vector<TensorId> ids;
+  if (list.is_known() && list.known().is_list()) {
+    for (const Value& item : list.known().list_ref().items)
+      ids.push_back(tensor(CallArgument(item)));
+    return ids;
+  }
+  if (!list.is_list()) decline("not a list of tensors");
+  for (const CallArgument& item : list.items()) ids.push_back(tensor(item));
+  return ids;
 }
 
-TensorId PlanBuilder::tensor_of(const Node& node, Arg input, DType dtype) {
-  TensorId id = tensor(node, input);
+CallArgument PlanBuilder::argument_of(TensorId id) {
+  tensors_.push_back(id);
+  return CallArgument::tensor(static_cast<ValueId>(tensors_.size() - 1));
+}
+
+TensorId PlanBuilder::tensor_of(const Call& call, Arg arg, DType dtype) {
+  TensorId id = tensor(call, arg);
   if (dtype == DType::kFloat32) id = in_float32(id);
   if (info(id).dtype != dtype) decline("another dtype");
   return id;
 }
 
-TensorId PlanBuilder::real_tensor(const Node& node, Arg input) {
-  const TensorId id = tensor(node, input);
+TensorId PlanBuilder::real_tensor(const Call& call, Arg arg) {
+  const TensorId id = tensor(call, arg);
   if (program_dtype(id) != DType::kFloat32) decline("another dtype");
   return id;
 }
@@ -229,20 +147,6 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
   return to;
 }
 
-std::vector<TensorId> PlanBuilder::tensors(const Node& node, Arg input) {
-  const Entry& list = entry(node, input);
-  std::vector<TensorId> ids;
-  if (list.kind == Entry::Kind::kKnown && list.known.is_list()) {
-    for (const Value& item : list.known.list_ref().items) {
-      ids.push_back(tensor_of_entry({Entry::Kind::kKnown, item, kNoTensor, {}}));
-    }
-    return ids;
-  }
-  if (list.kind != Entry::Kind::kList) decline("not a list of tensors");
-  for (const Entry& item : list.list) ids.push_back(tensor_of_entry(item));
-  return ids;
-}
-
 // ---- forms ----
 
 std::optional<Image> PlanBuilder::image_view(TensorId id) const {
@@ -287,12 +191,7 @@ TensorId PlanBuilder::contiguous(TensorId id) {
 
 Tensor PlanBuilder::shape_of(TensorId id) const {
   const PlanTensor& t = info(id);
-  const int64_t end = t.offset + checked_extent(t.sizes, t.strides);
-  Tensor shape = make_tensor(
-      make_ref<Storage>(nullptr, static_cast<size_t>(end) * element_size(t.dtype), nullptr),
-      t.dtype, t.sizes, t.strides, t.offset);
-  shape.impl()->quantizer = t.quantizer;
-  return shape;
+  return make_meta(t.dtype, t.sizes, t.strides, t.offset, t.quantizer);
 }
 
 TensorId PlanBuilder::viewed(TensorId base, const Tensor& shape) {

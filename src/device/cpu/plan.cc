@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/cpu/cpu_device.h"
 #include "kernels/scratch.h"
 #include "tensor/containers.h"
 
@@ -153,8 +154,14 @@ void Plan::run_profiled(const Memory& memory, EventSink& sink) const {
     poll();
     const double begin = event_clock();
     step->run(memory);
-    sink.record({step->kernel(), step->node, memory.tensor(step->writes()).sizes, begin,
-                 event_clock(), step->flops(), step->is_int8()});
+    sink.record({.kernel = step->kernel(),
+                 .node = step->node,
+                 .device = kCpuDevice.name,
+                 .sizes = memory.tensor(step->writes()).sizes,
+                 .begin = begin,
+                 .end = event_clock(),
+                 .flops = step->flops(),
+                 .is_int8 = step->is_int8()});
   }
 }
 

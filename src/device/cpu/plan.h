@@ -24,6 +24,7 @@ using kernels::Float16;
 // A tensor of the plan, by its place in Plan::tensors. Views have numbers of their own.
 using TensorId = int32_t;
 inline constexpr TensorId kNoTensor = -1;
+inline constexpr TensorId kNoneTensor = -2;  // a Tensor of the program that is None
 
 // A strided view of a buffer; strides and offset count elements.
 struct PlanTensor {
@@ -123,9 +124,9 @@ class Step {
 
   // What follows may become part of this step. True if it does: the step then writes the result
   // of the later operator in the place of its own.
-  virtual bool fuse(const kernels::Activation&) { return false; }
+  [[nodiscard]] virtual bool fuse(const kernels::Activation&) { return false; }
   // Adds `other`, which has the size and the form of the result.
-  virtual bool fuse_residual(Operand /*other*/) { return false; }
+  [[nodiscard]] virtual bool fuse_residual(Operand /*other*/) { return false; }
 
   const SmallVector<Operand, 6>& reads() const { return reads_; }
   Operand writes() const { return writes_; }

@@ -21,10 +21,9 @@ AffineQ8 affine_of(const PlanBuilder& plan, TensorId id) {
   return affine_of(*t.quantizer);
 }
 
-std::shared_ptr<const Quantizer> quantizer_argument(const PlanBuilder& plan, const Node& node,
-                                                    Arg scale, Arg zero_point) {
-  return per_tensor_quantizer(plan.known_double(node, scale),
-                              static_cast<int64_t>(plan.known_double(node, zero_point)));
+std::shared_ptr<const Quantizer> quantizer_argument(const Call& call, Arg scale, Arg zero_point) {
+  return per_tensor_quantizer(call.known_double(scale),
+                              static_cast<int64_t>(call.known_double(zero_point)));
 }
 
 OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified) {

@@ -9,8 +9,7 @@ namespace torchlet::cpu {
 // The quantization of a quint8 tensor; Declined for others.
 kernels::AffineQ8 affine_of(const PlanBuilder& plan, TensorId id);
 // That of a result, from the numbers that an operator is given.
-std::shared_ptr<const Quantizer> quantizer_argument(const PlanBuilder& plan, const Node& node,
-                                                    Arg scale, Arg zero_point);
+std::shared_ptr<const Quantizer> quantizer_argument(const Call& call, Arg scale, Arg zero_point);
 kernels::AffineQ8 affine_of(const Quantizer& quantizer);
 // Clamped from the zero point on if the result is rectified.
 kernels::OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified);

@@ -5,10 +5,7 @@
 
 namespace torchlet::cpu {
 
-// Throws what the operators throw; Declined for a node that it cannot run.
-Recording record(const Node& segment, std::span<const Value> inputs);
-
-// Declined if the node has another result than one tensor.
-void add_reference_step(PlanBuilder& plan, const Node& node, const Recording& recording);
+// Declined if the call has another result than one tensor.
+void add_reference_step(PlanBuilder& plan, const Call& call, device::SpecialisedSegment& segment);
 
 }  // namespace torchlet::cpu

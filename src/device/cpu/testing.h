@@ -51,7 +51,7 @@ class Case {
         device_(make_cpu_device(precision)),
         self_(program_.object("M", values(weights))) {
     auto optimized = Program::optimized(self_);
-    device::partition(*optimized.graph, *device_);
+    device::partition(*optimized.graph, {&device_, 1}, std::make_shared<device::PlacementLog>());
     optimized.graph->verify();
     planned_ =
         std::make_unique<PlannedFunction>(Program::method(self_), std::move(optimized.graph));
@@ -94,7 +94,8 @@ class Case {
                              std::string& why) {
     for (const Node* node : *planned_->graph().block()) {
       if (node->kind() != prim::kSegment) continue;
-      return PlanBuilder(*node, inputs, packed, precision_).build(why);
+      auto segment = device::specialise(*node, inputs, why);
+      return segment ? PlanBuilder(*segment, packed, precision_).build(why) : nullptr;
     }
     why = "no segment";
     return nullptr;
@@ -130,7 +131,7 @@ class Case {
 
   Precision precision_;
   Program program_;
-  std::unique_ptr<device::Device> device_;
+  std::shared_ptr<device::Device> device_;
   Value self_;
   std::unique_ptr<PlannedFunction> planned_;
   interp::Interpreter interpreter_;

@@ -43,6 +43,12 @@ class SignatureCache {
     return *entry->made;
   }
 
+  // What was made goes when its last user does.
+  void clear() {
+    const std::unique_lock lock(mutex_);
+    entries_.clear();
+  }
+
  private:
   struct Entry {
     explicit Entry(std::span<const Value> inputs) : signature(inputs) {}

@@ -1,0 +1,76 @@
+#include "device/placement.h"
+
+#include "graph/module_path.h"
+
+namespace torchlet::device {
+namespace {
+
+std::string place_of(const Node& node) {
+  std::string place = node.range().empty() ? "" : node.range().where();
+  const std::string path = inlined_module_path(node);
+  if (!path.empty()) place += (place.empty() ? "in " : ", in ") + path;
+  return place;
+}
+
+}  // namespace
+
+void PlacementLog::refuse(const Node& node, const char* device, const std::string& reason) {
+  Placement placement;
+  placement.what = node.kind().str();
+  placement.place = place_of(node);
+  placement.device = device;
+  placement.reason = reason;
+  add(std::move(placement));
+}
+
+void PlacementLog::decide(const Node& segment, const char* device, const std::string& reason,
+                          double seconds) {
+  Placement placement;
+  placement.is_segment = true;
+  const Node* first = nullptr;
+  const Node* last = nullptr;
+  placement.operators = 0;
+  for (const Node* node : *segment.block(0)) {
+    if (!node->op() || node->outputs().empty() || !node->output()->type()->is(TypeKind::kTensor)) {
+      continue;
+    }
+    if (!first) first = node;
+    last = node;
+    ++placement.operators;
+  }
+  if (first) {
+    placement.what = first->kind().str();
+    if (last != first) placement.what += " to " + last->kind().str();
+    placement.place = place_of(*first);
+  }
+  placement.device = device;
+  placement.reason = reason;
+  placement.seconds = seconds;
+  add(std::move(placement));
+}
+
+void PlacementLog::add(Placement placement) {
+  const std::lock_guard lock(mutex_);
+  const auto [at, is_new] = places_.try_emplace(
+      {placement.is_segment, placement.what, placement.place, placement.device, placement.reason},
+      all_.size());
+  if (is_new) {
+    if (all_.size() == kMost) {
+      places_.erase(at);
+      return;
+    }
+    all_.push_back(std::move(placement));
+    all_.back().times = 1;
+    return;
+  }
+  Placement& known = all_[at->second];
+  ++known.times;
+  known.seconds += placement.seconds;
+}
+
+std::vector<Placement> PlacementLog::all() const {
+  const std::lock_guard lock(mutex_);
+  return all_;
+}
+
+}  // namespace torchlet::device

@@ -1,0 +1,38 @@
+// Which device runs which part of a model, and why the others do not.
+#pragma once
+
+#include <torchlet/placement.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace torchlet::device {
+
+// Of one model. Thread-safe.
+class PlacementLog {
+ public:
+  // The partition left an operator to later devices.
+  void refuse(const Node& node, const char* device, const std::string& reason);
+  // A device was asked to compile a segment of so many operators, or failed while it ran one;
+  // `reason` is empty if it runs it now.
+  void decide(const Node& segment, const char* device, const std::string& reason, double seconds);
+
+  std::vector<Placement> all() const;
+
+ private:
+  // Programs of others may have any number of places and shapes.
+  static constexpr size_t kMost = 10'000;
+
+  void add(Placement placement);
+
+  mutable std::mutex mutex_;
+  std::vector<Placement> all_;
+  std::map<std::tuple<bool, std::string, std::string, std::string, std::string>, size_t> places_;
+};
+
+}  // namespace torchlet::device

@@ -1,0 +1,59 @@
+#include "device/registry.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/error.h"
+#include "device/cpu/cpu_device.h"
+#include "graph/event_sink.h"
+
+namespace torchlet::device {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<DeviceEntry> entries = {cpu::kCpuDevice};
+};
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+[[noreturn]] void unknown_device(const std::string& name, const std::vector<DeviceEntry>& known) {
+  std::string names;
+  for (const DeviceEntry& entry : known) names += std::string(entry.name) + ", ";
+  fail(ErrorCode::kInvalidArgument,
+       "there is no device '" + name + "'; there are: " + names + kReferenceDevice);
+}
+
+}  // namespace
+
+std::vector<DeviceEntry> all_devices() {
+  const std::lock_guard lock(registry().mutex);
+  return registry().entries;
+}
+
+void add_device(const DeviceEntry& entry) {
+  const std::lock_guard lock(registry().mutex);
+  registry().entries.push_back(entry);
+}
+
+std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> names,
+                                                  const DeviceConfig& config) {
+  const std::vector<DeviceEntry> known = all_devices();
+  std::vector<std::shared_ptr<Device>> devices;
+  for (const std::string& name : names) {
+    if (name == kReferenceDevice) {
+      TORCHLET_CHECK(&name == &names.back(),
+                     "no device can come after '%s', which takes everything", kReferenceDevice);
+      break;
+    }
+    const auto found =
+        std::ranges::find_if(known, [&](const DeviceEntry& entry) { return name == entry.name; });
+    if (found == known.end()) unknown_device(name, known);
+    devices.push_back(found->make(config));
+  }
+  return devices;
+}
+
+}  // namespace torchlet::device

@@ -1,0 +1,35 @@
+// The devices that users can choose, by name.
+#pragma once
+
+#include <torchlet/precision.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+
+namespace torchlet::device {
+
+struct DeviceConfig {
+  Precision precision = Precision::kFloat32;
+};
+
+struct DeviceEntry {
+  const char* name;
+  const char* description;  // one line for the command's help
+  std::shared_ptr<Device> (*make)(const DeviceConfig& config);
+};
+
+// Those of the library and those that were added, in this order. Thread-safe.
+std::vector<DeviceEntry> all_devices();
+// A device of a program's own. Its name is new. Thread-safe.
+void add_device(const DeviceEntry& entry);
+// One for a model, in the given order. "reference" is the program as it was written: what no other
+// device takes runs so anyway, so it stands alone or at the end, and gives no device.
+// Error kInvalidArgument for another name, naming those there are.
+std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> names,
+                                                  const DeviceConfig& config);
+
+}  // namespace torchlet::device

@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/limits.h"
+#include "device/specialise/specialised_segment.h"
+#include "device/specialise/viewed_output.h"
+#include "graph/prim_kinds.h"
+#include "passes/effects.h"
+#include "tensor/containers.h"
+#include "tensor/meta.h"
+
+namespace torchlet::device {
+
+// Walks over a segment and keeps what depends on the elements of tensors.
+class Specialiser {
+ public:
+  Specialiser(const Node& node, std::span<const Value> values)
+      : node_(node), result_(node, values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      CallArgument input = values[i];
+      if (values[i].is_tensor()) {
+        input = new_tensor(node.input(i), -1, -1);
+        result_.descriptions_.back() = torchlet::device::describe(values[i].to_tensor());
+      }
+      result_.inputs.push_back(input);
+      set(node.input(i), std::move(input));
+    }
+  }
+
+  SpecialisedSegment run() {
+    const Block& body = *node_.block(0);
+    block(body);
+    for (size_t i = 0; i < body.outputs().size(); ++i) {
+      const CallArgument value = get(body.outputs()[i]);
+      use(value);
+      result_.outputs.push_back({value, is_viewed(*node_.output(i))});
+    }
+    return std::move(result_);
+  }
+
+ private:
+  CallArgument get(const SsaValue* value) const {
+    // Constants may lie anywhere before.
+    if (value->node()->kind() == prim::kConstant) return value->node()->value_attribute("value");
+    const auto found = values_.find(value);
+    if (found == values_.end()) decline("a value that is not there");
+    return found->second;
+  }
+  void set(const SsaValue* value, CallArgument argument) {
+    values_.insert_or_assign(value, std::move(argument));
+  }
+
+  CallArgument new_tensor(const SsaValue* value, int item, int producer) {
+    result_.tensors.push_back({value, item, producer, {}});
+    result_.descriptions_.emplace_back();
+    return CallArgument::tensor(static_cast<ValueId>(result_.tensors.size() - 1));
+  }
+
+  // By the call that is made next, or by the outputs.
+  void use(const CallArgument& argument) {
+    if (argument.is_tensor()) {
+      result_.tensors[static_cast<size_t>(argument.id())].users.push_back(
+          static_cast<int>(result_.calls.size()));
+    }
+    for (const CallArgument& item : argument.items()) use(item);
+  }
+
+  void block(const Block& block) {
+    for (const Node* node : block) {
+      if (node->kind() == prim::kConstant) continue;
+      if (node->kind() == prim::kIf) {
+        branch(*node);
+      } else if (node->kind() == prim::kListConstruct || node->kind() == prim::kTupleConstruct) {
+        pack(*node);
+      } else if (node->kind() == prim::kListUnpack || node->kind() == prim::kTupleUnpack) {
+        unpack(*node);
+      } else {
+        call(*node);
+      }
+    }
+  }
+
+  void branch(const Node& node) {
+    const CallArgument condition = get(node.input(0));
+    if (!condition.is_known()) decline("a branch on what is not known");
+    const Block& taken = *node.block(condition.known().to_bool() ? 0 : 1);
+    block(taken);
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      set(node.output(i), get(taken.outputs()[i]));
+    }
+  }
+
+  void pack(const Node& node) {
+    std::vector<CallArgument> items;
+    bool all_known = true;
+    for (const SsaValue* input : node.inputs()) {
+      items.push_back(get(input));
+      all_known &= items.back().is_known();
+      // Lists of the same list twice, many levels of them, would be 2^n arguments.
+      if (items.back().is_list()) decline("a list of lists");
+    }
+    const TypePtr& type = node.output()->type();
+    if (!all_known || !type->is(TypeKind::kList)) {
+      return set(node.output(), CallArgument::list(std::move(items)));
+    }
+    std::vector<Value> values;
+    for (const CallArgument& item : items) values.push_back(item.known());
+    set(node.output(), make_list(type->element(0), std::move(values)));
+  }
+
+  void unpack(const Node& node) {
+    const CallArgument list = get(node.input(0));
+    std::vector<CallArgument> items = list.items();
+    if (list.is_known()) {
+      for (const Value& item : list.known().to_list()) items.emplace_back(item);
+    }
+    if (items.size() != node.outputs().size()) decline("a list of another length");
+    for (size_t i = 0; i < items.size(); ++i) set(node.output(i), std::move(items[i]));
+  }
+
+  void call(const Node& node) {
+    if (!node.op()) decline(node.kind().str() + " in a segment");
+    if (!passes::is_pure(node)) decline(node.kind().str() + " must run each time");
+    Call call{&node, node.op(), {}, {}};
+    for (const SsaValue* input : node.inputs()) call.arguments.push_back(get(input));
+    const auto& parameters = node.op()->schema.arguments;
+    for (size_t i = call.arguments.size(); i < parameters.size(); ++i) {
+      call.arguments.emplace_back(parameters[i].default_value.value_or(Value()));
+    }
+    if (is_known_before_the_run(call)) return compute(call);
+    for (const CallArgument& argument : call.arguments) use(argument);
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      call.outputs.push_back(output_of(call, i));
+      set(node.output(i), call.outputs.back());
+    }
+    result_.calls.push_back(std::move(call));
+  }
+
+  // Of known values, or of what is known of tensors.
+  static bool is_known_before_the_run(const Call& call) {
+    return call.op->facts->looks_at != LooksAt::kElements ||
+           std::ranges::all_of(call.arguments, &CallArgument::is_known);
+  }
+
+  void compute(const Call& call) {
+    std::vector<Value> arguments, results(call.node->outputs().size());
+    for (const CallArgument& argument : call.arguments) {
+      arguments.push_back(result_.meta_value(argument));
+    }
+    call.op->call(arguments, results);
+    for (size_t i = 0; i < results.size(); ++i) set(call.node->output(i), std::move(results[i]));
+  }
+
+  // Of a call whose place is the next.
+  CallArgument output_of(const Call& call, size_t index) {
+    const SsaValue* output = call.node->output(index);
+    const int producer = static_cast<int>(result_.calls.size());
+    const Type& type = *output->type();
+    if (type.is(TypeKind::kTensor)) return new_tensor(output, -1, producer);
+    if (!type.is(TypeKind::kList) || !type.element(0)->is(TypeKind::kTensor)) {
+      decline(call.kind().str() + " gives a value of type " + type.str() +
+              ", which is not known before the run");
+    }
+    std::vector<CallArgument> items;
+    const size_t length = result_.list_length(call, index);
+    for (size_t i = 0; i < length; ++i) {
+      items.push_back(new_tensor(output, static_cast<int>(i), producer));
+    }
+    return CallArgument::list(std::move(items));
+  }
+
+  const Node& node_;
+  SpecialisedSegment result_;
+  std::unordered_map<const SsaValue*, CallArgument> values_;
+};
+
+// ---- what the tensors are ----
+
+namespace {
+
+bool is_view(const Operator& op) {
+  return std::ranges::any_of(op.schema.returns, [](const Argument& result) {
+    return result.is_aliased && !result.is_written;
+  });
+}
+
+// Operators of real numbers take quantized tensors by computing with them.
+bool has_quantizer(const Value& value) {
+  if (value.is_tensor()) return value.tensor_impl()->quantizer != nullptr;
+  return value.is_list() && std::ranges::any_of(value.list_ref().items, has_quantizer);
+}
+
+}  // namespace
+
+bool SpecialisedSegment::is_described(const CallArgument& argument) const {
+  if (argument.is_tensor()) return descriptions_[static_cast<size_t>(argument.id())].has_value();
+  return std::ranges::all_of(argument.items(),
+                             [this](const CallArgument& item) { return is_described(item); });
+}
+
+Value SpecialisedSegment::meta_value(const CallArgument& argument) {
+  if (argument.is_known()) return argument.known();
+  if (argument.is_tensor()) return Value(meta_tensor(describe(argument.id())));
+  std::vector<Value> items;
+  for (const CallArgument& item : argument.items()) items.push_back(meta_value(item));
+  return Value::list(std::move(items));
+}
+
+// Nothing if the operator does not run on meta tensors, or not on these.
+std::optional<std::vector<Value>> SpecialisedSegment::run_on_meta(const Call& call) {
+  if (!is_view(*call.op) && !call.op->facts->runs_on_meta) return std::nullopt;
+  std::vector<Value> arguments, results(call.node->outputs().size());
+  for (const CallArgument& argument : call.arguments) {
+    if (!is_described(argument)) return std::nullopt;
+    // A view may still read another tensor, as where to begin.
+    const bool is_first = &argument == &call.arguments[0];
+    if (!argument.is_known() && !is_first && !call.op->facts->runs_on_meta) return std::nullopt;
+    arguments.push_back(meta_value(argument));
+    if (has_quantizer(arguments.back()) && !is_view(*call.op)) return std::nullopt;
+  }
+  const MetaScope scope;
+  call.op->call(arguments, results);
+  return results;
+}
+
+void SpecialisedSegment::describe_calls(size_t end) {
+  for (; num_described_ < end; ++num_described_) {
+    const Call& call = calls[num_described_];
+    const auto results = run_on_meta(call);
+    if (!results) continue;
+    const auto set = [&](const CallArgument& output, const Value& value) {
+      if (value.is_tensor()) {
+        descriptions_[static_cast<size_t>(output.id())] =
+            torchlet::device::describe(value.to_tensor());
+      }
+    };
+    for (size_t i = 0; i < results->size(); ++i) {
+      const CallArgument& output = call.outputs[i];
+      if (output.is_tensor()) set(output, (*results)[i]);
+      for (size_t k = 0; k < output.items().size(); ++k) {
+        set(output.items()[k], (*results)[i].list_ref().items[k]);
+      }
+    }
+  }
+}
+
+const Recording& SpecialisedSegment::recording() {
+  if (!recording_) recording_ = record(node_, values_);
+  return *recording_;
+}
+
+const TensorDescription& SpecialisedSegment::describe(ValueId id) {
+  auto& description = descriptions_[static_cast<size_t>(id)];
+  const Tensor& tensor = tensors[static_cast<size_t>(id)];
+  if (!description) describe_calls(static_cast<size_t>(tensor.producer + 1));
+  if (!description) {
+    const auto found = recording().find(tensor.value);
+    const auto item = static_cast<size_t>(std::max(tensor.item, 0));
+    if (found == recording().end() || item >= found->second.size()) {
+      decline(tensor.value->node()->kind().str() + " gives something else than a tensor");
+    }
+    description = found->second[item];
+  }
+  return *description;
+}
+
+size_t SpecialisedSegment::list_length(const Call& call, size_t output) {
+  describe_calls(calls.size());
+  if (const auto results = run_on_meta(call)) return (*results)[output].list_ref().items.size();
+  const auto found = recording().find(call.node->output(output));
+  return found == recording().end() ? 0 : found->second.size();
+}
+
+std::optional<SpecialisedSegment> specialise(const Node& segment, std::span<const Value> inputs,
+                                             std::string& why) {
+  try {
+    return Specialiser(segment, inputs).run();
+  } catch (const Declined& declined) {
+    why = declined.why;
+  } catch (const Error& error) {
+    if (is_limit(error.code())) throw;
+    why = error.what();
+  }
+  return std::nullopt;
+}
+
+}  // namespace torchlet::device

@@ -1,0 +1,71 @@
+// A segment for concrete inputs: a flat list of operators, everything that does not depend on the
+// elements of tensors computed. What every device compiles.
+#pragma once
+
+#include <torchlet/value.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/specialise/call.h"
+#include "device/specialise/description.h"
+#include "device/specialise/recording.h"
+
+namespace torchlet::device {
+
+// Holds while the graph and the inputs that it was made for do.
+class SpecialisedSegment {
+ public:
+  struct Tensor {
+    // What gives it: output `index` of the value's node; an item of it if that is a list.
+    const SsaValue* value;
+    int item = -1;
+    int producer = -1;       // its place in `calls`; -1 for inputs
+    std::vector<int> users;  // places in `calls`, once for each use; calls.size() for each output
+  };
+  struct Output {
+    CallArgument value;
+    // Something outside may tell how it lies in memory, so it has to lie as in the program.
+    bool is_viewed;
+  };
+
+  std::vector<CallArgument> inputs;  // as many as the segment has
+  std::vector<Call> calls;           // in the order of the program; pure, each gives a tensor
+  std::vector<Tensor> tensors;       // by ValueId
+  std::vector<Output> outputs;
+
+  // By what the operators tell of meta tensors, else by a run of the reference. Throws Error if an
+  // operator does not take what it is given, and Declined.
+  const TensorDescription& describe(ValueId id);
+  // Has the reference run to describe tensors?
+  bool was_recorded() const { return recording_.has_value(); }
+  // What the value of an argument is, tensors as meta tensors.
+  Value meta_value(const CallArgument& argument);
+
+ private:
+  friend class Specialiser;
+  SpecialisedSegment(const Node& node, std::span<const Value> values)
+      : node_(node), values_(values) {}
+  bool is_described(const CallArgument& argument) const;
+  std::optional<std::vector<Value>> run_on_meta(const Call& call);
+  void describe_calls(size_t end);
+  // Of the list that a call gives as this output.
+  size_t list_length(const Call& call, size_t output);
+  const Recording& recording();
+
+  const Node& node_;
+  std::span<const Value> values_;
+  std::vector<std::optional<TensorDescription>> descriptions_;  // by ValueId
+  size_t num_described_ = 0;                                    // of `calls`: those that were asked
+  std::optional<Recording> recording_;
+};
+
+// Of a prim::Segment (device/device.h) for these inputs, which Signature::can_have() accepts.
+// Nothing, and why, if a number is not known before the run, or if an operator raises.
+// Throws Error only for limits.
+std::optional<SpecialisedSegment> specialise(const Node& segment, std::span<const Value> inputs,
+                                             std::string& why);
+
+}  // namespace torchlet::device
