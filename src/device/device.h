@@ -2,7 +2,8 @@
 //
 // The partition asks a device which operators it takes and cuts out regions of them. A region is
 // specialised for the inputs at hand (device/specialise), and the device compiles that, or says why
-// not; then the next device is asked, the reference last.
+// not; then what the next devices take of the region is theirs, and the rest runs as it was
+// written.
 #pragma once
 
 #include <torchlet/value.h>
@@ -55,7 +56,7 @@ class Device {
   // nodes (passes/effects.h) that call operators.
   virtual std::string refusal(const Node& node) const = 0;
   virtual EntryCost entry_cost() const { return {}; }
-  // Holds nothing of `segment` afterwards. Throws Error for limits only.
+  // Holds nothing of `segment` afterwards. Declined and Error, but for limits, are refusals too.
   virtual Compilation compile(SpecialisedSegment& segment) = 0;
 };
 

@@ -5,47 +5,44 @@
 namespace torchlet::device {
 
 bool DeviceSegment::run(std::span<const Value> inputs, std::span<Value> outputs) {
-  if (!Signature::can_have(inputs)) return false;
-  for (;;) {
-    const auto placed = placed_.get(inputs, [&] { return compile(inputs); });
-    if (!placed) return false;
-    try {
-      placed->compiled->run(inputs, outputs);
-      return true;
-    } catch (const DeviceFailure& failure) {
-      for (Value& output : outputs) output = Value();
-      log_->decide(node_, devices_[placed->device]->name(), "failed: " + failure.why, 0);
-      failed_[placed->device] = true;
-      placed_.clear();
-    }
+  if (has_failed_.load(std::memory_order_relaxed) || !Signature::can_have(inputs)) return false;
+  const auto compiled = compiled_.get(inputs, [&] { return compile(inputs); });
+  if (!compiled) return false;
+  try {
+    compiled->run(inputs, outputs);
+    return true;
+  } catch (const DeviceFailure& failure) {
+    for (Value& output : outputs) output = Value();
+    log_->decide(node_, device_->name(), "it failed: " + failure.why, 0);
+    has_failed_ = true;
+    compiled_.clear();
+    return false;
   }
 }
 
-std::shared_ptr<const DeviceSegment::Placed> DeviceSegment::compile(std::span<const Value> inputs) {
+std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Value> inputs) {
   const double begin = event_clock();
-  std::string why;
-  auto specialised = specialise(node_, inputs, why);
-  if (!specialised) {
-    log_->decide(node_, kReferenceDevice, why, event_clock() - begin);
-    return nullptr;
+  Compilation made;
+  try {
+    auto specialised = specialise(node_, inputs);
+    made = device_->compile(specialised);
+  } catch (const Declined& declined) {
+    made.refusal = declined.why;
+  } catch (const Error& error) {
+    // The program's own, which it finds again when it runs as written.
+    if (is_limit(error.code())) throw;
+    made.refusal = error.what();
   }
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    if (failed_[i]) continue;
-    Device& device = *devices_[i];
-    const double start = i == 0 ? begin : event_clock();
-    auto [compiled, refusal] = device.compile(*specialised);
-    const double end = event_clock();
-    if (EventSink* sink = event_sink()) {
-      sink->record({.kernel = kCompileEvent,
-                    .node = &node_,
-                    .device = device.name(),
-                    .begin = start,
-                    .end = end});
-    }
-    log_->decide(node_, device.name(), refusal, end - start);
-    if (compiled) return std::make_shared<Placed>(Placed{std::move(compiled), i});
+  const double end = event_clock();
+  if (EventSink* sink = event_sink()) {
+    sink->record({.kernel = kCompileEvent,
+                  .node = &node_,
+                  .device = device_->name(),
+                  .begin = begin,
+                  .end = end});
   }
-  return nullptr;
+  log_->decide(node_, device_->name(), made.refusal, end - begin);
+  return std::move(made.compiled);
 }
 
 }  // namespace torchlet::device

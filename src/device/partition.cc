@@ -100,10 +100,8 @@ bool computes_tensors(const Node& node) {
 
 class Partitioner {
  public:
-  // `devices`: the one that regions are cut out for, and those that may get them after it.
-  Partitioner(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
-              std::shared_ptr<PlacementLog> log)
-      : graph_(graph), devices_(devices), log_(std::move(log)) {}
+  Partitioner(Graph& graph, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log)
+      : graph_(graph), device_(std::move(device)), log_(std::move(log)) {}
 
   void block(Block& block) {
     std::vector<Node*> run;
@@ -123,9 +121,7 @@ class Partitioner {
         finish(std::move(run));
         run.clear();
         num_nodes = 0;
-        if (node->kind() != prim::kSegment) {
-          for (Block* inner : node->blocks()) this->block(*inner);
-        }
+        for (Block* inner : node->blocks()) this->block(*inner);
       }
       node = next;
     }
@@ -173,21 +169,19 @@ class Partitioner {
     }
     if (!node.op() || !passes::is_pure(node)) return false;
     if (is_resolved(node)) return true;
-    return device().refusal(node).empty() &&
+    return device_->refusal(node).empty() &&
            std::ranges::all_of(node.outputs(), [](const SsaValue* value) {
              return is_tensor_like(*value->type()) || is_number_like(*value->type());
            });
   }
 
-  const Device& device() const { return *devices_[0]; }
-
   // For the log: why an operator that a device might run stays outside.
   void note_refusal(const Node& node) {
     if (!node.op() || !computes_tensors(node)) return;
     std::string why = "it has effects, or its results vary";
-    if (passes::is_pure(node)) why = device().refusal(node);
+    if (passes::is_pure(node)) why = device_->refusal(node);
     if (why.empty()) why = "it gives something else than tensors and numbers";
-    log_->refuse(node, device().name(), why);
+    log_->refuse(node, device_->name(), why);
   }
 
   // A branch on numbers is taken when the segment is compiled; the one that raises is not
@@ -316,9 +310,9 @@ class Partitioner {
       visit_all(*node, [&](const Node& inner) { operators += computes_tensors(inner); });
     }
     if (operators == 0) return;
-    if (operators < device().entry_cost().least_operators) {
+    if (operators < device_->entry_cost().least_operators) {
       for (const Node* node : run) {
-        log_->refuse(*node, device().name(), "too few operators to pay for entering the device");
+        log_->refuse(*node, device_->name(), "too few operators to pay for entering the device");
       }
       return;
     }
@@ -349,29 +343,7 @@ class Partitioner {
         block->add_output(value);
       }
     }
-    segment->set_segment(
-        std::make_shared<DeviceSegment>(*segment, devices_that_take(*segment), log_));
-  }
-
-  std::vector<std::shared_ptr<Device>> devices_that_take(const Node& segment) const {
-    std::vector<std::shared_ptr<Device>> able;
-    for (const auto& device : devices_) {
-      if (takes(*device, *segment.block(0))) able.push_back(device);
-    }
-    return able;
-  }
-  // What raises is not compiled.
-  bool takes(const Device& device, const Block& block) const {
-    for (const Node* node : block) {
-      if (node->op() && !is_resolved(*node) && !size_nodes_.contains(node) &&
-          !device.refusal(*node).empty()) {
-        return false;
-      }
-      for (const Block* inner : node->blocks()) {
-        if (!raises(*inner) && !takes(device, *inner)) return false;
-      }
-    }
-    return true;
+    segment->set_segment(std::make_shared<DeviceSegment>(*segment, device_, log_));
   }
 
   static void replace_outside(const SsaValue& value, SsaValue* by, const NodeSet& inside) {
@@ -385,7 +357,7 @@ class Partitioner {
   }
 
   Graph& graph_;
-  std::span<const std::shared_ptr<Device>> devices_;
+  std::shared_ptr<Device> device_;
   std::shared_ptr<PlacementLog> log_;
   NodeSet size_nodes_;
 };
@@ -394,9 +366,7 @@ class Partitioner {
 
 void partition(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
                std::shared_ptr<PlacementLog> log) {
-  for (size_t i = 0; i < devices.size(); ++i) {
-    Partitioner(graph, devices.subspan(i), log).block(*graph.block());
-  }
+  for (const auto& device : devices) Partitioner(graph, device, log).block(*graph.block());
 }
 
 }  // namespace torchlet::device

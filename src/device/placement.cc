@@ -23,25 +23,31 @@ void PlacementLog::refuse(const Node& node, const char* device, const std::strin
   add(std::move(placement));
 }
 
+namespace {
+
+// The operators that compute tensors, also of segments and branches inside.
+void collect(const Block& block, std::vector<const Node*>& operators) {
+  for (const Node* node : block) {
+    if (node->op() && !node->outputs().empty() && node->output()->type()->is(TypeKind::kTensor)) {
+      operators.push_back(node);
+    }
+    for (const Block* inner : node->blocks()) collect(*inner, operators);
+  }
+}
+
+}  // namespace
+
 void PlacementLog::decide(const Node& segment, const char* device, const std::string& reason,
                           double seconds) {
   Placement placement;
   placement.is_segment = true;
-  const Node* first = nullptr;
-  const Node* last = nullptr;
-  placement.operators = 0;
-  for (const Node* node : *segment.block(0)) {
-    if (!node->op() || node->outputs().empty() || !node->output()->type()->is(TypeKind::kTensor)) {
-      continue;
-    }
-    if (!first) first = node;
-    last = node;
-    ++placement.operators;
-  }
-  if (first) {
-    placement.what = first->kind().str();
-    if (last != first) placement.what += " to " + last->kind().str();
-    placement.place = place_of(*first);
+  std::vector<const Node*> operators;
+  collect(*segment.block(0), operators);
+  placement.operators = operators.size();
+  if (!operators.empty()) {
+    placement.what = operators.front()->kind().str();
+    if (operators.size() > 1) placement.what += " to " + operators.back()->kind().str();
+    placement.place = place_of(*operators.front());
   }
   placement.device = device;
   placement.reason = reason;

@@ -22,25 +22,17 @@ PlanBuilder::PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& pac
       tensors_(segment.tensors.size(), kNoTensor) {}
 PlanBuilder::~PlanBuilder() = default;
 
-std::unique_ptr<Plan> PlanBuilder::build(std::string& why) {
-  try {
-    add_inputs();
-    for (const Call& call : segment_.calls) {
-      lower(call);
-      ++current_;
-    }
-    add_outputs();
-    drop_unread_steps();
-    fuse_inverted_residuals(*plan_);
-    assign_memory();
-    return std::move(plan_);
-  } catch (const Declined& declined) {
-    why = declined.why;
-  } catch (const Error& error) {
-    if (is_limit(error.code())) throw;
-    why = error.what();
+std::unique_ptr<Plan> PlanBuilder::build() {
+  add_inputs();
+  for (const Call& call : segment_.calls) {
+    lower(call);
+    ++current_;
   }
-  return nullptr;
+  add_outputs();
+  drop_unread_steps();
+  fuse_inverted_residuals(*plan_);
+  assign_memory();
+  return std::move(plan_);
 }
 
 void PlanBuilder::add_inputs() {

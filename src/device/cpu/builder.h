@@ -65,8 +65,8 @@ class PlanBuilder {
               Precision precision = Precision::kFloat32);
   ~PlanBuilder();
 
-  // Null, and why, if the segment cannot run as a plan. Throws Error only for limits.
-  std::unique_ptr<Plan> build(std::string& why);
+  // Declined or Error if the segment cannot run as a plan.
+  std::unique_ptr<Plan> build();
 
   // ---- what a lowering reads ----
 
@@ -212,8 +212,8 @@ class PlanBuilder {
   PackedWeights& packed_;
   Precision precision_;
   std::unique_ptr<Plan> plan_;
-  int current_ = 0;             // the place of the call that is lowered
-  const Node* node_ = nullptr;  // of that call, or of the last one
+  int current_ = 0;                  // the place of the call that is lowered
+  const Node* node_ = nullptr;       // of that call, or of the last one
   size_t oldest_change_ = SIZE_MAX;  // the first step that another call became part of
   std::vector<TensorId> tensors_;    // by ValueId, then those of argument_of()
   std::unordered_map<const TensorImpl*, TensorId> constants_;

@@ -32,16 +32,21 @@ class CpuDevice : public device::Device {
   }
 
   device::Compilation compile(device::SpecialisedSegment& segment) override {
-    std::string why;
-    auto plan = PlanBuilder(segment, packed_, precision_).build(why);
-    if (!plan && precision_ != Precision::kFloat32) {
-      plan = PlanBuilder(segment, packed_).build(why);
+    if (precision_ != Precision::kFloat32) {
+      try {
+        return compiled(PlanBuilder(segment, packed_, precision_).build());
+      } catch (const device::Declined&) {
+        // The program has float16 tensors of its own.
+      }
     }
-    if (!plan) return {nullptr, why};
-    return {std::make_shared<CompiledPlan>(std::move(plan), arenas_), ""};
+    return compiled(PlanBuilder(segment, packed_).build());
   }
 
  private:
+  device::Compilation compiled(std::unique_ptr<const Plan> plan) const {
+    return {std::make_shared<CompiledPlan>(std::move(plan), arenas_), ""};
+  }
+
   Precision precision_;
   std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
   PackedWeights packed_;

@@ -94,8 +94,15 @@ class Case {
                              std::string& why) {
     for (const Node* node : *planned_->graph().block()) {
       if (node->kind() != prim::kSegment) continue;
-      auto segment = device::specialise(*node, inputs, why);
-      return segment ? PlanBuilder(*segment, packed, precision_).build(why) : nullptr;
+      try {
+        auto segment = device::specialise(*node, inputs);
+        return PlanBuilder(segment, packed, precision_).build();
+      } catch (const Declined& declined) {
+        why = declined.why;
+      } catch (const Error& error) {
+        why = error.what();
+      }
+      return nullptr;
     }
     why = "no segment";
     return nullptr;

@@ -66,6 +66,12 @@ class Evaluator {
         for (size_t i = 0; i < node->outputs().size(); ++i) {
           set(node->output(i), get(node->block(taken)->outputs()[i]));
         }
+      } else if (node->kind() == prim::kSegment) {
+        run(*node->block(0));
+        for (const SsaValue* input : node->inputs()) get(input);
+        for (size_t i = 0; i < node->outputs().size(); ++i) {
+          set(node->output(i), get(node->block(0)->outputs()[i]));
+        }
       } else if (node->kind() != prim::kConstant) {
         run(*node);
       }

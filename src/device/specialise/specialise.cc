@@ -70,6 +70,8 @@ class Specialiser {
       if (node->kind() == prim::kConstant) continue;
       if (node->kind() == prim::kIf) {
         branch(*node);
+      } else if (node->kind() == prim::kSegment) {
+        inner_segment(*node);
       } else if (node->kind() == prim::kListConstruct || node->kind() == prim::kTupleConstruct) {
         pack(*node);
       } else if (node->kind() == prim::kListUnpack || node->kind() == prim::kTupleUnpack) {
@@ -78,6 +80,13 @@ class Specialiser {
         call(*node);
       }
     }
+  }
+
+  // Of a later device, which gets it if this one refuses.
+  void inner_segment(const Node& node) {
+    const Block& body = *node.block(0);
+    block(body);
+    for (size_t i = 0; i < node.outputs().size(); ++i) set(node.output(i), get(body.outputs()[i]));
   }
 
   void branch(const Node& node) {
@@ -271,17 +280,8 @@ size_t SpecialisedSegment::list_length(const Call& call, size_t output) {
   return found == recording().end() ? 0 : found->second.size();
 }
 
-std::optional<SpecialisedSegment> specialise(const Node& segment, std::span<const Value> inputs,
-                                             std::string& why) {
-  try {
-    return Specialiser(segment, inputs).run();
-  } catch (const Declined& declined) {
-    why = declined.why;
-  } catch (const Error& error) {
-    if (is_limit(error.code())) throw;
-    why = error.what();
-  }
-  return std::nullopt;
+SpecialisedSegment specialise(const Node& segment, std::span<const Value> inputs) {
+  return Specialiser(segment, inputs).run();
 }
 
 }  // namespace torchlet::device

@@ -62,10 +62,8 @@ class SpecialisedSegment {
   std::optional<Recording> recording_;
 };
 
-// Of a prim::Segment (device/device.h) for these inputs, which Signature::can_have() accepts.
-// Nothing, and why, if a number is not known before the run, or if an operator raises.
-// Throws Error only for limits.
-std::optional<SpecialisedSegment> specialise(const Node& segment, std::span<const Value> inputs,
-                                             std::string& why);
+// Of a prim::Segment (device/partition.h) for these inputs, which Signature::can_have() accepts.
+// Declined if a number is not known before the run; Error if an operator raises.
+SpecialisedSegment specialise(const Node& segment, std::span<const Value> inputs);
 
 }  // namespace torchlet::device

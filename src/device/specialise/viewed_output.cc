@@ -39,7 +39,11 @@ bool is_viewed(const SsaValue& output) {
     for (const Node* user : value->users()) {
       const Block& block = *user->owner();
       if (user == block.return_node()) {
-        if (block.owner()) return true;
+        if (!block.owner()) continue;
+        if (block.owner()->kind() != prim::kSegment) return true;
+        for (size_t i = 0; i < user->inputs().size(); ++i) {
+          if (user->input(i) == value) open.push_back(block.owner()->output(i));
+        }
         continue;
       }
       if (!seen.insert(user).second) continue;

@@ -1,0 +1,127 @@
+// Models on devices that take little, refuse or fail: right answers, plans for the rest, reasons.
+#include <gtest/gtest.h>
+#include <torchlet/torchlet.h>
+
+#include <cmath>
+
+#include "profile/profiler.h"
+#include "tensor/tensor_impl.h"
+#include "test_devices.h"
+
+namespace torchlet {
+namespace {
+
+using Devices = std::vector<std::string>;
+
+Tensor picture() {
+  const Tensor tensor = zeros(IntArray{1, 3, 96, 96}, DType::kFloat32);
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    tensor.data_ptr<float>()[i] = std::sin(static_cast<float>(i) * 0.1f);
+  }
+  return tensor;
+}
+
+class TestDevices : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { device::add_test_devices(); }
+
+  static Module load_on(const Devices& devices) {
+    Options options;
+    options.devices = devices;
+    return load("models/digits_mobilenet_v2.pt", options);
+  }
+
+  // Three times, since a device may fail later.
+  static void expect_right(const Module& model) {
+    const Tensor want = load_on({"reference"}).forward({picture()}).to_tensor();
+    for (int run = 0; run < 3; ++run) {
+      const Tensor got = model.forward({picture()}).to_tensor();
+      for (int64_t i = 0; i < want.numel(); ++i) {
+        EXPECT_NEAR(got.data_ptr<float>()[i], want.data_ptr<float>()[i], 1e-4f) << "run " << run;
+      }
+    }
+  }
+
+  // How many decisions on segments of that device ran it, or had that reason.
+  static size_t decisions(const Module& model, const std::string& device,
+                          const std::string& reason) {
+    size_t count = 0;
+    for (const Placement& placement : model.placement()) {
+      count += placement.is_segment && placement.device == device && placement.reason == reason;
+    }
+    return count;
+  }
+};
+
+TEST_F(TestDevices, WhatOneDoesNotTakeRunsOnTheNext) {
+  const Module model = load_on({"test-convolutions", "cpu"});
+  expect_right(model);
+  EXPECT_GT(decisions(model, "test-convolutions", ""), 10u);
+  EXPECT_GT(decisions(model, "cpu", ""), 10u);
+  const profile::Profiler profiler;
+  model.forward({picture()});
+  size_t activations = 0, convolutions = 0;
+  for (const profile::Line& line : profiler.lines()) {
+    activations += line.kernel == "activation_rows_f32";
+    convolutions += line.kernel.find("conv") != std::string::npos;
+  }
+  EXPECT_GT(activations, 10u);
+  EXPECT_EQ(convolutions, 1u) << "but for the linear layer, which is one";
+}
+
+TEST_F(TestDevices, WhyAnOperatorWasLeftOutIsTold) {
+  const Module model = load_on({"test-convolutions", "cpu"});
+  model.forward({picture()});
+  bool found = false;
+  for (const Placement& placement : model.placement()) {
+    found |= !placement.is_segment && placement.what == "aten::hardtanh" &&
+             placement.device == "test-convolutions" && placement.reason == "no convolution" &&
+             placement.place.find("features.0.2") != std::string::npos;
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(TestDevices, ARefusedSegmentGoesToTheNextDevice) {
+  const Module model = load_on({"test-refusing", "cpu"});
+  expect_right(model);
+  EXPECT_EQ(decisions(model, "test-refusing", ""), 0u);
+  EXPECT_EQ(decisions(model, "test-refusing", "not for these sizes"), 1u);
+  EXPECT_EQ(decisions(model, "cpu", ""), 1u);
+  const profile::Profiler profiler;
+  model.forward({picture()});
+  for (const profile::Line& line : profiler.lines()) EXPECT_EQ(line.device, "cpu") << line.kernel;
+}
+
+TEST_F(TestDevices, AFailedSegmentGoesToTheNextDeviceForGood) {
+  const Module model = load_on({"test-failing", "cpu"});
+  expect_right(model);
+  EXPECT_EQ(decisions(model, "test-failing", ""), 1u);
+  EXPECT_EQ(decisions(model, "test-failing", "it failed: its memory is used up"), 1u);
+  EXPECT_EQ(decisions(model, "cpu", ""), 1u);
+}
+
+TEST_F(TestDevices, AfterTheLastComesTheReference) {
+  expect_right(load_on({"test-refusing", "test-failing"}));
+  expect_right(load_on({"test-failing", "test-convolutions", "test-refusing", "cpu"}));
+  expect_right(load_on({"test-convolutions", "reference"}));
+}
+
+TEST_F(TestDevices, NamesThatThereAreNotAreRefused) {
+  const auto error_of = [](const Devices& devices) -> std::string {
+    try {
+      load_on(devices);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string unknown = error_of({"cpu", "gpu"});
+  EXPECT_NE(unknown.find("there is no device 'gpu'; there are: cpu, test-convolutions"),
+            std::string::npos)
+      << unknown;
+  EXPECT_NE(error_of({"reference", "cpu"}).find("no device can come after 'reference'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace torchlet
