@@ -3,7 +3,9 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON) # libtorchlet.a also goes into shared libraries
+set(CMAKE_POSITION_INDEPENDENT_CODE ON) # libtorchlet.so, and libtorchlet.a goes into shared libraries, too
+set(CMAKE_CXX_VISIBILITY_PRESET hidden) # include/torchlet/export.h marks what libtorchlet.so shows
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON) # clang-tidy and editors
 
 if(NOT CMAKE_BUILD_TYPE)

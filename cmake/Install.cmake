@@ -5,7 +5,16 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/torchlet)
 
-install(TARGETS torchlet EXPORT torchletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Either library is torchlet::torchlet for who finds the package. Who links the static one links what it uses, too.
+if(BUILD_SHARED_LIBS)
+  set_target_properties(torchlet_shared PROPERTIES EXPORT_NAME torchlet)
+  install(TARGETS torchlet_shared EXPORT torchletTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set(pc_requires Requires.private)
+else()
+  install(TARGETS torchlet EXPORT torchletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES cmake/TorchletDependencies.cmake DESTINATION ${package_dir})
+  set(pc_requires Requires)
+endif()
 if(TARGET torchlet_cli)
   install(TARGETS torchlet_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
@@ -14,8 +23,8 @@ install(DIRECTORY include/torchlet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES
 install(EXPORT torchletTargets NAMESPACE torchlet:: DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
-install(FILES cmake/torchletConfig.cmake cmake/TorchletDependencies.cmake
-              ${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake DESTINATION ${package_dir})
+install(FILES cmake/torchletConfig.cmake ${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake
+        DESTINATION ${package_dir})
 
 # The .pc file finds its prefix from where it lies, so that an installed tree can be moved.
 file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)

@@ -1,2 +1,2 @@
-include(${CMAKE_CURRENT_LIST_DIR}/TorchletDependencies.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/TorchletDependencies.cmake OPTIONAL) # of the static library
 include(${CMAKE_CURRENT_LIST_DIR}/torchletTargets.cmake)

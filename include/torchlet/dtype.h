@@ -2,6 +2,8 @@
 // (c10/core/ScalarType.h, MemoryFormat.h, QScheme.h).
 #pragma once
 
+#include <torchlet/export.h>
+
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -31,13 +33,13 @@ enum class DType : int8_t {
 inline constexpr int kNumDTypes = 17;
 
 // IEEE binary16 and bfloat16 as bits; arithmetic is done in float.
-struct Half {
+struct TORCHLET_API Half {
   uint16_t bits = 0;
   Half() = default;
   explicit Half(float value);
   explicit operator float() const;
 };
-struct BFloat16 {
+struct TORCHLET_API BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
   explicit BFloat16(float value);
@@ -45,13 +47,13 @@ struct BFloat16 {
 };
 
 // Bytes of one element (kQUInt4x2: 1, holding two).
-size_t element_size(DType dtype);
+TORCHLET_API size_t element_size(DType dtype);
 // "float32", "int64", "bool", "quint8": as in torch.float32. data() ends with a null character.
-std::string_view dtype_name(DType dtype);
-bool is_floating_point(DType dtype);  // float16, bfloat16, float32, float64
-bool is_complex(DType dtype);
-bool is_integral(DType dtype, bool include_bool);  // quantized types are not integral
-bool is_quantized(DType dtype);
+TORCHLET_API std::string_view dtype_name(DType dtype);
+TORCHLET_API bool is_floating_point(DType dtype);  // float16, bfloat16, float32, float64
+TORCHLET_API bool is_complex(DType dtype);
+TORCHLET_API bool is_integral(DType dtype, bool include_bool);  // quantized types are not integral
+TORCHLET_API bool is_quantized(DType dtype);
 
 template <typename T>
 struct DTypeOf;

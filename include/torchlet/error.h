@@ -1,6 +1,8 @@
 // The one exception type of Torchlet.
 #pragma once
 
+#include <torchlet/export.h>
+
 #include <exception>
 #include <string>
 #include <string_view>
@@ -24,7 +26,7 @@ enum class ErrorCode {
 
 // Thrown by everything in the public API. `what()` is one readable text: the message, then the
 // context from the innermost outwards ("... \n  in model.py:57, in features.3.conv").
-class Error : public std::exception {
+class TORCHLET_API Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);
 

@@ -2,6 +2,7 @@
 // numbers.
 #pragma once
 
+#include <torchlet/export.h>
 #include <torchlet/tensor.h>
 
 #include <array>
@@ -32,28 +33,29 @@ struct ImageOptions {
 
 // Decodes PNG or JPEG; grey becomes RGB, alpha is dropped (PIL's convert("RGB")). Error kFileFormat
 // if the bytes are neither or damaged, or the picture has more than 2^27 pixels.
-Image decode_image(std::span<const std::byte> bytes);
-Image read_image(const std::string& path);
+TORCHLET_API Image decode_image(std::span<const std::byte> bytes);
+TORCHLET_API Image read_image(const std::string& path);
 
 // Bilinear with antialiasing: the bits of PIL's Image.resize(.., BILINEAR).
-Image resize(const Image& image, int64_t height, int64_t width);
+TORCHLET_API Image resize(const Image& image, int64_t height, int64_t width);
 // The shorter side becomes `size` and the longer one keeps the ratio (torchvision's Resize).
-Image resize_shorter_side(const Image& image, int64_t size);
+TORCHLET_API Image resize_shorter_side(const Image& image, int64_t size);
 // The middle of the picture; black where it is smaller (torchvision's CenterCrop).
-Image center_crop(const Image& image, int64_t height, int64_t width);
+TORCHLET_API Image center_crop(const Image& image, int64_t height, int64_t width);
 
 // float32 [1, 3, height, width] with (pixel / 255 - mean) / std.
-Tensor to_tensor(const Image& image, const std::array<float, 3>& mean,
-                 const std::array<float, 3>& std);
+TORCHLET_API Tensor to_tensor(const Image& image, const std::array<float, 3>& mean,
+                              const std::array<float, 3>& std);
 
 // All the steps from a file to a classifier's input, float32 [1, 3, crop, crop].
-Tensor load_image(const std::string& path, const ImageOptions& options = {});
+TORCHLET_API Tensor load_image(const std::string& path, const ImageOptions& options = {});
 
 // One label a line. Error kIo if the file cannot be read.
-std::vector<std::string> read_labels(const std::string& path);
+TORCHLET_API std::vector<std::string> read_labels(const std::string& path);
 
 // The `count` largest of the scores of a classifier ([classes] or [1, classes]) as (class,
 // probability), largest first; probabilities are their softmax.
-std::vector<std::pair<int64_t, float>> top_classes(const Tensor& scores, int64_t count);
+TORCHLET_API std::vector<std::pair<int64_t, float>> top_classes(const Tensor& scores,
+                                                                int64_t count);
 
 }  // namespace torchlet

@@ -18,6 +18,7 @@
 // does not). A model with state needs one deepcopy() for each thread, or the caller's lock.
 #pragma once
 
+#include <torchlet/export.h>
 #include <torchlet/options.h>
 #include <torchlet/placement.h>
 #include <torchlet/value.h>
@@ -49,7 +50,7 @@ struct MethodArgument {
 };
 
 // A method of one module. Lives as long as it likes: it keeps the model alive.
-class Method {
+class TORCHLET_API Method {
  public:
   const std::string& name() const { return name_; }
   // Without self.
@@ -97,7 +98,7 @@ struct ModelInfo {
   size_t num_bytes = 0;      // of the file
 };
 
-class Module {
+class TORCHLET_API Module {
  public:
   // Runs forward(). As Method::operator().
   Value forward(std::vector<Value> inputs, const Kwargs& kwargs = {}) const;
@@ -162,9 +163,9 @@ class Module {
 //
 // Error kIo if the file cannot be read, kFileFormat if it is damaged, kUnsupported if it is of
 // another kind or uses what Torchlet does not have.
-Module load(const std::string& path, const Options& options = {});
+TORCHLET_API Module load(const std::string& path, const Options& options = {});
 
 // The same from memory. The bytes are copied.
-Module load(std::span<const std::byte> bytes, const Options& options = {});
+TORCHLET_API Module load(std::span<const std::byte> bytes, const Options& options = {});
 
 }  // namespace torchlet

@@ -1,6 +1,8 @@
 // In which numbers a model is computed.
 #pragma once
 
+#include <torchlet/export.h>
+
 #include <string_view>
 
 namespace torchlet {
@@ -17,8 +19,8 @@ enum class Precision {
   kFloat16,
 };
 // From "fp32" or "fp16"; Error kInvalidArgument naming these for another word.
-Precision parse_precision(std::string_view name);
+TORCHLET_API Precision parse_precision(std::string_view name);
 // Whether this processor computes in float16: AVX512-FP16, or Armv8.2-A with half precision.
-bool has_float16_arithmetic();
+TORCHLET_API bool has_float16_arithmetic();
 
 }  // namespace torchlet

@@ -1,6 +1,8 @@
 // Intrusive reference counting; the count is atomic, so handles may be copied across threads.
 #pragma once
 
+#include <torchlet/export.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +10,7 @@
 
 namespace torchlet {
 
-class RefCounted {
+class TORCHLET_API RefCounted {
  public:
   RefCounted() = default;
   RefCounted(const RefCounted&) = delete;

@@ -7,6 +7,7 @@
 
 #include <torchlet/dtype.h>
 #include <torchlet/error.h>
+#include <torchlet/export.h>
 #include <torchlet/ref.h>
 
 #include <functional>
@@ -22,7 +23,7 @@ namespace torchlet {
 class TensorImpl;
 using IntSpan = std::span<const int64_t>;
 
-class Tensor {
+class TORCHLET_API Tensor {
  public:
   // An undefined tensor: what PyTorch's C++ calls `Tensor()`, and None in a list of optional
   // tensors.
@@ -94,14 +95,15 @@ class Tensor {
 };
 
 // Memory for `sizes`, uninitialised. Error if a size is negative or the bytes overflow.
-Tensor empty(IntSpan sizes, DType dtype, MemoryFormat format = MemoryFormat::kContiguous);
-Tensor zeros(IntSpan sizes, DType dtype);
+TORCHLET_API Tensor empty(IntSpan sizes, DType dtype,
+                          MemoryFormat format = MemoryFormat::kContiguous);
+TORCHLET_API Tensor zeros(IntSpan sizes, DType dtype);
 
 // A tensor over the caller's memory, without a copy: `data` must hold the elements that sizes and
 // strides (contiguous if empty) reach, and live until `deleter` is called (never, if none), which
 // happens when the last tensor that shares it goes.
-Tensor from_blob(void* data, IntSpan sizes, DType dtype, IntSpan strides = {},
-                 std::function<void(void*)> deleter = {});
+TORCHLET_API Tensor from_blob(void* data, IntSpan sizes, DType dtype, IntSpan strides = {},
+                              std::function<void(void*)> deleter = {});
 // The same, contiguous, with the sizes written out: from_blob(data, {1, 3, 224, 224}).
 inline Tensor from_blob(void* data, std::initializer_list<int64_t> sizes,
                         DType dtype = DType::kFloat32) {

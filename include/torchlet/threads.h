@@ -2,13 +2,15 @@
 // there is no work, so an idle pool costs nothing.
 #pragma once
 
+#include <torchlet/export.h>
+
 namespace torchlet {
 
 // How many threads an operator may use, the calling one included, 256 at most. 0 stands for all
 // processors that the process may run on, which is also the default. Waits for a running operator;
 // thread-safe.
-void set_num_threads(int count);
-int num_threads();
+TORCHLET_API void set_num_threads(int count);
+TORCHLET_API int num_threads();
 
 // The application's own threads, to be used in place of the pool's.
 class Executor {
@@ -26,6 +28,6 @@ class Executor {
 
 // To be called while no model runs. `executor` must live until it is replaced; nullptr brings the
 // pool back.
-void set_executor(Executor* executor);
+TORCHLET_API void set_executor(Executor* executor);
 
 }  // namespace torchlet

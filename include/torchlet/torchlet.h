@@ -1,6 +1,7 @@
 // Everything that a program needs to load and run PyTorch models.
 #pragma once
 
+#include <torchlet/export.h>
 #include <torchlet/module.h>
 #include <torchlet/options.h>
 #include <torchlet/tensor.h>
@@ -10,6 +11,6 @@
 namespace torchlet {
 
 // "0.1.0"
-const char* version();
+TORCHLET_API const char* version();
 
 }  // namespace torchlet

@@ -4,6 +4,7 @@
 // Thread safety: as Tensor.
 #pragma once
 
+#include <torchlet/export.h>
 #include <torchlet/ref.h>
 #include <torchlet/tensor.h>
 
@@ -46,7 +47,7 @@ enum class ValueKind : uint8_t {
   kGenerator,
 };
 
-class Value {
+class TORCHLET_API Value {
  public:
   Value() : kind_(ValueKind::kNone), int_(0) {}
   Value(const Tensor& tensor);  // an undefined tensor becomes None
