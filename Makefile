@@ -17,7 +17,7 @@ help:
 	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
 	@echo 'make test     install what is missing, build, run every test'
 	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
-	@echo 'make size     build one static file and show what takes its room'
+	@echo 'make size     build libtorchlet.so and show what takes its room'
 	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
 	@echo 'make command  build the command alone: build/release/torchlet'
 	@echo 'make build    build the library, the command and the tests'

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Builds the static command, shows the room that each part takes and fails if the stripped file has grown too large; exits
-# with 77 if the source of Highway cannot be had.
+# Builds libtorchlet.so as preset release makes it, shows the room that each part takes and fails if the stripped file has
+# grown too large.
 set -eu
 cd "$(dirname "$0")/.."
-limit=4000000 # bytes; docs/size.md says what brings it down
+limit=5100000 # bytes, 5 % above what docs/size.md tells
 
-scripts/debian_files.sh highway || exit 77
-cmake --preset static --log-level=WARNING >/dev/null
-cmake --build --preset static --parallel "${1:-$(nproc)}" --target torchlet_cli
-strip -o build/static/torchlet.stripped build/static/torchlet
-scripts/size_table.py build/static/torchlet.map
-size=$(stat -c %s build/static/torchlet.stripped)
-echo "build/static/torchlet.stripped: $size bytes, $limit allowed"
+cmake --preset release --log-level=WARNING >/dev/null
+cmake --build --preset release --parallel "${1:-$(nproc)}" --target torchlet_shared
+strip -o build/release/libtorchlet.stripped.so build/release/libtorchlet.so
+scripts/size_table.py build/release/libtorchlet.map build/release/libtorchlet.stripped.so
+size=$(stat -c %s build/release/libtorchlet.stripped.so)
+echo "libtorchlet.so: $size bytes, $limit allowed"
 [ "$size" -le "$limit" ]
