@@ -9,7 +9,7 @@
 namespace torchlet::cli {
 namespace {
 
-void compare(const Tensor& exact, const Tensor& result, Accuracy& accuracy) {
+void add_errors(const Tensor& exact, const Tensor& result, Accuracy& accuracy) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (!is_floating_point(exact.dtype()) || exact.numel() == 0) return;
   if (exact.numel() != result.numel()) {  // another count of detections, say
@@ -42,18 +42,18 @@ void compare(const Tensor& exact, const Tensor& result, Accuracy& accuracy) {
   accuracy.same_largest = same;
 }
 
-void compare(const Value& exact, const Value& result, Accuracy& accuracy) {
+void add_errors(const Value& exact, const Value& result, Accuracy& accuracy) {
   const DepthGuard guard;
   if (exact.is_tensor() && result.is_tensor()) {
-    return compare(exact.to_tensor(), result.to_tensor(), accuracy);
+    return add_errors(exact.to_tensor(), result.to_tensor(), accuracy);
   }
   if ((exact.is_list() && result.is_list()) || (exact.is_tuple() && result.is_tuple())) {
     const auto x = exact.to_list(), y = result.to_list();
-    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i], accuracy);
+    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) add_errors(x[i], y[i], accuracy);
   } else if (exact.is_dict() && result.is_dict()) {
     const auto x = exact.to_dict(), y = result.to_dict();
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-      compare(x[i].second, y[i].second, accuracy);
+      add_errors(x[i].second, y[i].second, accuracy);
     }
   }
 }
@@ -62,7 +62,7 @@ void compare(const Value& exact, const Value& result, Accuracy& accuracy) {
 
 Accuracy compare(const Value& exact, const Value& result) {
   Accuracy accuracy;
-  compare(exact, result, accuracy);
+  add_errors(exact, result, accuracy);
   return accuracy;
 }
 

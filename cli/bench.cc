@@ -2,15 +2,14 @@
 #include <sys/resource.h>
 #include <torchlet/torchlet.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 
 #include "base/error.h"
 #include "cli/accuracy.h"
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/inputs.h"
@@ -60,8 +59,8 @@ std::vector<Value> inputs_for(const Method& method, const BenchOptions& options)
   }
   if (needed.empty()) return {};
   if (needed != std::vector<std::string>{"Tensor"}) {
-    throw UsageError("bench: name the inputs of " + method.schema() +
-                     " with --shape, --input or --value");
+    throw CLI::ValidationError(
+        "bench", "name the inputs of " + method.schema() + " with --shape, --input or --value");
   }
   const Tensor picture = zeros(std::array<int64_t, 4>{1, 3, 224, 224}, DType::kFloat32);
   std::fill_n(picture.data_ptr<float>(), picture.numel(), 0.5f);
@@ -216,42 +215,39 @@ void bench(const BenchOptions& options) {
   }
 }
 
-double parse_seconds(const std::string& text) {
-  char* end = nullptr;
-  const double seconds = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(seconds) || seconds <= 0) {
-    throw UsageError("--seconds: '" + text + "' is no number above 0");
-  }
-  return seconds;
-}
-
 }  // namespace
 
-void bench_command(int argc, char** argv) {
-  BenchOptions options;
-  CommandLine line("bench", "Time a model: load, first run, steady state",
-                   "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
-                   "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");
-  add_model(line, options.model);
-  options.inputs.add_to(line);
-  line.add_text("--method", "TEXT", options.method, "What to call");
-  add_threads_option(line, options.threads);
-  options.device.add_to(line);
-  options.limits.add_to(line);
-  line.add_integer("--warmup", options.warmup, 0, "Runs that are not counted, after the first");
-  line.add_integer("--iterations", options.iterations, 0, "Counted runs, instead of --seconds");
-  line.add_option(
-      "--seconds", "FLOAT", [&](const std::string& text) { options.seconds = parse_seconds(text); },
-      "How long to measure", format("%g", options.seconds));
-  line.add_flag("--json", options.json, "Write the figures as JSON");
-  line.add_flag("--profile", options.profile,
-                "Show each kernel's time, speed and share of the processor's peak");
-  line.add_text("--trace", "FILE", options.trace,
-                "Write all runs as a trace for ui.perfetto.dev or chrome://tracing");
-  line.add_flag(
-      "--serve", options.serve,
+void add_bench_command(CLI::App& app) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Time a model: load, first run, steady state");
+  add_model(*command, options->model);
+  options->inputs.add_to(*command);
+  command->add_option("--method", options->method, "What to call")->capture_default_str();
+  add_threads_option(*command, options->threads);
+  options->device.add_to(*command);
+  options->limits.add_to(*command);
+  command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")
+      ->check(not_negative())
+      ->capture_default_str();
+  command->add_option("--iterations", options->iterations, "Counted runs, instead of --seconds")
+      ->check(not_negative());
+  command->add_option("--seconds", options->seconds, "How long to measure")
+      ->check(above_zero())
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Write the figures as JSON");
+  command->add_flag("--profile", options->profile,
+                    "Show each kernel's time, speed and share of the processor's peak");
+  command
+      ->add_option("--trace", options->trace,
+                   "Write all runs as a trace for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE");
+  command->add_flag(
+      "--serve", options->serve,
       "For each line on stdin, a number, write the milliseconds of so many runs on one line");
-  if (line.parse(argc, argv)) bench(options);
+  command->footer(
+      "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
+      "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");
+  command->callback([options] { bench(*options); });
 }
 
 }  // namespace torchlet::cli

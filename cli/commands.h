@@ -1,11 +1,15 @@
-// The subcommands of `torchlet`, one file each. argv[0] is the subcommand's name. They throw
-// torchlet::Error for what goes wrong with a model, and UsageError for a wrong use of the options.
+// The subcommands of `torchlet`, one file each. A callback throws torchlet::Error for what goes
+// wrong with a model, and CLI::ValidationError for a wrong use of the options.
 #pragma once
+
+namespace CLI {
+class App;
+}
 
 namespace torchlet::cli {
 
-void run_command(int argc, char** argv);
-void inspect_command(int argc, char** argv);
-void bench_command(int argc, char** argv);
+void add_run_command(CLI::App& app);
+void add_inspect_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
 
 }  // namespace torchlet::cli

@@ -1,25 +1,18 @@
 #include "cli/files.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 
 namespace torchlet::cli {
 
 void make_folder(const std::string& path) {
-  int why = 0;  // the last call tells; those above are often there
-  for (size_t end = 0; end != std::string::npos;) {
-    end = path.find('/', end + 1);
-    why = mkdir(path.substr(0, end).c_str(), 0777) == 0 ? 0 : errno;
-  }
-  struct stat status {};
-  if (why != 0 && (stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))) {
-    fail(ErrorCode::kIo, "cannot make the folder " + path + ": " + std::strerror(why));
-  }
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail(ErrorCode::kIo, "cannot make the folder " + path + ": " + error.message());
 }
 
 void write_file(const std::string& path, std::string_view text) {

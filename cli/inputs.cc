@@ -1,11 +1,13 @@
 #include "cli/inputs.h"
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
 #include <charconv>
+#include <climits>
+#include <cmath>
 #include <cstdio>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/read_float.h"
 #include "cli/json_values.h"
 #include "device/registry.h"
 #include "tensor/npy.h"
@@ -18,7 +20,7 @@ DType dtype_option(const std::string& name) {
     const auto dtype = static_cast<DType>(i);
     if (dtype_name(dtype) == name && !is_quantized(dtype)) return dtype;
   }
-  throw UsageError("--dtype: there is no dtype '" + name + "'");
+  throw CLI::ValidationError("--dtype", "there is no dtype '" + name + "'");
 }
 
 std::vector<int64_t> parse_shape(const std::string& text) {
@@ -29,7 +31,7 @@ std::vector<int64_t> parse_shape(const std::string& text) {
     int64_t size = -1;
     at = std::from_chars(at, end, size).ptr;
     if (size < 0 || (at != end && *at != ',')) {
-      throw UsageError("--shape: '" + text + "' is no shape such as 1,3,224,224");
+      throw CLI::ValidationError("--shape", "'" + text + "' is no shape such as 1,3,224,224");
     }
     sizes.push_back(size);
     if (at == end) return sizes;
@@ -56,46 +58,53 @@ Value from_json(const Json& node) {
 
 }  // namespace
 
-void add_model(CommandLine& line, std::string& path) {
-  const auto set = [&](const std::string& text) { path = text; };
-  line.add_positional("model", "FILE.pt", set, "A TorchScript file");
+void add_model(CLI::App& command, std::string& path) {
+  command.add_option("model", path, "A TorchScript file")->type_name("FILE.pt")->required();
 }
 
-void add_threads_option(CommandLine& line, int& threads) {
-  const auto set = [&](const std::string& text) {
-    threads = text == "auto" ? 0 : parse_integer("--threads", text, 0, 256);
+CLI::Validator not_negative() { return CLI::Range(0, INT_MAX, "0.."); }
+
+CLI::Validator above_zero() {
+  const auto complaint = [](const std::string& text) {
+    const double value = read_float(text).value_or(0);
+    return value > 0 && std::isfinite(value) ? "" : "'" + text + "' is no number above 0";
   };
-  line.add_option("--threads", "INT", set, "How many, or auto for all processors", "auto");
+  return {complaint, ""};
 }
 
-static std::vector<std::string> parse_devices(const std::string& text) {
-  std::vector<std::string> names;
-  std::istringstream words(text);
-  for (std::string name; std::getline(words, name, ',');) names.push_back(name);
-  try {
-    device::make_devices(names, {});
-  } catch (const Error& error) {
-    throw UsageError(std::string("--device: ") + error.what());
+void add_threads_option(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "How many, or auto for all processors")
+      ->check(CLI::Range(0, 256, "0..256"))
+      ->transform([](std::string text) { return text == "auto" ? "0" : text; })
+      ->default_str("auto");
+}
+
+void DeviceOptions::add_to(CLI::App& command) {
+  std::string help = "What runs it, each part on the first that takes it: ";
+  for (const device::DeviceEntry& entry : device::all_devices()) {
+    help += std::string(entry.name) + " (" + entry.description + "), ";
   }
-  return names;
-}
-
-static const std::string& device_help() {
-  static const std::string help = [] {
-    std::string text = "What runs it, each part on the first that takes it: ";
-    for (const device::DeviceEntry& entry : device::all_devices()) {
-      text += std::string(entry.name) + " (" + entry.description + "), ";
+  const auto complaint = [](const std::string& name) -> std::string {
+    try {
+      device::make_devices({&name, 1}, {});
+    } catch (const Error& error) {
+      return error.what();
     }
-    return text + "reference (the program as it was written, operator by operator)";
-  }();
-  return help;
-}
-
-void DeviceOptions::add_to(CommandLine& line) {
-  const auto set = [&](const std::string& text) { devices_ = parse_devices(text); };
-  line.add_option("--device", "NAME[,NAME...]", set, device_help().c_str(), "cpu");
-  line.add_choice("--precision", {"fp32", "fp16"}, precision_,
-                  "fp32, or fp16: faster and less exact, where the processor computes in float16");
+    return "";
+  };
+  command
+      .add_option("--device", devices_,
+                  help + "reference (the program as it was written, operator by operator)")
+      ->type_name("NAME[,NAME...]")
+      ->delimiter(',')
+      ->expected(1)
+      ->check(CLI::Validator(complaint, ""))
+      ->default_str("cpu");
+  command
+      .add_option("--precision", precision_,
+                  "fp32, or fp16: faster and less exact, where the processor computes in float16")
+      ->check(CLI::IsMember({"fp32", "fp16"}))
+      ->capture_default_str();
 }
 
 Options DeviceOptions::options() const {
@@ -108,15 +117,16 @@ Options DeviceOptions::options() const {
   return options;
 }
 
-void LimitOptions::add_to(CommandLine& line) {
-  line.add_option(
-      "--memory-limit", "SIZE",
-      [this](const std::string& text) { memory_ = parse_bytes("--memory-limit", text); },
-      "What the model may hold at once, such as 500M or 2G (docs/limits.md)");
-  line.add_option(
-      "--time-limit", "SECONDS",
-      [this](const std::string& text) { seconds_ = parse_positive("--time-limit", text); },
-      "How long loading, and each call, may take");
+void LimitOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--memory-limit", memory_,
+                  "What the model may hold at once, such as 500M or 2G (docs/limits.md)")
+      ->transform(CLI::AsSizeValue(false).description(""))
+      ->check(above_zero())
+      ->type_name("SIZE");
+  command.add_option("--time-limit", seconds_, "How long loading, and each call, may take")
+      ->check(above_zero())
+      ->type_name("SECONDS");
 }
 
 void LimitOptions::apply(Options& options) const {
@@ -126,19 +136,22 @@ void LimitOptions::apply(Options& options) const {
 
 Value parse_literal(const std::string& text) {
   const Json node = parse_json(std::as_bytes(std::span(text)));
-  if (node.is_discarded()) throw UsageError("--value: '" + text + "' is no JSON value");
+  if (node.is_discarded()) {
+    throw CLI::ValidationError("--value", "'" + text + "' is no JSON value");
+  }
   return from_json(node);
 }
 
-CommandLine::Setter InputOptions::keep(Kind kind) {
-  return [this, kind](const std::string& text) { given_.emplace_back(kind, text); };
-}
-
-void InputOptions::add_to(CommandLine& line) {
-  const auto add = [&](const char* name, const char* value, Kind kind, const char* help) {
-    line.add_option(name, value, keep(kind), help, "", true);
+void InputOptions::add_to(CLI::App& command) {
+  command_ = &command;
+  const auto add = [&](const char* name, const char* value, Kind kind, const std::string& help) {
+    CLI::Option* option = command.add_option(name, help)->type_name(value);
+    kinds_[option] = kind;
+    return option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
-  line.add_positional("input", "FILE.npy", keep(Kind::kFile), "Tensors from .npy files", true);
+  add("input", "FILE.npy", Kind::kFile, "Tensors from .npy files")
+      ->expected(1, -1)
+      ->allow_extra_args();
   add("--input", "FILE.npy", Kind::kFile, "A tensor from a .npy file");
   add("--image", "FILE", Kind::kImage, "A picture (PNG, JPEG), prepared as for ImageNet");
   add("--shape", "1,3,224,224", Kind::kShape,
@@ -146,15 +159,18 @@ void InputOptions::add_to(CommandLine& line) {
       "'scalar' for no dimension");
   add("--text", "TEXT", Kind::kText, "A str");
   add("--value", "JSON", Kind::kLiteral, "An int, float, bool, None, list or dict as JSON");
-  line.add_text("--dtype", "TEXT", dtype_, "Of the tensors that --shape makes");
-  line.add_integer("--resize", image_options_.resize, 0,
-                   "Shorter side of --image before it is cropped; 0 keeps it");
-  line.add_integer("--crop", image_options_.crop, 0, "Side of the central square; 0 keeps all");
+  command.add_option("--dtype", dtype_, "Of the tensors that --shape makes")->capture_default_str();
+  command
+      .add_option("--resize", image_options_.resize,
+                  "Shorter side of --image before it is cropped; 0 keeps it")
+      ->check(not_negative())
+      ->capture_default_str();
+  command.add_option("--crop", image_options_.crop, "Side of the central square; 0 keeps all")
+      ->check(not_negative())
+      ->capture_default_str();
 }
 
-bool InputOptions::has_image() const {
-  return std::ranges::any_of(given_, [](auto& input) { return input.first == Kind::kImage; });
-}
+bool InputOptions::has_image() const { return command_->count("--image") > 0; }
 
 // A fixed generator (Knuth's MMIX constants), so that two runs see the same numbers.
 Value InputOptions::filled(const std::string& shape) const {
@@ -174,8 +190,12 @@ Value InputOptions::filled(const std::string& shape) const {
 
 std::vector<Value> InputOptions::values() const {
   std::vector<Value> result;
-  for (const auto& [kind, text] : given_) {
-    switch (kind) {
+  std::map<const CLI::Option*, size_t> taken;
+  for (const CLI::Option* option : command_->parse_order()) {
+    const auto kind = kinds_.find(option);
+    if (kind == kinds_.end()) continue;
+    const std::string& text = option->results()[taken[option]++];
+    switch (kind->second) {
       case Kind::kFile:
         result.emplace_back(load_npy(text));
         break;

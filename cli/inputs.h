@@ -5,18 +5,22 @@
 #include <torchlet/options.h>
 #include <torchlet/value.h>
 
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cli/command_line.h"
+namespace CLI {
+class App;
+class Option;
+class Validator;
+}  // namespace CLI
 
 namespace torchlet::cli {
 
 class InputOptions {
  public:
   // Adds the options (and positional .npy files) to a command.
-  void add_to(CommandLine& line);
+  void add_to(CLI::App& command);
 
   // The values in the order in which the command line names them; empty if it names none.
   std::vector<Value> values() const;
@@ -25,20 +29,20 @@ class InputOptions {
  private:
   enum class Kind { kFile, kImage, kShape, kText, kLiteral };
 
-  CommandLine::Setter keep(Kind kind);
   Value filled(const std::string& shape) const;
 
-  std::vector<std::pair<Kind, std::string>> given_;
+  const CLI::App* command_ = nullptr;
+  std::map<const CLI::Option*, Kind> kinds_;
   std::string dtype_ = "float32";
   ImageOptions image_options_;
 };
 
 // The first argument that is no option.
-void add_model(CommandLine& line, std::string& path);
+void add_model(CLI::App& command, std::string& path);
 // --device and --precision.
 class DeviceOptions {
  public:
-  void add_to(CommandLine& line);
+  void add_to(CLI::App& command);
   // Says on standard error if the processor lacks the precision.
   Options options() const;
   bool wants_float16() const { return precision_ == "fp16"; }
@@ -51,7 +55,7 @@ class DeviceOptions {
 // --memory-limit and --time-limit.
 class LimitOptions {
  public:
-  void add_to(CommandLine& line);
+  void add_to(CLI::App& command);
   void apply(Options& options) const;
 
  private:
@@ -59,8 +63,12 @@ class LimitOptions {
   double seconds_ = 0;
 };
 
+// Checks of an option's value, which CLI11 has, too, but with messages that name the largest
+// double.
+CLI::Validator not_negative();  // of a whole number
+CLI::Validator above_zero();
 // --threads: a number, or "auto" for all processors, which sets `threads` to 0.
-void add_threads_option(CommandLine& line, int& threads);
+void add_threads_option(CLI::App& command, int& threads);
 
 // The value as a program's argument: "3", "2.5", "true", "null", "\"text\"", "[1, 2]",
 // "{\"a\": 1}".

@@ -1,10 +1,10 @@
 // `torchlet inspect`: what a model is and what it needs.
 #include <torchlet/torchlet.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "archive/reader.h"
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
@@ -171,19 +171,19 @@ void inspect(const InspectOptions& options) {
 
 }  // namespace
 
-void inspect_command(int argc, char** argv) {
-  InspectOptions options;
-  CommandLine line("inspect",
-                   "Show a model's methods, parameters and operators, and what is not supported");
-  add_model(line, options.model);
-  line.add_flag("--all", options.all, "List every parameter and buffer");
-  line.add_flag("--graph", options.graph, "Show the methods as graphs");
-  line.add_flag("--optimized", options.optimized, "With --graph: as they run");
-  line.add_text("--method", "TEXT", options.method, "Only this one for --graph");
-  line.add_flag("--code", options.code, "Show the TorchScript source in the file");
-  options.limits.add_to(line);
-  line.add_flag("--json", options.json, "Write everything as JSON");
-  if (line.parse(argc, argv)) inspect(options);
+void add_inspect_command(CLI::App& app) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show a model's methods, parameters and operators, and what is not supported");
+  add_model(*command, options->model);
+  command->add_flag("--all", options->all, "List every parameter and buffer");
+  command->add_flag("--graph", options->graph, "Show the methods as graphs");
+  command->add_flag("--optimized", options->optimized, "With --graph: as they run");
+  command->add_option("--method", options->method, "Only this one for --graph");
+  command->add_flag("--code", options->code, "Show the TorchScript source in the file");
+  options->limits.add_to(*command);
+  command->add_flag("--json", options->json, "Write everything as JSON");
+  command->callback([options] { inspect(*options); });
 }
 
 }  // namespace torchlet::cli

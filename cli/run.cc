@@ -1,11 +1,11 @@
 // `torchlet run`: calls a method and shows what it gives.
 #include <torchlet/torchlet.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "base/error.h"
 #include "cli/calls.h"
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/inputs.h"
@@ -148,9 +148,6 @@ void run_once(const RunOptions& options) {
 void run(const RunOptions& options) {
   set_num_threads(options.threads);
   if (options.calls.empty()) return run_once(options);
-  if (options.save.empty()) {
-    throw UsageError("--calls needs --save FOLDER for the results");
-  }
   Options load_options = options.device.options();
   options.limits.apply(load_options);
   run_calls(options.model, options.calls, options.save, load_options);
@@ -158,26 +155,34 @@ void run(const RunOptions& options) {
 
 }  // namespace
 
-void run_command(int argc, char** argv) {
-  RunOptions options;
-  CommandLine line("run", "Run a model on tensors or a picture",
-                   "Example: torchlet run mobilenet.pt --image cat.jpg --labels imagenet.txt");
-  add_model(line, options.model);
-  options.inputs.add_to(line);
-  line.add_text("--method", "TEXT", options.method, "What to call");
-  line.add_text("--labels", "FILE", options.labels, "Names of the classes, one a line");
-  line.add_integer("--top", options.top, 0, "How many classes to show");
-  line.add_text("--save", "FOLDER", options.save, "For the result: output.json, data.npy");
-  line.add_text("--calls", "FILE", options.calls,
-                "Make the calls of this JSON file and save results.json; see cli/calls.h for the "
-                "notation");
-  add_threads_option(line, options.threads);
-  options.device.add_to(line);
-  options.limits.add_to(line);
-  line.add_flag("--allow-unsupported", options.allow_unsupported,
-                "Run although operators are missing, until one of them is reached");
-  line.add_flag("--json", options.json, "Write the result as JSON");
-  if (line.parse(argc, argv)) run(options);
+void add_run_command(CLI::App& app) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Run a model on tensors or a picture");
+  add_model(*command, options->model);
+  options->inputs.add_to(*command);
+  command->add_option("--method", options->method, "What to call")->capture_default_str();
+  command->add_option("--labels", options->labels, "Names of the classes, one a line")
+      ->type_name("FILE");
+  command->add_option("--top", options->top, "How many classes to show")
+      ->check(not_negative())
+      ->capture_default_str();
+  CLI::Option* save =
+      command->add_option("--save", options->save, "For the result: output.json, data.npy")
+          ->type_name("FOLDER");
+  command
+      ->add_option("--calls", options->calls,
+                   "Make the calls of this JSON file and save results.json; see cli/calls.h for "
+                   "the notation")
+      ->type_name("FILE")
+      ->needs(save);
+  add_threads_option(*command, options->threads);
+  options->device.add_to(*command);
+  options->limits.add_to(*command);
+  command->add_flag("--allow-unsupported", options->allow_unsupported,
+                    "Run although operators are missing, until one of them is reached");
+  command->add_flag("--json", options->json, "Write the result as JSON");
+  command->footer("Example: torchlet run mobilenet.pt --image cat.jpg --labels imagenet.txt");
+  command->callback([options] { run(*options); });
 }
 
 }  // namespace torchlet::cli

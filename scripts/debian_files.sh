@@ -40,7 +40,7 @@ sysroot)
   rm -rf "$root/sysroot-$arch"
   update
   (cd "$work" && apt download zlib1g-dev:"$arch" libjpeg62-turbo-dev:"$arch" libpng-dev:"$arch" libgtest-dev:"$arch" \
-    googletest nlohmann-json3-dev)
+    googletest nlohmann-json3-dev libcli11-dev)
   for package in "$work"/*.deb; do dpkg -x "$package" "$root/sysroot-$arch"; done
   ;;
 esac

@@ -7,7 +7,7 @@ packages="
   build-essential ccache cmake ninja-build pkg-config python3
   libhwy-dev
   zlib1g-dev
-  nlohmann-json3-dev
+  nlohmann-json3-dev libcli11-dev
   libjpeg-dev libpng-dev
   libgtest-dev libbenchmark-dev
   $*"
