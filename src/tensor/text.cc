@@ -1,9 +1,9 @@
 // Python's text for plain values.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/error.h"
 #include "tensor/containers.h"
@@ -16,23 +16,12 @@ namespace {
 // The fewest significant digits that give `value` back when they are read, and the exponent of the
 // first.
 std::pair<std::string, int> shortest_digits(double value) {
-  constexpr int kEnough = 17;
-  char text[kEnough + 16];
-  const auto reads_back = [&] { return std::strtod(text, nullptr) == value; };
-  for (int count = 1; count <= kEnough; ++count) {
-    std::snprintf(text, sizeof text, "%.*e", count - 1, value);
-    if (reads_back()) break;
-    // Numbers lie closer below a power of two than above it: the nearest digits may miss where the
-    // next ones hit.
-    char& last = *(std::strchr(text, 'e') - 1);
-    if (count == kEnough - 1 && last != '9' && (++last, reads_back())) break;
-  }
-  // The character between the digits is the locale's.
-  const char* e = std::strchr(text, 'e');
-  std::string digits;
-  for (const char* at = text; at != e; ++at) {
-    if (*at >= '0' && *at <= '9') digits += *at;
-  }
+  char text[32];
+  char* end = std::to_chars(text, text + sizeof text - 1, value, std::chars_format::scientific).ptr;
+  *end = '\0';
+  char* e = std::find(text, end, 'e');
+  std::string digits(text, e);
+  if (digits.size() > 1) digits.erase(1, 1);  // the point
   return {digits, std::atoi(e + 1)};
 }
 
