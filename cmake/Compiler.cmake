@@ -31,13 +31,14 @@ if(TORCHLET_SANITIZE)
   add_link_options(-fsanitize=${TORCHLET_SANITIZE})
 endif()
 
-# ccache, told to see paths relative to the checkout, so that several checkouts share their objects.
+# ccache, told to see paths relative to the checkout, so that several checkouts share their objects, and to trust
+# precompiled headers.
 find_program(TORCHLET_CCACHE ccache)
 mark_as_advanced(TORCHLET_CCACHE)
 if(TORCHLET_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=time_macros ${TORCHLET_CCACHE})
+      CCACHE_SLOPPINESS=time_macros,pch_defines ${TORCHLET_CCACHE})
 endif()
 
 find_program(TORCHLET_LLD ld.lld)
