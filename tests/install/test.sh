@@ -20,7 +20,7 @@ by_cmake=$("$work/cmake/consumer" "$model")
 
 export PKG_CONFIG_PATH="$(dirname "$(find "$prefix" -name torchlet.pc)")"
 "$compiler" -std=c++20 "$here/consumer.cc" $(pkg-config --cflags --libs torchlet) -o "$work/consumer"
-by_pkg_config=$("$work/consumer" "$model")
+by_pkg_config=$(LD_LIBRARY_PATH="$(dirname "$PKG_CONFIG_PATH")" "$work/consumer" "$model")
 
 echo "find_package: $by_cmake, pkg-config: $by_pkg_config"
 case $by_cmake in [0-9]) ;; *) exit 1 ;; esac
