@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_nhwc.h"
-#include "kernels/peak_flops.h"
+#include "kernels/conv_nhwc/conv_nhwc.h"
+#include "kernels/peak/peak_flops.h"
 
 namespace torchlet::kernels {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/amx.h"
-#include "kernels/conv_nhwc_q8.h"
-#include "kernels/dwconv_nhwc_q8.h"
+#include "kernels/quantized/conv_nhwc_q8.h"
+#include "kernels/quantized/dwconv_nhwc_q8.h"
+#include "kernels/simd/amx.h"
 
 namespace torchlet::kernels {
 namespace {

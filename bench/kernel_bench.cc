@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/conv2d.h"
-#include "kernels/elementwise.h"
-#include "kernels/gemm.h"
-#include "kernels/gemm_u8i8.h"
-#include "kernels/peak_flops.h"
-#include "kernels/pool2d.h"
-#include "kernels/rows.h"
+#include "kernels/conv_nchw/conv2d.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/elementwise/normalize.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_u8i8.h"
+#include "kernels/peak/peak_flops.h"
+#include "kernels/spatial/pool2d.h"
 
 namespace torchlet::kernels {
 

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_nhwc.h"
-#include "kernels/dwconv_nhwc.h"
-#include "kernels/elementwise_nhwc.h"
-#include "kernels/inverted_residual.h"
-#include "kernels/pool_nhwc.h"
-#include "kernels/rows.h"
-#include "kernels/transpose.h"
+#include "kernels/conv_nhwc/conv_nhwc.h"
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/conv_nhwc/inverted_residual.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
+#include "kernels/elementwise/normalize.h"
+#include "kernels/layout/transpose.h"
+#include "kernels/spatial/pool_nhwc.h"
 
 namespace torchlet::kernels {
 namespace {

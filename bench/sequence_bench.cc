@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "kernels/attention.h"
-#include "kernels/linear_dynamic_q8.h"
-#include "kernels/rnn.h"
+#include "kernels/quantized/linear_dynamic_q8.h"
+#include "kernels/sequence/attention.h"
+#include "kernels/sequence/rnn.h"
 
 namespace torchlet::kernels {
 namespace {

@@ -16,7 +16,7 @@
 #include "cli/json_values.h"
 #include "cli/text.h"
 #include "graph/event_sink.h"
-#include "kernels/peak_flops.h"
+#include "kernels/peak/peak_flops.h"
 #include "profile/profiler.h"
 
 namespace torchlet::cli {

@@ -7,8 +7,8 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "ops/quantize.h"
-#include "ops/sparse.h"
+#include "ops/engines/quantize.h"
+#include "ops/sparse/sparse.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 

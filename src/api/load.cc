@@ -8,7 +8,7 @@
 #include "api/object_factory.h"
 #include "archive/reader.h"
 #include "base/error.h"
-#include "kernels/float16.h"
+#include "kernels/half/float16.h"
 #include "lite/bytecode.h"
 #include "script/debug_ranges.h"
 #include "tensor/containers.h"

@@ -43,7 +43,7 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   const std::unique_lock lock(mutex_);
   writes_.merge(optimized.writes);
   forget_conflicts();
-  entries_[key] = {self, made, std::move(optimized.reliance)};
+  entries_[key] = {self, made, std::move(optimized.reads)};
   return made;
 }
 
@@ -60,7 +60,7 @@ passes::WriteSet OptimizedMethods::all_writes() const {
 
 void OptimizedMethods::forget_conflicts() {
   const passes::WriteSet all = all_writes();
-  std::erase_if(entries_, [&](const auto& entry) { return entry.second.reliance.conflicts(all); });
+  std::erase_if(entries_, [&](const auto& entry) { return entry.second.reads.conflicts(all); });
 }
 
 void OptimizedMethods::attribute_set(const Value& object, size_t attribute) {

@@ -55,7 +55,7 @@ class OptimizedMethods {
   struct Entry {
     Value self;  // keeps the address that is the key from being used again
     std::shared_ptr<OptimizedFunction> function;
-    passes::Reliance reliance;
+    passes::ReadSet reads;
   };
   using Key = std::pair<const Function*, const Object*>;
 

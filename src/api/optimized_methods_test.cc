@@ -8,7 +8,7 @@
 #include "api/deep_copy.h"
 #include "device/registry.h"
 #include "interp/interpreter.h"
-#include "ops/testing.h"
+#include "ops/core/testing.h"
 #include "passes/testing.h"
 
 namespace torchlet::api {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "kernels/crc32.h"
+#include "kernels/checksum/crc32.h"
 
 namespace torchlet::archive {
 namespace {

@@ -1,5 +1,5 @@
-// What is known of an operator beyond its schema. Facts are declared with the operator (ops/op.h)
-// and hold for the variants that are derived from it.
+// What is known of an operator beyond its schema. Facts are declared with the operator
+// (ops/core/op.h) and hold for the variants that are derived from it.
 #pragma once
 
 #include <cstdint>

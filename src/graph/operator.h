@@ -21,7 +21,7 @@ inline constexpr Facts kNoFacts;
 // Error.
 using OperatorFn = void (*)(const Operator& op, std::span<Value> args, std::span<Value> results);
 
-// A C++ function of typed arguments behind an OperatorFn; src/ops/op.h knows its signature.
+// A C++ function of typed arguments behind an OperatorFn; src/ops/core/op.h knows its signature.
 namespace ops {
 struct Signature;
 struct TypedFunction {

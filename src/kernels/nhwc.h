@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/float16.h"
+#include "kernels/half/float16.h"
 
 namespace torchlet::kernels {
 

@@ -49,14 +49,14 @@ bool is_container(const Type& type) {
 
 }  // namespace
 
-AliasAnalysis::AliasAnalysis(const Graph& graph, Heap* heap, bool follow_calls)
-    : heap_(heap), follow_calls_(follow_calls), points_to_(graph.num_values()) {
+AliasAnalysis::AliasAnalysis(const Graph& graph, KnownObjects* objects, bool follow_calls)
+    : objects_(objects), follow_calls_(follow_calls), points_to_(graph.num_values()) {
   places_.push_back({});  // outside
   places_[kOutside].content = {kOutside};
   places_[kOutside].kept = true;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const SsaValue* input = graph.inputs()[i];
-    const auto known = heap_ ? heap_->known(input) : std::nullopt;
+    const auto known = objects_ ? objects_->known(input) : std::nullopt;
     if (is_mutable(*input->type())) flow(known ? places_of(*known) : Places{kOutside}, input);
   }
   do {
@@ -344,10 +344,10 @@ void AliasAnalysis::op_node(const Node& node) {
 void AliasAnalysis::get_attribute(const Node& node) {
   const SsaValue* output = node.output();
   if (!is_mutable(*output->type())) return;
-  if (heap_) {
-    if (const auto known = heap_->known(output)) return flow(places_of(*known), output);
+  if (objects_) {
+    if (const auto known = objects_->known(output)) return flow(places_of(*known), output);
     if (node.kind() == prim::kGetAttr) {
-      if (const auto slot = heap_->slot(node)) {
+      if (const auto slot = objects_->slot(node)) {
         flow(places_[cell_of(*slot)].content, output);
         return flow(reach({kOutside}), output);
       }
@@ -370,7 +370,7 @@ void AliasAnalysis::set_attribute(const Node& node) {
   });
   if (is_new) return;
   hold({kOutside}, value);
-  const auto slot = heap_ ? heap_->slot(node) : std::nullopt;
+  const auto slot = objects_ ? objects_->slot(node) : std::nullopt;
   if (slot) {
     hold({kOutside}, places_[cell_of(*slot)].content);
     hold({cell_of(*slot)}, value);
@@ -424,7 +424,7 @@ void AliasAnalysis::finish(const Graph& graph) {
     writes_.unknown = true;
     // An argument may be a module of this model, and hold any of its memory.
     const auto& inputs = graph.inputs();
-    for (size_t i = heap_ ? 1 : 0; i < inputs.size(); ++i) {
+    for (size_t i = objects_ ? 1 : 0; i < inputs.size(); ++i) {
       if (may_hold_objects(*inputs[i]->type())) writes_.all = true;
     }
   }

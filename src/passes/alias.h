@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "passes/heap.h"
+#include "passes/read_write_sets.h"
 
 namespace torchlet::passes {
 
 class AliasAnalysis {
  public:
-  // Valid until the graph changes. With `heap` attributes of known objects are told apart; without
-  // it they are "outside", as the arguments are.
-  explicit AliasAnalysis(const Graph& graph, Heap* heap = nullptr)
-      : AliasAnalysis(graph, heap, true) {}
+  // Valid until the graph changes. With `objects` attributes of known objects are told apart;
+  // without it they are "outside", as the arguments are.
+  explicit AliasAnalysis(const Graph& graph, KnownObjects* objects = nullptr)
+      : AliasAnalysis(graph, objects, true) {}
 
   // May a write to the one change what is read through the other (inside containers too)?
   bool may_alias(const SsaValue* a, const SsaValue* b) const;
@@ -51,7 +51,7 @@ class AliasAnalysis {
   };
   static constexpr PlaceId kOutside = 0;
 
-  AliasAnalysis(const Graph& graph, Heap* heap, bool follow_calls);
+  AliasAnalysis(const Graph& graph, KnownObjects* objects, bool follow_calls);
   // What a function may write, with all that it calls.
   static WriteSet writes_of(Function& function);
   void block(const Block& block);
@@ -78,7 +78,7 @@ class AliasAnalysis {
   void write(const Places& places);
   void add(Places& to, const Places& more);
 
-  Heap* const heap_;
+  KnownObjects* const objects_;
   const bool follow_calls_;  // else calls in the graph count as if they did nothing
   std::vector<Place> places_;
   std::vector<Places> points_to_;  // by id of the value

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/clone.h"
-#include "ops/testing.h"
+#include "ops/core/testing.h"
 #include "passes/inline.h"
 #include "passes/testing.h"
 
@@ -23,9 +23,9 @@ class Analysed {
                 "  def count(self: __torch__.M, n: int) -> int:\n"
                 "    return (self).count(n)\n")),
         self_(program_.object("M", {{"w", ops::make({1})}, {"kept", ops::make({2})}})),
-        heap_(self_, {}),
+        objects_(self_, {}),
         graph_(clone_graph(Program::method(self_).graph())),
-        aliases_(*graph_, &heap_) {}
+        aliases_(*graph_, &objects_) {}
 
   const SsaValue* value(const std::string& name) const { return find(*graph_->block(), name); }
   bool may_alias(const std::string& a, const std::string& b) const {
@@ -52,7 +52,7 @@ class Analysed {
 
   Program program_;
   Value self_;
-  Heap heap_;
+  KnownObjects objects_;
   std::unique_ptr<Graph> graph_;
   AliasAnalysis aliases_;
 };

@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "ops/random.h"
+#include "ops/random/random.h"
 #include "passes/testing.h"
 #include "tensor/containers.h"
 

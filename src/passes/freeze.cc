@@ -40,11 +40,11 @@ bool is_freezable(const Value& value) {
 
 }  // namespace
 
-bool freeze_plain(Graph& graph, Heap& heap) {
+bool freeze_plain(Graph& graph, KnownObjects& objects) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     if (node.kind() == prim::kGetAttr) {
-      const auto known = heap.known(node.output());
+      const auto known = objects.known(node.output());
       if (!known) return;
       if (is_immutable(*known)) {
         replace(node, *known);
@@ -53,7 +53,7 @@ bool freeze_plain(Graph& graph, Heap& heap) {
         node.output()->set_type(narrowed(node.output()->type(), *known));
       }
     } else if (node.kind() == prim::kCallMethod && !node.has_attribute("function")) {
-      const auto known = heap.known(node.input(0));
+      const auto known = objects.known(node.input(0));
       if (!known || !known->is_object()) return;
       Function* method = known->object_ref().type->find_method(node.string_attribute("name"));
       if (!method || method->schema().arguments.size() != node.inputs().size()) return;
@@ -64,22 +64,22 @@ bool freeze_plain(Graph& graph, Heap& heap) {
   return changed;
 }
 
-bool freeze_tensors(Graph& graph, Heap& heap, const AliasAnalysis& aliases) {
+bool freeze_tensors(Graph& graph, KnownObjects& objects, const AliasAnalysis& aliases) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     const bool is_constant = node.kind() == prim::kConstant;
     if (!is_constant && node.kind() != prim::kGetAttr) return;
-    const auto known = heap.known(node.output());
+    const auto known = objects.known(node.output());
     if (!known || is_immutable(*known) || !is_freezable(*known)) return;
     const std::vector<const void*> memory = memory_of(*known);
     const bool written = std::ranges::any_of(memory, [&](const void* address) {
-      return heap.writes().writes(address) || aliases.writes().writes(address);
+      return objects.writes().writes(address) || aliases.writes().writes(address);
     });
     if (written) {
       if (is_constant) mark_written(node);
       return;
     }
-    heap.reliance().memory.insert(memory.begin(), memory.end());
+    objects.reads().memory.insert(memory.begin(), memory.end());
     if (is_constant) return;
     replace(node, *known);
     changed = true;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/testing.h"
+#include "ops/core/testing.h"
 #include "passes/constants.h"
 #include "passes/testing.h"
 
@@ -27,7 +27,7 @@ TEST(Freeze, AttributesBecomeConstantsThatShareMemory) {
   ASSERT_TRUE(constant);
   EXPECT_TRUE(constant->is_same(Value(w)));
   EXPECT_TRUE(made.writes.slots.empty() && made.writes.memory.empty());
-  EXPECT_EQ(made.reliance.slots.size(), 2u);
+  EXPECT_EQ(made.reads.slots.size(), 2u);
 }
 
 TEST(Freeze, WhatTheMethodWritesStays) {
@@ -78,11 +78,11 @@ TEST(Freeze, OtherMethodsMayWrite) {
   const Optimized alone = Program::optimized(object);
   EXPECT_EQ(outline(*alone.graph), "mul");
   const Optimized set = Program::optimized(object, "set");
-  EXPECT_TRUE(alone.reliance.conflicts(set.writes));
-  EXPECT_FALSE(set.reliance.conflicts(set.writes));
+  EXPECT_TRUE(alone.reads.conflicts(set.writes));
+  EXPECT_FALSE(set.reads.conflicts(set.writes));
   const Optimized again = Program::optimized(object, "forward", set.writes);
   EXPECT_EQ(outline(*again.graph), "GetAttr.scale mul");
-  EXPECT_FALSE(again.reliance.conflicts(set.writes));
+  EXPECT_FALSE(again.reads.conflicts(set.writes));
 }
 
 TEST(Freeze, MethodsOfInterfacesAndContainersAreFound) {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ops/derived.h"
+#include "ops/core/derived.h"
 #include "passes/constants.h"
 
 namespace torchlet::passes {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/derived.h"
-#include "ops/testing.h"
+#include "ops/core/derived.h"
+#include "ops/core/testing.h"
 #include "passes/testing.h"
 
 namespace torchlet::passes {

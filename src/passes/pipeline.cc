@@ -23,18 +23,18 @@ namespace {
 // Passes feed each other: so often at most. Calls are inlined a level in each round.
 constexpr int kMaxRounds = 20, kMaxCallDepth = 200;
 
-void run_passes(Graph& graph, Function& method, Heap& heap) {
+void run_passes(Graph& graph, Function& method, KnownObjects& objects) {
   FoldBudget fold_budget;
   for (int round = 0; round < kMaxCallDepth; ++round) {
-    bool changed = freeze_plain(graph, heap);
+    bool changed = freeze_plain(graph, objects);
     changed = fold_constants(graph, nullptr, fold_budget) || changed;
     changed = remove_dead_code(graph) || changed;
     changed = inline_calls(graph, method) || changed;
     if (!changed) break;
   }
   for (int round = 0; round < kMaxRounds; ++round) {
-    const AliasAnalysis aliases(graph, &heap);
-    bool changed = freeze_tensors(graph, heap, aliases);
+    const AliasAnalysis aliases(graph, &objects);
+    bool changed = freeze_tensors(graph, objects, aliases);
     changed = fold_constants(graph, &aliases, fold_budget) || changed;
     changed = fold_ranks(graph) || changed;
     changed = fold_properties(graph) || changed;
@@ -47,7 +47,7 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
   fold_batch_norms(graph);
   fold_padding(graph);
   {
-    const AliasAnalysis aliases(graph, &heap);
+    const AliasAnalysis aliases(graph, &objects);
     share_common_values(graph, aliases);
     functionalise(graph, aliases);
   }
@@ -60,13 +60,13 @@ void run_passes(Graph& graph, Function& method, Heap& heap) {
 Optimized optimize(Function& method, const Value& self, const WriteSet& writes) {
   WriteSet all_writes = writes;
   for (int attempt = 0;; ++attempt) {
-    Heap heap(self, all_writes);
+    KnownObjects objects(self, all_writes);
     std::unique_ptr<Graph> graph = clone_graph(method.graph());
-    run_passes(*graph, method, heap);
-    WriteSet own = AliasAnalysis(*graph, &heap).writes();
+    run_passes(*graph, method, objects);
+    WriteSet own = AliasAnalysis(*graph, &objects).writes();
     // A method may change itself what was taken for given: then once more, knowing that.
-    if (!heap.reliance().conflicts(own)) {
-      return {clone_graph(*graph), std::move(heap.reliance()), std::move(own)};
+    if (!objects.reads().conflicts(own)) {
+      return {clone_graph(*graph), std::move(objects.reads()), std::move(own)};
     }
     all_writes.merge(own);
     if (attempt == 3) all_writes.all = true;

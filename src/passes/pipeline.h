@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "graph/function.h"
-#include "passes/heap.h"
+#include "passes/read_write_sets.h"
 
 namespace torchlet::passes {
 
 struct Optimized {
   std::unique_ptr<Graph> graph;  // takes what the method takes, self first
-  Reliance reliance;             // it holds only as long as nobody writes this
+  ReadSet reads;                 // it holds only as long as nobody writes this
   WriteSet writes;               // what running it may change
 };
 

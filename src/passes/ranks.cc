@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/prim_kinds.h"
-#include "ops/derived.h"
+#include "ops/core/derived.h"
 #include "passes/constants.h"
 #include "passes/effects.h"
 #include "tensor/containers.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/testing.h"
+#include "ops/core/testing.h"
 #include "passes/testing.h"
 
 namespace torchlet::passes {

@@ -10,7 +10,7 @@
 
 namespace torchlet::script {
 
-Meaning Emitter::attribute(const Meaning& base, const std::string& name, Span span) {
+SugaredValue Emitter::attribute(const SugaredValue& base, const std::string& name, Span span) {
   if (const auto* operators = std::get_if<OperatorNamespace>(&base)) {
     if (operators->name.empty()) return OperatorNamespace{name};
     if (operators->name == "aten" && name == "autograd") return *operators;
@@ -41,7 +41,8 @@ Meaning Emitter::attribute(const Meaning& base, const std::string& name, Span sp
   return attribute_of_value(value_of(base, span), name, span);
 }
 
-Meaning Emitter::attribute_of_package(const std::string& path, const std::string& name, Span span) {
+SugaredValue Emitter::attribute_of_package(const std::string& path, const std::string& name,
+                                           Span span) {
   const std::string full = path + "." + name;
   if (TypePtr type = unit_.find_type(full)) {
     if (type->is(TypeKind::kInterface)) fail(span, "an interface is used as a class");
@@ -51,7 +52,7 @@ Meaning Emitter::attribute_of_package(const std::string& path, const std::string
   return PackageRef{full};
 }
 
-Meaning Emitter::attribute_of_class(const TypePtr& type, const std::string& name, Span span) {
+SugaredValue Emitter::attribute_of_class(const TypePtr& type, const std::string& name, Span span) {
   if (const EnumType* enum_type = type->as_enum()) {
     for (const auto& [member, value] : enum_type->members()) {
       if (member == name) {
@@ -91,7 +92,7 @@ const char* property_operator(const Type& type, const std::string& name) {
 
 }  // namespace
 
-Meaning Emitter::attribute_of_value(SsaValue* value, const std::string& name, Span span) {
+SugaredValue Emitter::attribute_of_value(SsaValue* value, const std::string& name, Span span) {
   const TypePtr type = value->type();
   if (const char* name_space = property_operator(*type, name)) {
     return call_operator(Symbol(std::string(name_space) + "::" + name), {nullptr, {value}, {}});

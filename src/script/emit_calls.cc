@@ -11,8 +11,8 @@
 
 namespace torchlet::script {
 
-Meaning Emitter::emit_call(const Expr& e, const TypePtr& hint) {
-  const Meaning callee = emit(*e.children[0]);
+SugaredValue Emitter::emit_call(const Expr& e, const TypePtr& hint) {
+  const SugaredValue callee = emit(*e.children[0]);
   if (const auto* form = std::get_if<SpecialForm>(&callee)) {
     builder_.set_span(e.span);
     return emit_special(*form, e);
@@ -39,8 +39,8 @@ CallArguments Emitter::emit_arguments(const Expr& call, size_t from) {
       arguments.positional.push_back(emit_value(child));
       continue;
     }
-    const Meaning inner = emit(*child.children[0]);
-    for (const Meaning& item : items_of(inner, std::nullopt, child.span)) {
+    const SugaredValue inner = emit(*child.children[0]);
+    for (const SugaredValue& item : items_of(inner, std::nullopt, child.span)) {
       arguments.positional.push_back(value_of(item, child.span));
     }
   }
@@ -50,7 +50,7 @@ CallArguments Emitter::emit_arguments(const Expr& call, size_t from) {
   return arguments;
 }
 
-Meaning Emitter::call(const Meaning& callee, CallArguments arguments, Span span) {
+SugaredValue Emitter::call(const SugaredValue& callee, CallArguments arguments, Span span) {
   if (const auto* op = std::get_if<OperatorRef>(&callee)) {
     arguments.self = op->self;
     return call_operator(op->name, arguments);
@@ -90,7 +90,7 @@ bool has_unknown(const CallArguments& arguments) {
 
 }  // namespace
 
-Meaning Emitter::call_operator(Symbol name, const CallArguments& arguments) {
+SugaredValue Emitter::call_operator(Symbol name, const CallArguments& arguments) {
   // len(x) of a script class is x.__len__().
   if (!arguments.self && !arguments.positional.empty()) {
     SsaValue* first = arguments.positional[0];
@@ -134,9 +134,9 @@ Meaning Emitter::call_operator(Symbol name, const CallArguments& arguments) {
   return unsupported_operator(name, arguments, "no overload takes " + arguments.str());
 }
 
-std::optional<Meaning> Emitter::call_guessed(std::span<const Operator* const> overloads,
-                                             const CallArguments& arguments,
-                                             bool allow_conversions) {
+std::optional<SugaredValue> Emitter::call_guessed(std::span<const Operator* const> overloads,
+                                                  const CallArguments& arguments,
+                                                  bool allow_conversions) {
   const Operator* guess = nullptr;
   const auto takes_tensor = [](const Operator& op) {
     return !op.schema.arguments.empty() && op.schema.arguments[0].type->is(TypeKind::kTensor);
@@ -179,7 +179,7 @@ const Operator* with_number_operand(Builder& builder, const Operator& op,
 
 }  // namespace
 
-Meaning Emitter::call_matched(const Operator& matched, const Match& match) {
+SugaredValue Emitter::call_matched(const Operator& matched, const Match& match) {
   std::vector<SsaValue*> inputs = match.inputs;
   const Operator& op = *with_number_operand(builder_, matched, inputs);
   Node* node = builder_.node(op.name, std::move(inputs));
@@ -197,12 +197,12 @@ SsaValue* Emitter::call_matched(Function* function, const Match& match) {
 }
 
 SsaValue* Emitter::call_operator_value(const char* name, std::vector<SsaValue*> arguments) {
-  const Meaning result = call_operator(Symbol(name), {nullptr, std::move(arguments), {}});
+  const SugaredValue result = call_operator(Symbol(name), {nullptr, std::move(arguments), {}});
   return value_of(result, builder_.span());
 }
 
-Meaning Emitter::unsupported_operator(Symbol name, const CallArguments& arguments,
-                                      std::string reason) {
+SugaredValue Emitter::unsupported_operator(Symbol name, const CallArguments& arguments,
+                                           std::string reason) {
   std::vector<SsaValue*> inputs;
   if (arguments.self) inputs.push_back(arguments.self);
   inputs.insert(inputs.end(), arguments.positional.begin(), arguments.positional.end());
@@ -298,7 +298,7 @@ const std::string& Emitter::string_literal(const Expr& e) const {
   return e.text;
 }
 
-Meaning Emitter::emit_special(SpecialForm form, const Expr& call) {
+SugaredValue Emitter::emit_special(SpecialForm form, const Expr& call) {
   switch (form) {
     case SpecialForm::kAnnotate:
       return emit_annotate(call);
@@ -344,8 +344,8 @@ Meaning Emitter::emit_special(SpecialForm form, const Expr& call) {
     case SpecialForm::kTuple: {
       expect_arguments(call, 1, 1);
       Several items;
-      const Meaning inner = emit(*call.children[1]);
-      for (const Meaning& item : items_of(inner, std::nullopt, call.span)) {
+      const SugaredValue inner = emit(*call.children[1]);
+      for (const SugaredValue& item : items_of(inner, std::nullopt, call.span)) {
         items.values.push_back(value_of(item, call.span));
       }
       if (!items.values.empty()) return value_of(items, call.span);
@@ -392,7 +392,7 @@ SsaValue* Emitter::emit_unchecked_cast(const Expr& call) {
 
 SsaValue* Emitter::emit_fork(const Expr& call) {
   if (call.children.size() < 2) fail(call, "fork() needs a function");
-  const Meaning callee = emit(*call.children[1]);
+  const SugaredValue callee = emit(*call.children[1]);
   CallArguments arguments = emit_arguments(call, 2);
   builder_.set_span(call.span);
   Node* node = builder_.node(prim::kFork);
@@ -422,7 +422,7 @@ SsaValue* Emitter::emit_cast(const Expr& call, const char* operator_name, const 
   return value_of(call_operator(Symbol(operator_name), arguments), call.span);
 }
 
-Meaning Emitter::emit_iterable(SpecialForm form, const Expr& call) {
+SugaredValue Emitter::emit_iterable(SpecialForm form, const Expr& call) {
   auto made = std::make_shared<Iterable>();
   if (form == SpecialForm::kRange) {
     expect_arguments(call, 1, 3);
@@ -434,7 +434,7 @@ Meaning Emitter::emit_iterable(SpecialForm form, const Expr& call) {
   if (form == SpecialForm::kEnumerate) {
     SsaValue* start = call.children.size() > 2 ? emit_value(*call.children[2]) : nullptr;
     Iterable counter;
-    counter.item = [this, start](SsaValue* i) -> Meaning {
+    counter.item = [this, start](SsaValue* i) -> SugaredValue {
       return start ? call_operator_value("aten::add", {i, start}) : i;
     };
     counter.static_item = [this, counter](size_t i) {
@@ -459,7 +459,7 @@ Meaning Emitter::emit_iterable(SpecialForm form, const Expr& call) {
   if (made->static_length && !all_static) {
     fail(call, "a tuple cannot be iterated over together with something of unknown length");
   }
-  const auto zipped = [this, parts, span = call.span](auto&& item_of) -> Meaning {
+  const auto zipped = [this, parts, span = call.span](auto&& item_of) -> SugaredValue {
     Several items;
     for (const Iterable& part : parts) items.values.push_back(value_of(item_of(part), span));
     return items;

@@ -221,8 +221,8 @@ Emitter::Condition Emitter::emit_logical(const Expr& e) {
 
 void Emitter::refine(const std::vector<Refinement>& refinements) {
   for (const Refinement& r : refinements) {
-    const Meaning* meaning = env_.find(r.name);
-    SsaValue* const* value = meaning ? std::get_if<SsaValue*>(meaning) : nullptr;
+    const SugaredValue* sugared = env_.find(r.name);
+    SsaValue* const* value = sugared ? std::get_if<SsaValue*>(sugared) : nullptr;
     if (!value || equal((*value)->type(), r.type)) continue;
     env_.assign(r.name, builder_.value(prim::kUncheckedCast, {*value}, r.type));
   }
@@ -297,18 +297,18 @@ Emitter::Branch Emitter::emit_branch(Node* node, const std::vector<Refinement>& 
 void Emitter::merge(Node* node, Branch& a, Branch& b) {
   std::set<std::string> names;  // sorted, so that graphs do not depend on hashing
   for (const Branch* branch : {&a, &b}) {
-    for (const auto& [name, meaning] : branch->scope.names) names.insert(name);
+    for (const auto& [name, sugared] : branch->scope.names) names.insert(name);
   }
   for (const std::string& name : names) merge_variable(node, name, a, b);
 }
 
 void Emitter::merge_variable(Node* node, const std::string& name, Branch& a, Branch& b) {
-  const auto find = [&](const Branch& branch) -> const Meaning* {
+  const auto find = [&](const Branch& branch) -> const SugaredValue* {
     const auto found = branch.scope.names.find(name);
     return found != branch.scope.names.end() ? &found->second : env_.find(name);
   };
-  const Meaning* in_a = find(a);
-  const Meaning* in_b = find(b);
+  const SugaredValue* in_a = find(a);
+  const SugaredValue* in_b = find(b);
   const auto undefined = [&](const Branch& branch, const char* which) {
     const auto problem = branch.scope.problems.find(name);
     env_.set_problem(name, problem != branch.scope.problems.end()
@@ -318,18 +318,18 @@ void Emitter::merge_variable(Node* node, const std::string& name, Branch& a, Bra
   if (!in_a && !ends(a.exit)) return undefined(a, "true");
   if (!in_b && !ends(b.exit)) return undefined(b, "false");
 
-  const auto value_in = [](const Meaning* meaning) {
-    SsaValue* const* value = meaning ? std::get_if<SsaValue*>(meaning) : nullptr;
+  const auto value_in = [](const SugaredValue* sugared) {
+    SsaValue* const* value = sugared ? std::get_if<SsaValue*>(sugared) : nullptr;
     return value ? *value : nullptr;
   };
   SsaValue* value_a = value_in(in_a);
   SsaValue* value_b = value_in(in_b);
   if ((in_a && !value_a) || (in_b && !value_b)) {
     // A function or a class: not worth more than passing it on when that is safe.
-    const Meaning& meaning = in_a ? *in_a : *in_b;
+    const SugaredValue& sugared = in_a ? *in_a : *in_b;
     const bool global =
-        std::holds_alternative<FunctionValue>(meaning) || std::holds_alternative<ClassRef>(meaning);
-    if (global && (!in_a || !in_b || in_a->index() == in_b->index())) env_.assign(name, meaning);
+        std::holds_alternative<FunctionValue>(sugared) || std::holds_alternative<ClassRef>(sugared);
+    if (global && (!in_a || !in_b || in_a->index() == in_b->index())) env_.assign(name, sugared);
     return;
   }
   const auto uninitialized = [&](const Branch& branch, const TypePtr& type) {
@@ -366,7 +366,7 @@ void Emitter::merge_variable(Node* node, const std::string& name, Branch& a, Bra
 
 Emitter::Exit Emitter::emit_rest_if_staying(const Body& body, size_t from) {
   if (from >= body.size()) return Exit::kMaybe;
-  const Meaning* flag = env_.find(loop_depth_ > 0 ? kLeft : kReturned);
+  const SugaredValue* flag = env_.find(loop_depth_ > 0 ? kLeft : kReturned);
   Node* node = builder_.node(prim::kIf, {value_of(*flag, body[from]->span)});
   Branch left = emit_branch(node, {}, [] { return Exit::kAlways; });
   Branch rest = emit_branch(node, {}, [&] { return emit_statements(body, from); });
@@ -419,7 +419,7 @@ Emitter::Exit Emitter::emit_loop(SsaValue* most, SsaValue* first, const Body& bo
   std::vector<std::string> carried;
   env_.push();
   for (const std::string& name : names) {
-    const Meaning* outer = env_.find(name);
+    const SugaredValue* outer = env_.find(name);
     SsaValue* const* value = outer ? std::get_if<SsaValue*>(outer) : nullptr;
     if (!value) continue;
     carried.push_back(name);
@@ -445,9 +445,9 @@ Emitter::Exit Emitter::emit_loop(SsaValue* most, SsaValue* first, const Body& bo
         broke, [&] { return builder_.boolean(false); }, again, span));
     for (size_t i = 0; i < carried.size(); ++i) {
       const TypePtr& type = block->inputs()[i + 1]->type();
-      const Meaning* meaning = env_.find(carried[i]);
-      if (!meaning) fail(span, "'" + carried[i] + "' is deleted in the loop");
-      SsaValue* value = value_of(*meaning, span);
+      const SugaredValue* sugared = env_.find(carried[i]);
+      if (!sugared) fail(span, "'" + carried[i] + "' is deleted in the loop");
+      SsaValue* value = value_of(*sugared, span);
       value = convert(builder_, value, type, true);
       if (!is_subtype(value->type(), type)) {
         fail(span, "'" + carried[i] + "' is a " + type->str() + " before the loop and a " +
@@ -465,7 +465,7 @@ Emitter::Exit Emitter::emit_loop(SsaValue* most, SsaValue* first, const Body& bo
   if (!returns) return Exit::kNever;
   if (loop_depth_ > 0) {
     // A return ends the loops around this one too.
-    const Meaning returned = *env_.find(kReturned);
+    const SugaredValue returned = *env_.find(kReturned);
     env_.assign(kLeft, returned);
     env_.assign(kBroke, returned);
   }

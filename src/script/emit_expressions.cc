@@ -11,7 +11,7 @@
 
 namespace torchlet::script {
 
-Meaning Emitter::emit(const Expr& e, const TypePtr& hint) {
+SugaredValue Emitter::emit(const Expr& e, const TypePtr& hint) {
   const CompilationUnit::Nested nested(unit_, *builder_.source(), e.span);
   builder_.set_span(e.span);
   switch (e.kind) {
@@ -32,7 +32,7 @@ Meaning Emitter::emit(const Expr& e, const TypePtr& hint) {
     case ExprKind::kName:
       return lookup(e);
     case ExprKind::kAttribute: {
-      const Meaning base = emit(*e.children[0]);
+      const SugaredValue base = emit(*e.children[0]);
       builder_.set_span(e.span);
       return attribute(base, e.text, e.span);
     }
@@ -72,9 +72,9 @@ SsaValue* Emitter::emit_value(const Expr& e, const TypePtr& hint) {
   return value_of(emit(e, hint), e.span);
 }
 
-SsaValue* Emitter::value_of(const Meaning& meaning, Span span) {
-  if (SsaValue* const* value = std::get_if<SsaValue*>(&meaning)) return *value;
-  if (const auto* several = std::get_if<Several>(&meaning)) {
+SsaValue* Emitter::value_of(const SugaredValue& sugared, Span span) {
+  if (SsaValue* const* value = std::get_if<SsaValue*>(&sugared)) return *value;
+  if (const auto* several = std::get_if<Several>(&sugared)) {
     if (several->values.empty()) return builder_.none();
     std::vector<TypePtr> item_types;
     for (const SsaValue* value : several->values) item_types.push_back(value->type());
@@ -140,9 +140,9 @@ const std::unordered_map<std::string, const char*>& builtin_functions() {
 
 }  // namespace
 
-Meaning Emitter::lookup(const Expr& name) {
+SugaredValue Emitter::lookup(const Expr& name) {
   const std::string& text = name.text;
-  if (const Meaning* variable = env_.find(text)) return *variable;
+  if (const SugaredValue* variable = env_.find(text)) return *variable;
   if (text == "torch") return OperatorNamespace{"aten"};
   if (text == "ops") return OperatorNamespace{""};
   if (text == "CONSTANTS") return ConstantTable{};
@@ -275,15 +275,15 @@ SsaValue* Emitter::emit_ternary(const Expr& e, const TypePtr& hint) {
 
 // Displays.
 
-Meaning Emitter::emit_tuple(const Expr& e) {
+SugaredValue Emitter::emit_tuple(const Expr& e) {
   Several items;
   for (const ExprPtr& child : e.children) {
     if (child->kind != ExprKind::kStarred) {
       items.values.push_back(emit_value(*child));
       continue;
     }
-    const Meaning inner = emit(*child->children[0]);
-    for (const Meaning& item : items_of(inner, std::nullopt, child->span)) {
+    const SugaredValue inner = emit(*child->children[0]);
+    for (const SugaredValue& item : items_of(inner, std::nullopt, child->span)) {
       items.values.push_back(value_of(item, child->span));
     }
   }
@@ -299,8 +299,8 @@ SsaValue* Emitter::emit_list(const Expr& e, const TypePtr& hint) {
   std::vector<SsaValue*> items;
   for (const ExprPtr& child : e.children) {
     if (child->kind == ExprKind::kStarred) {
-      const Meaning inner = emit(*child->children[0]);
-      for (const Meaning& item : items_of(inner, std::nullopt, child->span)) {
+      const SugaredValue inner = emit(*child->children[0]);
+      for (const SugaredValue& item : items_of(inner, std::nullopt, child->span)) {
         items.push_back(value_of(item, child->span));
       }
     } else {
@@ -377,14 +377,14 @@ SsaValue* Emitter::emit_comprehension(const Expr& e, const TypePtr& hint) {
 
 // Iteration.
 
-std::vector<Meaning> Emitter::items_of(const Meaning& meaning, std::optional<size_t> expected,
-                                       Span span) {
-  std::vector<Meaning> items;
-  if (const auto* several = std::get_if<Several>(&meaning)) {
+std::vector<SugaredValue> Emitter::items_of(const SugaredValue& sugared,
+                                            std::optional<size_t> expected, Span span) {
+  std::vector<SugaredValue> items;
+  if (const auto* several = std::get_if<Several>(&sugared)) {
     items.assign(several->values.begin(), several->values.end());
     return items;
   }
-  if (const auto* iterable = std::get_if<std::shared_ptr<Iterable>>(&meaning)) {
+  if (const auto* iterable = std::get_if<std::shared_ptr<Iterable>>(&sugared)) {
     if ((*iterable)->static_length) {
       for (size_t i = 0; i < *(*iterable)->static_length; ++i) {
         items.push_back((*iterable)->static_item(i));
@@ -392,7 +392,7 @@ std::vector<Meaning> Emitter::items_of(const Meaning& meaning, std::optional<siz
       return items;
     }
   }
-  SsaValue* value = value_of(meaning, span);
+  SsaValue* value = value_of(sugared, span);
   const Type& type = *value->type();
   const Node* maker = value->node();
   if (type.is(TypeKind::kTuple) && maker->kind() == prim::kTupleConstruct) {
@@ -419,9 +419,9 @@ std::vector<Meaning> Emitter::items_of(const Meaning& meaning, std::optional<siz
   fail(span, "a " + type.str() + " cannot be taken apart here");
 }
 
-Iterable Emitter::iterate(const Meaning& meaning, Span span) {
-  if (const auto* iterable = std::get_if<std::shared_ptr<Iterable>>(&meaning)) return **iterable;
-  if (const auto* class_ref = std::get_if<ClassRef>(&meaning)) {
+Iterable Emitter::iterate(const SugaredValue& sugared, Span span) {
+  if (const auto* iterable = std::get_if<std::shared_ptr<Iterable>>(&sugared)) return **iterable;
+  if (const auto* class_ref = std::get_if<ClassRef>(&sugared)) {
     const EnumType* type = class_ref->type->as_enum();
     if (!type) fail(span, "a class cannot be iterated over");
     std::vector<Value> members;
@@ -430,15 +430,15 @@ Iterable Emitter::iterate(const Meaning& meaning, Span span) {
     }
     return iterate(builder_.constant(make_list(class_ref->type, std::move(members))), span);
   }
-  if (std::holds_alternative<Several>(meaning) ||
-      value_of(meaning, span)->type()->is(TypeKind::kTuple)) {
-    auto items = std::make_shared<std::vector<Meaning>>(items_of(meaning, std::nullopt, span));
+  if (std::holds_alternative<Several>(sugared) ||
+      value_of(sugared, span)->type()->is(TypeKind::kTuple)) {
+    auto items = std::make_shared<std::vector<SugaredValue>>(items_of(sugared, std::nullopt, span));
     Iterable iterable;
     iterable.static_length = items->size();
     iterable.static_item = [items](size_t i) { return (*items)[i]; };
     return iterable;
   }
-  SsaValue* value = value_of(meaning, span);
+  SsaValue* value = value_of(sugared, span);
   switch (value->type()->kind()) {
     case TypeKind::kDict:
       return iterate(call_operator_value("aten::keys", {value}), span);
@@ -452,7 +452,7 @@ Iterable Emitter::iterate(const Meaning& meaning, Span span) {
   }
   Iterable iterable;
   iterable.length = [this, value] { return call_operator_value("aten::len", {value}); };
-  iterable.item = [this, value, span](SsaValue* i) -> Meaning {
+  iterable.item = [this, value, span](SsaValue* i) -> SugaredValue {
     if (value->type()->is(TypeKind::kTensor)) {
       return call_operator_value("aten::select", {value, builder_.integer(0), i});
     }
@@ -472,7 +472,7 @@ Iterable Emitter::iterate_range(const std::vector<SsaValue*>& bounds, Span span)
   if (bounds.size() == 1) {
     SsaValue* stop = bounds[0];
     iterable.length = [stop] { return stop; };
-    iterable.item = [](SsaValue* i) -> Meaning { return i; };
+    iterable.item = [](SsaValue* i) -> SugaredValue { return i; };
     return iterable;
   }
   SsaValue* start = bounds[0];
@@ -481,7 +481,7 @@ Iterable Emitter::iterate_range(const std::vector<SsaValue*>& bounds, Span span)
   iterable.length = [this, start, stop, step] {
     return call_operator_value("aten::__range_length", {start, stop, step});
   };
-  iterable.item = [this, start, step](SsaValue* i) -> Meaning {
+  iterable.item = [this, start, step](SsaValue* i) -> SugaredValue {
     return call_operator_value("aten::__derive_index", {i, start, step});
   };
   return iterable;

@@ -71,9 +71,9 @@ Emitter::Exit Emitter::emit_statement(const Stmt& s) {
 void Emitter::emit_assign(const Stmt& s) {
   if (!s.value) fail(s.span, "an assignment without a value");
   TypePtr annotated = s.type ? type_of(*s.type) : nullptr;
-  Meaning meaning = emit(*s.value, annotated);
+  SugaredValue sugared = emit(*s.value, annotated);
   if (annotated) {
-    SsaValue* value = convert(builder_, value_of(meaning, s.span), annotated, true);
+    SsaValue* value = convert(builder_, value_of(sugared, s.span), annotated, true);
     if (!is_subtype(value->type(), annotated)) {
       fail(s.span,
            "a " + value->type()->str() + " is assigned to a variable of type " + annotated->str());
@@ -83,35 +83,35 @@ void Emitter::emit_assign(const Stmt& s) {
     } else if (!equal(value->type(), annotated)) {
       value = builder_.value(prim::kUncheckedCast, {value}, annotated);
     }
-    meaning = value;
+    sugared = value;
   }
-  for (const ExprPtr& target : s.targets) assign(*target, meaning);
+  for (const ExprPtr& target : s.targets) assign(*target, sugared);
 }
 
-void Emitter::assign(const Expr& target, const Meaning& meaning) {
+void Emitter::assign(const Expr& target, const SugaredValue& sugared) {
   switch (target.kind) {
     case ExprKind::kName:
-      assign_name(target, meaning);
+      assign_name(target, sugared);
       break;
     case ExprKind::kAttribute:
-      set_attribute(target, value_of(meaning, target.span));
+      set_attribute(target, value_of(sugared, target.span));
       break;
     case ExprKind::kSubscript:
-      set_item(target, value_of(meaning, target.span));
+      set_item(target, value_of(sugared, target.span));
       break;
     case ExprKind::kTuple:
     case ExprKind::kList:
-      assign_tuple(target, meaning);
+      assign_tuple(target, sugared);
       break;
     default:
       fail(target, "this cannot be assigned to");
   }
 }
 
-void Emitter::assign_name(const Expr& target, Meaning meaning) {
-  if (std::holds_alternative<Several>(meaning)) meaning = value_of(meaning, target.span);
-  SsaValue** value = std::get_if<SsaValue*>(&meaning);
-  const Meaning* outer = env_.find_outside(target.text);
+void Emitter::assign_name(const Expr& target, SugaredValue sugared) {
+  if (std::holds_alternative<Several>(sugared)) sugared = value_of(sugared, target.span);
+  SsaValue** value = std::get_if<SsaValue*>(&sugared);
+  const SugaredValue* outer = env_.find_outside(target.text);
   if (value && outer && std::holds_alternative<SsaValue*>(*outer)) {
     // The variable lives in an enclosing block, which has settled its type.
     const TypePtr& type = std::get<SsaValue*>(*outer)->type();
@@ -121,10 +121,10 @@ void Emitter::assign_name(const Expr& target, Meaning meaning) {
       !Builder::constant_value(*value)) {
     (*value)->set_name(target.text);
   }
-  env_.assign(target.text, std::move(meaning));
+  env_.assign(target.text, std::move(sugared));
 }
 
-void Emitter::assign_tuple(const Expr& target, const Meaning& meaning) {
+void Emitter::assign_tuple(const Expr& target, const SugaredValue& sugared) {
   const std::vector<ExprPtr>& targets = target.children;
   std::optional<size_t> star;
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -132,8 +132,8 @@ void Emitter::assign_tuple(const Expr& target, const Meaning& meaning) {
     if (star) fail(target, "only one target of an assignment may be starred");
     star = i;
   }
-  const std::vector<Meaning> items =
-      items_of(meaning, star ? std::nullopt : std::optional(targets.size()), target.span);
+  const std::vector<SugaredValue> items =
+      items_of(sugared, star ? std::nullopt : std::optional(targets.size()), target.span);
   const size_t fixed = targets.size() - (star ? 1 : 0);
   if (items.size() < fixed || (!star && items.size() > fixed)) {
     fail(target, std::to_string(items.size()) + " values are assigned to " +
@@ -295,8 +295,8 @@ void Emitter::leave(bool returned, bool broke) {
 }
 
 void Emitter::emit_raise(const Stmt& s) {
-  const Meaning meaning = emit(*s.value);
-  const auto* exception = std::get_if<ExceptionRef>(&meaning);
+  const SugaredValue sugared = emit(*s.value);
+  const auto* exception = std::get_if<ExceptionRef>(&sugared);
   if (!exception) fail(s.span, "only exceptions can be raised");
   SsaValue* message = exception->message;
   if (!message) message = builder_.constant(Value(""));

@@ -7,7 +7,7 @@
 
 namespace torchlet::script {
 
-Meaning Emitter::emit_subscript(const Expr& e, const TypePtr& hint) {
+SugaredValue Emitter::emit_subscript(const Expr& e, const TypePtr& hint) {
   SsaValue* container = emit_value(*e.children[0]);
   builder_.set_span(e.span);
   if (container->type()->is(TypeKind::kTensor)) {
@@ -93,7 +93,7 @@ SsaValue* Emitter::tuple_slice(SsaValue* tuple, const Expr& slice) {
   };
   const int64_t start = slice.children[0] ? clamp(part(0, 0)) : step > 0 ? 0 : length - 1;
   const int64_t stop = slice.children[1] ? clamp(part(1, 0)) : step > 0 ? length : -1;
-  const std::vector<Meaning> items = items_of(tuple, std::nullopt, slice.span);
+  const std::vector<SugaredValue> items = items_of(tuple, std::nullopt, slice.span);
   std::vector<SsaValue*> chosen;
   std::vector<TypePtr> chosen_types;
   for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step) {
@@ -135,7 +135,7 @@ std::pair<SsaValue*, std::vector<SsaValue*>> Emitter::index_tensor(SsaValue* ten
     SsaValue* index = emit_value(part);
     if (index->type()->is(TypeKind::kList)) {
       constexpr auto kLong = static_cast<int64_t>(DType::kInt64);
-      const Meaning as_tensor = call_operator(
+      const SugaredValue as_tensor = call_operator(
           Symbol("aten::tensor"), {nullptr, {index}, {{"dtype", builder_.integer(kLong)}}});
       index = value_of(as_tensor, part.span);
     }
@@ -187,7 +187,7 @@ void Emitter::set_item(const Expr& target, SsaValue* value) {
   }
   const auto [view, indices] = index_tensor(container, target);
   if (!value->type()->is(TypeKind::kTensor) && !value->type()->is(TypeKind::kUnknown)) {
-    const Meaning tensor = call_operator(
+    const SugaredValue tensor = call_operator(
         Symbol("aten::tensor"), {nullptr,
                                  {value},
                                  {{"dtype", call_operator_value("prim::dtype", {view})},

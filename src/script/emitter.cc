@@ -50,7 +50,7 @@ Emitter::Exit Emitter::emit_body_of(const FunctionDef& def, TypePtr declared_ret
 
 SsaValue* Emitter::result_of(const FunctionDef& def, Exit exit) {
   if (ends(exit)) {
-    if (const Meaning* result = env_.find(kResult)) return value_of(*result, def.span);
+    if (const SugaredValue* result = env_.find(kResult)) return value_of(*result, def.span);
     // Every way raises.
     return builder_.value(prim::kUninitialized, {},
                           declared_return_ ? declared_return_ : types::none());

@@ -67,9 +67,9 @@ class Emitter {
   Exit emit_statement(const Stmt& s);
   void emit_assign(const Stmt& s);
   void emit_aug_assign(const Stmt& s);
-  void assign(const Expr& target, const Meaning& meaning);
-  void assign_name(const Expr& target, Meaning meaning);
-  void assign_tuple(const Expr& target, const Meaning& meaning);
+  void assign(const Expr& target, const SugaredValue& sugared);
+  void assign_name(const Expr& target, SugaredValue sugared);
+  void assign_tuple(const Expr& target, const SugaredValue& sugared);
   void set_attribute(const Expr& target, SsaValue* value);
   void emit_delete(const Stmt& s);
   Exit emit_with(const Stmt& s);
@@ -102,58 +102,60 @@ class Emitter {
                   Span span);
 
   // emit_expressions.cc
-  Meaning emit(const Expr& e, const TypePtr& hint = nullptr);
+  SugaredValue emit(const Expr& e, const TypePtr& hint = nullptr);
   SsaValue* emit_value(const Expr& e, const TypePtr& hint = nullptr);
-  SsaValue* value_of(const Meaning& meaning, Span span);
-  Meaning lookup(const Expr& name);
+  SsaValue* value_of(const SugaredValue& sugared, Span span);
+  SugaredValue lookup(const Expr& name);
   SsaValue* emit_unary(const Expr& e);
   SsaValue* emit_binary(const Expr& e);
   SsaValue* emit_list(const Expr& e, const TypePtr& hint);
   SsaValue* emit_dict(const Expr& e, const TypePtr& hint);
-  Meaning emit_tuple(const Expr& e);
+  SugaredValue emit_tuple(const Expr& e);
   SsaValue* emit_comprehension(const Expr& e, const TypePtr& hint);
   SsaValue* emit_ternary(const Expr& e, const TypePtr& hint);
-  Iterable iterate(const Meaning& meaning, Span span);
+  Iterable iterate(const SugaredValue& sugared, Span span);
   Iterable iterate_range(const std::vector<SsaValue*>& bounds, Span span);
-  std::vector<Meaning> items_of(const Meaning& meaning, std::optional<size_t> expected, Span span);
+  std::vector<SugaredValue> items_of(const SugaredValue& sugared, std::optional<size_t> expected,
+                                     Span span);
 
   // emit_attributes.cc
-  Meaning attribute(const Meaning& base, const std::string& name, Span span);
-  Meaning attribute_of_value(SsaValue* value, const std::string& name, Span span);
-  Meaning attribute_of_package(const std::string& path, const std::string& name, Span span);
-  Meaning attribute_of_class(const TypePtr& type, const std::string& name, Span span);
+  SugaredValue attribute(const SugaredValue& base, const std::string& name, Span span);
+  SugaredValue attribute_of_value(SsaValue* value, const std::string& name, Span span);
+  SugaredValue attribute_of_package(const std::string& path, const std::string& name, Span span);
+  SugaredValue attribute_of_class(const TypePtr& type, const std::string& name, Span span);
   bool has_attribute(SsaValue* value, const std::string& name) const;
 
   // emit_calls.cc
-  Meaning emit_call(const Expr& e, const TypePtr& hint);
+  SugaredValue emit_call(const Expr& e, const TypePtr& hint);
   CallArguments emit_arguments(const Expr& call, size_t from = 1);
-  Meaning call(const Meaning& callee, CallArguments arguments, Span span);
-  Meaning call_operator(Symbol name, const CallArguments& arguments);
+  SugaredValue call(const SugaredValue& callee, CallArguments arguments, Span span);
+  SugaredValue call_operator(Symbol name, const CallArguments& arguments);
   // The overload that arguments of unknown type probably mean: what gives them is not supported, so
   // this is not going to run. Its results are known only as far as all candidates agree.
-  std::optional<Meaning> call_guessed(std::span<const Operator* const> overloads,
-                                      const CallArguments& arguments, bool allow_conversions);
-  Meaning call_matched(const Operator& op, const Match& match);
+  std::optional<SugaredValue> call_guessed(std::span<const Operator* const> overloads,
+                                           const CallArguments& arguments, bool allow_conversions);
+  SugaredValue call_matched(const Operator& op, const Match& match);
   SsaValue* call_matched(Function* function, const Match& match);
   SsaValue* call_operator_value(const char* name, std::vector<SsaValue*> arguments);
-  Meaning unsupported_operator(Symbol name, const CallArguments& arguments, std::string reason);
+  SugaredValue unsupported_operator(Symbol name, const CallArguments& arguments,
+                                    std::string reason);
   SsaValue* call_function(Function* function, const CallArguments& arguments, Span span);
   SsaValue* call_method(SsaValue* self, const std::string& name, const CallArguments& arguments,
                         Span span);
   SsaValue* construct(const TypePtr& type, const CallArguments& arguments, Span span);
   Match match_function(const Schema& schema, const CallArguments& arguments,
                        const std::string& called, Span span);
-  Meaning emit_special(SpecialForm form, const Expr& call);
+  SugaredValue emit_special(SpecialForm form, const Expr& call);
   SsaValue* emit_annotate(const Expr& call);
   SsaValue* emit_unchecked_cast(const Expr& call);
   SsaValue* emit_fork(const Expr& call);
   SsaValue* emit_cast(const Expr& call, const char* operator_name, const TypePtr& type);
-  Meaning emit_iterable(SpecialForm form, const Expr& call);
+  SugaredValue emit_iterable(SpecialForm form, const Expr& call);
   const std::string& string_literal(const Expr& e) const;
   void expect_arguments(const Expr& call, size_t least, size_t most) const;
 
   // emit_subscripts.cc
-  Meaning emit_subscript(const Expr& e, const TypePtr& hint);
+  SugaredValue emit_subscript(const Expr& e, const TypePtr& hint);
   SsaValue* item(SsaValue* container, SsaValue* index, const TypePtr& hint, Span span);
   SsaValue* tuple_item(SsaValue* tuple, SsaValue* index, Span span);
   SsaValue* slice(SsaValue* container, const Expr& slice, std::optional<int64_t> dim);

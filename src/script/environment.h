@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "script/meaning.h"
+#include "script/sugared_value.h"
 
 namespace torchlet::script {
 
@@ -14,7 +14,7 @@ class Environment {
  public:
   // The variables assigned inside one block.
   struct Scope {
-    std::unordered_map<std::string, Meaning> names;
+    std::unordered_map<std::string, SugaredValue> names;
     // Why a name that one might expect is not there ("y is not defined in the false branch").
     std::unordered_map<std::string, std::string> problems;
   };
@@ -29,7 +29,7 @@ class Environment {
   }
 
   // Null if there is no such variable.
-  const Meaning* find(const std::string& name) const {
+  const SugaredValue* find(const std::string& name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       const auto found = scope->names.find(name);
       if (found != scope->names.end()) return &found->second;
@@ -37,7 +37,7 @@ class Environment {
     return nullptr;
   }
   // As find(), without the innermost scope.
-  const Meaning* find_outside(const std::string& name) const {
+  const SugaredValue* find_outside(const std::string& name) const {
     for (auto scope = scopes_.rbegin() + 1; scope != scopes_.rend(); ++scope) {
       const auto found = scope->names.find(name);
       if (found != scope->names.end()) return &found->second;
@@ -45,8 +45,8 @@ class Environment {
     return nullptr;
   }
 
-  void assign(const std::string& name, Meaning meaning) {
-    scopes_.back().names.insert_or_assign(name, std::move(meaning));
+  void assign(const std::string& name, SugaredValue sugared) {
+    scopes_.back().names.insert_or_assign(name, std::move(sugared));
   }
   bool erase(const std::string& name) {
     bool found = false;

@@ -22,7 +22,7 @@
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/plan.h"
 #include "device/specialise/specialised_segment.h"
-#include "kernels/window.h"
+#include "kernels/spatial/window.h"
 
 namespace torchlet::cpu {
 

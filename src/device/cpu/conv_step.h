@@ -2,8 +2,8 @@
 #pragma once
 
 #include "device/cpu/fusion.h"
-#include "kernels/conv_nhwc.h"
-#include "kernels/dwconv_nhwc.h"
+#include "kernels/conv_nhwc/conv_nhwc.h"
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
 
 namespace torchlet::cpu {
 

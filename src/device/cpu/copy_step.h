@@ -1,7 +1,7 @@
 #pragma once
 
 #include "device/cpu/plan.h"
-#include "kernels/transpose.h"
+#include "kernels/layout/transpose.h"
 
 namespace torchlet::cpu {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/testing.h"
-#include "ops/common.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {

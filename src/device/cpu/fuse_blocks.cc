@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device/cpu/conv_step.h"
-#include "kernels/inverted_residual.h"
+#include "kernels/conv_nhwc/inverted_residual.h"
 
 namespace torchlet::cpu {
 namespace {

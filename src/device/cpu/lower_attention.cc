@@ -4,7 +4,7 @@
 
 #include "device/cpu/lowering.h"
 #include "graph/prim_kinds.h"
-#include "kernels/attention.h"
+#include "kernels/sequence/attention.h"
 
 namespace torchlet::cpu {
 namespace {

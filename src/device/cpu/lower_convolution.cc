@@ -2,8 +2,8 @@
 #include "base/checked.h"
 #include "device/cpu/conv_step.h"
 #include "device/cpu/lowering.h"
-#include "kernels/window_size.h"
-#include "ops/common.h"
+#include "kernels/spatial/window_size.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {

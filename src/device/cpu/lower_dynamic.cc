@@ -3,9 +3,9 @@
 
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized_layer.h"
-#include "kernels/linear_dynamic_q8.h"
-#include "ops/custom_class.h"
-#include "ops/packed_params.h"
+#include "kernels/quantized/linear_dynamic_q8.h"
+#include "ops/core/custom_class.h"
+#include "ops/quantized/packed_params.h"
 
 namespace torchlet::cpu {
 namespace {

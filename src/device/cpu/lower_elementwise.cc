@@ -5,8 +5,8 @@
 
 #include "device/cpu/fusion.h"
 #include "device/cpu/lowering.h"
-#include "kernels/elementwise_nhwc.h"
-#include "ops/common.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 

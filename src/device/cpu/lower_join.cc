@@ -1,6 +1,6 @@
 // Concatenation: parts are computed where they belong if they can be, else copied there.
 #include "device/cpu/lowering.h"
-#include "ops/common.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {

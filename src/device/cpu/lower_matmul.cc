@@ -2,8 +2,8 @@
 #include "base/thread_pool.h"
 #include "device/cpu/conv_step.h"
 #include "device/cpu/lowering.h"
-#include "kernels/gemm.h"
-#include "ops/common.h"
+#include "kernels/gemm/gemm.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias,

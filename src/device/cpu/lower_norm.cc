@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "device/cpu/lowering.h"
-#include "kernels/elementwise_nhwc.h"
-#include "kernels/rows.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
+#include "kernels/elementwise/normalize.h"
 
 namespace torchlet::cpu {
 namespace {

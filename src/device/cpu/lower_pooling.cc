@@ -1,8 +1,8 @@
 // Pooling and means over the pixels of images.
 #include "device/cpu/lowering.h"
-#include "kernels/pool_nhwc.h"
-#include "kernels/window_size.h"
-#include "ops/common.h"
+#include "kernels/spatial/pool_nhwc.h"
+#include "kernels/spatial/window_size.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {

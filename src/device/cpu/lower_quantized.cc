@@ -4,10 +4,10 @@
 
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized.h"
-#include "kernels/pool_nhwc_q8.h"
-#include "kernels/window_size.h"
-#include "ops/common.h"
-#include "ops/quantize.h"
+#include "kernels/quantized/pool_nhwc_q8.h"
+#include "kernels/spatial/window_size.h"
+#include "ops/core/common.h"
+#include "ops/engines/quantize.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -3,12 +3,12 @@
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized.h"
 #include "device/cpu/quantized_layer.h"
-#include "kernels/conv_nhwc_q8.h"
-#include "kernels/dwconv_nhwc_q8.h"
-#include "kernels/window_size.h"
-#include "ops/common.h"
-#include "ops/custom_class.h"
-#include "ops/packed_params.h"
+#include "kernels/quantized/conv_nhwc_q8.h"
+#include "kernels/quantized/dwconv_nhwc_q8.h"
+#include "kernels/spatial/window_size.h"
+#include "ops/core/common.h"
+#include "ops/core/custom_class.h"
+#include "ops/quantized/packed_params.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "device/cpu/lowering.h"
-#include "kernels/resize_nhwc.h"
+#include "kernels/spatial/resize_nhwc.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -8,10 +8,10 @@
 #include "device/cpu/conv_step.h"
 #include "device/cpu/lowering.h"
 #include "device/cpu/quantized_layer.h"
-#include "kernels/linear_dynamic_q8.h"
-#include "kernels/rnn.h"
-#include "ops/cell_params.h"
-#include "ops/custom_class.h"
+#include "kernels/quantized/linear_dynamic_q8.h"
+#include "kernels/sequence/rnn.h"
+#include "ops/core/custom_class.h"
+#include "ops/quantized/cell_params.h"
 #include "passes/constants.h"
 
 namespace torchlet::cpu {

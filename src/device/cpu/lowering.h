@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/cpu/builder.h"
-#include "kernels/pool_nhwc.h"
+#include "kernels/spatial/pool_nhwc.h"
 
 namespace torchlet::cpu {
 

@@ -3,7 +3,7 @@
 
 #include "device/cpu/builder.h"
 #include "device/cpu/copy_step.h"
-#include "ops/common.h"
+#include "ops/core/common.h"
 #include "tensor/containers.h"
 #include "tensor/meta.h"
 

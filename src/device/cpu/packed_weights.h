@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/function_ref.h"
-#include "kernels/conv2d.h"
-#include "kernels/conv_nhwc.h"
-#include "kernels/dwconv_nhwc.h"
-#include "kernels/elementwise_q8.h"
+#include "kernels/conv_nchw/conv2d.h"
+#include "kernels/conv_nhwc/conv_nhwc.h"
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/quantized/elementwise_q8.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/cpu_device.h"
-#include "kernels/scratch.h"
+#include "kernels/simd/scratch.h"
 #include "tensor/containers.h"
 
 namespace torchlet::cpu {

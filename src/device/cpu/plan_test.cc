@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "ops/common.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "device/cpu/testing.h"
-#include "ops/random.h"
+#include "ops/random/random.h"
 
 namespace torchlet::cpu {
 namespace {

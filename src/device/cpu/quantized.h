@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/cpu/builder.h"
-#include "kernels/elementwise_q8.h"
+#include "kernels/quantized/elementwise_q8.h"
 
 namespace torchlet::cpu {
 

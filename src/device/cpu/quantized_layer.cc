@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/linear_dynamic_q8.h"
-#include "ops/quantize.h"
+#include "kernels/quantized/linear_dynamic_q8.h"
+#include "ops/engines/quantize.h"
 
 namespace torchlet::cpu {
 

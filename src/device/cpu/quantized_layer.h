@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "device/cpu/builder.h"
-#include "kernels/elementwise_q8.h"
-#include "kernels/layer_q8.h"
+#include "kernels/quantized/elementwise_q8.h"
+#include "kernels/quantized/layer_q8.h"
 
 namespace torchlet::cpu {
 

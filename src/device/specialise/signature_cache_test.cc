@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "ops/common.h"
-#include "ops/testing.h"
+#include "ops/core/common.h"
+#include "ops/core/testing.h"
 
 namespace torchlet::device {
 namespace {

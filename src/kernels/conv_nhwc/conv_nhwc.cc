@@ -1,0 +1,350 @@
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv_few_channels.h"
+#include "kernels/conv_nhwc/conv_nhwc.h"
+#include "kernels/conv_nhwc/conv_strip.h"
+#include "kernels/conv_nhwc/conv_taps.h"
+#include "kernels/conv_nhwc/linear_deep.h"
+#include "kernels/conv_nhwc/winograd_f32.h"
+#include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/simd/scratch.h"
+#include "kernels/simd/split.h"
+
+namespace torchlet::kernels {
+namespace {
+
+// A block of packed weights stays in the second-level cache while the pixels go by.
+constexpr int64_t kWeightBlockBytes = int64_t{768} << 10;
+// An image so small that it stays in the second-level cache while the panels go by: each is read
+// once, and the next one fetched meanwhile.
+constexpr int64_t kSmallImagePixels = 256;
+constexpr int64_t kSmallImageBytes = int64_t{928} << 10;
+// Multiply-adds that are worth waking a thread for, about 10 microseconds.
+constexpr int64_t kOpsPerTask = int64_t{1} << 19;
+
+// From one copied row of A to the next: no multiple of 4 KB, where rows share their cache sets.
+template <typename T>
+int64_t copy_stride(int64_t depth) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  return (depth / kLine | 1) * kLine + kLine;
+}
+
+// Some pixels and some columns of a group, the first column that of a panel.
+struct Block {
+  int64_t first_column, last_column;
+  int64_t first_pixel, last_pixel;
+};
+
+// How the product of a group is cut: into units, panels of columns if threads share the columns,
+// else tiles of pixels of one range of columns after the other.
+struct Cut {
+  bool by_columns;
+  int64_t columns, pixels;  // what a thread does at once
+  int64_t units;
+};
+
+template <typename T>
+Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
+  constexpr int64_t kSize = sizeof(T);
+  Cut cut;
+  const int64_t pixels = runs.pixels(), columns = runs.columns, depth = runs.depth();
+  const int64_t panel_bytes = depth * tile.width * kSize;
+  const int64_t most_panels = kWeightBlockBytes / std::max<int64_t>(1, panel_bytes);
+  cut.columns = even_block(columns, std::max<int64_t>(1, most_panels) * tile.width, tile.width);
+  cut.pixels = ceil_div(pixels, tile.rows) * tile.rows;
+  // Copies of windows are worth keeping until all panels have seen them.
+  const int64_t small = kSmallImageBytes / kSize / copy_stride<T>(depth) / tile.rows * tile.rows;
+  if (!runs.pointwise && cut.columns < columns && small >= 4 * tile.rows) {
+    cut.columns = even_block(columns, columns, tile.width);
+    cut.pixels = even_block(pixels, std::min(small, kSmallImagePixels), tile.rows);
+  }
+  cut.by_columns = is_cut_by_columns(pixels);
+  cut.units = cut.by_columns ? ceil_div(columns, tile.width)
+                             : ceil_div(columns, cut.columns) * ceil_div(pixels, tile.rows);
+  return cut;
+}
+
+// The block that begins with unit `first`, of at most `*count` units; sets how many it has.
+Block block_of_units(const ConvRuns& runs, const TileShape& tile, const Cut& cut, int64_t first,
+                     int64_t* count) {
+  const int64_t pixels = runs.pixels(), columns = runs.columns;
+  if (cut.by_columns) {
+    return {first * tile.width, std::min(columns, (first + *count) * tile.width), 0, pixels};
+  }
+  const int64_t tiles = ceil_div(pixels, tile.rows);
+  const int64_t column = first / tiles * cut.columns, first_tile = first % tiles;
+  *count = std::min(*count, tiles - first_tile);
+  return {column, std::min(columns, column + cut.columns), first_tile * tile.rows,
+          std::min(pixels, (first_tile + *count) * tile.rows)};
+}
+
+// One group.
+template <typename T>
+struct Task {
+  const T* input;   // the group's first channel
+  const T* weight;  // the group's packed weights
+  const Epilogue<T>* epilogue;
+  T* output;
+  int64_t output_stride;
+  int64_t channel;  // of the output, the group's first
+};
+
+// Runs shorter than this are copied: a segment costs as much as a few steps of k.
+constexpr int64_t kShortRun = 8;
+
+// Rows of A that are read in place by all panels in turn stay in the first-level cache, with a
+// panel.
+constexpr int64_t kRowBytes = int64_t{16} << 10;
+
+template <typename T>
+StripJob<T> strip_job(const Task<T>& task, const Block& block, const ConvRuns& runs, int64_t pixel,
+                      int64_t rows) {
+  return {.segments = nullptr,
+          .segment_count = 0,
+          .b = task.weight,
+          .depth = runs.depth(),
+          .first_column = block.first_column,
+          .last_column = block.last_column,
+          .rows = rows,
+          .epilogue = task.epilogue,
+          .output = task.output,
+          .output_stride = task.output_stride,
+          .pixel = pixel,
+          .channel = task.channel};
+}
+
+// The rows of A that begin at `a`, all pixels of the block.
+template <typename T>
+void run_rows(const Task<T>& task, const Block& block, const ConvRuns& runs, const TileShape& tile,
+              const T* a, int64_t row_stride, int64_t depth, bool is_small) {
+  // Pixels without gaps, of some length, are fetched ahead.
+  constexpr int64_t kSize = sizeof(T);
+  const bool fetch_next = !is_small && row_stride == runs.depth() && row_stride * kSize >= 512;
+  int64_t tiles = fetch_next ? 1 : kRowBytes / kSize / runs.depth() / tile.rows;
+  if (is_small) tiles = kSmallImagePixels / tile.rows + 1;
+  if (task.epilogue->residual_last) tiles = 1;
+  const int64_t most_rows = std::max<int64_t>(1, tiles) * tile.rows;
+  for (int64_t pixel = block.first_pixel; pixel < block.last_pixel; pixel += most_rows) {
+    const int64_t rows = std::min(most_rows, block.last_pixel - pixel);
+    const TileSegment<T> segment{a + (pixel - block.first_pixel) * row_stride, row_stride, depth,
+                                 0};
+    StripJob<T> job = strip_job(task, block, runs, pixel, rows);
+    job.segments = &segment;
+    job.segment_count = 1;
+    if (is_small) {
+      job.ahead_row = job.ahead_rows = runs.depth();
+    } else if (fetch_next) {
+      job.ahead = segment.a + rows * row_stride;
+      job.ahead_count = rows * row_stride;
+    }
+    multiply_strip(job);
+  }
+}
+
+template <typename T>
+void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
+               const TileShape& tile) {
+  constexpr int64_t kSize = sizeof(T);
+  const int64_t pixels = block.last_pixel - block.first_pixel;
+  const int64_t columns = block.last_column - block.first_column;
+  const int64_t stride = copy_stride<T>(runs.depth());
+  const bool is_small =
+      pixels > 1 && pixels <= kSmallImagePixels && pixels * stride * kSize <= kSmallImageBytes;
+  // Rows 4 KB apart share their cache sets.
+  const bool collides = runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 &&
+                        pixels > 8 && columns > tile.width;
+  const bool copy_all = collides || runs.run_length() < kShortRun;
+  if (runs.pointwise && !copy_all) {
+    const T* a = task.input + block.first_pixel * runs.input_stride;
+    return run_rows(task, block, runs, tile, a, runs.input_stride, runs.channels, is_small);
+  }
+  if (is_small && columns > tile.width) {
+    const Scratch<T> copies(stride * pixels);
+    for (int64_t i = 0; i < pixels; i += tile.rows) {
+      const PixelStrip strip(runs, block.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
+      strip.copy(task.input, copies.data() + i * stride, stride);
+    }
+    return run_rows<T>(task, block, runs, tile, copies.data(), stride, runs.depth(), true);
+  }
+
+  const bool fetch_next = runs.pointwise && runs.input_stride == runs.channels;
+  const Scratch<T> copies(stride * tile.rows);
+  const Scratch<TileSegment<T>> segments(runs.count);
+  for (int64_t pixel = block.first_pixel; pixel < block.last_pixel; pixel += tile.rows) {
+    const int64_t rows = std::min<int64_t>(tile.rows, block.last_pixel - pixel);
+    const PixelStrip strip(runs, pixel, rows);
+    StripJob<T> job = strip_job(task, block, runs, pixel, rows);
+    job.segments = segments.data();
+    job.segment_count =
+        strip.segments(task.input, copy_all, copies.data(), stride, segments.data());
+    if (fetch_next) {
+      job.ahead = task.input + (pixel + rows) * runs.input_stride;
+      job.ahead_count = rows * runs.input_stride;
+    }
+    multiply_strip(job);
+  }
+}
+
+// As blocks of the size of the cut.
+template <typename T>
+void run_blocks(const Task<T>& task, const Block& all, const ConvRuns& runs, const TileShape& tile,
+                const Cut& cut) {
+  for (int64_t c = all.first_column; c < all.last_column; c += cut.columns) {
+    for (int64_t p = all.first_pixel; p < all.last_pixel; p += cut.pixels) {
+      run_block(task,
+                {c, std::min(all.last_column, c + cut.columns), p,
+                 std::min(all.last_pixel, p + cut.pixels)},
+                runs, tile);
+    }
+  }
+}
+
+// Groups with few output channels leave most of a vector empty. Several of them together fill it:
+// one group whose weights between different ones of them are zero.
+ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
+  constexpr int64_t kColumns = 16;
+  const int64_t columns = shape.out_channels / shape.groups;
+  int64_t merged = std::min(shape.groups, kColumns / std::max<int64_t>(1, columns));
+  while (merged > 1 && shape.groups % merged != 0) --merged;
+  ConvNhwcShape result = shape;
+  if (merged > 1) result.groups /= merged;
+  return result;
+}
+
+template <typename T>
+size_t packed_bytes(const ConvNhwcShape& shape) {
+  const ConvNhwcShape merged = merge_groups(shape);
+  const TileShape tile = tile_shape<T>();
+  const ConvRuns runs(merged, shape.in_channels, tile);
+  const int64_t columns = tile.packed_columns(runs.columns);
+  return static_cast<size_t>(merged.groups * columns * runs.depth()) * sizeof(T);
+}
+
+template <typename T>
+void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
+  const ConvNhwcShape merged = merge_groups(shape);
+  const TileShape tile = tile_shape<T>();
+  const ConvRuns runs(merged, shape.in_channels, tile);
+  const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
+  const int64_t group_channels = shape.in_channels / shape.groups;
+  const int64_t group_columns = shape.out_channels / shape.groups;
+  const int64_t panels = ceil_div(runs.columns, tile.width);
+  const int64_t grain = ceil_div(1 << 16, std::max<int64_t>(1, runs.depth() * tile.width));
+  parallel_for(merged.groups * panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i / panels, first = i % panels * tile.width;
+      const int64_t last = std::min(runs.columns, first + tile.width);
+      const int64_t width = tile.panel_width(last - first);
+      const T* from = weight + group * runs.columns * group_channels * taps;
+      T* to = packed + (group * tile.packed_columns(runs.columns) + first) * runs.depth();
+      std::fill_n(to, runs.depth() * width, T{});
+      for (int64_t channel = 0; channel < runs.channels; ++channel) {
+        const int64_t part = channel / group_channels;
+        const int64_t begin_column = std::max(first, part * group_columns);
+        const int64_t end_column = std::min(last, (part + 1) * group_columns);
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t k = tap * runs.packed_channels + channel;
+          for (int64_t j = begin_column; j < end_column; ++j) {
+            to[tile.panel_index(k, j - first, width)] =
+                from[(j * group_channels + channel % group_channels) * taps + tap];
+          }
+        }
+      }
+    }
+  });
+}
+
+template <typename T>
+void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
+              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+  const ConvNhwcShape merged = merge_groups(shape);
+  if (has_few_channels(merged)) {
+    return conv_few_channels<T>(merged, {.pixels = input, .pixel_stride = input_stride}, packed,
+                                epilogue, output, output_stride);
+  }
+  const TileShape tile = tile_shape<T>();
+  const ConvRuns runs(merged, input_stride, tile);
+  if (runs.pixels() <= 0 || runs.columns <= 0) return;
+  if (suits_taps<T>(runs)) {
+    return conv_taps(merged, runs, input, packed, epilogue, output, output_stride);
+  }
+  if (merged.groups == 1 && suits_linear_deep(runs)) {
+    return linear_deep(runs, input, packed, epilogue, output, output_stride);
+  }
+  const Cut cut = cut_conv<T>(runs, tile);
+  const int64_t ops = runs.pixels() * runs.columns * runs.depth() / cut.units;
+  const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
+  parallel_for(merged.groups * cut.units, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t next = begin; next < end;) {
+      const int64_t group = next / cut.units, unit = next % cut.units;
+      const T* group_weight = packed + group * tile.packed_columns(runs.columns) * runs.depth();
+      const Task<T> task{.input = input + group * runs.channels,
+                         .weight = group_weight,
+                         .epilogue = &epilogue,
+                         .output = output,
+                         .output_stride = output_stride,
+                         .channel = group * runs.columns};
+      int64_t count = std::min(cut.units - unit, end - next);
+      run_blocks(task, block_of_units(runs, tile, cut, unit, &count), runs, tile, cut);
+      next += count;
+    }
+  });
+}
+
+}  // namespace
+
+size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
+  if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
+  return packed_bytes<float>(shape);
+}
+int conv_nhwc_f32_form(const ConvNhwcShape& shape) { return winograd_tile(shape); }
+size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
+  return packed_bytes<Float16>(shape);
+}
+
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  float* to = static_cast<float*>(packed);
+  if (winograd_tile(shape) > 0) return winograd_f32_pack(shape, weight, to);
+  pack(shape, weight, to);
+}
+void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) *
+                        shape.window.kernel_h * shape.window.kernel_w;
+  const Scratch<Float16> rounded(count);
+  to_float16(weight, rounded.data(), count);
+  pack<Float16>(shape, rounded.data(), static_cast<Float16*>(packed));
+}
+
+void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                   const void* packed, const EpilogueF32& epilogue, float* output,
+                   int64_t output_stride) {
+  const float* weight = static_cast<const float*>(packed);
+  if (winograd_tile(shape) > 0) {
+    return winograd_f32(shape, input, input_stride, weight, epilogue, output, output_stride);
+  }
+  convolve(shape, input, input_stride, weight, epilogue, output, output_stride);
+}
+void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
+                   const void* packed, const EpilogueF16& epilogue, Float16* output,
+                   int64_t output_stride) {
+  convolve(shape, input, input_stride, static_cast<const Float16*>(packed), epilogue, output,
+           output_stride);
+}
+
+bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {
+  return has_few_channels(merge_groups(shape));
+}
+
+void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF32& epilogue, float* output, int64_t output_stride) {
+  conv_few_channels<float>(merge_groups(shape), {.planes = input},
+                           static_cast<const float*>(packed), epilogue, output, output_stride);
+}
+void conv_nhwc_f16_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF16& epilogue, Float16* output, int64_t output_stride) {
+  conv_few_channels<Float16>(merge_groups(shape), {.planes = input},
+                             static_cast<const Float16*>(packed), epilogue, output, output_stride);
+}
+
+}  // namespace torchlet::kernels

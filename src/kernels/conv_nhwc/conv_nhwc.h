@@ -1,0 +1,64 @@
+// Convolutions and matrix products over NHWC images (kernels/nhwc.h) with weights packed ahead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/nhwc.h"
+#include "kernels/spatial/window.h"
+
+namespace torchlet::kernels {
+
+// A linear layer is a pointwise convolution of an image of 1 x rows pixels.
+struct ConvNhwcShape {
+  int64_t batch = 1;
+  int64_t in_channels, out_channels;
+  int64_t groups = 1;
+  Window2dShape window;
+  // Whether Winograd's algorithm may be taken where it is faster: its results differ from the plain
+  // sum by up to about 3e-6 of the largest.
+  bool winograd = true;
+};
+
+// Packed weights belong to the instruction set that packed them.
+size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
+// Packed weights of one layer serve all batches and image sizes for which this is the same.
+int conv_nhwc_f32_form(const ConvNhwcShape& shape);
+
+// weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned
+// target.
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+
+// Runs on the threads of base/thread_pool. The strides are those between pixels; the output
+// overlaps no input but a residual that is the output itself.
+void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                   const void* packed, const EpilogueF32& epilogue, float* output,
+                   int64_t output_stride);
+
+// The same in Float16 (kernels/half/float16.h), with weights that are given as float32. Winograd's
+// algorithm is never taken, and packed weights serve all batches and image sizes.
+size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape);
+void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
+                   const void* packed, const EpilogueF16& epilogue, Float16* output,
+                   int64_t output_stride);
+
+// The first layer of a network may read a contiguous float32 NCHW image itself, at no cost: true
+// for images of up to four channels.
+bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape);
+void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF32& epilogue, float* output, int64_t output_stride);
+void conv_nhwc_f16_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,
+                             const EpilogueF16& epilogue, Float16* output, int64_t output_stride);
+
+// The transposed convolution (torch.nn.ConvTranspose2d): input pixel (y, x) adds to the output at
+// (y * stride_h - pad_h + i * dilation_h, x * stride_w - pad_w + j * dilation_w). The weight is
+// [in_channels, out_channels / groups, kernel_h, kernel_w]. Packed weights serve all batches and
+// image sizes.
+size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
+void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                             const void* packed, const EpilogueF32& epilogue, float* output,
+                             int64_t output_stride);
+
+}  // namespace torchlet::kernels

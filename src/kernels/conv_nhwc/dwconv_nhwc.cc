@@ -1,0 +1,150 @@
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_nhwc/dwconv_task.h"
+#include "kernels/simd/scratch.h"
+#include "kernels/simd/split.h"
+
+namespace torchlet::kernels {
+namespace {
+
+// Blocks of channels that are convolved over a strip of rows before the next ones: the input rows
+// that neighbouring output rows share then stay in the first-level cache. Pictures that do not fit
+// the second-level cache are read in their own order instead, as the processor's prefetcher likes.
+template <typename T>
+int64_t blocks_at_once(const DwConvShape& shape) {
+  constexpr int64_t kNear = int64_t{32} << 10, kFar = int64_t{1} << 20;
+  constexpr int64_t kBlockBytes = kDwConvBlock<T> * static_cast<int64_t>(sizeof(T));
+  const Window2dShape& s = shape.window;
+  const int64_t blocks = dwconv_blocks<T>(shape.channels);
+  if (s.in_h * s.in_w * blocks * kBlockBytes > kFar) return blocks;
+  const int64_t pixels = s.in_w * (s.kernel_h + s.stride_h) + s.out_w;
+  return std::max<int64_t>(1, kNear / (pixels * kBlockBytes));
+}
+
+template <typename T>
+void convolve_blocks(DwConvTask<T> task) {
+  const int64_t step = blocks_at_once<T>(*task.shape), end = task.block_end;
+  // The last block overlaps the one before it, so a function after the sum has to see both at once.
+  for (; task.block_begin < end; task.block_begin = task.block_end) {
+    task.block_end = end - task.block_begin <= step + 1 ? end : task.block_begin + step;
+    dwconv_task(task);
+  }
+}
+
+template <typename T>
+size_t packed_bytes(const DwConvShape& shape) {
+  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
+  return static_cast<size_t>(dwconv_blocks<T>(shape.channels) * taps * kDwConvBlock<T>) * sizeof(T);
+}
+
+template <typename T>
+void pack(const DwConvShape& shape, const T* weight, T* to) {
+  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
+  for (int64_t block = 0; block < dwconv_blocks<T>(shape.channels); ++block) {
+    const int64_t channel = dwconv_block_channel<T>(shape.channels, block);
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t i = 0; i < kDwConvBlock<T>; ++i) {
+        const int64_t c = channel + i;
+        *to++ = c < shape.channels ? weight[c * taps + tap] : T{};
+      }
+    }
+  }
+}
+
+template <typename T>
+void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, const void* packed,
+              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+  const Window2dShape& s = shape.window;
+  const int64_t all_rows = shape.batch * s.in_h;
+  const Scratch<const T*> rows(all_rows);
+  for (int64_t y = 0; y < all_rows; ++y) rows[y] = input + y * s.in_w * input_stride;
+
+  const auto run = [&](int64_t picture, int64_t row_begin, int64_t row_end, int64_t block_begin,
+                       int64_t block_end) {
+    const int64_t pixel = (picture * s.out_h + row_begin) * s.out_w;
+    Epilogue<T> local = epilogue;
+    if (local.residual) local.residual += pixel * local.residual_stride;
+    convolve_blocks<T>({&shape, rows.data() + picture * s.in_h, input_stride,
+                        static_cast<const T*>(packed), &local, output + pixel * output_stride,
+                        output_stride, row_begin, row_end, block_begin, block_end});
+  };
+  constexpr int64_t kOpsPerTask = int64_t{1} << 16;
+  const int64_t row_ops = std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels);
+  if (is_cut_by_columns(s.in_h * s.in_w)) {
+    const int64_t blocks = dwconv_blocks<T>(shape.channels);
+    // If the last block overlaps the one before it, they stay together.
+    const int64_t units =
+        shape.channels % kDwConvBlock<T> == 0 ? blocks : std::max<int64_t>(1, blocks - 1);
+    const int64_t ops = row_ops * s.out_h * shape.batch;
+    const int64_t grain = even_grain(units, 1, ops, kOpsPerTask);
+    return parallel_for(units, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t picture = 0; picture < shape.batch; ++picture) {
+        run(picture, 0, s.out_h, begin, end == units ? blocks : end);
+      }
+    });
+  }
+
+  // A strip of output rows whose input fits the second-level cache is a task.
+  constexpr int64_t kStripBytes = int64_t{512} << 10;
+  const int64_t threads = num_threads();
+  const int64_t row_bytes = s.in_w * s.stride_h * shape.channels * static_cast<int64_t>(sizeof(T));
+  const int64_t far_strips = (s.out_h * row_bytes - 1) / kStripBytes + 1;
+  const int64_t most_strips = std::clamp<int64_t>(s.out_h * row_ops / kOpsPerTask, 1, s.out_h);
+  const int64_t even_strips = (far_strips + threads - 1) / threads * threads;
+  const int64_t strips = std::min(even_strips, most_strips);
+  const int64_t grain = std::max<int64_t>(1, kOpsPerTask * strips / (row_ops * s.out_h));
+  parallel_for(shape.batch * strips, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t index = begin; index < end; ++index) {
+      const int64_t strip = index % strips;
+      run(index / strips, strip * s.out_h / strips, (strip + 1) * s.out_h / strips, 0,
+          dwconv_blocks<T>(shape.channels));
+    }
+  });
+}
+
+}  // namespace
+
+size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) { return packed_bytes<float>(shape); }
+size_t dwconv_nhwc_f16_packed_bytes(const DwConvShape& shape) {
+  return packed_bytes<Float16>(shape);
+}
+
+void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed) {
+  pack(shape, weight, static_cast<float*>(packed));
+}
+void dwconv_nhwc_f16_pack(const DwConvShape& shape, const float* weight, void* packed) {
+  const int64_t count = shape.channels * shape.window.kernel_h * shape.window.kernel_w;
+  const Scratch<Float16> rounded(count);
+  to_float16(weight, rounded.data(), count);
+  pack<Float16>(shape, rounded.data(), static_cast<Float16*>(packed));
+}
+
+template <typename T>
+void dwconv_nhwc_rows(const DwConvShape& shape, const T* const* input_rows, int64_t input_stride,
+                      const void* packed, const Epilogue<T>& epilogue, T* output,
+                      int64_t output_stride, int64_t row_begin, int64_t row_end) {
+  convolve_blocks<T>({&shape, input_rows, input_stride, static_cast<const T*>(packed), &epilogue,
+                      output, output_stride, row_begin, row_end, 0,
+                      dwconv_blocks<T>(shape.channels)});
+}
+template void dwconv_nhwc_rows<float>(const DwConvShape&, const float* const*, int64_t, const void*,
+                                      const EpilogueF32&, float*, int64_t, int64_t, int64_t);
+template void dwconv_nhwc_rows<Float16>(const DwConvShape&, const Float16* const*, int64_t,
+                                        const void*, const EpilogueF16&, Float16*, int64_t, int64_t,
+                                        int64_t);
+
+void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input_stride,
+                     const void* packed, const EpilogueF32& epilogue, float* output,
+                     int64_t output_stride) {
+  convolve(shape, input, input_stride, packed, epilogue, output, output_stride);
+}
+void dwconv_nhwc_f16(const DwConvShape& shape, const Float16* input, int64_t input_stride,
+                     const void* packed, const EpilogueF16& epilogue, Float16* output,
+                     int64_t output_stride) {
+  convolve(shape, input, input_stride, packed, epilogue, output, output_stride);
+}
+
+}  // namespace torchlet::kernels

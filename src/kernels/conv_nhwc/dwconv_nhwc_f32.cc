@@ -1,0 +1,62 @@
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv_nhwc/dwconv_nhwc_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "kernels/conv_nhwc/dwconv_task.h"
+#include "kernels/simd/activation-inl.h"
+#include "kernels/simd/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+constexpr D d;
+using T = float;
+using V = hn::Vec<D>;
+constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
+
+HWY_INLINE V zero() { return hn::Zero(d); }
+HWY_INLINE V set(float x) { return hn::Set(d, x); }
+HWY_INLINE V load(const float* from) { return hn::LoadU(d, from); }
+HWY_INLINE V load_first(const float* from, int64_t count) { return load_first(d, from, count); }
+HWY_INLINE V load_bias_first(const float* from, int64_t count) {
+  return count <= 0 ? zero() : load_first(from, count);
+}
+HWY_INLINE void store(V v, float* to) { hn::StoreU(v, d, to); }
+HWY_INLINE void store_first(V v, float* to, int64_t count) { store_first(v, d, to, count); }
+HWY_INLINE V mul_add(V a, V b, V c) { return hn::MulAdd(a, b, c); }
+HWY_INLINE V apply_hardswish(V x) { return activate_hardswish(d, x); }
+
+struct Part {};  // tiles have whole vectors
+constexpr int64_t kLeastChannels = kDwConvBlock<float>;
+constexpr int kWideTile = 8;
+HWY_INLINE Part part_of(int64_t) { return {}; }
+HWY_INLINE V load(const float* from, Part) { return load(from); }
+HWY_INLINE V load_bias(const float* from, Part) { return load(from); }
+HWY_INLINE void store(V v, float* to, Part) { store(v, to); }
+
+#include "kernels/conv_nhwc/dwconv_nhwc-inl.h"
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(convolve);
+
+void dwconv_task(const DwConvTask<float>& task) { HWY_DYNAMIC_DISPATCH(convolve)(task); }
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

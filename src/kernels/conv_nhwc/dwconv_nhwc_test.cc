@@ -1,0 +1,203 @@
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/conv_nchw/conv_testing.h"
+#include "kernels/simd/target_test.h"
+
+namespace torchlet::kernels {
+namespace {
+
+constexpr float kUntouched = -77;
+
+std::vector<float> numbers(int64_t count, int seed) {
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>((i * 7919 + static_cast<size_t>(seed)) % 17) - 8;
+  }
+  return values;
+}
+
+// Small whole numbers: sums are exact in any order.
+struct Case {
+  DwConvShape shape;
+  int64_t input_stride, output_stride;
+  std::vector<float> input, weight, bias, residual, packed;
+
+  Case(int64_t channels, const Window2dShape& window, int64_t batch, int64_t gap)
+      : shape{batch, channels, window},
+        input_stride(channels + gap),
+        output_stride(channels + 2 * gap),
+        input(numbers(batch * window.in_h * window.in_w * input_stride, 1)),
+        weight(numbers(channels * window.kernel_h * window.kernel_w, 2)),
+        bias(numbers(channels, 3)),
+        residual(numbers(batch * window.out_h * window.out_w * output_stride, 4)),
+        packed(dwconv_nhwc_f32_packed_bytes(shape) / sizeof(float), kUntouched) {
+    dwconv_nhwc_f32_pack(shape, weight.data(), packed.data());
+  }
+
+  std::vector<float> expected(bool with_residual, float low, float high) const {
+    const Window2dShape& s = shape.window;
+    std::vector<float> out(residual.size(), kUntouched);
+    for (int64_t n = 0; n < shape.batch; ++n) {
+      for (int64_t y = 0; y < s.out_h; ++y) {
+        for (int64_t x = 0; x < s.out_w; ++x) {
+          for (int64_t c = 0; c < shape.channels; ++c) {
+            float sum = bias[static_cast<size_t>(c)];
+            for (int64_t i = 0; i < s.kernel_h; ++i) {
+              for (int64_t j = 0; j < s.kernel_w; ++j) {
+                const int64_t iy = y * s.stride_h - s.pad_h + i * s.dilation_h;
+                const int64_t ix = x * s.stride_w - s.pad_w + j * s.dilation_w;
+                if (iy < 0 || iy >= s.in_h || ix < 0 || ix >= s.in_w) continue;
+                const int64_t pixel = (n * s.in_h + iy) * s.in_w + ix;
+                sum += weight[static_cast<size_t>((c * s.kernel_h + i) * s.kernel_w + j)] *
+                       input[static_cast<size_t>(pixel * input_stride + c)];
+              }
+            }
+            const size_t at =
+                static_cast<size_t>(((n * s.out_h + y) * s.out_w + x) * output_stride + c);
+            if (with_residual) sum += residual[at];
+            out[at] = std::fmin(high, std::fmax(low, sum));
+          }
+        }
+      }
+    }
+    return out;
+  }
+};
+
+Window2dShape window(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation) {
+  return make_window(size, size + 1, kernel, kernel, stride, pad, dilation);
+}
+
+void check(int64_t channels, const Window2dShape& s, int64_t batch, int64_t gap) {
+  if (s.out_h == 0 || s.out_w == 0) return;
+  SCOPED_TRACE(testing::Message() << channels << " channels " << s.in_h << "x" << s.in_w
+                                  << " kernel " << s.kernel_h << " stride " << s.stride_h << " pad "
+                                  << s.pad_h << " dilation " << s.dilation_h);
+  const Case data(channels, s, batch, gap);
+  EpilogueF32 epilogue{.bias = data.bias.data(), .activation = {ActivationKind::kClamp, -30, 40}};
+  std::vector<float> out(data.residual.size(), kUntouched);
+  dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(), epilogue,
+                  out.data(), data.output_stride);
+  ASSERT_EQ(out, data.expected(false, -30, 40));
+  epilogue.residual = data.residual.data();
+  epilogue.residual_stride = data.output_stride;
+  dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(), epilogue,
+                  out.data(), data.output_stride);
+  ASSERT_EQ(out, data.expected(true, -30, 40));
+}
+
+TEST(DwConvNhwc, ChannelsKernelsStridesAndPaddings) {
+  for_each_target([] {
+    for (int64_t channels : {1, 3, 15, 16, 17, 24, 40, 96}) {
+      for (int64_t size : {1, 4, 7, 14}) {
+        for (int64_t stride : {1, 2}) {
+          check(channels, window(size, 3, stride, 1, 1), 2, channels % 3);
+          check(channels, window(size, 5, stride, 2, 1), 1, channels % 2);
+        }
+      }
+    }
+  });
+}
+
+TEST(DwConvNhwc, AnyWindow) {
+  for_each_target([] {
+    for (int64_t channels : {5, 32, 200}) {
+      check(channels, window(9, 3, 1, 0, 1), 1, 0);
+      check(channels, window(9, 3, 1, 2, 2), 1, 1);
+      check(channels, window(9, 3, 1, 4, 4), 1, 1);
+      check(channels, window(12, 4, 3, 1, 1), 2, 0);
+      check(channels, window(9, 7, 1, 3, 1), 1, 4);
+      check(channels, window(3, 3, 1, 6, 5), 1, 0);  // windows that lie on padding alone
+      check(channels, window(6, 1, 2, 0, 1), 1, 0);
+      Window2dShape wide = window(8, 3, 1, 1, 1);  // one tap row, other strides down and across
+      wide.kernel_h = 1;
+      wide.pad_h = 0;
+      wide.stride_h = 3;
+      wide.out_h = 3;
+      check(channels, wide, 1, 0);
+    }
+  });
+}
+
+TEST(DwConvNhwc, ChannelsOfManyBlocks) { check(1000, window(20, 3, 1, 1, 1), 1, 0); }
+
+TEST(DwConvNhwc, RangesOfRowsAreTheWhole) {
+  const Case data(40, window(11, 3, 2, 1, 1), 1, 3);
+  const Window2dShape& s = data.shape.window;
+  const EpilogueF32 epilogue{.bias = data.bias.data(),
+                             .residual = data.residual.data(),
+                             .residual_stride = data.output_stride,
+                             .activation = {}};
+  std::vector<const float*> rows;
+  for (int64_t y = 0; y < s.in_h; ++y) {
+    rows.push_back(data.input.data() + y * s.in_w * data.input_stride);
+  }
+  std::vector<float> out(data.residual.size(), kUntouched);
+  for (int64_t begin = 0; begin < s.out_h; begin += 4) {
+    EpilogueF32 local = epilogue;
+    local.residual += begin * s.out_w * data.output_stride;
+    dwconv_nhwc_rows(data.shape, rows.data(), data.input_stride, data.packed.data(), local,
+                     out.data() + begin * s.out_w * data.output_stride, data.output_stride, begin,
+                     std::min(begin + 4, s.out_h));
+  }
+  ASSERT_EQ(out, data.expected(true, -INFINITY, INFINITY));
+}
+
+TEST(DwConvNhwc, ActivationsAfterTheSum) {
+  for_each_target([] {
+    const Case data(24, window(6, 3, 1, 1, 1), 1, 0);
+    EpilogueF32 epilogue{.bias = data.bias.data(),
+                         .residual = data.residual.data(),
+                         .residual_stride = data.output_stride,
+                         .residual_last = true,
+                         .activation = {ActivationKind::kLeakyRelu, 0.5f, 0}};
+    std::vector<float> out(data.residual.size());
+    dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(), epilogue,
+                    out.data(), data.output_stride);
+    const std::vector<float> sums = data.expected(false, -INFINITY, INFINITY);
+    for (size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(out[i], (sums[i] < 0 ? 0.5f * sums[i] : sums[i]) + data.residual[i]);
+    }
+  });
+}
+
+TEST(DwConvNhwc, Hardswish) {
+  for_each_target([] {
+    for (int64_t channels : {5, 24}) {
+      const Case data(channels, window(9, 3, 1, 1, 1), 1, 1);
+      const EpilogueF32 epilogue{.bias = data.bias.data(),
+                                 .activation = {ActivationKind::kHardswish}};
+      std::vector<float> out(data.residual.size(), kUntouched);
+      dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(),
+                      epilogue, out.data(), data.output_stride);
+      const std::vector<float> sums = data.expected(false, -INFINITY, INFINITY);
+      for (size_t i = 0; i < out.size(); ++i) {
+        if (static_cast<int64_t>(i) % data.output_stride >= channels) continue;
+        const float gate = std::fmin(6.0f, std::fmax(0.0f, sums[i] + 3)) / 6;
+        ASSERT_FLOAT_EQ(out[i], sums[i] * gate);
+      }
+    }
+  });
+}
+
+TEST(DwConvNhwc, NaNGoesThroughAClamp) {
+  for_each_target([] {
+    Case data(16, window(3, 3, 1, 1, 1), 1, 0);
+    data.input[0] = std::numeric_limits<float>::quiet_NaN();
+    const EpilogueF32 epilogue{.activation = {ActivationKind::kClamp, 0, 6}};
+    std::vector<float> out(data.residual.size());
+    dwconv_nhwc_f32(data.shape, data.input.data(), 16, data.packed.data(), epilogue, out.data(),
+                    16);
+    EXPECT_TRUE(std::isnan(out[0]));
+    EXPECT_FALSE(std::isnan(out[1]));
+  });
+}
+
+}  // namespace
+}  // namespace torchlet::kernels

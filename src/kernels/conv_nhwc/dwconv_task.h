@@ -1,0 +1,43 @@
+#pragma once
+
+// Inside of the depthwise convolutions: what one thread does at a time.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
+
+namespace torchlet::kernels {
+
+// Weights lie in blocks of so many channels; the last block overlaps the one before it.
+template <typename T>
+constexpr int64_t kDwConvBlock = static_cast<int64_t>(64 / sizeof(T));
+template <typename T>
+int64_t dwconv_blocks(int64_t channels) {
+  return (channels + kDwConvBlock<T> - 1) / kDwConvBlock<T>;
+}
+template <typename T>
+int64_t dwconv_block_channel(int64_t channels, int64_t block) {
+  return std::max<int64_t>(0, std::min(block * kDwConvBlock<T>, channels - kDwConvBlock<T>));
+}
+
+// Rows [row_begin, row_end) of the output, blocks [block_begin, block_end) of the channels.
+// Everything that a channel indexes begins at channel 0; `output` and the residual at row
+// row_begin.
+template <typename T>
+struct DwConvTask {
+  const DwConvShape* shape;
+  const T* const* input_rows;
+  int64_t input_stride;
+  const T* weight;
+  const Epilogue<T>* epilogue;
+  T* output;
+  int64_t output_stride;
+  int64_t row_begin, row_end;
+  int64_t block_begin, block_end;
+};
+
+void dwconv_task(const DwConvTask<float>& task);
+void dwconv_task(const DwConvTask<Float16>& task);
+
+}  // namespace torchlet::kernels

@@ -1,0 +1,108 @@
+#include "kernels/conv_nhwc/linear_deep.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/simd/scratch.h"
+#include "kernels/simd/split.h"
+
+namespace torchlet::kernels {
+namespace {
+
+// What is worked on at once, so that rows of A and sums have about 700 KB each.
+constexpr int64_t kDepth = 768, kColumns = 768, kRows = 238;
+
+template <typename T>
+struct Rows {
+  const T* data;
+  int64_t stride, count;
+};
+
+// Columns [first, last) of the product of some rows, all of the depth.
+template <typename T>
+void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job, T* copies,
+                      float* sums) {
+  const int64_t depth = runs.channels, part = even_block(depth, kDepth, 16);
+  // Rows a multiple of 4 KB apart share their cache sets.
+  const int64_t copy_stride = part + 16;
+  job.partial = sums;
+  job.partial_stride = job.last_column - job.first_column;
+  for (int64_t k = 0; k < depth; k += part) {
+    const int64_t count = std::min(part, depth - k);
+    TileSegment<T> segment{rows.data + k, rows.stride, count, k};
+    if (rows.stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0) {
+      for (int64_t r = 0; r < rows.count; ++r) {
+        std::copy_n(segment.a + r * rows.stride, count, copies + r * copy_stride);
+      }
+      segment = {copies, copy_stride, count, k};
+    }
+    const TileSegment<T> all = segment;
+    job.segments = &segment;
+    job.segment_count = 1;
+    job.is_first = k == 0;
+    job.is_last = k + count == depth;
+    job.ahead_row = runs.depth() + k;
+    job.ahead_rows = count;
+    job.rows = rows.count;
+    if (!job.is_last || !job.epilogue->residual_last) {
+      multiply_strip(job);
+      continue;
+    }
+    const int64_t tile = tile_shape<T>().rows;
+    for (int64_t r = 0; r < rows.count; r += tile) {
+      StripJob<T> some = job;
+      segment.a = all.a + r * all.a_row_stride;
+      some.rows = std::min(tile, rows.count - r);
+      some.pixel += r;
+      some.partial += r * job.partial_stride;
+      multiply_strip(some);
+    }
+  }
+}
+
+}  // namespace
+
+bool suits_linear_deep(const ConvRuns& runs) {
+  return runs.pointwise && runs.depth() >= 2 * kDepth && !is_cut_by_columns(runs.pixels()) &&
+         runs.pixels() * runs.depth() > kRows * kDepth * 3 / 2;
+}
+
+template <typename T>
+void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
+                 T* output, int64_t output_stride) {
+  const TileShape tile = tile_shape<T>();
+  const int64_t pixels = runs.pixels(), block = even_block_rows(pixels, kRows, tile.rows);
+  const int64_t columns = even_block(runs.columns, kColumns, tile.width);
+  parallel_for(ceil_div(pixels, block), 1, [&](int64_t begin, int64_t end) {
+    const Scratch<T> copies(block * (kDepth + 32));
+    const Scratch<float> sums(block * columns);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t pixel = i * block;
+      const Rows<T> rows{input + pixel * runs.input_stride, runs.input_stride,
+                         std::min(block, pixels - pixel)};
+      for (int64_t column = 0; column < runs.columns; column += columns) {
+        const StripJob<T> job{.segments = nullptr,
+                              .segment_count = 0,
+                              .b = packed,
+                              .depth = runs.depth(),
+                              .first_column = column,
+                              .last_column = std::min(runs.columns, column + columns),
+                              .rows = rows.count,
+                              .epilogue = &epilogue,
+                              .output = output,
+                              .output_stride = output_stride,
+                              .pixel = pixel,
+                              .channel = 0};
+        multiply_columns(runs, rows, job, copies.data(), sums.data());
+      }
+    }
+  });
+}
+
+template void linear_deep<float>(const ConvRuns&, const float*, const float*, const EpilogueF32&,
+                                 float*, int64_t);
+template void linear_deep<Float16>(const ConvRuns&, const Float16*, const Float16*,
+                                   const EpilogueF16&, Float16*, int64_t);
+
+}  // namespace torchlet::kernels

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "kernels/conv_nhwc/conv_runs.h"
+#include "kernels/nhwc.h"
+
+namespace torchlet::kernels {
+
+// Pointwise convolutions, and so linear layers, of more channels than the second-level cache has
+// room for beside a panel of weights: some channels at a time, with sums that wait in the cache.
+bool suits_linear_deep(const ConvRuns& runs);
+
+// Of float or Float16. The parameters are those of conv_nhwc_f32; one group.
+template <typename T>
+void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
+                 T* output, int64_t output_stride);
+
+}  // namespace torchlet::kernels

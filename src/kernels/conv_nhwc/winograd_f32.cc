@@ -1,0 +1,337 @@
+#include "kernels/conv_nhwc/winograd_f32.h"
+
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv_nhwc/winograd_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/conv_nhwc/winograd-inl.h"
+#include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/simd/activation-inl.h"
+#include "kernels/simd/scratch.h"
+#include "kernels/simd/split.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
+constexpr int64_t kPanelWidth = 2 * kLanes;  // as in gemm_nhwc_f32.cc
+
+template <int kOut>
+void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t end) {
+  constexpr int kIn = kOut + 2;
+  const WinogradGrid& grid = *block.grid;
+  const Window2dShape& w = grid.window;
+  const Scratch<float> zeros(grid.in_channels);
+  std::fill_n(zeros.data(), grid.in_channels, 0.0f);
+  for (int64_t i = begin; i < end; ++i) {
+    const WinogradGrid::Origin origin = grid.origin(block.first_tile + i);
+    const float* pixels[kIn * kIn];
+    for (int64_t y = 0; y < kIn; ++y) {
+      const int64_t in_y = origin.y - w.pad_h + y * w.dilation_h;
+      for (int64_t x = 0; x < kIn; ++x) {
+        const int64_t in_x = origin.x - w.pad_w + x * w.dilation_w;
+        const bool inside = in_y >= 0 && in_y < w.in_h && in_x >= 0 && in_x < w.in_w;
+        const int64_t pixel = (origin.image * w.in_h + in_y) * w.in_w + in_x;
+        pixels[y * kIn + x] = inside ? block.input + pixel * block.input_stride : zeros.data();
+      }
+    }
+    float* to = block.points + i * block.row_stride;
+    for (int64_t c = 0; c < grid.in_channels; c += kLanes) {
+      transform_input<kOut>(pixels, c, grid.in_channels - c, to + c, block.point_stride);
+    }
+  }
+}
+
+void transform_input_tiles(const WinogradBlock& block, int64_t begin, int64_t end) {
+  if (block.grid->tile == 4)
+    transform_input_tiles_of<4>(block, begin, end);
+  else
+    transform_input_tiles_of<2>(block, begin, end);
+}
+
+// Stores [m x m, kPanelWidth] results of one tile, of which `columns` from `channel` on exist.
+void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, int64_t channel,
+                int64_t columns, float* results) {
+  const WinogradGrid& grid = *block.grid;
+  const Window2dShape& w = grid.window;
+  const EpilogueF32& epilogue = *block.epilogue;
+  const int64_t m = grid.tile;
+  const auto for_each_pixel = [&](const auto& body) HWY_ATTR {
+    for (int64_t y = 0; y < m && origin.y + y * w.dilation_h < w.out_h; ++y) {
+      const int64_t line = (origin.image * w.out_h + origin.y + y * w.dilation_h) * w.out_w;
+      for (int64_t x = 0; x < m && origin.x + x * w.dilation_w < w.out_w; ++x) {
+        body(line + origin.x + x * w.dilation_w, results + (y * m + x) * kPanelWidth);
+      }
+    }
+  };
+  const bool is_simple = is_clamp(epilogue.activation);
+  const bool add_early = epilogue.residual && !epilogue.residual_last;
+  const bool add_late = epilogue.residual && epilogue.residual_last;
+  if (!is_simple) {
+    if (add_early) {
+      for_each_pixel([&](int64_t pixel, float* result) HWY_ATTR {
+        add_rows(epilogue.residual + pixel * epilogue.residual_stride + channel, 0, result, 0, 1,
+                 columns);
+      });
+    }
+    activate_rows(epilogue.activation, results, kPanelWidth, m * m, kPanelWidth);
+  }
+  const Bounds bounds = bounds_of(is_simple ? epilogue.activation : Activation{});
+  const V low = hn::Set(kD, bounds.low), high = hn::Set(kD, bounds.high);
+  for_each_pixel([&](int64_t pixel, const float* result) HWY_ATTR {
+    const float* residual = epilogue.residual
+                                ? epilogue.residual + pixel * epilogue.residual_stride + channel
+                                : nullptr;
+    float* out = block.output + pixel * block.output_stride + channel;
+    for (int64_t i = 0; i < columns; i += kLanes) {
+      V value = hn::LoadU(kD, result + i);
+      const int64_t left = columns - i;
+      if (is_simple && add_early) value = hn::Add(value, load_first(kD, residual + i, left));
+      value = clamp(value, low, high);
+      if (add_late) value = hn::Add(value, load_first(kD, residual + i, left));
+      store_first(value, kD, out + i, left);
+    }
+  });
+}
+
+template <int kOut>
+void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t columns,
+                            const float* products) {
+  constexpr int kPoints = (kOut + 2) * (kOut + 2);
+  HWY_ALIGN float results[kOut * kOut * kPanelWidth];
+  for (int64_t i = 0; i < block.tiles; ++i) {
+    const float* from = products + i * kPoints * kPanelWidth;
+    for (int64_t c = 0; c < columns; c += kLanes) {
+      const float* bias = block.epilogue->bias;
+      const V b = bias ? load_first(kD, bias + channel + c, columns - c) : hn::Zero(kD);
+      transform_output<kOut>(from + c, b, kPanelWidth, results + c);
+    }
+    store_tile(block, block.grid->origin(block.first_tile + i), channel, columns, results);
+  }
+}
+
+// Panels [begin, end): the products at all points, then the results.
+void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t end) {
+  const WinogradGrid& grid = *block.grid;
+  const int64_t points = grid.points(), channels = grid.in_channels;
+  const int64_t panel_size = block.tiles * points * kPanelWidth;
+  const Scratch<float> products((end - begin) * panel_size);
+  const Bounds unbounded = bounds_of({});
+  const auto columns_of = [&](int64_t panel) {
+    return std::min<int64_t>(kPanelWidth, grid.out_channels - panel * kPanelWidth);
+  };
+  for (int64_t p = 0; p < points; ++p) {
+    const TileSegment<float> segment{block.points + p * block.point_stride, block.row_stride,
+                                     channels, 0};
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
+      const int64_t panel_stride = points * channels * kPanelWidth;
+      const int64_t to_next_point = channels * width - (end - 1 - begin) * panel_stride;
+      const float* b = block.weight + panel * panel_stride + p * width * channels;
+      multiply_panel({.segments = &segment,
+                      .segment_count = 1,
+                      .b = b,
+                      .columns = width,
+                      .low = unbounded.low,
+                      .high = unbounded.high,
+                      .c = products.data() + (panel - begin) * panel_size + p * kPanelWidth,
+                      .c_stride = points * kPanelWidth,
+                      .ahead = b + (panel + 1 < end ? panel_stride : to_next_point),
+                      .ahead_count = width * channels},
+                     block.tiles);
+    }
+  }
+  for (int64_t panel = begin; panel < end; ++panel) {
+    const float* from = products.data() + (panel - begin) * panel_size;
+    if (grid.tile == 4) {
+      transform_output_tiles<4>(block, panel * kPanelWidth, columns_of(panel), from);
+    } else {
+      transform_output_tiles<2>(block, panel * kPanelWidth, columns_of(panel), from);
+    }
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(transform_input_tiles);
+HWY_EXPORT(multiply_winograd_panels);
+
+namespace {
+
+// The transformed tiles of a block stay in the second-level cache, if the weights leave them there.
+// If not, larger blocks read the weights less often, and several panels at once the tiles.
+constexpr int64_t kBlockBytes = int64_t{768} << 10;
+constexpr int64_t kLargeBlockBytes = int64_t{2560} << 10;
+constexpr int64_t kProductBytes = int64_t{1} << 20;
+
+// G takes a line of 3 weights to the points: row p is (1, p, p^2) / product of (p - q) over the
+// other points q, the last row infinity.
+constexpr double kRootHalf = 0.70710678118654752440;
+constexpr double kG2[][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+constexpr double kG4[][3] = {{1, 0, 0},
+                             {-2. / 3, -2. / 3 * kRootHalf, -1. / 3},
+                             {-2. / 3, 2. / 3 * kRootHalf, -1. / 3},
+                             {1. / 6, 1. / 3 * kRootHalf, 1. / 3},
+                             {1. / 6, -1. / 3 * kRootHalf, 1. / 3},
+                             {0, 0, 1}};
+
+// to[p * stride + j] = G w G^T at point p of the weights w = weight + j * weight_stride, j < count.
+void transform_weights(int64_t tile, const float* weight, int64_t weight_stride, int64_t count,
+                       float* to, int64_t stride) {
+  constexpr int64_t kColumns = 32;  // at once, so that all loops over j are loops over vectors
+  const auto* G = tile == 4 ? kG4 : kG2;
+  double w[9][kColumns] = {};
+  for (int64_t j = 0; j < count; ++j) {
+    for (int64_t i = 0; i < 9; ++i) w[i][j] = static_cast<double>(weight[j * weight_stride + i]);
+  }
+  for (int64_t y = 0; y < tile + 2; ++y) {
+    double line[3][kColumns];
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < kColumns; ++j) {
+        line[i][j] = G[y][0] * w[i][j] + G[y][1] * w[3 + i][j] + G[y][2] * w[6 + i][j];
+      }
+    }
+    for (int64_t x = 0; x < tile + 2; ++x, to += stride) {
+      const double* g = G[x];
+      float out[kColumns];
+      for (int64_t j = 0; j < kColumns; ++j) {
+        out[j] = static_cast<float>(g[0] * line[0][j] + g[1] * line[1][j] + g[2] * line[2][j]);
+      }
+      std::copy_n(out, count, to);
+    }
+  }
+}
+
+}  // namespace
+
+int winograd_tile(const ConvNhwcShape& s) {
+  const Window2dShape& w = s.window;
+  if (!s.winograd || s.groups != 1 || w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 ||
+      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < 32) {
+    return 0;
+  }
+  // Cycles per input and output channel: multiply-adds at 32 per cycle, 0.85 of that for the direct
+  // convolution, and the weights, which come from beyond the second-level cache at 8 bytes per
+  // cycle. Winograd's products fetch most of them meanwhile. Taps on the padding cost the direct
+  // convolution nothing.
+  const auto winograd_cycles = [](const WinogradGrid& grid) {
+    const auto points = static_cast<double>(grid.points());
+    const double products = static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / 32;
+    const double weights = points / 2;
+    return std::max(products, weights) + std::min(products, weights) / 8;
+  };
+  const auto taps_inside = [](int64_t in, int64_t out, int64_t pad, int64_t dilation) {
+    int64_t count = 0;
+    for (int64_t tap = 0; tap < 3; ++tap) {
+      const int64_t shift = tap * dilation - pad;  // outputs [-shift, in - shift) have the tap
+      count += std::max<int64_t>(0, std::min(out, in - shift) - std::max<int64_t>(0, -shift));
+    }
+    return static_cast<double>(count);
+  };
+  const double direct = taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
+                            taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) *
+                            static_cast<double>(s.batch) / (32 * 0.85) +
+                        9.0 / 2;
+  const double four = winograd_cycles(WinogradGrid(s, 4)),
+               two = winograd_cycles(WinogradGrid(s, 2));
+  if (std::min(four, two) > direct) return 0;
+  return four <= two ? 4 : 2;
+}
+
+size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape) {
+  const TileShape tile = tile_shape<float>();
+  const int64_t m = winograd_tile(shape);
+  return static_cast<size_t>((m + 2) * (m + 2) * shape.in_channels *
+                             tile.packed_columns(shape.out_channels)) *
+         sizeof(float);
+}
+
+// [panel, point, in_channels, columns of the panel]
+void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed) {
+  const TileShape tile = tile_shape<float>();
+  const int64_t m = winograd_tile(shape), points = (m + 2) * (m + 2);
+  const int64_t channels = shape.in_channels;
+  parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t column = panel * tile.width;
+      const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
+      const int64_t width = tile.panel_width(columns);
+      float* to = packed + column * points * channels;
+      std::fill_n(to, points * channels * width, 0.0f);
+      for (int64_t c = 0; c < channels; ++c) {
+        transform_weights(m, weight + (column * channels + c) * 9, channels * 9, columns,
+                          to + c * width, channels * width);
+      }
+    }
+  });
+}
+
+void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                  const float* packed, const EpilogueF32& epilogue, float* output,
+                  int64_t output_stride) {
+  const TileShape tile = tile_shape<float>();
+  const WinogradGrid grid(shape, winograd_tile(shape));
+  // One vector more than the channels, so that no power of two lies between rows.
+  const int64_t row_stride = tile.packed_columns(shape.in_channels) + tile.lanes;
+  const int64_t float_bytes = sizeof(float), panels = ceil_div(shape.out_channels, tile.width);
+  const int64_t tile_bytes = grid.points() * row_stride * float_bytes;
+  const int64_t weight_bytes = tile_bytes * panels * tile.width;
+  const int64_t block_bytes = weight_bytes <= 4 * kBlockBytes ? kBlockBytes : kLargeBlockBytes;
+  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(tile.rows, block_bytes / tile_bytes));
+  if (blocks > 1) blocks = ceil_div(blocks, num_threads()) * num_threads();
+  const int64_t block_tiles =
+      std::min(grid.count, ceil_div(ceil_div(grid.count, blocks), tile.rows) * tile.rows);
+  const int64_t product_bytes = block_tiles * grid.points() * tile.width * float_bytes;
+  const int64_t group = block_tiles * tile_bytes <= kBlockBytes * 3 / 2
+                            ? 1
+                            : std::clamp<int64_t>(kProductBytes / product_bytes, 1, panels);
+
+  // Several blocks are shared between the threads; the tiles and panels of a single one are.
+  parallel_for(ceil_div(grid.count, block_tiles), 1, [&](int64_t begin, int64_t end) {
+    int64_t point_stride = block_tiles * row_stride;
+    if (point_stride / tile.lanes % 2 == 0) point_stride += tile.lanes;
+    const Scratch<float> points(grid.points() * point_stride);
+    for (int64_t i = begin; i < end; ++i) {
+      const WinogradBlock block{.grid = &grid,
+                                .input = input,
+                                .input_stride = input_stride,
+                                .weight = packed,
+                                .epilogue = &epilogue,
+                                .output = output,
+                                .output_stride = output_stride,
+                                .first_tile = i * block_tiles,
+                                .tiles = std::min(block_tiles, grid.count - i * block_tiles),
+                                .points = points.data(),
+                                .row_stride = row_stride,
+                                .point_stride = point_stride};
+      parallel_for(block.tiles, 1, [&](int64_t first, int64_t last) {
+        HWY_DYNAMIC_DISPATCH(transform_input_tiles)(block, first, last);
+      });
+      parallel_for(panels, 1, [&](int64_t first, int64_t last) {
+        for (; first < last; first += group) {
+          HWY_DYNAMIC_DISPATCH(multiply_winograd_panels)
+          (block, first, std::min(last, first + group));
+        }
+      });
+    }
+  });
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

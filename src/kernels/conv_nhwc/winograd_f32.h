@@ -1,0 +1,82 @@
+#pragma once
+
+// Inside of conv_nhwc_f32: 3 x 3 convolutions of stride 1 by Winograd's minimal filtering.
+//
+// An output is cut into tiles of m x m pixels; with a dilation, the pixels of a tile lie that far
+// apart. Each tile's inputs are transformed to (m + 2)^2 points, at each point tiles x channels
+// times channels x columns is one matrix product, and the products are transformed back.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/conv_nhwc/conv_nhwc.h"
+
+namespace torchlet::kernels {
+
+constexpr float kWinogradA = 0.707106781186547524f;  // 1 / sqrt 2
+constexpr float kWinogradB = 1.414213562373095049f;  // sqrt 2
+
+// m, the pixels of a tile's side: 4 or 2, or 0 where the direct convolution is faster. Depends on
+// the shape alone.
+int winograd_tile(const ConvNhwcShape& shape);
+
+// For shapes with winograd_tile(shape) > 0; as the functions of conv_nhwc.h.
+size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape);
+void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed);
+void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+                  const float* packed, const EpilogueF32& epilogue, float* output,
+                  int64_t output_stride);
+
+// Where the tiles lie.
+struct WinogradGrid {
+  Window2dShape window;
+  int64_t batch, in_channels, out_channels;
+  int64_t tile;         // m
+  int64_t rows, lines;  // tiles across and down one phase; a dilation d has d * d phases
+  int64_t count;        // of tiles
+
+  explicit WinogradGrid(const ConvNhwcShape& shape, int64_t m)
+      : window(shape.window),
+        batch(shape.batch),
+        in_channels(shape.in_channels),
+        out_channels(shape.out_channels),
+        tile(m) {
+    const auto tiles = [m](int64_t size, int64_t dilation) {
+      return ((size + dilation - 1) / dilation + m - 1) / m;
+    };
+    rows = tiles(window.out_w, window.dilation_w);
+    lines = tiles(window.out_h, window.dilation_h);
+    count = batch * rows * lines * window.dilation_h * window.dilation_w;
+  }
+
+  // The first output pixel of a tile.
+  struct Origin {
+    int64_t image, y, x;
+  };
+  Origin origin(int64_t i) const {
+    const int64_t column = i % rows, line = i / rows % lines;
+    const int64_t phase = i / (rows * lines);
+    const int64_t phase_x = phase % window.dilation_w;
+    const int64_t phase_y = phase / window.dilation_w % window.dilation_h;
+    return {phase / (window.dilation_w * window.dilation_h),
+            line * tile * window.dilation_h + phase_y, column * tile * window.dilation_w + phase_x};
+  }
+
+  int64_t points() const { return (tile + 2) * (tile + 2); }
+};
+
+// Some tiles that follow each other, at once.
+struct WinogradBlock {
+  const WinogradGrid* grid;
+  const float* input;
+  int64_t input_stride;
+  const float* weight;
+  const EpilogueF32* epilogue;
+  float* output;
+  int64_t output_stride;
+  int64_t first_tile, tiles;
+  float* points;  // [points, tiles, in_channels] with these strides
+  int64_t row_stride, point_stride;
+};
+
+}  // namespace torchlet::kernels

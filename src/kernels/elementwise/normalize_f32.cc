@@ -1,0 +1,318 @@
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/normalize_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/thread_pool.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
+#include "kernels/elementwise/normalize.h"
+#include "kernels/simd/math-inl.h"
+#include "kernels/simd/scratch.h"
+#include "kernels/simd/simd-inl.h"
+#include "kernels/spatial/pool_nhwc.h"
+
+#ifndef TORCHLET_KERNELS_ROW_FUNCTION_
+#define TORCHLET_KERNELS_ROW_FUNCTION_
+namespace torchlet::kernels {
+enum class RowFunctionKind { kSum, kMoments, kSoftmax, kLogSoftmax, kLayerNorm, kL2Normalize };
+
+struct RowFunction {
+  RowFunctionKind kind;
+  const float* x;
+  int64_t x_stride;
+  float* y;  // one number a row for kSum and kMoments
+  int64_t y_stride;
+  int64_t cols;
+  float eps = 0;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float* variance = nullptr;  // of kMoments
+};
+}  // namespace torchlet::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr D d;
+constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
+
+// Sum of function(x[i]). Four sums at a time hide the latency of an addition and lose less
+// precision.
+template <class Function>
+HWY_INLINE float sum_of(const float* x, int64_t n, const Function& function) {
+  V sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < 4; ++j) {
+      sums[j] = hn::Add(sums[j], function(hn::LoadU(d, x + i + j * kLanes)));
+    }
+  }
+  for (; i < n; i += kLanes) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(std::min(kLanes, n - i)));
+    const V value = function(load_first(d, x + i, n - i));
+    sums[0] = hn::Add(sums[0], hn::IfThenElseZero(inside, value));
+  }
+  const V sum = hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+HWY_INLINE float sum_row(const float* x, int64_t n) {
+  return sum_of(x, n, [](V v) HWY_ATTR { return v; });
+}
+
+// A NaN in the row may or may not be the result.
+HWY_INLINE float max_row(const float* x, int64_t n) {
+  const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  V max[2] = {lowest, lowest};
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    max[0] = hn::Max(max[0], hn::LoadU(d, x + i));
+    max[1] = hn::Max(max[1], hn::LoadU(d, x + i + kLanes));
+  }
+  for (; i < n; i += kLanes) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(std::min(kLanes, n - i)));
+    max[0] = hn::Max(max[0], hn::IfThenElse(inside, load_first(d, x + i, n - i), lowest));
+  }
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(max[0], max[1])));
+}
+
+HWY_INLINE void moments(const float* x, int64_t n, float* mean, float* variance) {
+  *mean = sum_row(x, n) / static_cast<float>(n);
+  const V center = hn::Set(d, *mean);
+  const float squares = sum_of(x, n, [&](V v) HWY_ATTR {
+    const V distance = hn::Sub(v, center);
+    return hn::Mul(distance, distance);
+  });
+  *variance = squares / static_cast<float>(n);
+}
+
+// e^(x - max), where max >= x; 0 where that is less than 2e-38.
+HWY_INLINE V exp_below(V x, V max) {
+  const V distance = hn::Sub(x, max), lowest = hn::Set(d, -87.0f);
+  const V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
+  return hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
+}
+
+HWY_INLINE void softmax_row(const float* from, float* to, int64_t cols) {
+  const V max = hn::Set(d, max_row(from, cols));
+  V sum = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kLanes <= cols; i += kLanes) {
+    const V e = exp_below(hn::LoadU(d, from + i), max);
+    hn::StoreU(e, d, to + i);
+    sum = hn::Add(sum, e);
+  }
+  if (i < cols) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(cols - i));
+    const V e = exp_below(load_first(d, from + i, cols - i), max);
+    store_first(e, d, to + i, cols - i);
+    sum = hn::Add(sum, hn::IfThenElseZero(inside, e));
+  }
+  const V scale = hn::Set(d, 1 / hn::GetLane(hn::SumOfLanes(d, sum)));
+  for (i = 0; i + kLanes <= cols; i += kLanes) {
+    hn::StoreU(hn::Mul(hn::LoadU(d, to + i), scale), d, to + i);
+  }
+  if (i < cols) {
+    store_first(hn::Mul(load_first(d, to + i, cols - i), scale), d, to + i, cols - i);
+  }
+}
+
+HWY_INLINE void log_softmax_row(const float* from, float* to, int64_t cols) {
+  const V max = hn::Set(d, max_row(from, cols));
+  const float sum =
+      sum_of(from, cols, [&](V v) HWY_ATTR { return vector_exp(d, hn::Sub(v, max)); });
+  const V log_sum = hn::Set(d, std::log(sum));
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const V v = hn::Sub(load_first(d, from + i, cols - i), max);
+    store_first(hn::Sub(v, log_sum), d, to + i, cols - i);
+  }
+}
+
+// By PyTorch's formula, x scale - mean scale: rows of one number show how it rounds.
+HWY_INLINE void layer_norm_row(const RowFunction& f, const float* from, float* to, int64_t cols) {
+  float mean, variance;
+  moments(from, cols, &mean, &variance);
+  const float rstd = 1 / std::sqrt(variance + f.eps);
+  const V scale = hn::Set(d, rstd), shift = hn::Set(d, -rstd * mean), one = hn::Set(d, 1.0f);
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const int64_t left = cols - i;
+    const V normal = hn::MulAdd(load_first(d, from + i, left), scale, shift);
+    const V weight = f.weight ? load_first(d, f.weight + i, left) : one;
+    const V bias = f.bias ? load_first(d, f.bias + i, left) : hn::Zero(d);
+    store_first(hn::MulAdd(normal, weight, bias), d, to + i, left);
+  }
+}
+
+HWY_INLINE void l2_normalize_row(const float* from, float* to, int64_t cols, float eps) {
+  const float squares = sum_of(from, cols, [](V v) HWY_ATTR { return hn::Mul(v, v); });
+  const float norm = std::sqrt(squares);
+  const V divisor = hn::Set(d, norm < eps ? eps : norm);
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    store_first(hn::Div(load_first(d, from + i, cols - i), divisor), d, to + i, cols - i);
+  }
+}
+
+// Rows [begin, end).
+void map_rows(const RowFunction& f, int64_t begin, int64_t end) {
+  for (int64_t row = begin; row < end; ++row) {
+    const float* from = f.x + row * f.x_stride;
+    float* to = f.y + row * f.y_stride;
+    switch (f.kind) {
+      case RowFunctionKind::kSum:
+        *to = sum_row(from, f.cols);
+        break;
+      case RowFunctionKind::kMoments:
+        moments(from, f.cols, to, f.variance + row);
+        break;
+      case RowFunctionKind::kSoftmax:
+        softmax_row(from, to, f.cols);
+        break;
+      case RowFunctionKind::kLogSoftmax:
+        log_softmax_row(from, to, f.cols);
+        break;
+      case RowFunctionKind::kLayerNorm:
+        layer_norm_row(f, from, to, f.cols);
+        break;
+      case RowFunctionKind::kL2Normalize:
+        l2_normalize_row(from, to, f.cols, f.eps);
+        break;
+    }
+  }
+}
+
+// sums[c] = the sum over the rows of (x[r, c] - center[c])^2.
+void column_squares(const float* x, int64_t stride, const float* center, float* sums, int64_t rows,
+                    int64_t cols) {
+  for (int64_t i = 0; i < cols; i += kLanes) {
+    const int64_t left = cols - i;
+    const V mean = load_first(d, center + i, left);
+    V sum = hn::Zero(d);
+    for (int64_t row = 0; row < rows; ++row) {
+      const V distance = hn::Sub(load_first(d, x + row * stride + i, left), mean);
+      sum = hn::MulAdd(distance, distance, sum);
+    }
+    store_first(sum, d, sums + i, left);
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(map_rows);
+HWY_EXPORT(column_squares);
+
+namespace {
+
+constexpr int64_t kElementsPerTask = int64_t{1} << 16;
+
+void run(const RowFunction& function, int64_t rows) {
+  const int64_t grain =
+      std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, function.cols));
+  parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(map_rows)(function, begin, end);
+  });
+}
+
+// means[g] and variances[g] over pixels and channels of group g of one picture, spread over the
+// group's channels.
+void group_moments(const float* x, int64_t stride, int64_t pixels, int64_t channels, int64_t groups,
+                   float* means, float* variances) {
+  const int64_t width = channels / groups;
+  const auto average_groups = [&](float* values) {
+    for (int64_t g = 0; g < groups; ++g) {
+      float sum = 0;
+      for (int64_t i = 0; i < width; ++i) sum += values[g * width + i];
+      std::fill_n(values + g * width, width, sum / static_cast<float>(width));
+    }
+  };
+  global_avg_pool_nhwc(1, pixels, channels, x, stride, means, channels);
+  average_groups(means);
+  const int64_t grain =
+      std::max<int64_t>(64, kElementsPerTask / std::max<int64_t>(1, pixels) / 16 * 16);
+  parallel_for(channels, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(column_squares)
+    (x + begin, stride, means + begin, variances + begin, pixels, end - begin);
+  });
+  for (int64_t c = 0; c < channels; ++c) variances[c] /= static_cast<float>(pixels);
+  average_groups(variances);
+}
+
+}  // namespace
+
+void row_sums_f32(const float* x, float* out, int64_t rows, int64_t cols) {
+  run({.kind = RowFunctionKind::kSum,
+       .x = x,
+       .x_stride = cols,
+       .y = out,
+       .y_stride = 1,
+       .cols = cols},
+      rows);
+}
+
+void row_moments_f32(const float* x, float* mean, float* variance, int64_t rows, int64_t cols) {
+  run({.kind = RowFunctionKind::kMoments,
+       .x = x,
+       .x_stride = cols,
+       .y = mean,
+       .y_stride = 1,
+       .cols = cols,
+       .variance = variance},
+      rows);
+}
+
+void softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
+                      int64_t cols) {
+  run({RowFunctionKind::kSoftmax, x, x_stride, y, y_stride, cols}, rows);
+}
+
+void log_softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
+                          int64_t rows, int64_t cols) {
+  run({RowFunctionKind::kLogSoftmax, x, x_stride, y, y_stride, cols}, rows);
+}
+
+void layer_norm_rows_f32(const float* x, int64_t x_stride, const float* weight, const float* bias,
+                         float* y, int64_t y_stride, int64_t rows, int64_t cols, float eps) {
+  run({RowFunctionKind::kLayerNorm, x, x_stride, y, y_stride, cols, eps, weight, bias}, rows);
+}
+
+void l2_normalize_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
+                           int64_t rows, int64_t cols, float eps) {
+  run({RowFunctionKind::kL2Normalize, x, x_stride, y, y_stride, cols, eps}, rows);
+}
+
+void group_norm_nhwc_f32(int64_t batch, int64_t pixels, int64_t channels, int64_t groups,
+                         const float* x, int64_t x_stride, const float* weight, const float* bias,
+                         float eps, const Activation& activation, float* y, int64_t y_stride) {
+  const Scratch<float> means(channels), variances(channels), scale(channels), shift(channels);
+  for (int64_t n = 0; n < batch; ++n, x += pixels * x_stride, y += pixels * y_stride) {
+    group_moments(x, x_stride, pixels, channels, groups, means.data(), variances.data());
+    for (int64_t c = 0; c < channels; ++c) {
+      scale[c] = (weight ? weight[c] : 1) / std::sqrt(variances[c] + eps);
+      shift[c] = (bias ? bias[c] : 0) - means[c] * scale[c];
+    }
+    scale_shift_rows_f32(pixels, channels, x, x_stride, scale.data(), shift.data(), activation, y,
+                         y_stride);
+  }
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

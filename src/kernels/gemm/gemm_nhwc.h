@@ -1,0 +1,109 @@
+#pragma once
+
+// Inside of the NHWC convolutions: the micro-kernel, a few rows of A times panels of packed
+// weights.
+//
+// B is packed as panels of TileShape::width columns, each [k, width] and 64-byte aligned; a last
+// panel of at most TileShape::lanes columns has that width instead. Columns that do not exist are
+// zero. In Float16, where one lane of a vector sums over the even k and its neighbour over the odd
+// ones, the order inside two steps of k is another (panel_index).
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/half/float16.h"
+#include "kernels/nhwc.h"
+
+namespace torchlet::kernels {
+
+struct TileShape {
+  int rows;        // of the micro-kernel, at most kMaxTileRows
+  int width;       // columns of a panel
+  int lanes;       // columns of a vector
+  int depth_unit;  // k that are packed together: what a pixel has is filled up with zeros
+
+  int64_t panel_width(int64_t columns) const { return columns <= lanes ? lanes : width; }
+  int64_t packed_columns(int64_t columns) const { return (columns + lanes - 1) / lanes * lanes; }
+  int64_t packed_depth(int64_t depth) const {
+    return (depth + depth_unit - 1) / depth_unit * depth_unit;
+  }
+  // Where (k, column) is in a panel of that width.
+  int64_t panel_index(int64_t k, int64_t column, int64_t panel) const {
+    if (depth_unit == 1) return k * panel + column;
+    const int64_t pair = k / 2 * 2 * panel, odd = k % 2;
+    if (panel == lanes) return pair + column * 2 + odd;
+    return pair + column % 2 * 2 * lanes + column / 2 * 2 + odd;  // two vectors in turns
+  }
+};
+constexpr int kMaxTileRows = 14;
+template <typename T>
+TileShape tile_shape();
+template <>
+TileShape tile_shape<float>();
+template <>
+TileShape tile_shape<Float16>();
+
+// Columns [b_row, b_row + k) of A, where they lie: row r begins at a + r * a_row_stride.
+template <typename T>
+struct TileSegment {
+  const T* a;
+  int64_t a_row_stride;
+  int64_t k;
+  int64_t b_row;
+};
+
+// C = clamp(x), or x clamp(x / 6 + 1 / 2), of x = sum over the segments of A B + bias + residual,
+// for some rows and one panel of B. The sum starts from `partial` instead of the bias if that is
+// given.
+struct TileJob {
+  const TileSegment<float>* segments = nullptr;
+  int64_t segment_count = 0;
+  const float* b = nullptr;  // the panel
+  int64_t columns = 0;       // of the panel that exist
+  const float* bias = nullptr;
+  const float* partial = nullptr;
+  int64_t partial_stride = 0;
+  const float* residual = nullptr;
+  int64_t residual_stride = 0;
+  float low = 0, high = 0;
+  bool is_gated = false;  // the latter, which with [0, 1] is hardswish
+  float* c = nullptr;
+  int64_t c_stride = 0;
+  // What is wanted next: `ahead_count` floats are brought to the second-level cache, a cache line
+  // with every step of k of a tile of at least 7 rows.
+  const float* ahead = nullptr;
+  int64_t ahead_count = 0;
+};
+void multiply_panel(const TileJob& job, int64_t rows);
+
+// Some rows, at most TileShape::rows of them if the residual comes last, times some columns, and
+// the whole epilogue.
+template <typename T>
+struct StripJob {
+  const TileSegment<T>* segments;
+  int64_t segment_count;
+  const T* b;     // column 0
+  int64_t depth;  // of B
+  int64_t first_column, last_column;
+  int64_t rows;
+  // Where sums of [rows, columns] wait if the segments are a part of k only; or null.
+  float* partial = nullptr;
+  int64_t partial_stride = 0;
+  bool is_first = true, is_last = true;  // part of k
+  // The image of the result; column 0 is its channel `channel`, row 0 its pixel `pixel`.
+  const Epilogue<T>* epilogue;
+  T* output;
+  int64_t output_stride;
+  int64_t pixel, channel;
+  // What is wanted next, as in TileJob: with the first panel these elements, or with every panel
+  // these of its rows; row `depth` is the first one of the next panel.
+  const T* ahead = nullptr;
+  int64_t ahead_count = 0;
+  int64_t ahead_row = 0, ahead_rows = 0;
+};
+void multiply_strip(const StripJob<float>& job);
+// Sums in Float16 over parts of k, and those sums in float32.
+void multiply_strip(const StripJob<Float16>& job);
+
+}  // namespace torchlet::kernels

@@ -1,0 +1,95 @@
+// Products of a matrix with a few vectors: each value of C is a dot product of a row of A and a
+// column of B, both contiguous, so that a weight matrix is read once, where it is, and not packed
+// first. Included once per target.
+
+#if defined(TORCHLET_KERNELS_GEMM_THIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TORCHLET_KERNELS_GEMM_THIN_INL_H_
+#undef TORCHLET_KERNELS_GEMM_THIN_INL_H_
+#else
+#define TORCHLET_KERNELS_GEMM_THIN_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "kernels/gemm/gemm_driver.h"
+#include "kernels/simd/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// R rows of A times S columns of B at (i, j).
+template <int R, int S, typename T>
+HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  const T* HWY_RESTRICT a = p.a.data + i * p.a.row_stride;
+  const T* HWY_RESTRICT b = p.b.data + j * p.b.col_stride;
+  V acc[R][S];
+  HWY_UNROLL(2)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int s = 0; s < S; ++s) acc[r][s] = hn::Zero(d);
+  }
+  // load(pointer): the next kLanes values, or what is left of them.
+  const auto step = [&](const auto& load) HWY_ATTR {
+    V av[R];
+    HWY_UNROLL(2)
+    for (int r = 0; r < R; ++r) av[r] = load(a + r * p.a.row_stride);
+    HWY_UNROLL(4)
+    for (int s = 0; s < S; ++s) {
+      const V bv = load(b + s * p.b.col_stride);
+      HWY_UNROLL(2)
+      for (int r = 0; r < R; ++r) acc[r][s] = hn::MulAdd(av[r], bv, acc[r][s]);
+    }
+    a += kLanes;
+    b += kLanes;
+  };
+  int64_t left = p.k;
+  for (; left >= kLanes; left -= kLanes) {
+    step([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
+  }
+  if (left > 0) step([&](const T* from) HWY_ATTR { return load_first(d, from, left); });
+
+  const GemmEpilogue<T>& e = p.epilogue;
+  HWY_UNROLL(2)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int s = 0; s < S; ++s) {
+      T* out = p.c + (i + r) * p.c_row_stride + (j + s) * p.c_col_stride;
+      T value = hn::GetLane(hn::SumOfLanes(d, acc[r][s]));
+      if (e.accumulate) value += *out;
+      if (e.row_bias) value += e.row_bias[i + r];
+      if (e.col_bias) value += e.col_bias[j + s];
+      value = value < e.min ? e.min : value;  // in this form a NaN stays
+      *out = value > e.max ? e.max : value;
+    }
+  }
+}
+
+template <typename T>
+void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64_t end) {
+  constexpr bool kTall = std::is_same_v<T, float>;
+  for (int64_t j = begin; j < end;) {
+    const bool wide = end - j >= 4;
+    for (int64_t i = 0; i < rows;) {
+      const bool tall = kTall && rows - i >= 2;
+      if (tall) {
+        wide ? multiply_dots<kTall ? 2 : 1, 4>(p, i, j) : multiply_dots<kTall ? 2 : 1, 1>(p, i, j);
+      } else {
+        wide ? multiply_dots<1, 4>(p, i, j) : multiply_dots<1, 1>(p, i, j);
+      }
+      i += tall ? 2 : 1;
+    }
+    j += wide ? 4 : 1;
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // TORCHLET_KERNELS_GEMM_THIN_INL_H_

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
+
+namespace torchlet::kernels {
+namespace {
+
+struct Dim {
+  int64_t size, from, to;  // strides in elements
+};
+
+struct Copy {
+  int64_t element_size;
+  int count = 0;
+  Dim dims[kMaxCopyDims];  // the stride in the result falls
+  const char* from;
+  char* to;
+};
+
+// Leaves out dimensions of size 1, sorts by the place in the result and joins neighbours that are
+// one dimension of both.
+void normalize(Copy& copy, int count, const Dim* dims) {
+  Dim* sorted = copy.dims;
+  for (int i = 0; i < count; ++i) {
+    if (dims[i].size == 1) continue;
+    int place = copy.count++;
+    for (; place > 0 && sorted[place - 1].to < dims[i].to; --place) {
+      sorted[place] = sorted[place - 1];
+    }
+    sorted[place] = dims[i];
+  }
+  int last = 0;
+  for (int i = 1; i < copy.count; ++i) {
+    const Dim& inner = sorted[i];
+    Dim& outer = sorted[last];
+    if (outer.from == inner.size * inner.from && outer.to == inner.size * inner.to) {
+      outer = {outer.size * inner.size, inner.from, inner.to};
+    } else {
+      sorted[++last] = inner;
+    }
+  }
+  if (copy.count > 0) copy.count = last + 1;
+}
+
+template <typename T>
+void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* to) {
+  const T* source = reinterpret_cast<const T*>(from);
+  T* target = reinterpret_cast<T*>(to);
+  for (int64_t i = 0; i < outer.size; ++i, source += outer.from, target += outer.to) {
+    for (int64_t j = 0; j < inner.size; ++j) target[j * inner.to] = source[j * inner.from];
+  }
+}
+
+// The last two dimensions.
+void copy_plane(int64_t element_size, const Dim& outer, const Dim& inner, const char* from,
+                char* to) {
+  if (inner.to == 1 && inner.from == 1) {
+    const size_t bytes = static_cast<size_t>(inner.size * element_size);
+    for (int64_t i = 0; i < outer.size; ++i) {
+      std::memcpy(to + i * outer.to * element_size, from + i * outer.from * element_size, bytes);
+    }
+  } else if (inner.to == 1 && outer.from == 1) {
+    transpose(element_size, inner.size, outer.size, from, inner.from, to, outer.to);
+  } else if (element_size == 1) {
+    copy_elements<uint8_t>(outer, inner, from, to);
+  } else if (element_size == 2) {
+    copy_elements<uint16_t>(outer, inner, from, to);
+  } else if (element_size == 4) {
+    copy_elements<uint32_t>(outer, inner, from, to);
+  } else {
+    copy_elements<uint64_t>(outer, inner, from, to);
+  }
+}
+
+// Planes [begin, end) of those that the dimensions before the last two count.
+void copy_planes(const Copy& copy, int64_t begin, int64_t end) {
+  const int outer_dims = copy.count - 2;
+  for (int64_t index = begin; index < end; ++index) {
+    int64_t rest = index, from = 0, to = 0;
+    for (int k = outer_dims - 1; k >= 0; --k) {
+      const Dim& dim = copy.dims[k];
+      const int64_t i = rest % dim.size;
+      rest /= dim.size;
+      from += i * dim.from;
+      to += i * dim.to;
+    }
+    copy_plane(copy.element_size, copy.dims[outer_dims], copy.dims[outer_dims + 1],
+               copy.from + from * copy.element_size, copy.to + to * copy.element_size);
+  }
+}
+
+}  // namespace
+
+void copy_strided(int64_t element_size, int dims, const int64_t* sizes, const void* from,
+                  const int64_t* from_strides, void* to, const int64_t* to_strides) {
+  constexpr int64_t kBytesPerTask = int64_t{1} << 17;
+  Dim all[kMaxCopyDims];
+  for (int i = 0; i < dims; ++i) {
+    if (sizes[i] == 0) return;
+    all[i] = {sizes[i], from_strides[i], to_strides[i]};
+  }
+  Copy copy{element_size, 0, {}, static_cast<const char*>(from), static_cast<char*>(to)};
+  normalize(copy, dims, all);
+  // A plane that can be transposed in tiles comes last; it is otherwise that of the longest runs.
+  int with_unit = copy.count - 1;
+  for (int i = 0; i < copy.count; ++i) {
+    if (copy.dims[i].from == 1) with_unit = i;
+  }
+  if (with_unit < copy.count - 2) {
+    std::rotate(copy.dims + with_unit, copy.dims + with_unit + 1, copy.dims + copy.count - 1);
+  }
+  while (copy.count < 2) {
+    for (int i = copy.count; i > 0; --i) copy.dims[i] = copy.dims[i - 1];
+    copy.dims[0] = {1, 0, 0};
+    ++copy.count;
+  }
+  if (copy.count == 2 && copy.dims[1].from == 1 && copy.dims[1].to == 1) {
+    // Runs are all there is: threads share them.
+    Dim& outer = copy.dims[0];
+    Dim& inner = copy.dims[1];
+    const bool by_rows = outer.size > 1;
+    const Dim cut = by_rows ? outer : inner;
+    const int64_t step_bytes = element_size * (by_rows ? inner.size : 1);
+    const int64_t grain = std::max<int64_t>(1, kBytesPerTask / step_bytes);
+    return parallel_for(cut.size, grain, [&](int64_t begin, int64_t end) {
+      const Dim part{end - begin, cut.from, cut.to};
+      copy_plane(element_size, by_rows ? part : outer, by_rows ? inner : part,
+                 copy.from + begin * cut.from * element_size,
+                 copy.to + begin * cut.to * element_size);
+    });
+  }
+  int64_t planes = 1;
+  for (int i = 0; i < copy.count - 2; ++i) planes *= copy.dims[i].size;
+  const int64_t plane_bytes =
+      element_size * copy.dims[copy.count - 2].size * copy.dims[copy.count - 1].size;
+  const int64_t grain = std::max<int64_t>(1, kBytesPerTask / std::max<int64_t>(1, plane_bytes));
+  parallel_for(planes, grain, [&](int64_t begin, int64_t end) { copy_planes(copy, begin, end); });
+}
+
+}  // namespace torchlet::kernels

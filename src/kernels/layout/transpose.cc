@@ -1,0 +1,203 @@
+#define TORCHLET_NO_AVX3  // bound by memory
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/layout/transpose.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+void transpose_scalar(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T* to,
+                      int64_t to_stride) {
+  for (int64_t j = 0; j < cols; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
+  }
+}
+
+// A vector of the 16-byte pieces at `from`, from + stride, ...
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, int64_t stride) {
+  if constexpr (hn::MaxLanes(d) * sizeof(T) == 16) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    constexpr int64_t kBlocks = hn::MaxLanes(d) * sizeof(T) / 16;
+    return hn::Combine(d, load_blocks(half, from + kBlocks / 2 * stride, stride),
+                       load_blocks(half, from, stride));
+  }
+}
+
+// The transpose of Lanes(d) rows of n = 16 / sizeof(T) columns: log2 n rounds that interleave rows
+// i and i + n / 2 of each n x n block.
+template <class D, typename T = hn::TFromD<D>>
+HWY_INLINE void transpose_block(D d, const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  constexpr int kSize = 16 / sizeof(T);
+  hn::Vec<D> rows[kSize], mixed[kSize];
+  HWY_UNROLL(16)
+  for (int i = 0; i < kSize; ++i) {
+    rows[i] = load_blocks(d, from + i * from_stride, kSize * from_stride);
+  }
+  HWY_UNROLL(4)
+  for (int round = 1; round < kSize; round *= 2) {
+    HWY_UNROLL(8)
+    for (int i = 0; i < kSize / 2; ++i) {
+      mixed[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + kSize / 2]);
+      mixed[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + kSize / 2]);
+    }
+    HWY_UNROLL(16)
+    for (int i = 0; i < kSize; ++i) rows[i] = mixed[i];
+  }
+  HWY_UNROLL(16)
+  for (int i = 0; i < kSize; ++i) hn::StoreU(rows[i], d, to + i * to_stride);
+}
+
+// Three planes to pixels of three channels and back.
+template <typename T>
+void interleave3(int64_t pixels, const T* from, int64_t from_stride, T* to) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  int64_t i = 0;
+  for (; i + kLanes <= pixels; i += kLanes) {
+    hn::StoreInterleaved3(hn::LoadU(d, from + i), hn::LoadU(d, from + from_stride + i),
+                          hn::LoadU(d, from + 2 * from_stride + i), d, to + 3 * i);
+  }
+  transpose_scalar(3, pixels - i, from + i, from_stride, to + 3 * i, 3);
+}
+template <typename T>
+void deinterleave3(int64_t pixels, const T* from, T* to, int64_t to_stride) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  int64_t i = 0;
+  for (; i + kLanes <= pixels; i += kLanes) {
+    hn::Vec<decltype(d)> a, b, c;
+    hn::LoadInterleaved3(d, from + 3 * i, a, b, c);
+    hn::StoreU(a, d, to + i);
+    hn::StoreU(b, d, to + to_stride + i);
+    hn::StoreU(c, d, to + 2 * to_stride + i);
+  }
+  transpose_scalar(pixels - i, 3, from + 3 * i, 3, to + i, to_stride);
+}
+
+template <typename T>
+void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T* to,
+                      int64_t to_stride) {
+  if constexpr (sizeof(T) == 1 || sizeof(T) == 4) {
+    if (rows == 3 && to_stride == 3) return interleave3(cols, from, from_stride, to);
+    if (cols == 3 && from_stride == 3) return deinterleave3(rows, from, to, to_stride);
+  }
+  // Wide blocks write whole cache lines. Bytes have enough of them with 128 bits.
+  constexpr int64_t kSize = 16 / sizeof(T);
+  const hn::FixedTag<T, kSize> narrow;
+  const hn::CappedTag<T, sizeof(T) == 4 ? 16 : kSize> wide;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(wide));
+  // The rows of a block keep their lines in the first-level cache until all of a line is used.
+  constexpr int64_t kBlockRows = 64;
+  const int64_t whole_cols = cols / kSize * kSize;
+  for (int64_t top = 0; top < rows; top += kBlockRows) {
+    const int64_t block = std::min(kBlockRows, rows - top);
+    const int64_t whole_rows = block / kSize * kSize;
+    const T* in = from + top * from_stride;
+    T* out = to + top;
+    for (int64_t j = 0; j < whole_cols; j += kSize) {
+      int64_t i = 0;
+      for (; i + lanes <= whole_rows; i += lanes) {
+        transpose_block(wide, in + i * from_stride + j, from_stride, out + j * to_stride + i,
+                        to_stride);
+      }
+      for (; i < whole_rows; i += kSize) {
+        transpose_block(narrow, in + i * from_stride + j, from_stride, out + j * to_stride + i,
+                        to_stride);
+      }
+    }
+    transpose_scalar(block, cols - whole_cols, in + whole_cols, from_stride,
+                     out + whole_cols * to_stride, to_stride);
+    transpose_scalar(block - whole_rows, whole_cols, in + whole_rows * from_stride, from_stride,
+                     out + whole_rows, to_stride);
+  }
+}
+
+void transpose_elements(int64_t element_size, int64_t rows, int64_t cols, const void* from,
+                        int64_t from_stride, void* to, int64_t to_stride) {
+  const auto run = [&](auto zero) HWY_ATTR {
+    using T = decltype(zero);
+    transpose_matrix(rows, cols, static_cast<const T*>(from), from_stride, static_cast<T*>(to),
+                     to_stride);
+  };
+  switch (element_size) {
+    case 1:
+      return run(uint8_t{});
+    case 2:
+      return run(uint16_t{});
+    case 4:
+      return run(uint32_t{});
+    default:
+      return run(uint64_t{});
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(transpose_elements);
+
+void transpose(int64_t element_size, int64_t rows, int64_t cols, const void* from,
+               int64_t from_stride, void* to, int64_t to_stride) {
+  constexpr int64_t kBytesPerTask = int64_t{1} << 17;
+  const bool by_rows = rows >= cols;
+  const int64_t row_bytes = element_size * std::max<int64_t>(1, by_rows ? cols : rows);
+  const int64_t grain = kBytesPerTask / row_bytes / 64 * 64 + 64;
+  const char* source = static_cast<const char*>(from);
+  char* target = static_cast<char*>(to);
+  parallel_for(by_rows ? rows : cols, grain, [&](int64_t begin, int64_t end) {
+    const int64_t from_step = by_rows ? from_stride : 1, to_step = by_rows ? 1 : to_stride;
+    HWY_DYNAMIC_DISPATCH(transpose_elements)
+    (element_size, by_rows ? end - begin : rows, by_rows ? cols : end - begin,
+     source + begin * from_step * element_size, from_stride,
+     target + begin * to_step * element_size, to_stride);
+  });
+}
+
+void transpose_f32(int64_t rows, int64_t cols, const float* from, int64_t from_stride, float* to,
+                   int64_t to_stride) {
+  transpose(sizeof(float), rows, cols, from, from_stride, to, to_stride);
+}
+
+void nchw_to_nhwc(int64_t element_size, int64_t batch, int64_t channels, int64_t pixels,
+                  const void* from, void* to, int64_t to_stride) {
+  const char* source = static_cast<const char*>(from);
+  char* target = static_cast<char*>(to);
+  for (int64_t n = 0; n < batch; ++n) {
+    transpose(element_size, channels, pixels, source + n * channels * pixels * element_size, pixels,
+              target + n * pixels * to_stride * element_size, to_stride);
+  }
+}
+
+void nhwc_to_nchw(int64_t element_size, int64_t batch, int64_t channels, int64_t pixels,
+                  const void* from, int64_t from_stride, void* to) {
+  const char* source = static_cast<const char*>(from);
+  char* target = static_cast<char*>(to);
+  for (int64_t n = 0; n < batch; ++n) {
+    transpose(element_size, pixels, channels, source + n * pixels * from_stride * element_size,
+              from_stride, target + n * channels * pixels * element_size, pixels);
+  }
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

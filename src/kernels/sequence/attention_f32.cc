@@ -1,0 +1,242 @@
+// The keys and values of a head are packed as panels for the micro-kernel of the linear layers;
+// then some queries at a time, whose scores stay in the first-level cache while they are made,
+// turned into weights and multiplied by the values. The weights' sum divides the result, which is
+// narrower than they are.
+
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sequence/attention_f32.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/thread_pool.h"
+#include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/layout/transpose.h"
+#include "kernels/sequence/attention.h"
+#include "kernels/simd/math-inl.h"
+#include "kernels/simd/scratch.h"
+#include "kernels/simd/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+namespace {
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr D d;
+constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
+
+// Calls step(i, count) for whole vectors with their width as a constant, then for the rest.
+template <class Step>
+HWY_INLINE void for_each_vector(int64_t count, const Step& step) {
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    step(i, kLanes);
+    step(i + kLanes, kLanes);
+  }
+  for (; i < count; i += kLanes) step(i, std::min(kLanes, count - i));
+}
+
+// x = scale * x + mask; gives the largest.
+HWY_INLINE float add_mask(float* x, const float* mask, float scale, int64_t count) {
+  const V factor = hn::Set(d, scale), lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  V largest = lowest;
+  for_each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    V v = hn::Mul(load_first(d, x + i, left), factor);
+    if (mask) v = hn::Add(v, load_first(d, mask + i, left));
+    store_first(v, d, x + i, left);
+    if (left < kLanes) v = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), v, lowest);
+    largest = hn::Max(largest, v);
+  });
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+// x = e^(x - largest); gives the sum.
+HWY_INLINE float exponentials(float* x, float largest, int64_t count) {
+  const V max = hn::Set(d, largest), lowest = hn::Set(d, -87.0f);
+  V sum = hn::Zero(d);
+  for_each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
+    const V distance = hn::Sub(load_first(d, x + i, left), max);
+    V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
+    e = hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
+    if (left < kLanes) e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(left)), e);
+    store_first(e, d, x + i, left);
+    sum = hn::Add(sum, e);
+  });
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+void weigh(const AttentionF32& a, float* scores, int64_t stride, const float* mask, int64_t rows,
+           float* sums) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = scores + r * stride;
+    const float largest = add_mask(row, mask, a.scale, a.keys);
+    sums[r] = exponentials(row, largest, a.keys);
+    if (mask) mask += a.mask.row_stride;
+  }
+}
+
+void divide(const AttentionF32& a, float* result, int64_t rows, const float* sums) {
+  for (int64_t r = 0; r < rows; ++r, result += a.result.row_stride) {
+    const V inverse = hn::Set(d, 1 / sums[r]);
+    for (int64_t i = 0; i < a.value_depth; i += kLanes) {
+      const int64_t left = a.value_depth - i;
+      store_first(hn::Mul(load_first(d, result + i, left), inverse), d, result + i, left);
+    }
+  }
+}
+
+}  // namespace
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(weigh);
+HWY_EXPORT(divide);
+
+namespace {
+
+constexpr int64_t kQueries = 56;  // about as many rows of scores at once
+
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+int64_t score_stride(int64_t keys) { return round_up(keys, 16) + 16; }
+
+struct Sizes {
+  Sizes(int64_t keys, int64_t depth, int64_t value_depth)
+      : tile(tile_shape<float>()),
+        packed_k(round_up(keys, tile.width) * depth),
+        packed_v(round_up(value_depth, tile.width) * keys),
+        rows(round_up(kQueries, tile.rows)),
+        scores(rows * score_stride(keys)) {}
+  TileShape tile;
+  int64_t packed_k, packed_v;  // floats
+  int64_t rows;                // of scores
+  int64_t scores;
+};
+
+template <typename T>
+HeadMatrices<T> of_head(HeadMatrices<T> all, int64_t outer, int64_t inner) {
+  if (all.data) all.data += outer * all.outer_stride + inner * all.inner_stride;
+  return all;
+}
+
+// Panels of keys, [depth, width].
+void pack_keys(const AttentionF32& a, const float* k, const TileShape& tile, float* to) {
+  for (int64_t first = 0; first < a.keys; first += tile.width) {
+    const int64_t count = std::min<int64_t>(tile.width, a.keys - first);
+    const int64_t width = tile.panel_width(count);
+    if (count < width) std::fill_n(to, width * a.depth, 0.0f);
+    if (a.k_column_stride == 1) {
+      transpose_f32(count, a.depth, k + first * a.k.row_stride, a.k.row_stride, to, width);
+    } else {
+      for (int64_t i = 0; i < a.depth; ++i) {
+        std::copy_n(k + first + i * a.k_column_stride, count, to + i * width);
+      }
+    }
+    to += width * a.depth;
+  }
+}
+
+// Panels of columns of the values, [keys, width].
+void pack_values(const AttentionF32& a, const float* v, const TileShape& tile, float* to) {
+  for (int64_t first = 0; first < a.value_depth; first += tile.width) {
+    const int64_t count = std::min<int64_t>(tile.width, a.value_depth - first);
+    const int64_t width = tile.panel_width(count);
+    for (int64_t key = 0; key < a.keys; ++key, to += width) {
+      std::copy_n(v + key * a.v.row_stride + first, count, to);
+      std::fill_n(to + count, width - count, 0.0f);
+    }
+  }
+}
+
+// c[rows, columns] = a[rows, depth] times packed panels.
+void multiply(const TileShape& tile, int64_t rows, const float* a, int64_t a_stride, int64_t depth,
+              const float* packed, int64_t columns, float* c, int64_t c_stride) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const TileSegment<float> segment{a, a_stride, depth, 0};
+  TileJob job{.segments = &segment,
+              .segment_count = 1,
+              .low = -kInfinity,
+              .high = kInfinity,
+              .c_stride = c_stride};
+  for (int64_t first = 0; first < columns; first += tile.width) {
+    job.b = packed + first * depth;
+    job.columns = std::min<int64_t>(tile.width, columns - first);
+    job.c = c + first;
+    multiply_panel(job, rows);
+  }
+}
+
+// Queries [begin, end) of one head.
+void attend(const AttentionF32& a, const Sizes& sizes, int64_t begin, int64_t end) {
+  const Scratch<float> packed(sizes.packed_k + sizes.packed_v + sizes.scores + sizes.rows);
+  float* packed_v = packed.data() + sizes.packed_k;
+  float* scores = packed_v + sizes.packed_v;
+  float* sums = scores + sizes.scores;
+  const TileShape& tile = sizes.tile;
+  pack_keys(a, a.k.data, tile, packed.data());
+  pack_values(a, a.v.data, tile, packed_v);
+  const int64_t blocks = (end - begin + sizes.rows - 1) / sizes.rows;
+  const int64_t step = round_up((end - begin + blocks - 1) / blocks, tile.rows);
+  const int64_t stride = score_stride(a.keys);
+  for (int64_t row = begin; row < end; row += step) {
+    const int64_t rows = std::min(step, end - row);
+    multiply(tile, rows, a.q.data + row * a.q.row_stride, a.q.row_stride, a.depth, packed.data(),
+             a.keys, scores, stride);
+    const float* mask = a.mask.data ? a.mask.data + row * a.mask.row_stride : nullptr;
+    HWY_DYNAMIC_DISPATCH(weigh)(a, scores, stride, mask, rows, sums);
+    float* result = a.result.data + row * a.result.row_stride;
+    multiply(tile, rows, scores, stride, a.keys, packed_v, a.value_depth, result,
+             a.result.row_stride);
+    HWY_DYNAMIC_DISPATCH(divide)(a, result, rows, sums);
+  }
+}
+
+}  // namespace
+
+int64_t attention_work_bytes(int64_t keys, int64_t depth, int64_t value_depth) {
+  const Sizes sizes(keys, depth, value_depth);
+  return (sizes.packed_k + sizes.packed_v + sizes.scores + sizes.rows) *
+         static_cast<int64_t>(sizeof(float));
+}
+
+void attention_f32(const AttentionF32& a) {
+  const Sizes sizes(a.keys, a.depth, a.value_depth);
+  const int64_t heads = a.outer * a.inner;
+  // Few heads: the threads share their queries, and each packs what it needs.
+  const int64_t parts = heads < num_threads() && a.queries >= 2 * sizes.rows
+                            ? (num_threads() + heads - 1) / heads
+                            : 1;
+  const int64_t part = round_up((a.queries + parts - 1) / parts, sizes.tile.rows);
+  constexpr int64_t kProductsPerTask = int64_t{1} << 18;
+  const int64_t products = part * a.keys * (a.depth + a.value_depth);
+  const int64_t grain = (kProductsPerTask + products - 1) / products;
+  parallel_for(heads * parts, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t head = i / parts, first = i % parts * part;
+      const int64_t outer = head / a.inner, inner = head % a.inner;
+      AttentionF32 one = a;
+      one.q = of_head(a.q, outer, inner);
+      one.k = of_head(a.k, outer, inner);
+      one.v = of_head(a.v, outer, inner);
+      one.mask = of_head(a.mask, outer, inner);
+      one.result = of_head(a.result, outer, inner);
+      if (first < a.queries) attend(one, sizes, first, std::min(a.queries, first + part));
+    }
+  });
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

@@ -1,0 +1,139 @@
+// The activations of nhwc.h on vectors and on rows that were just computed. The errors stated are
+// the largest that elementwise_nhwc_test.cc allows, in units in the last place.
+
+#if defined(TORCHLET_KERNELS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TORCHLET_KERNELS_ACTIVATION_INL_H_
+#undef TORCHLET_KERNELS_ACTIVATION_INL_H_
+#else
+#define TORCHLET_KERNELS_ACTIVATION_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/nhwc.h"
+#include "kernels/simd/math-inl.h"
+#include "kernels/simd/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// 1 / x for finite x >= 1, 1 ulp. A division costs as much as eight multiply-adds.
+template <class D, class V>
+HWY_INLINE V reciprocal_above_one(D d, V x) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  const V guess = hn::ApproximateReciprocal(x);
+  return hn::MulAdd(guess, hn::NegMulAdd(x, guess, hn::Set(d, 1.0f)), guess);
+#else
+  return hn::Div(hn::Set(d, 1.0f), x);
+#endif
+}
+
+// The sigmoid, 3 ulp; below -87, where it is less than 2e-38, it stays at its value there.
+template <class D, class V>
+HWY_INLINE V activate_sigmoid(D d, V x) {
+  const V moderate = clamp(x, hn::Set(d, -87.0f), hn::Set(d, 87.0f));
+  const V e = vector_exp_of_moderate(d, hn::Neg(moderate));
+  return reciprocal_above_one(d, hn::Add(hn::Set(d, 1.0f), e));
+}
+
+// The hyperbolic tangent, 2 ulp, as vector_tanh without the division.
+template <class D, class V>
+HWY_INLINE V activate_tanh(D d, V x) {
+  static constexpr float kNearZero[] = {-3.333332837e-01f, 1.333274692e-01f, -5.384669825e-02f,
+                                        2.097502165e-02f, -6.062241271e-03f};
+  const V one = hn::Set(d, 1.0f);
+  const V magnitude = hn::Abs(x);
+  const V square = hn::Mul(x, x);
+  const V near_zero = hn::MulAdd(hn::Mul(x, square), polynomial(d, square, kNearZero), x);
+  const V twice = min_keeping_nan(hn::Set(d, 40.0f), hn::Add(magnitude, magnitude));
+  const V e = vector_exp_of_moderate(d, twice);
+  const V inverse = reciprocal_above_one(d, hn::Add(e, one));
+  const V far = hn::CopySign(hn::NegMulAdd(hn::Set(d, 2.0f), inverse, one), x);
+  return hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0.625f)), near_zero, far);
+}
+
+// x clamp(x + 3, 0, 6) / 6 or, without the factor x, the hard sigmoid; 3 ulp.
+template <class D, class V>
+HWY_INLINE V activate_hardsigmoid(D d, V x) {
+  const V gate = clamp(hn::Add(x, hn::Set(d, 3.0f)), hn::Zero(d), hn::Set(d, 6.0f));
+  return hn::Mul(gate, hn::Set(d, 1.0f / 6));
+}
+template <class D, class V>
+HWY_INLINE V activate_hardswish(D d, V x) {
+  return hn::Mul(x, activate_hardsigmoid(d, x));
+}
+
+// x (1 + y) / 2
+template <class D, class V>
+HWY_INLINE V half_of_one_plus(D d, V x, V y) {
+  const V half = hn::Mul(hn::Set(d, 0.5f), x);
+  return hn::MulAdd(half, y, half);
+}
+
+// erf(z) within 4e-7, for gelu, where the absolute error counts: the quotient of two polynomials in
+// z^2 of degree 5 (a minimax fit), +-1 from 3.92 on.
+template <class D, class V>
+HWY_INLINE V quick_erf(D d, V z) {
+  constexpr float kEnd = 3.92f;
+  static constexpr float kNumerator[] = {1.128379146e+00f, 1.904070237e-01f, 5.274880240e-02f,
+                                         3.765642652e-03f, 2.848836159e-04f, 2.050086911e-06f};
+  static constexpr float kDenominator[] = {1.0f,
+                                           5.020765719e-01f,
+                                           1.141093472e-01f,
+                                           1.496926739e-02f,
+                                           1.162542348e-03f,
+                                           3.809175816e-05f};
+  const V one = hn::Set(d, 1.0f);
+  const V square = min_keeping_nan(hn::Set(d, kEnd * kEnd), hn::Mul(z, z));
+  const V inverse = reciprocal_above_one(d, polynomial(d, square, kDenominator));
+  const V erf = hn::Mul(hn::Mul(z, polynomial(d, square, kNumerator)), inverse);
+  return hn::IfThenElse(hn::Ge(hn::Abs(z), hn::Set(d, kEnd)), hn::CopySign(one, z), erf);
+}
+
+template <class D, class V>
+HWY_INLINE V activate_gelu(D d, V x) {
+  return half_of_one_plus(d, x, quick_erf(d, hn::Mul(x, hn::Set(d, 0.707106781f))));
+}
+
+// (1 + tanh z) / 2 is sigmoid(2 z).
+template <class D, class V>
+HWY_INLINE V activate_gelu_tanh(D d, V x) {
+  const V cube = hn::Mul(hn::Mul(x, x), x);
+  const V inner = hn::MulAdd(hn::Set(d, 0.044715f), cube, x);
+  return hn::Mul(x, activate_sigmoid(d, hn::Mul(hn::Set(d, 1.595769122f), inner)));
+}
+
+template <class D, class V>
+HWY_INLINE V activate_leaky_relu(D d, V x, V slope) {
+  return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(slope, x));
+}
+
+// The activation of a matrix, in place, and the sum of two, in place of `y`; in activation_f32.cc.
+void activate_rows(const Activation& activation, float* y, int64_t stride, int64_t rows,
+                   int64_t columns);
+void add_rows(const float* residual, int64_t residual_stride, float* y, int64_t stride,
+              int64_t rows, int64_t columns);
+
+// The rest of an epilogue on a matrix that holds sum + bias and is still in the first-level cache.
+// `residual` is the residual of its first element, or null. The residual may not be `y` itself.
+HWY_INLINE void finish_rows(const EpilogueF32& epilogue, const float* residual, float* y,
+                            int64_t stride, int64_t rows, int64_t columns) {
+  if (residual && !epilogue.residual_last) {
+    add_rows(residual, epilogue.residual_stride, y, stride, rows, columns);
+  }
+  activate_rows(epilogue.activation, y, stride, rows, columns);
+  if (residual && epilogue.residual_last) {
+    add_rows(residual, epilogue.residual_stride, y, stride, rows, columns);
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // TORCHLET_KERNELS_ACTIVATION_INL_H_

@@ -1,0 +1,223 @@
+#include "ops/engines/elementwise.h"
+
+#include <algorithm>
+
+#include "base/sort.h"
+#include "base/thread_pool.h"
+#include "tensor/meta.h"
+
+namespace torchlet::ops {
+namespace {
+
+constexpr int64_t kBlock = 1024;           // elements converted at a time: stays in L1
+constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
+constexpr size_t kMaxOperands = 4;
+
+using Inputs = std::span<const Tensor* const>;
+
+// The same tensors by pointer.
+SmallVector<const Tensor*, kMaxOperands> pointers(std::span<const Tensor> tensors) {
+  SmallVector<const Tensor*, kMaxOperands> all;
+  for (const Tensor& tensor : tensors) all.push_back(&tensor);
+  return all;
+}
+
+// Walks out and inputs together. Dimension 0 is the innermost; strides are in bytes.
+struct Loop {
+  IntArray sizes;
+  std::array<IntArray, kMaxOperands> strides;  // [operand][dim]; operand 0 is out
+  size_t operands = 0;
+};
+
+Loop make_loop(const Tensor& out, Inputs inputs) {
+  const size_t rank = out.sizes().size();
+  const size_t operands = inputs.size() + 1;
+  std::array<IntArray, kMaxOperands> full;
+  for (size_t k = 0; k < operands; ++k) {
+    const Tensor& t = k == 0 ? out : *inputs[k - 1];
+    const int64_t width = static_cast<int64_t>(element_size(t.dtype()));
+    TORCHLET_CHECK(t.sizes().size() <= rank, "an input has more dimensions than the result");
+    const size_t lead = rank - t.sizes().size();
+    full[k].resize(rank);
+    for (size_t d = lead; d < rank; ++d) {
+      const int64_t size = t.sizes()[d - lead];
+      TORCHLET_CHECK(size == out.sizes()[d] || size == 1,
+                     "The size of tensor a (%lld) must match the size of tensor b (%lld) at "
+                     "non-singleton dimension %zu",
+                     static_cast<long long>(out.sizes()[d]), static_cast<long long>(size), d);
+      full[k][d] = size == 1 ? 0 : t.strides()[d - lead] * width;
+    }
+  }
+  IntArray order;
+  for (size_t d = rank; d-- > 0;) order.push_back(static_cast<int64_t>(d));
+  stable_sort(order, [&](int64_t a, int64_t b) {
+    return full[0][static_cast<size_t>(a)] < full[0][static_cast<size_t>(b)];
+  });
+  Loop loop;
+  loop.operands = operands;
+  for (int64_t dim : order) {
+    const size_t d = static_cast<size_t>(dim);
+    const int64_t size = out.sizes()[d];
+    if (size == 1) continue;
+    bool merge = !loop.sizes.empty();
+    for (size_t k = 0; merge && k < operands; ++k) {
+      merge = loop.strides[k].back() * loop.sizes.back() == full[k][d];
+    }
+    if (merge) {
+      loop.sizes.back() *= size;
+    } else {
+      loop.sizes.push_back(size);
+      for (size_t k = 0; k < operands; ++k) loop.strides[k].push_back(full[k][d]);
+    }
+  }
+  if (loop.sizes.empty()) {
+    loop.sizes.push_back(1);
+    for (size_t k = 0; k < operands; ++k) loop.strides[k].push_back(0);
+  }
+  return loop;
+}
+
+// One innermost run, block by block, converting what is not of the compute type.
+class Run {
+ public:
+  Run(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dtype, const Loop& loop,
+      BlockFn fn)
+      : out_dtype_(out_dtype), in_dtype_(in_dtype), count_(inputs.size()), fn_(fn) {
+    for (size_t k = 0; k <= count_; ++k) {
+      const Tensor& t = k == 0 ? out : *inputs[k - 1];
+      dtype_[k] = t.dtype();
+      width_[k] = static_cast<int64_t>(element_size(t.dtype()));
+      stride_[k] = loop.strides[k][0];
+      direct_[k] = t.dtype() == (k == 0 ? out_dtype : in_dtype) && stride_[k] == width_[k];
+    }
+  }
+
+  void operator()(const std::array<std::byte*, kMaxOperands>& base, int64_t begin,
+                  int64_t end) const {
+    alignas(64) std::byte buffers[kMaxOperands][kBlock * sizeof(std::complex<double>)];
+    bool all_direct = true;
+    for (size_t k = 0; k <= count_; ++k) all_direct &= direct_[k];
+    const int64_t step = all_direct ? end - begin : kBlock;
+    for (size_t k = 1; k <= count_; ++k) {  // what is repeated is converted once
+      if (stride_[k] == 0) {
+        convert_elements(base[k], dtype_[k], 0, buffers[k], in_dtype_, 1,
+                         std::min(kBlock, end - begin));
+      }
+    }
+    for (int64_t at = begin; at < end; at += step) {
+      const int64_t n = std::min(step, end - at);
+      const void* in[kMaxOperands];
+      for (size_t k = 1; k <= count_; ++k) {
+        const std::byte* from = base[k] + at * stride_[k];
+        in[k - 1] = from;
+        if (direct_[k]) continue;
+        if (stride_[k] != 0)
+          convert_elements(from, dtype_[k], stride_[k] / width_[k], buffers[k], in_dtype_, 1, n);
+        in[k - 1] = buffers[k];
+      }
+      std::byte* to = base[0] + at * stride_[0];
+      fn_(direct_[0] ? to : buffers[0], in, n);
+      if (!direct_[0]) {
+        convert_elements(buffers[0], out_dtype_, 1, to, dtype_[0], stride_[0] / width_[0], n);
+      }
+    }
+  }
+
+ private:
+  DType out_dtype_, in_dtype_;
+  size_t count_;
+  BlockFn fn_;
+  std::array<DType, kMaxOperands> dtype_{};
+  std::array<int64_t, kMaxOperands> width_{}, stride_{};
+  std::array<bool, kMaxOperands> direct_{};
+};
+
+}  // namespace
+
+Compute compute_kind(DType dtype) {
+  if (is_complex(dtype)) return Compute::kComplex;
+  if (dtype == DType::kFloat64) return Compute::kDouble;
+  if (is_floating_point(dtype)) return Compute::kFloat;
+  TORCHLET_CHECK(!is_quantized(dtype),
+                 "not implemented for quantized tensors (%s): dequantize() first",
+                 dtype_name(dtype).data());
+  return Compute::kInt;
+}
+
+void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dtype, BlockFn fn) {
+  TORCHLET_ASSERT(inputs.size() < kMaxOperands);
+  if (out.numel() == 0 || is_meta(out)) return;
+  const Loop loop = make_loop(out, inputs);
+  const Run run(out, inputs, out_dtype, in_dtype, loop, fn);
+  std::array<std::byte*, kMaxOperands> base{};
+  base[0] = static_cast<std::byte*>(out.raw_data());
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    base[k + 1] = static_cast<std::byte*>(inputs[k]->raw_data());
+  }
+  const int64_t inner = loop.sizes[0];
+  const int64_t outer = out.numel() / inner;
+  if (outer == 1) {
+    parallel_for(inner, kParallelGrain, [&](int64_t begin, int64_t end) { run(base, begin, end); });
+    return;
+  }
+  parallel_for(outer, std::max<int64_t>(1, kParallelGrain / inner),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   std::array<std::byte*, kMaxOperands> at = base;
+                   int64_t rest = row;
+                   for (size_t d = 1; d < loop.sizes.size(); ++d) {
+                     const int64_t index = rest % loop.sizes[d];
+                     rest /= loop.sizes[d];
+                     for (size_t k = 0; k < loop.operands; ++k) at[k] += index * loop.strides[k][d];
+                   }
+                   run(at, 0, inner);
+                 }
+               });
+}
+
+void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dtype, DType in_dtype,
+                 BlockFn fn) {
+  elementwise(out, Inputs(pointers(inputs)), out_dtype, in_dtype, fn);
+}
+
+Tensor empty_result(Inputs inputs, DType dtype) {
+  IntArray shape(inputs[0]->sizes());
+  for (const Tensor* input : inputs.subspan(1)) shape = broadcast_shapes(shape, input->sizes());
+  for (const Tensor* input : inputs) {
+    if (std::ranges::equal(input->sizes(), shape)) return empty_like(*input, dtype);
+  }
+  return empty(shape, dtype);
+}
+
+Tensor empty_result(std::span<const Tensor> inputs, DType dtype) {
+  return empty_result(Inputs(pointers(inputs)), dtype);
+}
+
+namespace detail {
+
+Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, BlockBody body,
+                  const void* f) {
+  const Tensor out = empty_result(inputs, result);
+  elementwise(out, inputs, out_dtype, in_dtype,
+              [=](void* o, const void* const* in, int64_t count) { body(f, o, in, count); });
+  return out;
+}
+
+Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&bodies)[4],
+                   const void* f) {
+  constexpr DType kComputeTypes[] = {DType::kInt64, DType::kFloat32, DType::kFloat64,
+                                     DType::kComplex128};
+  const auto kind = static_cast<size_t>(compute_kind(dtype));
+  if (!bodies[kind]) fail_not_implemented(dtype);
+  return map_blocks(inputs, to_bool ? DType::kBool : dtype,
+                    to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],
+                    f);
+}
+
+void fail_not_implemented(DType dtype) {
+  fail(ErrorCode::kRuntime, "not implemented for '%s'", dtype_name(dtype).data());
+}
+
+}  // namespace detail
+
+}  // namespace torchlet::ops

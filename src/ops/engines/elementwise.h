@@ -1,0 +1,149 @@
+// The engine under all element-by-element operators. Operands of any dtype and strides are read in
+// blocks of a few wide compute types (float for the 16-bit floats and float32, double, int64,
+// complex), so that an operator is compiled for those only, and contiguous operands of that type
+// are used in place.
+#pragma once
+
+#include <array>
+#include <complex>
+#include <span>
+
+#include "base/function_ref.h"
+#include "ops/core/common.h"
+
+namespace torchlet::ops {
+
+// What a dtype is computed in.
+enum class Compute { kInt, kFloat, kDouble, kComplex };
+Compute compute_kind(DType dtype);  // integers and bool -> kInt
+
+// A run of `count` elements: out[i] = f(in[0][i], in[1][i], ...). Pointers are to the compute
+// types.
+using BlockFn = FunctionRef<void(void* out, const void* const* in, int64_t count)>;
+
+// For every element of `out`: the inputs are broadcast to its shape, read as `in_dtype` and what
+// the block function gives as `out_dtype` is converted to out's dtype. Runs on the thread pool if
+// large.
+void elementwise(const Tensor& out, std::span<const Tensor> inputs, DType out_dtype, DType in_dtype,
+                 BlockFn fn);
+void elementwise(const Tensor& out, std::span<const Tensor* const> inputs, DType out_dtype,
+                 DType in_dtype, BlockFn fn);
+
+// Memory for the result of an operator on these (broadcast) inputs: dense strides of the first
+// input that has the full shape, as PyTorch keeps channels_last.
+Tensor empty_result(std::span<const Tensor> inputs, DType dtype);
+Tensor empty_result(std::span<const Tensor* const> inputs, DType dtype);
+
+// N operands by reference, for as long as the call that they are arguments of.
+template <size_t N>
+class Operands {
+ public:
+  template <typename... T>
+  requires(sizeof...(T) == N) Operands(const T&... tensors)
+      : pointers_{&static_cast<const Tensor&>(tensors)...} {}
+  operator std::span<const Tensor* const>() const { return pointers_; }
+
+ private:
+  std::array<const Tensor*, N> pointers_;
+};
+
+namespace detail {
+// A block function of any operator: `f` is its generic lambda.
+using BlockBody = void (*)(const void* f, void* out, const void* const* in, int64_t count);
+
+template <typename Out, typename In, size_t N, typename F>
+void map_block(const void* state, void* o, const void* const* in, int64_t count) {
+  const F& f = *static_cast<const F*>(state);
+  Out* to = static_cast<Out*>(o);
+  const In* a = static_cast<const In*>(in[0]);
+  if constexpr (N == 1) {
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(f(a[i]));
+  } else if constexpr (N == 2) {
+    const In* b = static_cast<const In*>(in[1]);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(f(a[i], b[i]));
+  } else {
+    static_assert(N == 3);
+    const In* b = static_cast<const In*>(in[1]);
+    const In* c = static_cast<const In*>(in[2]);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(f(a[i], b[i], c[i]));
+  }
+}
+
+// A new tensor of `result` from a block function.
+Tensor map_blocks(std::span<const Tensor* const> inputs, DType result, DType out_dtype,
+                  DType in_dtype, BlockBody body, const void* f);
+// The same with the body for the compute type of `dtype`; an Error names the dtype if it is null.
+// A result of `dtype`, or of bool.
+Tensor map_compute(std::span<const Tensor* const> inputs, DType dtype, bool to_bool,
+                   const BlockBody (&bodies)[4], const void* f);
+[[noreturn]] void fail_not_implemented(DType dtype);
+}  // namespace detail
+
+// The compute types that a generic lambda can be compiled for.
+enum MapTypes {
+  kMapReal = 1,
+  kMapInt = 2,
+  kMapComplex = 4,
+  kMapAll = 7,
+  // Real numbers as double throughout: for what only compares and moves them, which is exact.
+  kMapWideReal = 8,
+};
+
+// Returns f(C()) for the compute type C of `dtype`: int64_t, float, double or std::complex<double>.
+// `Types` says for which f compiles; an Error names the dtype otherwise.
+template <int Types, typename F>
+auto visit_compute(DType dtype, F f) {
+  switch (compute_kind(dtype)) {
+    case Compute::kInt:
+      if constexpr (Types & kMapInt) return f(int64_t());
+      break;
+    case Compute::kFloat:
+      if constexpr (Types & kMapReal) {
+        return f(float());
+      } else if constexpr (Types & kMapWideReal) {
+        return f(double());
+      }
+      break;
+    case Compute::kDouble:
+      if constexpr (Types & (kMapReal | kMapWideReal)) return f(double());
+      break;
+    case Compute::kComplex:
+      if constexpr (Types & kMapComplex) return f(std::complex<double>());
+      break;
+  }
+  detail::fail_not_implemented(dtype);
+}
+
+namespace detail {
+// One body for each compute type, in the order of Compute.
+template <int Types, bool kToBool, size_t N, typename F>
+struct Bodies {
+  template <typename C>
+  static constexpr BlockBody body() {
+    if constexpr (std::is_same_v<C, int64_t>                ? (Types & kMapInt) != 0
+                  : std::is_same_v<C, std::complex<double>> ? (Types & kMapComplex) != 0
+                                                            : (Types & kMapReal) != 0) {
+      return &map_block<std::conditional_t<kToBool, bool, C>, C, N, F>;
+    } else {
+      return nullptr;
+    }
+  }
+  static constexpr BlockBody kBodies[4] = {body<int64_t>(), body<float>(), body<double>(),
+                                           body<std::complex<double>>()};
+};
+}  // namespace detail
+
+// out = f(inputs...) with the inputs converted to `dtype` and a result of `dtype`; f is a generic
+// lambda of compute types.
+template <int Types, size_t N, typename F>
+Tensor map(const Operands<N>& inputs, DType dtype, const F& f) {
+  return detail::map_compute(inputs, dtype, false, detail::Bodies<Types, false, N, F>::kBodies, &f);
+}
+
+// The same with a bool result (comparisons, isnan).
+template <int Types, size_t N, typename F>
+Tensor map_bool(const Operands<N>& inputs, DType dtype, const F& f) {
+  return detail::map_compute(inputs, dtype, true, detail::Bodies<Types, true, N, F>::kBodies, &f);
+}
+
+}  // namespace torchlet::ops

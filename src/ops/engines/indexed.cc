@@ -1,0 +1,169 @@
+#include "ops/engines/indexed.h"
+
+#include "ops/shape/shape.h"
+
+namespace torchlet::ops {
+namespace {
+
+int64_t checked_position(int64_t position, int64_t size, int64_t dim, bool wrap, const char* what) {
+  const int64_t wrapped = wrap && position < 0 ? position + size : position;
+  if (wrapped < 0 || wrapped >= size) [[unlikely]] {
+    fail(ErrorCode::kRuntime, "%s: index %lld is out of bounds for dimension %lld with size %lld",
+         what, static_cast<long long>(position), static_cast<long long>(dim),
+         static_cast<long long>(size));
+  }
+  return wrapped;
+}
+
+Tensor as_positions(const Tensor& index) {
+  TORCHLET_CHECK(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
+                 "tensors used as indices must be long, byte or bool tensors, got %s",
+                 index.describe().c_str());
+  return index.to(DType::kInt64);
+}
+
+bool is_mask(const Tensor& index) {
+  return index.dtype() == DType::kBool || index.dtype() == DType::kUInt8;
+}
+
+// One position tensor (or none) for each dimension of self: a mask becomes the coordinates of its
+// true elements, one tensor for each dimension that it covers (a 0-d mask covers none).
+std::vector<Tensor> positions_by_dim(const Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<Tensor> result;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tensor& index = indices[i];
+    if (!index.defined()) {
+      result.push_back(index);
+    } else if (is_mask(index)) {
+      for (size_t d = 0; d < index.sizes().size(); ++d) {
+        const size_t dim = result.size() + d;
+        TORCHLET_CHECK(dim < self.sizes().size() && index.sizes()[d] == self.sizes()[dim],
+                       "The shape of the mask %s at index %zu does not match the shape of the "
+                       "indexed tensor %s at index %zu",
+                       index.describe().c_str(), d, self.describe().c_str(), dim);
+      }
+      const Tensor coordinates = nonzero(index);
+      for (int64_t d = 0; d < index.dim(); ++d) result.push_back(select(coordinates, 1, d));
+    } else {
+      result.push_back(as_positions(index));
+    }
+  }
+  TORCHLET_CHECK(result.size() <= self.sizes().size(),
+                 "too many indices for tensor of dimension %lld (got %zu)",
+                 static_cast<long long>(self.dim()), result.size());
+  result.resize(self.sizes().size());
+  return result;
+}
+
+}  // namespace
+
+Indexed index_along(const Tensor& self, int64_t dim, const Tensor& index, bool wrap,
+                    const char* what) {
+  TORCHLET_CHECK(index.dim() <= 1, "%s: Index is supposed to be a vector, got %s", what,
+                 index.describe().c_str());
+  TORCHLET_CHECK(index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32,
+                 "%s: Expected dtype int32 or int64 for index, got %s", what,
+                 index.describe().c_str());
+  const size_t d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  const Tensor positions = index.to(DType::kInt64).contiguous();
+  const int64_t* data = positions.data_ptr<int64_t>();
+  const int64_t size = self.dim() ? self.sizes()[d] : 1;
+  const int64_t stride = self.dim() ? self.strides()[d] : 1;
+  Indexed plan;
+  plan.index_shape = {positions.numel()};
+  plan.offsets.resize(static_cast<size_t>(positions.numel()));
+  for (size_t k = 0; k < plan.offsets.size(); ++k) {
+    plan.offsets[k] = checked_position(data[k], size, static_cast<int64_t>(d), wrap, what) * stride;
+  }
+  if (self.dim() == 0) return plan;
+  plan.before_sizes = self.sizes().first(d);
+  plan.before_strides = self.strides().first(d);
+  plan.after_sizes = self.sizes().subspan(d + 1);
+  plan.after_strides = self.strides().subspan(d + 1);
+  return plan;
+}
+
+Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices) {
+  std::vector<Tensor> positions = positions_by_dim(self, indices);
+  Indexed plan;
+  size_t first = positions.size(), last = 0, count = 0;
+  for (size_t d = 0; d < positions.size(); ++d) {
+    if (!positions[d].defined()) continue;
+    if (count++ == 0) {
+      first = d;
+      plan.index_shape = positions[d].sizes();
+    } else {
+      plan.index_shape = broadcast_shapes(plan.index_shape, positions[d].sizes());
+    }
+    last = d;
+  }
+  TORCHLET_CHECK(count > 0, "at least one index must be a tensor");
+  plan.offsets.resize(static_cast<size_t>(checked_numel(plan.index_shape)));
+  // Index dimensions that are not side by side move to the front of the result.
+  const bool adjacent = last - first + 1 == count;
+  for (size_t d = 0; d < positions.size(); ++d) {
+    const int64_t size = self.sizes()[d], stride = self.strides()[d];
+    if (positions[d].defined()) {
+      const Tensor dense = expand(positions[d], plan.index_shape).contiguous();
+      const int64_t* data = dense.data_ptr<int64_t>();
+      for (size_t k = 0; k < plan.offsets.size(); ++k) {
+        plan.offsets[k] +=
+            checked_position(data[k], size, static_cast<int64_t>(d), true, "index") * stride;
+      }
+    } else if (adjacent && d < first) {
+      plan.before_sizes.push_back(size);
+      plan.before_strides.push_back(stride);
+    } else {
+      plan.after_sizes.push_back(size);
+      plan.after_strides.push_back(stride);
+    }
+  }
+  return plan;
+}
+
+void for_each_indexed_of(
+    const Indexed& plan, void* sparse, void* dense, int64_t width, bool parallel,
+    FunctionRef<void(void* sparse, int64_t stride, void* dense, int64_t count)> run) {
+  const int64_t positions = static_cast<int64_t>(plan.offsets.size());
+  // The innermost dimensions that one stride walks form a run.
+  int64_t inner = 1, stride = 1;
+  size_t outer_rank = plan.after_sizes.size();
+  for (; outer_rank > 0; --outer_rank) {
+    const int64_t size = plan.after_sizes[outer_rank - 1];
+    const int64_t step = plan.after_strides[outer_rank - 1];
+    if (inner != 1 && size != 1 && step != inner * stride) break;
+    if (inner == 1) stride = step;
+    inner *= size;
+  }
+  int64_t outer = 1, before = 1;
+  for (size_t d = 0; d < outer_rank; ++d) outer *= plan.after_sizes[d];
+  for (int64_t size : plan.before_sizes) before *= size;
+  const StridedOffsets before_offset(plan.before_sizes, plan.before_strides);
+  const StridedOffsets outer_offset(IntSpan(plan.after_sizes).first(outer_rank),
+                                    IntSpan(plan.after_strides).first(outer_rank));
+  const int64_t block = outer * inner;
+  if (block == 0) return;
+  auto rows = [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end;) {
+      auto* const base = static_cast<std::byte*>(sparse) + before_offset(row / positions) * width;
+      const int64_t stop = std::min(end, (row / positions + 1) * positions);
+      for (int64_t k = row % positions; row < stop; ++row, ++k) {
+        std::byte* const at = base + plan.offsets[static_cast<size_t>(k)] * width;
+        std::byte* const to = static_cast<std::byte*>(dense) + row * block * width;
+        if (outer == 1) {
+          run(at, stride, to, inner);
+        } else {
+          for (int64_t i = 0; i < outer; ++i)
+            run(at + outer_offset(i) * width, stride, to + i * inner * width, inner);
+        }
+      }
+    }
+  };
+  if (parallel) {
+    parallel_for(before * positions, std::max<int64_t>(1, 32768 / block), rows);
+  } else {
+    rows(0, before * positions);
+  }
+}
+
+}  // namespace torchlet::ops

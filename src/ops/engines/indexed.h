@@ -1,0 +1,103 @@
+// A strided tensor in which some adjacent dimensions are replaced by one list of positions: what
+// index_select, x[i, :, mask] and their writing counterparts share.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/counted_vector.h"
+#include "base/thread_pool.h"
+#include "ops/engines/compute.h"
+
+namespace torchlet::ops {
+
+// Its elements are those of a dense tensor of shape [before..., index_shape..., after...].
+struct Indexed {
+  IntArray before_sizes, before_strides;
+  IntArray index_shape;
+  CountedVector<int64_t> offsets;  // elements from the tensor's first one; one for each position
+  IntArray after_sizes, after_strides;
+
+  IntArray shape() const {
+    IntArray all(before_sizes);
+    for (int64_t size : index_shape) all.push_back(size);
+    for (int64_t size : after_sizes) all.push_back(size);
+    return all;
+  }
+};
+
+// Positions along one dimension; `index` is int64 or int32, 0-d or 1-d. Negative ones count from
+// the end if `wrap`; Error naming `what` if one is out of range.
+Indexed index_along(const Tensor& self, int64_t dim, const Tensor& index, bool wrap,
+                    const char* what);
+// self[indices]: undefined tensors stand for whole dimensions, bool and uint8 tensors are masks.
+// Indexed dimensions that are not side by side come first, as in NumPy.
+Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices);
+
+// Offsets of all index tuples of a strided shape, in row-major order.
+class StridedOffsets {
+ public:
+  StridedOffsets(IntSpan sizes, IntSpan strides) : sizes_(sizes), strides_(strides) {}
+  int64_t operator()(int64_t position) const {
+    int64_t offset = 0;
+    for (size_t d = sizes_.size(); d-- > 0;) {
+      offset += position % sizes_[d] * strides_[d];
+      position /= sizes_[d];
+    }
+    return offset;
+  }
+
+ private:
+  IntSpan sizes_, strides_;
+};
+
+// Calls run(sparse, stride, dense, count) for runs of `count` elements: `sparse` with its stride in
+// the memory of the indexed tensor, `dense` contiguous in a tensor of plan.shape(). If `parallel`,
+// runs are handled on several threads (only for runs that do not write to `sparse`: positions may
+// repeat).
+void for_each_indexed_of(
+    const Indexed& plan, void* sparse, void* dense, int64_t width, bool parallel,
+    FunctionRef<void(void* sparse, int64_t stride, void* dense, int64_t count)> run);
+template <typename T, typename Run>
+void for_each_indexed(const Indexed& plan, T* sparse, T* dense, bool parallel, const Run& run) {
+  for_each_indexed_of(plan, sparse, dense, sizeof(T), parallel,
+                      [&](void* at, int64_t stride, void* to, int64_t count) {
+                        run(static_cast<T*>(at), stride, static_cast<T*>(to), count);
+                      });
+}
+
+// Calls fn with a zero of an unsigned type as wide as one element of the dtype, for code that only
+// moves elements.
+template <typename Fn>
+void with_width(DType dtype, const Fn& fn) {
+  switch (element_size(dtype)) {
+    case 1:
+      return fn(uint8_t{});
+    case 2:
+      return fn(uint16_t{});
+    case 4:
+      return fn(uint32_t{});
+    case 8:
+      return fn(uint64_t{});
+    default:
+      return fn(std::complex<double>{});
+  }
+}
+
+// Calls fn(zero, wide) with the values of `self` in its compute type, contiguous, and writes what
+// fn made of them back. `wide` is self itself if it already is like that.
+template <typename Fn>
+void with_wide(const Tensor& self, const Fn& fn) {
+  auto run = [&](auto zero) {
+    const DType dtype = DTypeOf<decltype(zero)>::value;
+    const bool is_wide = self.dtype() == dtype && self.is_contiguous();
+    const Tensor wide = is_wide ? self : empty(self.sizes(), dtype);
+    if (!is_wide) wide.copy_(self);
+    fn(zero, wide);
+    if (!is_wide) self.copy_(wide);
+  };
+  compute_as<kMapAll>(self.dtype(), "scatter", run);
+}
+
+}  // namespace torchlet::ops

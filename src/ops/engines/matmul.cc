@@ -1,0 +1,214 @@
+#include "ops/engines/matmul.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+#include "ops/engines/compute.h"
+#include "tensor/meta.h"
+
+namespace torchlet::ops {
+namespace {
+
+using kernels::ConstMatrix;
+
+constexpr int64_t kParallelGrain = 32768;  // multiplications worth a hand-off to another thread
+
+// Plain loops for the types that no kernel is written for. Rows of C are summed up in place.
+template <typename T>
+void plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
+                int64_t c_stride, bool accumulate, const T* col_bias) {
+  if (n == 0) return;
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, n * k));
+  parallel_for(m, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T* row = c + i * c_stride;
+      if (!accumulate) std::fill(row, row + n, T(0));
+      for (int64_t p = 0; p < k; ++p) {
+        const T factor = a.data[i * a.row_stride + p * a.col_stride];
+        const T* from = b.data + p * b.row_stride;
+        for (int64_t j = 0; j < n; ++j) row[j] += factor * from[j * b.col_stride];
+      }
+      if (!col_bias) continue;
+      for (int64_t j = 0; j < n; ++j) row[j] += col_bias[j];
+    }
+  });
+}
+
+template <typename T>
+ConstMatrix<T> matrix(const Tensor& t, const T* data) {
+  return {data, t.stride(-2), t.stride(-1)};
+}
+
+void check_same_dtype(const Tensor& a, const Tensor& b) {
+  TORCHLET_CHECK(a.dtype() == b.dtype(),
+                 "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                 dtype_name(a.dtype()).data(), dtype_name(b.dtype()).data());
+}
+
+void check_inner(int64_t m, int64_t k, int64_t k2, int64_t n) {
+  TORCHLET_CHECK(k == k2, "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)",
+                 static_cast<long long>(m), static_cast<long long>(k), static_cast<long long>(k2),
+                 static_cast<long long>(n));
+}
+
+// a [batch..., m, k], b [batch..., k, n] with equal batch sizes (stride 0 where broadcast) and the
+// same dtype.
+template <typename T>
+Tensor batched(const Tensor& a, const Tensor& b) {
+  const int64_t m = a.size(-2), k = a.size(-1), n = b.size(-1);
+  const size_t batch_dims = a.sizes().size() - 2;
+  IntArray shape(a.sizes());
+  shape.back() = n;
+  const Tensor out = empty(shape, DTypeOf<T>::value);
+  int64_t count = 1;
+  for (size_t d = 0; d < batch_dims; ++d) count *= shape[d];
+  if (out.numel() == 0 || is_meta(out)) return out;
+
+  const T* a_data = a.data_ptr<T>();
+  const T* b_data = b.data_ptr<T>();
+  T* c_data = out.data_ptr<T>();
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t rest = i, a_offset = 0, b_offset = 0;
+      for (size_t d = batch_dims; d-- > 0;) {
+        const int64_t index = rest % shape[d];
+        rest /= shape[d];
+        a_offset += index * a.strides()[d];
+        b_offset += index * b.strides()[d];
+      }
+      gemm<T>(m, n, k, matrix(a, a_data + a_offset), matrix(b, b_data + b_offset),
+              c_data + i * m * n, n);
+    }
+  };
+  // Few large products share their own work between threads; many small ones are dealt out whole.
+  if (count >= num_threads()) {
+    parallel_for(count, std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(1, m * n * k)),
+                 run);
+  } else {
+    run(0, count);
+  }
+  return out;
+}
+
+Tensor batched(const Tensor& a, const Tensor& b) {
+  return compute_as<kMapAll>(a.dtype(), "matmul", [&](auto zero) {
+    using T = decltype(zero);
+    constexpr DType kType = DTypeOf<T>::value;
+    return batched<T>(a.to(kType), b.to(kType)).to(a.dtype());
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
+          int64_t c_stride, bool accumulate, const T* col_bias) {
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    kernels::GemmEpilogue<T> epilogue;
+    epilogue.accumulate = accumulate;
+    epilogue.col_bias = col_bias;
+    if constexpr (std::is_same_v<T, float>) {
+      kernels::gemm_f32(m, n, k, a, b, c, c_stride, epilogue);
+    } else {
+      kernels::gemm_f64(m, n, k, a, b, c, c_stride, epilogue);
+    }
+  } else {
+    plain_gemm(m, n, k, a, b, c, c_stride, accumulate, col_bias);
+  }
+}
+
+#define TORCHLET_GEMM(T)                                                                        \
+  template void gemm<T>(int64_t, int64_t, int64_t, ConstMatrix<T>, ConstMatrix<T>, T*, int64_t, \
+                        bool, const T*)
+TORCHLET_GEMM(int64_t);
+TORCHLET_GEMM(float);
+TORCHLET_GEMM(double);
+TORCHLET_GEMM(std::complex<double>);
+#undef TORCHLET_GEMM
+
+Tensor mm(const Tensor& self, const Tensor& mat2) {
+  TORCHLET_CHECK(self.dim() == 2, "self must be a matrix");
+  TORCHLET_CHECK(mat2.dim() == 2, "mat2 must be a matrix");
+  check_same_dtype(self, mat2);
+  check_inner(self.size(0), self.size(1), mat2.size(0), mat2.size(1));
+  return batched(self, mat2);
+}
+
+Tensor bmm(const Tensor& self, const Tensor& mat2) {
+  TORCHLET_CHECK(self.dim() == 3, "batch1 must be a 3D tensor");
+  TORCHLET_CHECK(mat2.dim() == 3, "batch2 must be a 3D tensor");
+  check_same_dtype(self, mat2);
+  TORCHLET_CHECK(self.size(0) == mat2.size(0) && self.size(2) == mat2.size(1),
+                 "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but "
+                 "got: [%lld, %lld].",
+                 static_cast<long long>(self.size(0)), static_cast<long long>(self.size(2)),
+                 static_cast<long long>(mat2.size(0)), static_cast<long long>(mat2.size(1)));
+  return batched(self, mat2);
+}
+
+Tensor matmul(const Tensor& self, const Tensor& other) {
+  TORCHLET_CHECK(self.dim() > 0 && other.dim() > 0,
+                 "both arguments to matmul need to be at least 1D, but they are %lldD and %lldD",
+                 static_cast<long long>(self.dim()), static_cast<long long>(other.dim()));
+  check_same_dtype(self, other);
+  Tensor a = self.dim() == 1 ? unsqueeze(self, 0) : self;
+  Tensor b = other.dim() == 1 ? unsqueeze(other, 1) : other;
+  check_inner(a.size(-2), a.size(-1), b.size(-2), b.size(-1));
+  IntArray shape = broadcast_shapes(a.sizes().first(a.sizes().size() - 2),
+                                    b.sizes().first(b.sizes().size() - 2));
+  const IntArray batch = shape;
+  if (self.dim() > 1) shape.push_back(a.size(-2));
+  if (other.dim() > 1) shape.push_back(b.size(-1));
+  if (b.dim() == 2 && a.dim() > 2 && a.numel() > 0) {  // one tall product instead of many
+    return reshape(batched(reshape(a, {{-1, a.size(-1)}}), b), shape);
+  }
+  auto with_batch = [&](const Tensor& t) {
+    IntArray sizes = batch;
+    sizes.push_back(t.size(-2));
+    sizes.push_back(t.size(-1));
+    return expand(t, sizes);
+  };
+  return reshape(batched(with_batch(a), with_batch(b)), shape);
+}
+
+Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  TORCHLET_CHECK(weight.dim() == 1 || weight.dim() == 2,
+                 "linear: expected a weight of 1 or 2 dimensions, got %lld",
+                 static_cast<long long>(weight.dim()));
+  TORCHLET_CHECK(input.dim() > 0, "linear: the input must have at least one dimension");
+  check_same_dtype(input, weight);
+  if (bias.defined()) check_same_dtype(input, bias);
+  const Tensor matrix2 = weight.dim() == 1 ? unsqueeze(weight, 0) : weight;
+  const int64_t k = input.size(-1), n = matrix2.size(0);
+  int64_t m = 1;
+  for (int64_t size : input.sizes().first(input.sizes().size() - 1)) m *= size;
+  check_inner(m, k, matrix2.size(1), n);
+  IntArray shape(input.sizes());
+  shape.back() = n;
+  if (weight.dim() == 1) shape.pop_back();
+  return compute_as<kMapAll>(input.dtype(), "linear", [&](auto zero) {
+    using T = decltype(zero);
+    constexpr DType kType = DTypeOf<T>::value;
+    const Tensor a = reshape(input.to(kType), {{m, k}});
+    const Tensor b = transpose(matrix2.to(kType), 0, 1);
+    // A bias of one row goes into the product; any other shape is added to the result.
+    const bool row = bias.defined() && bias.dim() <= 1;
+    const Tensor bias_row = row ? expand(bias.to(kType), {{n}}).contiguous() : Tensor();
+    const Tensor out = empty(shape, kType);
+    if (is_meta(out)) return out.to(input.dtype());
+    gemm<T>(m, n, k, {a.data_ptr<T>(), a.stride(0), a.stride(1)},
+            {b.data_ptr<T>(), b.stride(0), b.stride(1)}, out.data_ptr<T>(), n, false,
+            const_data<T>(bias_row));
+    if (bias.defined() && !row) {
+      elementwise(out, std::array{out, bias}, kType, kType,
+                  [](void* to, const void* const* in, int64_t count) {
+                    const T* x = static_cast<const T*>(in[0]);
+                    const T* y = static_cast<const T*>(in[1]);
+                    for (int64_t i = 0; i < count; ++i) static_cast<T*>(to)[i] = x[i] + y[i];
+                  });
+    }
+    return out.to(input.dtype());
+  });
+}
+
+}  // namespace torchlet::ops

@@ -1,0 +1,260 @@
+// x[indices] and x[indices] = values with tensors as indices, and the index_* operators, which do
+// the same along one dimension.
+#include "ops/core/op.h"
+#include "ops/engines/indexed.h"
+#include "ops/shape/shape.h"
+
+namespace torchlet::ops {
+namespace {
+
+template <typename T>
+void copy_run(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t count) {
+  if (count == 1) {
+    *to = *from;
+  } else if (from_stride == 1 && to_stride == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+  } else {
+    for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
+  }
+}
+
+// The indexed elements as a dense tensor.
+Tensor read(const Tensor& self, const Indexed& plan) {
+  const Tensor result = empty(plan.shape(), self.dtype());
+  result.impl()->quantizer = self.impl()->quantizer;
+  with_width(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_each_indexed(plan, static_cast<T*>(self.raw_data()), static_cast<T*>(result.raw_data()),
+                     true, [](T* sparse, int64_t stride, T* dense, int64_t count) {
+                       copy_run(sparse, stride, dense, int64_t{1}, count);
+                     });
+  });
+  return result;
+}
+
+// Writes `values` (of self's dtype, expandable to the plan's shape) to the indexed elements.
+void write(const Tensor& self, const Indexed& plan, const Tensor& values) {
+  const Tensor dense = expand(values, plan.shape()).contiguous();
+  with_width(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for_each_indexed(plan, static_cast<T*>(self.raw_data()), static_cast<T*>(dense.raw_data()),
+                     false, [](T* sparse, int64_t stride, T* from, int64_t count) {
+                       copy_run(from, int64_t{1}, sparse, stride, count);
+                     });
+  });
+}
+
+// Adds `values` to the indexed elements; make_plan gives the plan for a tensor of self's shape.
+template <typename MakePlan>
+void accumulate(const Tensor& self, const Tensor& values, const MakePlan& make_plan) {
+  with_wide(self, [&](auto zero, const Tensor& wide) {
+    using T = decltype(zero);
+    const Indexed plan = make_plan(wide);
+    const Tensor dense = expand(values.to(wide.dtype()), plan.shape()).contiguous();
+    for_each_indexed(plan, wide.template data_ptr<T>(), dense.template data_ptr<T>(), false,
+                     [](T* sparse, int64_t stride, T* from, int64_t count) {
+                       for (int64_t i = 0; i < count; ++i) sparse[i * stride] += from[i];
+                     });
+  });
+}
+
+bool is_mask(const Tensor& index) {
+  return index.defined() && (index.dtype() == DType::kBool || index.dtype() == DType::kUInt8);
+}
+
+// x[mask] = number, the mask covering the leading dimensions: no positions need to be found.
+bool is_masked_fill(const std::vector<Tensor>& indices, const Tensor& values) {
+  return indices.size() == 1 && is_mask(indices[0]) && values.numel() == 1 &&
+         !values.is_quantized();
+}
+
+void fill_mask(const Tensor& self, Tensor mask, const Tensor& value) {
+  TORCHLET_CHECK(mask.dim() <= self.dim() &&
+                     std::ranges::equal(mask.sizes(), self.sizes().first(mask.sizes().size())),
+                 "The shape of the mask %s does not match the shape of the indexed tensor %s",
+                 mask.describe().c_str(), self.describe().c_str());
+  while (mask.dim() < self.dim()) mask = unsqueeze(mask, -1);
+  masked_fill_(self, mask, scalar_of(value));
+}
+
+}  // namespace
+
+Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
+  return read(self, index_with(self, indices));
+}
+
+void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+                bool accumulated) {
+  if (!accumulated && is_masked_fill(indices, values)) return fill_mask(self, indices[0], values);
+  Tensor source = values;
+  if (self.is_quantized()) {
+    source = torchlet::empty_like(values, self.dtype());
+    source.impl()->quantizer = self.impl()->quantizer;
+    copy_into(source, values);
+  }
+  TORCHLET_CHECK(self.dtype() == source.dtype(),
+                 "Index put requires the source and destination dtypes match, got %s for the "
+                 "destination and %s for the source.",
+                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
+  const Indexed plan = index_with(self, indices);
+  const IntArray shape = plan.shape();
+  // Leading dimensions of size 1 may be too many: x[i] = [[value]].
+  while (source.dim() > std::ssize(shape) && source.sizes()[0] == 1) source = select(source, 0, 0);
+  if (accumulated) {
+    accumulate(self, source, [&](const Tensor& wide) { return index_with(wide, indices); });
+  } else {
+    write(self, plan, source);
+  }
+}
+
+Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
+  const Indexed plan = index_along(self, dim, index, false, "index_select()");
+  if (self.dim() > 0) return read(self, plan);
+  return clone(self, std::nullopt);  // whatever is asked of a 0-d tensor, it stays one
+}
+
+namespace {
+
+Tensor index_put(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+                 bool accumulated) {
+  const Tensor result = clone(self, std::nullopt);
+  index_put_(result, indices, values, accumulated);
+  return result;
+}
+Tensor index_put_inplace(const Tensor& self, const std::vector<Tensor>& indices,
+                         const Tensor& values, bool accumulated) {
+  index_put_(self, indices, values, accumulated);
+  return self;
+}
+
+// The operators below write along one dimension: self[..., index[i], ...] from source[..., i, ...].
+void check_source(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                  const char* name) {
+  TORCHLET_CHECK(self.dtype() == source.dtype(),
+                 "%s: self (%s) and source (%s) must have the same scalar type", name,
+                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
+  const size_t d = static_cast<size_t>(wrap_dim(dim, self.dim()));
+  const int64_t count = source.dim() == 0 ? 1 : source.size(static_cast<int64_t>(d));
+  TORCHLET_CHECK(index.numel() == count,
+                 "%s: Number of indices (%lld) should be equal to source.size(dim): (%lld), for "
+                 "dim: %zu",
+                 name, static_cast<long long>(index.numel()), static_cast<long long>(count), d);
+  bool fits = source.dim() == 0 ? self.dim() <= 1 : source.dim() == self.dim() || self.dim() == 0;
+  for (size_t i = 0; fits && source.dim() > 0 && i < self.sizes().size(); ++i) {
+    fits = i == d || source.sizes()[i] == self.sizes()[i];
+  }
+  TORCHLET_CHECK(fits, "%s: source %s does not fit into self %s along dimension %zu", name,
+                 source.describe().c_str(), self.describe().c_str(), d);
+}
+
+Tensor index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
+  check_source(self, dim, index, source, "index_copy_()");
+  const Indexed plan = index_along(self, dim, index, false, "index_copy_()");
+  write(self, plan, self.dim() == 0 ? reshape(source, IntArray{1}) : source);
+  return self;
+}
+
+Tensor index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
+                  const Scalar& alpha) {
+  check_source(self, dim, index, source, "index_add_()");
+  Tensor values = self.dim() == 0 ? reshape(source, IntArray{1}) : source;
+  if (!(alpha.is_integral() && alpha.to_int() == 1)) {
+    values = map<kMapAll, 2>({values, scalar_tensor(alpha, values.dtype())}, values.dtype(),
+                             [](auto a, auto b) { return a * b; });
+  }
+  accumulate(self, values, [&](const Tensor& wide) {
+    return index_along(wide, dim, index, false, "index_add_()");
+  });
+  return self;
+}
+
+Tensor index_fill_(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  TORCHLET_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
+  TORCHLET_CHECK(index.dtype() == DType::kInt64, "index_fill_(): Expected dtype int64 for index.");
+  write(self, index_along(self, dim, index, true, "index_fill_()"), element_of(self, value));
+  return self;
+}
+Tensor index_fill_tensor_(const Tensor& self, int64_t dim, const Tensor& index,
+                          const Tensor& value) {
+  TORCHLET_CHECK(value.dim() == 0,
+                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with %lld "
+                 "dimension(s).",
+                 static_cast<long long>(value.dim()));
+  return index_fill_(self, dim, index, scalar_of(value));
+}
+
+Tensor take(const Tensor& self, const Tensor& positions) {
+  TORCHLET_CHECK(positions.dtype() == DType::kInt64, "take(): Expected a long tensor for index");
+  TORCHLET_CHECK(self.numel() > 0 || positions.numel() == 0,
+                 "take(): tried to take from an empty tensor");
+  return index(reshape(self, IntArray{-1}), {positions});
+}
+
+Tensor put_(const Tensor& self, const Tensor& positions, const Tensor& source, bool accumulated) {
+  TORCHLET_CHECK(positions.dtype() == DType::kInt64, "put_(): Expected a long tensor for index");
+  TORCHLET_CHECK(positions.numel() == source.numel(),
+                 "put_(): Expected source and index to have the same number of elements, but got "
+                 "source.numel() = %lld, index.numel() = %lld",
+                 static_cast<long long>(source.numel()), static_cast<long long>(positions.numel()));
+  if (positions.numel() == 0) return self;
+  const Tensor dense = self.contiguous();
+  index_put_(view(dense, IntArray{-1}), {reshape(positions, IntArray{-1})},
+             reshape(source, IntArray{-1}), accumulated);
+  if (!dense.is_same(self)) self.copy_(dense);
+  return self;
+}
+
+}  // namespace
+
+TORCHLET_OP_WITH(index_Tensor, out("Tensor_out"),
+                 "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", index);
+TORCHLET_OP(index_Tensor_hacked_twin,
+            "aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor", index);
+TORCHLET_OP_WITH(index_put, out("out"),
+                 "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool "
+                 "accumulate=False) -> Tensor",
+                 index_put);
+TORCHLET_OP(index_put_hacked_twin,
+            "aten::index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool "
+            "accumulate=False) -> Tensor",
+            index_put);
+TORCHLET_OP(index_put_,
+            "aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool "
+            "accumulate=False) -> Tensor(a!)",
+            index_put_inplace);
+TORCHLET_OP(index_put__hacked_twin,
+            "aten::index_put_.hacked_twin(Tensor(a!) self, Tensor[] indices, Tensor values, bool "
+            "accumulate=False) -> Tensor(a!)",
+            index_put_inplace);
+TORCHLET_OP(_index_put_impl_,
+            "aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool "
+            "accumulate=False, bool unsafe=False) -> Tensor(a!)",
+            [](const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,
+               bool accumulated,
+               bool) { return index_put_inplace(self, indices, values, accumulated); });
+
+TORCHLET_OP_WITH(index_select, out("out"),
+                 "aten::index_select(Tensor self, int dim, Tensor index) -> Tensor", index_select);
+TORCHLET_OP_WITH(
+    index_copy_, functional() | out("out"),
+    "aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
+    index_copy_);
+TORCHLET_OP_WITH(index_add_, functional() | out("out"),
+                 "aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, "
+                 "Scalar alpha=1) -> Tensor(a!)",
+                 index_add_);
+TORCHLET_OP_WITH(index_fill_int_Scalar_, functional() | out("int_Scalar_out"),
+                 "aten::index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar "
+                 "value) -> Tensor(a!)",
+                 index_fill_);
+TORCHLET_OP_WITH(index_fill_int_Tensor_, functional() | out("int_Tensor_out"),
+                 "aten::index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor "
+                 "value) -> Tensor(a!)",
+                 index_fill_tensor_);
+TORCHLET_OP_WITH(take, out("out"), "aten::take(Tensor self, Tensor index) -> Tensor", take);
+TORCHLET_OP_WITH(
+    put_, functional() | out("out"),
+    "aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)",
+    put_);
+
+}  // namespace torchlet::ops

@@ -1,0 +1,648 @@
+// LU, Cholesky, QR and LDL factorisations, and what is solved with them.
+#include <algorithm>
+#include <cmath>
+
+#include "base/limits.h"
+#include "ops/core/op.h"
+#include "ops/linalg/linalg.h"
+
+namespace torchlet::ops {
+namespace {
+
+using linalg::adjoint;
+using linalg::Batch;
+using linalg::conjugate;
+using linalg::Matrix;
+using linalg::View;
+using linalg::with_type;
+
+// An int32 tensor over the batch of `a`, with `extra` more dimensions, zero.
+Tensor int_batch(const Tensor& a, IntSpan extra = {}) {
+  IntArray sizes(a.sizes().first(a.sizes().size() - 2));
+  for (const int64_t size : extra) sizes.push_back(size);
+  return zeros(sizes, DType::kInt32);
+}
+
+void check_info(const Tensor& info, const char* format_text) {
+  const Tensor flat = info.contiguous();
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    const int value = flat.data_ptr<int32_t>()[i];
+    TORCHLET_CHECK(value == 0, "%s (batch element %lld, diagonal element %d)", format_text,
+                   static_cast<long long>(i), value);
+  }
+}
+constexpr char kSingular[] =
+    "The diagonal element is zero: the matrix is singular and cannot be solved or inverted";
+constexpr char kNotPositive[] =
+    "linalg.cholesky: The factorization could not be completed because the input is not "
+    "positive-definite";
+
+// ---- LU ----
+
+struct Lu {
+  Tensor lu, pivots, info;  // info: 1-based position of the first zero on the diagonal of U, else 0
+};
+
+Lu lu_factor(const Tensor& a, bool pivot) {
+  linalg::check_matrix(a, "torch.lu_factor");
+  const int64_t k = std::min(a.size(-1), a.size(-2));
+  return with_type(a.dtype(), [&](auto zero) {
+    const Batch<decltype(zero)> lu(a);
+    const Tensor pivots = int_batch(a, IntArray{k}), info = int_batch(a);
+    for (int64_t i = 0; i < lu.count(); ++i) {
+      info.data_ptr<int32_t>()[i] =
+          linalg::factor_lu(lu[i], pivots.data_ptr<int32_t>() + i * k, pivot);
+    }
+    return Lu{lu.to(a.dtype()), pivots, info};
+  });
+}
+
+std::tuple<Tensor, Tensor> lu_factor_checked(const Tensor& a, bool pivot) {
+  const Lu lu = lu_factor(a, pivot);
+  return {lu.lu, lu.pivots};
+}
+
+// The upper or lower triangle of `from`, zeros elsewhere; ones on the diagonal if `unit`.
+template <typename T>
+void copy_triangle(const View<T>& from, bool upper, bool unit, const View<T>& to) {
+  for (int64_t i = 0; i < to.rows(); ++i) {
+    for (int64_t j = 0; j < to.cols(); ++j) {
+      to(i, j) = i == j && unit ? T(1) : (upper ? j < i : j > i) ? T(0) : from(i, j);
+    }
+  }
+}
+
+// Pivots of LAPACK, which a program may have made: dense, [batch..., count], from 1 to `rows`. With
+// `blocks`, two negative ones stand for a block of two rows.
+Tensor checked_pivots(const Tensor& pivots, IntArray sizes, int64_t count, int64_t rows,
+                      bool blocks, const char* what) {
+  TORCHLET_CHECK(pivots.dtype() == DType::kInt32 && pivots.dim() >= 1 && pivots.size(-1) == count,
+                 "%s: expected %lld int32 pivots for each matrix, got %s", what,
+                 static_cast<long long>(count), pivots.describe().c_str());
+  sizes.push_back(count);
+  const Tensor all = expand(pivots, sizes).contiguous();
+  const int32_t* const values = all.data_ptr<int32_t>();
+  const auto check = [&](int64_t row) {
+    TORCHLET_CHECK(row >= 1 && row <= rows, "%s: pivots must be between 1 and %lld, got %lld", what,
+                   static_cast<long long>(rows), static_cast<long long>(row));
+  };
+  for (int64_t i = 0; i < all.numel(); ++i) {
+    const int64_t value = values[i];
+    check(blocks ? std::abs(value) : value);
+    if (!blocks || value > 0) continue;
+    TORCHLET_CHECK(++i % count != 0 && values[i] < 0, "%s: negative pivots must come in pairs",
+                   what);
+    check(-int64_t{values[i]});
+  }
+  return all;
+}
+
+// The rows of the identity, exchanged in the order of the pivots: P with A = P L U.
+template <typename T>
+void permutation(const View<T>& p, const int32_t* pivots, int64_t count) {
+  std::vector<int64_t> order(static_cast<size_t>(p.rows()));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  for (int64_t k = 0; k < count; ++k) {
+    std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(pivots[k] - 1)]);
+  }
+  linalg::fill(p, T(0));
+  for (size_t i = 0; i < order.size(); ++i) p(order[i], static_cast<int64_t>(i)) = T(1);
+}
+
+std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& pivots,
+                                             bool unpack_data, bool unpack_pivots) {
+  TORCHLET_CHECK(lu.dim() >= 2, "torch.lu_unpack: Expected tensor with 2 or more dimensions.");
+  const int64_t m = lu.size(-2), n = lu.size(-1), k = std::min(m, n);
+  return with_type(lu.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> in(lu), p(in.batch_sizes(), m, m), l(in.batch_sizes(), m, k),
+        u(in.batch_sizes(), k, n);
+    const Tensor flat = unpack_pivots
+                            ? checked_pivots(pivots, in.batch_sizes(), k, m, false, "lu_unpack")
+                            : Tensor();
+    for (int64_t i = 0; i < in.count(); ++i) {
+      if (unpack_pivots) permutation(p[i], flat.data_ptr<int32_t>() + i * k, k);
+      if (!unpack_data) continue;
+      copy_triangle(in[i], false, true, l[i]);
+      copy_triangle(in[i], true, false, u[i]);
+    }
+    const Tensor none = empty(IntArray{0}, lu.dtype());
+    return std::tuple(unpack_pivots ? p.to(lu.dtype()) : none,
+                      unpack_data ? l.to(lu.dtype()) : none, unpack_data ? u.to(lu.dtype()) : none);
+  });
+}
+
+std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& a, bool pivot) {
+  const Lu factors = lu_factor(a, pivot);
+  auto [p, l, u] = lu_unpack(factors.lu, factors.pivots, true, pivot);
+  return {p, l, u};
+}
+
+// X of A X = B (A^H X = B if adjoint), with A factored.
+Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool left,
+                bool use_adjoint) {
+  if (!left) {  // X A = B  <=>  A^H X^H = B^H
+    return adjoint(lu_solve(lu, pivots, adjoint(b), true, !use_adjoint));
+  }
+  linalg::check_square(lu, "torch.linalg.lu_solve");
+  const IntArray batch = linalg::batch_of(lu, b);
+  TORCHLET_CHECK(lu.size(-1) == b.size(-2), "lu_solve: Incompatible shapes of A and B: %s and %s",
+                 lu.describe().c_str(), b.describe().c_str());
+  const Tensor all_pivots =
+      checked_pivots(pivots, batch, lu.size(-1), lu.size(-1), false, "lu_solve");
+  return with_type(lu.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> factors(linalg::expand_batch(lu, batch)), x(linalg::expand_batch(b, batch));
+    const int64_t n = factors.rows();
+    for (int64_t i = 0; i < x.count(); ++i) {
+      const int32_t* swaps = all_pivots.data_ptr<int32_t>() + i * n;
+      const View<T> target = x[i];
+      if (!use_adjoint) {
+        for (int64_t k = 0; k < n; ++k) linalg::swap(target.row(k), target.row(swaps[k] - 1));
+        linalg::solve_triangular(factors[i], false, true, target);
+        linalg::solve_triangular(factors[i], true, false, target);
+      } else {
+        const Matrix<T> turned = linalg::adjoint_of(factors[i]);
+        linalg::solve_triangular<T>(turned, false, false, target);
+        linalg::solve_triangular<T>(turned, true, true, target);
+        for (int64_t k = n; k-- > 0;) linalg::swap(target.row(k), target.row(swaps[k] - 1));
+      }
+    }
+    return x.to(lu.dtype());
+  });
+}
+
+// ---- solve ----
+
+struct Solution {
+  Tensor x, lu, pivots, info;
+};
+
+Solution solve(const Tensor& a, const Tensor& b, bool left, bool check) {
+  linalg::check_square(a, "linalg.solve");
+  TORCHLET_CHECK(a.dtype() == b.dtype(),
+                 "linalg.solve: Expected A and B to have the same dtype, got %s and %s",
+                 a.describe().c_str(), b.describe().c_str());
+  // numpy's rule: B is a batch of vectors if it has one dimension, or one less than A and its batch
+  // shape.
+  const bool vectors =
+      b.dim() == 1 || (a.dim() - 1 == b.dim() &&
+                       std::ranges::equal(b.sizes(), a.sizes().first(a.sizes().size() - 1)));
+  TORCHLET_CHECK(left || !vectors,
+                 "linalg.solve: Vector broadcasting of the left hand side is not supported for "
+                 "left=False.");
+  const Tensor rhs = vectors ? unsqueeze(b, -1) : b;
+  TORCHLET_CHECK(a.size(-1) == rhs.size(left ? -2 : -1),
+                 "linalg.solve: Incompatible shapes of A and B: %s and %s", a.describe().c_str(),
+                 b.describe().c_str());
+  const Lu lu = lu_factor(a, true);
+  if (check) check_info(lu.info, kSingular);
+  const Tensor x = lu_solve(lu.lu, lu.pivots, rhs, left, false);
+  return {vectors ? squeeze(x, -1) : x, lu.lu, lu.pivots, lu.info};
+}
+
+Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left, bool unit) {
+  linalg::check_square(a, "linalg.solve_triangular");
+  if (!left) {  // X A = B  <=>  A^T X^T = B^T
+    return transpose(
+        solve_triangular(transpose(a, -2, -1), transpose(b, -2, -1), !upper, true, unit), -2, -1);
+  }
+  TORCHLET_CHECK(a.size(-1) == b.size(-2),
+                 "linalg.solve_triangular: Incompatible shapes of A and B: %s and %s",
+                 a.describe().c_str(), b.describe().c_str());
+  const IntArray batch = linalg::batch_of(a, b);
+  return with_type(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> factors(linalg::expand_batch(a, batch)), x(linalg::expand_batch(b, batch));
+    for (int64_t i = 0; i < x.count(); ++i) {
+      linalg::solve_triangular(factors[i], upper, unit, x[i]);
+    }
+    return x.to(a.dtype());
+  });
+}
+
+// ---- Cholesky ----
+
+struct CholeskyFactor {
+  Tensor l, info;
+};
+
+CholeskyFactor cholesky(const Tensor& a, bool upper) {
+  linalg::check_square(a, "linalg.cholesky");
+  return with_type(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> in(a), out(a.sizes());
+    const Tensor info = int_batch(a);
+    const int64_t n = in.rows();
+    for (int64_t i = 0; i < in.count(); ++i) {
+      const View<T> l = out[i];
+      linalg::fill(l, T(0));
+      // Only one triangle is read: the lower, or the upper as its adjoint.
+      const Matrix<T> source = upper ? linalg::adjoint_of(in[i]) : linalg::copied(in[i]);
+      for (int64_t j = 0; j < n; ++j) {
+        const double pivot = std::real(source(j, j)) - linalg::squared_norm(l.row(j).head(j));
+        if (!(pivot > 0)) {
+          info.data_ptr<int32_t>()[i] = static_cast<int32_t>(j + 1);
+          break;
+        }
+        l(j, j) = T(std::sqrt(pivot));
+        for (int64_t r = j + 1; r < n; ++r) {
+          l(r, j) = (source(r, j) - linalg::dot(l.row(j).head(j), l.row(r).head(j))) / l(j, j);
+        }
+      }
+      if (upper) linalg::copy<T>(linalg::adjoint_of(l), l);
+    }
+    return CholeskyFactor{out.to(a.dtype()), info};
+  });
+}
+
+Tensor cholesky_checked(const Tensor& a, bool upper) {
+  const CholeskyFactor factor = cholesky(a, upper);
+  check_info(factor.info, kNotPositive);
+  return factor.l;
+}
+
+Tensor cholesky_solve(const Tensor& b, const Tensor& l, bool upper) {
+  TORCHLET_CHECK(b.dim() >= 2 && l.dim() >= 2, "b should have at least 2 dimensions");
+  const Tensor lower = upper ? adjoint(l) : l;
+  return solve_triangular(adjoint(lower), solve_triangular(lower, b, false, true, false), true,
+                          true, false);
+}
+
+// ---- QR ----
+
+// Brings the first column of `a` to (beta, 0, ..) with beta real and reflects the others: the
+// reflection is I - conj(tau) v v^H, v with v[0] = 1 is left below beta (LAPACK's larfg). Returns
+// tau.
+template <typename T>
+T reflect_column(const View<T>& a) {
+  const linalg::Vector<T> column = a.col(0), below = column.from(1);
+  const T alpha = column[0];
+  const double length = linalg::norm(below);
+  if (length == 0 && std::imag(alpha) == 0) return T(0);
+  const double whole = std::hypot(std::abs(alpha), length);
+  const double beta = std::real(alpha) >= 0 ? -whole : whole;
+  const T tau = (T(beta) - alpha) / T(beta);
+  linalg::scale(below, T(1) / (alpha - T(beta)));
+  column[0] = T(1);
+  linalg::reflect_rows(a.block(0, 1, a.rows(), a.cols() - 1), column, conjugate(tau));
+  column[0] = T(beta);
+  return tau;
+}
+
+// Householder vectors below R and their factors, as LAPACK's geqrf.
+std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
+  linalg::check_matrix(a, "torch.geqrf");
+  IntArray tau_sizes(a.sizes().first(a.sizes().size() - 2));
+  const int64_t n = a.size(-1), k = std::min(n, a.size(-2));
+  tau_sizes.push_back(k);
+  return with_type(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> out(a);
+    const Tensor tau = empty(tau_sizes, DTypeOf<T>::value);
+    for (int64_t i = 0; i < out.count(); ++i) {
+      for (int64_t j = 0; j < k; ++j) {
+        tau.data_ptr<T>()[i * k + j] = reflect_column(out[i].block(j, j, out.rows() - j, n - j));
+      }
+    }
+    return std::tuple(out.to(a.dtype()), tau.to(a.dtype()));
+  });
+}
+
+// The first columns of the product of the reflections I - tau v v^H.
+Tensor householder_product(const Tensor& a, const Tensor& tau) {
+  linalg::check_matrix(a, "torch.linalg.householder_product");
+  TORCHLET_CHECK(
+      a.size(-2) >= a.size(-1) && a.size(-1) >= tau.size(-1),
+      "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
+      "input.shape[-1], and that to tau.shape[-1]");
+  TORCHLET_CHECK(
+      tau.dim() == a.dim() - 1 && std::ranges::equal(tau.sizes().first(tau.sizes().size() - 1),
+                                                     a.sizes().first(a.sizes().size() - 2)),
+      "torch.linalg.householder_product: expected tau for each matrix of %s, got %s",
+      a.describe().c_str(), tau.describe().c_str());
+  return with_type(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> in(a), out(a.sizes());
+    const Tensor factors = tau.to(DTypeOf<T>::value).contiguous();
+    const int64_t k = tau.size(-1), m = in.rows();
+    for (int64_t i = 0; i < in.count(); ++i) {
+      linalg::set_identity(out[i]);
+      for (int64_t j = k; j-- > 0;) {
+        in[i](j, j) = T(1);
+        linalg::reflect_rows(out[i].block(j, 0, m - j, out.cols()), in[i].col(j).from(j),
+                             factors.data_ptr<T>()[i * k + j]);
+      }
+    }
+    return out.to(a.dtype());
+  });
+}
+
+std::tuple<Tensor, Tensor> qr(const Tensor& a, const std::string& mode) {
+  TORCHLET_CHECK(mode == "reduced" || mode == "complete" || mode == "r",
+                 "qr received unrecognized mode '%s' but expected one of 'reduced' (default), 'r', "
+                 "or 'complete'",
+                 mode.c_str());
+  Tensor packed, tau;
+  std::tie(packed, tau) = geqrf(a);  // clang 14 captures no structured bindings
+  const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
+  const int64_t columns = mode == "complete" ? m : k;
+  return with_type(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> in(packed), reflectors(in.batch_sizes(), m, columns),
+        r(in.batch_sizes(), columns, n);
+    for (int64_t i = 0; i < in.count(); ++i) {
+      linalg::fill(reflectors[i], T(0));
+      linalg::copy(in[i], reflectors[i].block(0, 0, m, k));
+      linalg::fill(r[i], T(0));
+      copy_triangle(in[i], true, false, r[i].block(0, 0, k, n));
+    }
+    const Tensor q = mode == "r" ? empty(IntArray{0}, a.dtype())
+                                 : householder_product(reflectors.tensor(), tau).to(a.dtype());
+    return std::tuple(q, r.to(a.dtype()));
+  });
+}
+
+// ---- LDL: symmetric or Hermitian, with 1x1 and 2x2 pivots (Bunch and Kaufman 1977, LAPACK's sytf2
+// and hetf2, lower triangle) ----
+
+template <typename T>
+struct LdlPivoting {
+  bool hermitian;
+  T conj(T x) const { return hermitian ? conjugate(x) : x; }
+};
+
+template <typename T>
+int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
+  const LdlPivoting<T> rule{hermitian};
+  const double alpha = (1 + std::sqrt(17.0)) / 8;
+  const int64_t n = a.rows();
+  auto size = [](T x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
+  int info = 0;
+  for (int64_t k = 0; k < n;) {
+    poll();
+    int64_t step = 1, pivot = k;
+    const double diagonal = hermitian ? std::abs(std::real(a(k, k))) : size(a(k, k));
+    int64_t row = k;
+    double largest = 0;
+    for (int64_t i = k + 1; i < n; ++i) {
+      if (size(a(i, k)) > largest) largest = size(a(i, k)), row = i;
+    }
+    if (std::max(diagonal, largest) == 0) {
+      if (info == 0) info = static_cast<int>(k + 1);
+    } else if (diagonal < alpha * largest) {
+      double row_largest = 0;
+      for (int64_t j = k; j < row; ++j) row_largest = std::max(row_largest, size(a(row, j)));
+      for (int64_t i = row + 1; i < n; ++i) row_largest = std::max(row_largest, size(a(i, row)));
+      const double other = hermitian ? std::abs(std::real(a(row, row))) : size(a(row, row));
+      if (diagonal >= alpha * largest * (largest / row_largest)) {
+        pivot = k;
+      } else if (other >= alpha * row_largest) {
+        pivot = row;
+      } else {
+        pivot = row;
+        step = 2;
+      }
+    }
+    const int64_t last = k + step - 1;
+    if (pivot != last) {  // exchange rows and columns `last` and `pivot` of the trailing triangle
+      for (int64_t i = pivot + 1; i < n; ++i) std::swap(a(i, last), a(i, pivot));
+      for (int64_t j = last + 1; j < pivot; ++j) {
+        const T kept = a(j, last);
+        a(j, last) = rule.conj(a(pivot, j));
+        a(pivot, j) = rule.conj(kept);
+      }
+      if (hermitian) a(pivot, last) = rule.conj(a(pivot, last));
+      std::swap(a(last, last), a(pivot, pivot));
+      if (step == 2) std::swap(a(last, k), a(pivot, k));
+    }
+    if (hermitian) {
+      a(k, k) = T(std::real(a(k, k)));
+      if (step == 2) a(k + 1, k + 1) = T(std::real(a(k + 1, k + 1)));
+    }
+    if (step == 1) {
+      if (a(k, k) != T(0)) {
+        const T inverse = T(1) / a(k, k);
+        for (int64_t j = k + 1; j < n; ++j) {
+          const T factor = inverse * rule.conj(a(j, k));
+          for (int64_t i = j; i < n; ++i) a(i, j) -= a(i, k) * factor;
+        }
+        for (int64_t i = k + 1; i < n; ++i) a(i, k) *= inverse;
+      }
+      pivots[k] = static_cast<int32_t>(pivot + 1);
+    } else {
+      const T d11 = a(k, k), d22 = a(k + 1, k + 1), d21 = a(k + 1, k);
+      const T determinant = d11 * d22 - d21 * rule.conj(d21);
+      for (int64_t j = k + 2; j < n; ++j) {
+        // The row (w1, w2) = (a_jk, a_j,k+1) D^-1 of L.
+        const T w1 = (d22 * a(j, k) - d21 * a(j, k + 1)) / determinant;
+        const T w2 = (d11 * a(j, k + 1) - rule.conj(d21) * a(j, k)) / determinant;
+        for (int64_t i = j; i < n; ++i) {
+          a(i, j) -= a(i, k) * rule.conj(w1) + a(i, k + 1) * rule.conj(w2);
+        }
+        a(j, k) = w1;
+        a(j, k + 1) = w2;
+      }
+      pivots[k] = pivots[k + 1] = static_cast<int32_t>(-(pivot + 1));
+    }
+    k += step;
+  }
+  return info;
+}
+
+struct Ldl {
+  Tensor ld, pivots, info;
+};
+
+Ldl ldl_factor(const Tensor& a, bool hermitian) {
+  linalg::check_square(a, "torch.linalg.ldl_factor_ex");
+  return with_type(a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> ld(a);
+    const int64_t n = ld.rows();
+    const Tensor pivots = int_batch(a, IntArray{n}), info = int_batch(a);
+    for (int64_t i = 0; i < ld.count(); ++i) {
+      info.data_ptr<int32_t>()[i] = ldl_in_place<T>(ld[i], pivots.data_ptr<int32_t>() + i * n,
+                                                    hermitian && is_complex(a.dtype()));
+      // LAPACK leaves the other triangle as it was; PyTorch hands out the lower one.
+      copy_triangle(ld[i], false, false, ld[i]);
+    }
+    return Ldl{ld.to(a.dtype()), pivots, info};
+  });
+}
+
+Tensor ldl_solve(const Tensor& ld, const Tensor& pivots, const Tensor& b, bool hermitian) {
+  linalg::check_square(ld, "torch.linalg.ldl_solve");
+  TORCHLET_CHECK(b.dim() >= 2 && ld.size(-1) == b.size(-2),
+                 "torch.linalg.ldl_solve: Incompatible shapes of LD and B: %s and %s",
+                 ld.describe().c_str(), b.describe().c_str());
+  const IntArray batch = linalg::batch_of(ld, b);
+  const int64_t n = ld.size(-1);
+  const Tensor all_pivots = checked_pivots(pivots, batch, n, n, true, "ldl_solve");
+  return with_type(ld.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const LdlPivoting<T> rule{hermitian && is_complex(ld.dtype())};
+    const Batch<T> factors(linalg::expand_batch(ld, batch)), out(linalg::expand_batch(b, batch));
+    for (int64_t i = 0; i < out.count(); ++i) {
+      const int32_t* pivot = all_pivots.data_ptr<int32_t>() + i * n;
+      const auto l = factors[i];
+      auto x = out[i];
+      for (int64_t k = 0; k < n;) {  // P L
+        const int64_t step = pivot[k] > 0 ? 1 : 2, last = k + step - 1;
+        linalg::swap(x.row(last), x.row(std::abs(pivot[k]) - 1));
+        for (int64_t r = k + step; r < n; ++r) {
+          linalg::add_scaled(-l(r, k), x.row(k), x.row(r));
+          if (step == 2) linalg::add_scaled(-l(r, k + 1), x.row(k + 1), x.row(r));
+        }
+        if (step == 1) {
+          for (int64_t j = 0; j < x.cols(); ++j) x(k, j) /= l(k, k);
+        } else {
+          const T d21 = l(k + 1, k), d12 = rule.conj(d21);
+          const T determinant = l(k, k) * l(k + 1, k + 1) - d21 * d12;
+          for (int64_t j = 0; j < x.cols(); ++j) {
+            const T first = x(k, j), second = x(k + 1, j);
+            x(k, j) = (l(k + 1, k + 1) * first - d12 * second) / determinant;
+            x(k + 1, j) = (l(k, k) * second - d21 * first) / determinant;
+          }
+        }
+        k += step;
+      }
+      for (int64_t k = n - 1; k >= 0;) {  // L^T P^T, from the end
+        const int64_t step = pivot[k] > 0 ? 1 : 2, first = k - step + 1;
+        for (int64_t r = k + 1; r < n; ++r) {
+          linalg::add_scaled(-rule.conj(l(r, first)), x.row(r), x.row(first));
+          if (step == 2) linalg::add_scaled(-rule.conj(l(r, k)), x.row(r), x.row(k));
+        }
+        linalg::swap(x.row(k), x.row(std::abs(pivot[k]) - 1));
+        k -= step;
+      }
+    }
+    return out.to(ld.dtype());
+  });
+}
+
+}  // namespace
+
+TORCHLET_OP(linalg_lu_factor_ex,
+            "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> "
+            "(Tensor LU, Tensor "
+            "pivots, Tensor info)",
+            [](const Tensor& a, bool pivot, bool check) {
+              const Lu result = lu_factor(a, pivot);
+              if (check) check_info(result.info, kSingular);
+              return std::tuple(result.lu, result.pivots, result.info);
+            });
+TORCHLET_OP(linalg_lu_factor,
+            "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+            lu_factor_checked);
+TORCHLET_OP(lu_with_info,
+            "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor "
+            "LU, Tensor pivots, "
+            "Tensor info)",
+            [](const Tensor& a, bool pivot, bool check) {
+              const Lu result = lu_factor(a, pivot);
+              if (check) check_info(result.info, kSingular);
+              return std::tuple(result.lu, result.pivots, result.info);
+            });
+TORCHLET_OP(linalg_lu,
+            "aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", lu);
+TORCHLET_OP(lu_unpack,
+            "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool "
+            "unpack_pivots=True) -> "
+            "(Tensor P, Tensor L, Tensor U)",
+            lu_unpack);
+TORCHLET_OP(linalg_lu_solve,
+            "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool "
+            "adjoint=False) -> "
+            "Tensor",
+            lu_solve);
+TORCHLET_OP(lu_solve, "aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+            [](const Tensor& b, const Tensor& lu, const Tensor& pivots) {
+              return lu_solve(lu, pivots, b, true, false);
+            });
+TORCHLET_OP(linalg_solve, "aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+            [](const Tensor& a, const Tensor& b, bool left) { return solve(a, b, left, true).x; });
+TORCHLET_OP(linalg_solve_ex,
+            "aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
+            "-> (Tensor "
+            "result, Tensor info)",
+            [](const Tensor& a, const Tensor& b, bool left, bool check) {
+              const Solution result = solve(a, b, left, check);
+              return std::tuple(result.x, result.info);
+            });
+TORCHLET_OP(linalg_solve_ex_all,
+            "aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool "
+            "check_errors=False) -> (Tensor "
+            "result, Tensor LU, Tensor pivots, Tensor info)",
+            [](const Tensor& a, const Tensor& b, bool left, bool check) {
+              const Solution result = solve(a, b, left, check);
+              return std::tuple(result.x, result.lu, result.pivots, result.info);
+            });
+TORCHLET_OP(
+    linalg_solve_triangular,
+    "aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool "
+    "unitriangular=False) -> Tensor",
+    solve_triangular);
+TORCHLET_OP(
+    triangular_solve,
+    "aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool "
+    "unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
+    [](const Tensor& b, const Tensor& a, bool upper, bool transposed, bool unit) {
+      const Tensor x = transposed ? solve_triangular(transpose(a, -2, -1), b, !upper, true, unit)
+                                  : solve_triangular(a, b, upper, true, unit);
+      return std::tuple(x, linalg::expand_batch(a, linalg::batch_of(a, b)).clone());
+    });
+TORCHLET_OP(cholesky, "aten::cholesky(Tensor self, bool upper=False) -> Tensor", cholesky_checked);
+TORCHLET_OP(linalg_cholesky, "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+            cholesky_checked);
+TORCHLET_OP(linalg_cholesky_ex,
+            "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) "
+            "-> (Tensor L, "
+            "Tensor info)",
+            [](const Tensor& a, bool upper, bool check) {
+              const CholeskyFactor factor = cholesky(a, upper);
+              if (check) check_info(factor.info, kNotPositive);
+              return std::tuple(factor.l, factor.info);
+            });
+TORCHLET_OP(cholesky_solve,
+            "aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+            cholesky_solve);
+TORCHLET_OP(cholesky_inverse, "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+            [](const Tensor& l, bool upper) {
+              linalg::check_square(l, "cholesky_inverse");
+              const Tensor eye = zeros(IntArray{l.size(-1), l.size(-1)}, l.dtype());
+              for (int64_t i = 0; i < l.size(-1); ++i)
+                fill(select(select(eye, 0, i), 0, i), Scalar(1));
+              return cholesky_solve(eye, l, upper);
+            });
+TORCHLET_OP(geqrf, "aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf);
+TORCHLET_OP(linalg_householder_product,
+            "aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+            householder_product);
+TORCHLET_OP(orgqr, "aten::orgqr(Tensor self, Tensor input2) -> Tensor", householder_product);
+TORCHLET_OP(linalg_qr, "aten::linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)",
+            qr);
+TORCHLET_OP(qr, "aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+            [](const Tensor& a, bool some) { return qr(a, some ? "reduced" : "complete"); });
+TORCHLET_OP(linalg_ldl_factor_ex,
+            "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool "
+            "check_errors=False) -> (Tensor "
+            "LD, Tensor pivots, Tensor info)",
+            [](const Tensor& a, bool hermitian, bool check) {
+              const Ldl result = ldl_factor(a, hermitian);
+              if (check) check_info(result.info, kSingular);
+              return std::tuple(result.ld, result.pivots, result.info);
+            });
+TORCHLET_OP(
+    linalg_ldl_factor,
+    "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+    [](const Tensor& a, bool hermitian) {
+      const Ldl result = ldl_factor(a, hermitian);
+      return std::tuple(result.ld, result.pivots);
+    });
+TORCHLET_OP(
+    linalg_ldl_solve,
+    "aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    ldl_solve);
+
+}  // namespace torchlet::ops

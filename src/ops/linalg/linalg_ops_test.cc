@@ -1,0 +1,335 @@
+#include <cmath>
+
+#include "ops/core/testing.h"
+#include "ops/engines/matmul.h"
+
+// Expected numbers are PyTorch 1.13's; where LAPACK leaves signs free, the product of the factors
+// is compared instead.
+namespace torchlet::ops {
+namespace {
+
+constexpr double kInf = INFINITY, kNan = NAN;
+constexpr DType kF32 = DType::kFloat32, kI32 = DType::kInt32, kI64 = DType::kInt64;
+
+Tensor square(std::vector<double> elements, DType dtype = kF32) {
+  return make(std::move(elements), dtype, {2, 2});
+}
+Tensor complex_square(std::vector<double> pairs) {
+  return result_of("aten::view_as_complex", "", {make(std::move(pairs), kF32, {2, 2, 2})});
+}
+Tensor real_pairs(const Tensor& z) { return result_of("aten::view_as_real", "", {z}); }
+Tensor adjoint(const Tensor& a) {
+  const Tensor turned = transpose(a, -2, -1);
+  return is_complex(a.dtype()) ? result_of("aten::conj_physical", "", {turned}) : turned;
+}
+Tensor scaled_columns(const Tensor& a, const Tensor& factors) {
+  return result_of("aten::mul", "Tensor", {a, unsqueeze(factors, -2)});
+}
+void expect_close(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
+  const Tensor distance = result_of("aten::abs", "", {result_of("aten::sub", "Tensor", {a, b})});
+  for (const double d : elements_of(distance)) EXPECT_LT(d, tolerance);
+}
+
+// Matrices of all shapes, a batch, none at all, and complex ones.
+std::vector<Tensor> samples() {
+  const Tensor parts = ramp({3, 4, 2}, 2);
+  return {ramp({1, 1}, 1),    ramp({3, 3}, 4),
+          ramp({5, 3}, 2),    ramp({3, 5}, 3),
+          ramp({2, 3, 4}, 1), ramp({0, 3}),
+          ramp({2, 0, 0}),    result_of("aten::view_as_complex", "", {parts})};
+}
+
+TEST(Linalg, Determinants) {
+  const Tensor a = square({1, 2, 3, 4});
+  expect_tensor(result_of("aten::linalg_det", "", {a}), {-2}, kF32, {});
+  expect_tensor(result_of("aten::det", "", {empty(IntArray{0, 0}, kF32)}), {1}, kF32, {});
+  expect_tensor(result_of("aten::linalg_slogdet", "", {square({1, 2, 2, 1})}, 1), {1.098612309},
+                kF32, {});
+  expect_tensor(result_of("aten::linalg_slogdet", "", {square({1, 2, 2, 4})}, 1), {-kInf}, kF32,
+                {});
+  const Tensor z = complex_square({0, 1, 2, 0, 2, 0, 1, 0});
+  expect_tensor(real_pairs(result_of("aten::linalg_slogdet", "", {z})),
+                {-0.970142484, 0.242535621});
+  expect_tensor(result_of("aten::logdet", "", {square({1, 2, 2, 1})}), {kNan}, kF32, {});
+  EXPECT_THROW(call_op("aten::linalg_det", "", {make({1, 2})}), Error);
+  EXPECT_THROW(call_op("aten::linalg_det", "", {square({1, 2, 3, 4}, kI64)}), Error);
+  EXPECT_THROW(call_op("aten::linalg_det", "", {make({1, 2, 3}, kF32, {1, 3})}), Error);
+}
+
+TEST(Linalg, InversesAndSolutions) {
+  expect_tensor(result_of("aten::linalg_inv", "", {square({2, 1, 1, 1})}), {1, -1, -1, 2}, kF32,
+                {2, 2});
+  const Tensor singular = square({1, 2, 2, 4});
+  EXPECT_THROW(call_op("aten::linalg_inv", "", {singular}), Error);
+  expect_tensor(result_of("aten::linalg_inv_ex", "", {singular}, 1), {2}, kI32, {});
+  EXPECT_THROW(call_op("aten::linalg_inv_ex", "", {singular, true}), Error);
+  const Tensor a = square({2, 1, 1, 3});
+  expect_tensor(result_of("aten::linalg_solve", "", {a, make({3, 5})}), {0.8, 1.4});
+  expect_tensor(result_of("aten::linalg_solve", "", {a, make({3, 5}, kF32, {1, 2}), false}),
+                {0.8, 1.4}, kF32, {1, 2});
+  EXPECT_THROW(call_op("aten::linalg_solve", "", {singular, make({1, 2})}), Error);
+  const Tensor upper = square({2, 1, 0, 4}), b = make({4, 8}, kF32, {2, 1});
+  expect_tensor(result_of("aten::linalg_solve_triangular", "", {upper, b, true}), {1, 2}, kF32,
+                {2, 1});
+  expect_tensor(result_of("aten::linalg_solve_triangular", "", {upper, b, true, true, true}),
+                {-4, 8}, kF32, {2, 1});
+  expect_tensor(result_of("aten::triangular_solve", "", {b, upper}), {1, 2}, kF32, {2, 1});
+  const Tensor points = make({1, 0, 1, 1, 1, 2}, kF32, {3, 2});
+  expect_tensor(result_of("aten::linalg_lstsq", "", {points, make({1, 2, 4}, kF32, {3, 1})}),
+                {0.833333313, 1.5}, kF32, {2, 1});
+}
+
+TEST(Linalg, Cholesky) {
+  expect_tensor(result_of("aten::linalg_cholesky", "", {square({4, 2, 2, 5})}), {2, 0, 1, 2}, kF32,
+                {2, 2});
+  expect_tensor(result_of("aten::cholesky", "", {square({4, 2, 2, 5}), true}), {2, 1, 0, 2}, kF32,
+                {2, 2});
+  const Tensor hermitian = complex_square({4, 0, 0, 2, 0, -2, 5, 0});
+  expect_tensor(real_pairs(result_of("aten::linalg_cholesky", "", {hermitian})),
+                {2, 0, 0, 0, 0, -1, 2, 0}, kF32, {2, 2, 2});
+  EXPECT_THROW(call_op("aten::linalg_cholesky", "", {square({1, 2, 2, 1})}), Error);
+  expect_tensor(result_of("aten::linalg_cholesky_ex", "", {square({1, 2, 2, 1})}, 1), {2}, kI32,
+                {});
+  const Tensor lower = square({2, 0, 1, 2});
+  expect_tensor(result_of("aten::cholesky_solve", "", {make({2, 4}, kF32, {2, 1}), lower}),
+                {0.125, 0.75}, kF32, {2, 1});
+  expect_tensor(result_of("aten::cholesky_inverse", "", {lower}), {0.3125, -0.125, -0.125, 0.25},
+                kF32, {2, 2});
+}
+
+TEST(Linalg, QrHasLapacksSigns) {
+  const Tensor a = make({1, 2, 3, 4, 5, 6}, kF32, {3, 2});
+  expect_tensor(result_of("aten::linalg_qr", "", {a}),
+                {-0.169030851, 0.897085227, -0.507092553, 0.276026224, -0.845154255, -0.345032780},
+                kF32, {3, 2});
+  const std::vector<double> r = {-5.916079783, -7.437357441, 0, 0.828078671};
+  expect_tensor(result_of("aten::linalg_qr", "", {a}, 1), r, kF32, {2, 2});
+  expect_tensor(result_of("aten::linalg_qr", "", {a, "r"}), {}, kF32, {0});
+  expect_tensor(result_of("aten::linalg_qr", "", {a, "r"}, 1), r, kF32, {2, 2});
+  EXPECT_THROW(call_op("aten::linalg_qr", "", {a, "x"}), Error);
+  const Tensor b = square({3, 1, 4, 2});
+  expect_tensor(result_of("aten::geqrf", "", {b}), {-5, -2.2, 0.5, 0.4}, kF32, {2, 2});
+  const Tensor tau = result_of("aten::geqrf", "", {b}, 1);
+  expect_tensor(tau, {1.6, 0});
+  expect_tensor(
+      result_of("aten::linalg_householder_product", "", {result_of("aten::geqrf", "", {b}), tau}),
+      {-0.6, -0.8, -0.8, 0.6}, kF32, {2, 2});
+}
+
+TEST(Linalg, QrOfAllShapes) {
+  for (const Tensor& a : samples()) {
+    for (const char* mode : {"reduced", "complete"}) {
+      const Tensor q = result_of("aten::linalg_qr", "", {a, mode});
+      const Tensor r = result_of("aten::linalg_qr", "", {a, mode}, 1);
+      expect_close(matmul(q, r), a);
+      const Tensor one = result_of("aten::eye", "", {q.size(-1)});
+      expect_close(matmul(adjoint(q), q), one);
+    }
+  }
+}
+
+TEST(Linalg, Lu) {
+  const Tensor a = square({1, 2, 3, 4});
+  expect_tensor(result_of("aten::linalg_lu_factor", "", {a}), {3, 4, 1.0 / 3, 2.0 / 3}, kF32,
+                {2, 2});
+  expect_tensor(result_of("aten::linalg_lu_factor", "", {a}, 1), {2, 2}, kI32);
+  const Tensor tall = make({1, 2, 3, 4, 5, 6}, kF32, {3, 2});
+  expect_tensor(result_of("aten::linalg_lu", "", {tall}), {0, 1, 0, 0, 0, 1, 1, 0, 0}, kF32,
+                {3, 3});
+  expect_tensor(result_of("aten::linalg_lu", "", {tall}, 1), {1, 0, 0.2, 1, 0.6, 0.5}, kF32,
+                {3, 2});
+  const Tensor packed = square({3, 4, 1.0 / 3, 2.0 / 3}), pivots = make({2, 2}, kI32);
+  expect_tensor(result_of("aten::lu_unpack", "", {packed, pivots}), {0, 1, 1, 0}, kF32, {2, 2});
+  expect_tensor(
+      result_of("aten::linalg_lu_solve", "", {packed, pivots, make({1, 1}, kF32, {2, 1})}), {-1, 1},
+      kF32, {2, 1});
+  for (const Tensor& wrong :
+       {make({3, 2}, kI32), make({2, 0}, kI32), make({2, -1}, kI32), make({2}, kI32),
+        make({2, 2, 1}, kI32), make({2, 2}, DType::kInt64)}) {
+    EXPECT_THROW(call_op("aten::lu_unpack", "", {packed, wrong}), Error);
+    EXPECT_THROW(call_op("aten::linalg_lu_solve", "", {packed, wrong, a}), Error);
+    EXPECT_THROW(call_op("aten::linalg_ldl_solve", "", {packed, wrong, a}), Error);
+  }
+  EXPECT_THROW(call_op("aten::linalg_ldl_solve", "", {packed, make({-1, 2}, kI32), a}), Error);
+  for (const Tensor& matrix : samples()) {
+    const Tensor p = result_of("aten::linalg_lu", "", {matrix});
+    const Tensor l = result_of("aten::linalg_lu", "", {matrix}, 1);
+    expect_close(matmul(matmul(p, l), result_of("aten::linalg_lu", "", {matrix}, 2)), matrix);
+  }
+  expect_tensor(result_of("aten::linalg_ldl_factor", "", {square({4, 2, 2, 3})}), {4, 0, 0.5, 2},
+                kF32, {2, 2});
+}
+
+TEST(Linalg, SingularValues) {
+  expect_tensor(result_of("aten::linalg_svdvals", "", {square({1, 2, 3, 4})}),
+                {5.464985847, 0.365966082});
+  for (const Tensor& a : samples()) {
+    const Tensor u = result_of("aten::linalg_svd", "", {a, false});
+    const Tensor s = result_of("aten::linalg_svd", "", {a, false}, 1);
+    const Tensor vh = result_of("aten::linalg_svd", "", {a, false}, 2);
+    expect_close(matmul(scaled_columns(u, s), vh), a);
+    const Tensor full = result_of("aten::linalg_svd", "", {a, true});
+    expect_close(matmul(adjoint(full), full), result_of("aten::eye", "", {a.size(-2)}));
+    // The old operator gives V, not its adjoint.
+    expect_close(
+        matmul(scaled_columns(result_of("aten::svd", "", {a}), result_of("aten::svd", "", {a}, 1)),
+               adjoint(result_of("aten::svd", "", {a}, 2))),
+        a);
+  }
+}
+
+TEST(Linalg, Eigenvalues) {
+  expect_tensor(result_of("aten::linalg_eigvalsh", "", {square({2, 1, 1, 2})}), {1, 3});
+  // Only the lower triangle counts.
+  expect_tensor(result_of("aten::linalg_eigh", "", {square({2, 9, 1, 2})}), {1, 3});
+  const Tensor a = ramp({4, 4}, 1);
+  const Tensor symmetric = result_of("aten::add", "Tensor", {a, transpose(a, 0, 1)});
+  const Tensor v = result_of("aten::linalg_eigh", "", {symmetric}, 1);
+  expect_close(matmul(symmetric, v),
+               scaled_columns(v, result_of("aten::linalg_eigh", "", {symmetric})));
+  expect_tensor(real_pairs(result_of("aten::linalg_eigvals", "", {square({0, -1, 1, 0})})),
+                {0, 1, 0, -1}, kF32, {2, 2});
+  for (const Tensor& general : {ramp({4, 4}, 3), ramp({2, 3, 3}, 1)}) {
+    const Tensor w = result_of("aten::linalg_eig", "", {general});
+    const Tensor vectors = result_of("aten::linalg_eig", "", {general}, 1);
+    expect_close(matmul(general.to(DType::kComplex64), vectors), scaled_columns(vectors, w));
+  }
+  EXPECT_THROW(call_op("aten::linalg_eigh", "", {symmetric, "X"}), Error);
+  EXPECT_THROW(call_op("aten::linalg_eig", "", {square({kNan, 1, 1, 1})}), Error);
+}
+
+// Of full rank, unlike ramp().
+Tensor scattered(IntArray sizes, DType dtype = DType::kFloat64) {
+  const Tensor real = empty(sizes, DType::kFloat64);
+  for (int64_t i = 0; i < real.numel(); ++i) {
+    real.data_ptr<double>()[i] = std::sin(static_cast<double>(i) * static_cast<double>(i + 1));
+  }
+  return real.to(dtype);
+}
+
+// Large enough to be worked on by halves, and for the GEMM kernel.
+TEST(Linalg, LargeMatrices) {
+  for (const int64_t n : {17, 40, 70}) {
+    const Tensor parts = scattered({n, n, 2}), one = result_of("aten::eye", "", {n});
+    for (const Tensor& a : {scattered({n, n}), result_of("aten::view_as_complex", "", {parts})}) {
+      expect_close(matmul(a, result_of("aten::linalg_inv", "", {a})), one.to(a.dtype()), 1e-9);
+      const Tensor b = slice(a, 1, 0, 3, 1);
+      const Tensor lu = result_of("aten::linalg_lu_factor", "", {a}),
+                   pivots = result_of("aten::linalg_lu_factor", "", {a}, 1);
+      const Tensor x = result_of("aten::linalg_lu_solve", "", {lu, pivots, b, true, true});
+      expect_close(matmul(adjoint(a), x), b, 1e-9);
+      const Tensor q = result_of("aten::linalg_qr", "", {a});
+      expect_close(matmul(adjoint(q), q), one.to(a.dtype()), 1e-12);
+    }
+  }
+  for (const Tensor& a : {scattered({60, 25}), scattered({25, 60}), scattered({90, 50})}) {
+    Tensor product;
+    for (int64_t i = 0; i < 3; ++i) {
+      const Tensor factor = result_of("aten::linalg_lu", "", {a}, i);
+      product = i == 0 ? factor : matmul(product, factor);
+    }
+    expect_close(product, a, 1e-12);
+  }
+  const Tensor a = scattered({50, 50});
+  Tensor gram = matmul(a, adjoint(a));
+  for (int64_t i = 0; i < 50; ++i) gram.data_ptr<double>()[i * 51] += 1;
+  const Tensor l = result_of("aten::linalg_cholesky", "", {gram});
+  expect_close(matmul(l, adjoint(l)), gram, 1e-12);
+  const Tensor x = result_of("aten::cholesky_solve", "", {a, l});
+  expect_close(matmul(gram, x), a, 1e-9);
+}
+
+TEST(Linalg, RanksAndPseudoInverses) {
+  const Tensor one = square({1, 2, 2, 4});
+  expect_tensor(result_of("aten::linalg_matrix_rank", "atol_rtol_float", {one}), {1}, kI64, {});
+  expect_tensor(result_of("aten::linalg_matrix_rank", "", {empty(IntArray{0, 3}, kF32), 0.1}), {0},
+                kI64, {});
+  expect_tensor(result_of("aten::linalg_pinv", "atol_rtol_float", {one}), {0.04, 0.08, 0.08, 0.16},
+                kF32, {2, 2});
+  expect_tensor(result_of("aten::pinverse", "", {empty(IntArray{0, 3}, kF32)}), {}, kF32, {3, 0});
+}
+
+TEST(Linalg, PowersAndExponentials) {
+  expect_tensor(result_of("aten::linalg_matrix_power", "", {square({1, 1, 1, 0}), 5}), {8, 5, 5, 3},
+                kF32, {2, 2});
+  expect_tensor(result_of("aten::matrix_power", "", {square({2, 0, 0, 4}), -2}),
+                {0.25, 0, 0, 0.0625}, kF32, {2, 2});
+  expect_tensor(result_of("aten::matrix_power", "", {square({2, 0, 0, 4}), 0}), {1, 0, 0, 1}, kF32,
+                {2, 2});
+  expect_tensor(result_of("aten::linalg_matrix_exp", "", {square({0, 1, 0, 0})}), {1, 1, 0, 1},
+                kF32, {2, 2});
+  expect_tensor(result_of("aten::matrix_exp", "", {square({0, -1, 1, 0})}),
+                {0.540302306, -0.841470985, 0.841470985, 0.540302306}, kF32, {2, 2});
+}
+
+TEST(Linalg, Norms) {
+  const Tensor a = square({1, 2, 3, 4});
+  auto norm = [&](Value order) { return result_of("aten::linalg_norm", "", {a, order}); };
+  expect_tensor(norm(Value()), {5.477225780}, kF32, {});
+  expect_tensor(norm(2), {5.464985847}, kF32, {});
+  expect_tensor(norm(1), {6}, kF32, {});
+  expect_tensor(result_of("aten::linalg_norm", "ord_str", {a, "nuc"}), {5.830951691}, kF32, {});
+  expect_tensor(result_of("aten::nuclear_norm", "", {a}), {5.830951691}, kF32, {});
+  expect_tensor(result_of("aten::linalg_matrix_norm", "", {a, kInf, int_list({-2, -1}), true}), {7},
+                kF32, {1, 1});
+  EXPECT_THROW(call_op("aten::linalg_matrix_norm", "", {a, 3}), Error);
+  expect_tensor(result_of("aten::linalg_cond", "", {square({0, 0, 0, 0}), 1}), {kInf}, kF32, {});
+  expect_tensor(result_of("aten::linalg_cond", "", {a}), {14.933039665}, kF32, {});
+  expect_tensor(result_of("aten::linalg_cond", "", {a, 1}), {21}, kF32, {});
+  expect_tensor(result_of("aten::linalg_cond", "p_str", {square({1, 2, 2, 4}), "fro"}), {kInf},
+                kF32, {});
+  expect_tensor(result_of("aten::norm_except_dim", "", {square({3, 4, 6, 8})}), {5, 10}, kF32,
+                {2, 1});
+}
+
+TEST(Linalg, WeightNorm) {
+  const Tensor v = ramp({2, 2, 2});
+  const auto weight = [&](const Tensor& g, int64_t dim) {
+    return result_of("aten::_weight_norm", "", {v, g, dim});
+  };
+  expect_tensor(
+      weight(make({2, 3}, kF32, {2, 1, 1}), 0),
+      {-1.31306422, 0.525225699, -0.525225699, 1.31306422, 0.588348389, -1.76504517, 2.35339355, 0},
+      kF32, {2, 2, 2});
+  expect_tensor(
+      weight(make({2, 3}, kF32, {1, 2, 1}), 1),
+      {-1.60128164, 0.640512645, -0.89442718, 2.23606801, 0.320256323, -0.960768938, 1.78885436, 0},
+      kF32, {2, 2, 2});
+  expect_tensor(
+      weight(make({2, 3}, kF32, {1, 1, 2}), 2),
+      {-1.47441959, 0.973328531, -0.589767814, 2.43332124, 0.294883907, -1.45999277, 1.17953563, 0},
+      kF32, {2, 2, 2});
+  expect_tensor(weight(make({2}, kF32, {}), -1),
+                {-1.09108937, 0.436435759, -0.436435759, 1.09108937, 0.21821788, -0.654653668,
+                 0.872871518, 0},
+                kF32, {2, 2, 2});
+  // At the ends g need only have the right number of elements, and the norms come in its shape.
+  const Tensor flat = make({2, 3});
+  for (const int64_t dim : {0, 2}) {
+    const Tensor kept = reshape(flat, dim == 0 ? IntArray{2, 1, 1} : IntArray{1, 1, 2});
+    expect_tensor(weight(flat, dim), elements_of(weight(kept, dim)), kF32, {2, 2, 2});
+  }
+  const Value both = call_op("aten::_weight_norm_interface", "", {v, flat, 0});
+  expect_tensor(both.to_tuple()[1].to_tensor(), {1.9039433, 1.27475488});
+  EXPECT_THROW(weight(make({1, 2, 3}), 1), Error);
+  EXPECT_THROW(weight(make({1, 2, 3}), 0), Error);
+  EXPECT_THROW(call_op("aten::_weight_norm_interface", "", {v, v, 1}), Error);
+}
+
+TEST(Linalg, Products) {
+  const Value chain =
+      make_tensor_list({make({1, 2}, kF32, {1, 2}), square({1, 0, 2, 1}), make({3, 4})});
+  expect_tensor(result_of("aten::linalg_multi_dot", "", {chain}), {23});
+  expect_tensor(result_of("aten::linalg_cross", "", {make({1, 0, 0}), make({0, 1, 0})}), {0, 0, 1});
+  expect_tensor(result_of("aten::linalg_vander", "", {make({1, 2, 3}), 4}),
+                {1, 1, 1, 1, 1, 2, 4, 8, 1, 3, 9, 27}, kF32, {3, 4});
+  expect_tensor(result_of("aten::linalg_vander", "", {ints({1, 2})}), {1, 1, 1, 2}, kI64, {2, 2});
+  const Tensor eye = view(result_of("aten::eye", "", {4}), IntArray{2, 2, 4});
+  expect_tensor(result_of("aten::linalg_tensorsolve", "", {eye, square({1, 2, 3, 4})}),
+                {1, 2, 3, 4});
+  EXPECT_THROW(call_op("aten::linalg_tensorsolve", "", {make({1}, kF32, {}), eye}), Error);
+  expect_tensor(result_of("aten::trace", "", {square({1, 2, 3, 4}, kI64)}), {5}, kI64, {});
+}
+
+}  // namespace
+}  // namespace torchlet::ops

@@ -1,0 +1,360 @@
+// Arithmetic on two tensors, or a tensor and a number: sums, products, quotients, powers.
+#include <cmath>
+
+#include "ops/core/op.h"
+#include "ops/engines/integer_math.h"
+#include "ops/engines/kernel_map.h"
+#include "ops/math/binary.h"
+#include "ops/math/math.h"
+
+namespace torchlet::ops {
+namespace {
+
+void check_alpha(DType dtype, const Scalar& alpha) {
+  TORCHLET_CHECK(!alpha.is_bool() || dtype == DType::kBool,
+                 "Boolean alpha only supported for Boolean results.");
+  TORCHLET_CHECK(!is_integral(dtype, true) || alpha.is_integral(),
+                 "For integral input tensors, argument alpha must not be a floating point number.");
+  TORCHLET_CHECK(is_complex(dtype) || !alpha.is_complex(),
+                 "For non-complex input tensors, argument alpha must not be a complex number.");
+}
+
+bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() == 1; }
+
+using BinaryOp = kernels::MatrixBinaryOp;
+
+Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  check_alpha(dtype, alpha);
+  if (is_one(alpha)) {
+    if (has_kernel(dtype)) return kernel_map(BinaryOp::kAdd, self, other, dtype);
+    return binary<kMapAll>(self, other, dtype, [](auto a, auto b) { return wrap_add(a, b); });
+  }
+  return map<kMapAll, 3>({self, other, scalar_tensor(alpha, dtype)}, dtype,
+                         [](auto a, auto b, auto c) { return wrap_add(a, wrap_mul(b, c)); });
+}
+
+Tensor sub_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  check_alpha(dtype, alpha);
+  if (is_one(alpha)) {
+    if (has_kernel(dtype)) return kernel_map(BinaryOp::kSub, self, other, dtype);
+    return binary<kMapAll>(self, other, dtype, [](auto a, auto b) { return wrap_sub(a, b); });
+  }
+  return map<kMapAll, 3>({self, other, scalar_tensor(alpha, dtype)}, dtype,
+                         [](auto a, auto b, auto c) { return wrap_sub(a, wrap_mul(b, c)); });
+}
+
+constexpr const char* kNoBoolSub =
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+    "invert a mask, use the `~` or `logical_not()` operator instead.";
+
+Tensor rsub_tensor(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return sub(other, self, alpha);
+}
+Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool, "%s", kNoBoolSub);
+  const DType dtype = result_type(self, other);
+  return sub_as(dtype, scalar_tensor(other, dtype), self, alpha);
+}
+
+Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (has_kernel(dtype)) return kernel_map(BinaryOp::kMul, self, other, dtype);
+  return binary<kMapAll>(self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
+}
+
+Tensor true_div(const Tensor& self, const Tensor& other, DType dtype) {
+  const DType result = to_float_type(dtype);
+  if (has_kernel(result)) return kernel_map(BinaryOp::kDiv, self, other, result);
+  return binary<kMapReal | kMapComplex>(self, other, result, [](auto a, auto b) { return a / b; });
+}
+
+Tensor floor_div(const Tensor& self, const Tensor& other, DType dtype) {
+  return binary<kMapReal | kMapInt>(self, other, dtype,
+                                    [](auto a, auto b) { return floor_divide(a, b); });
+}
+
+Tensor trunc_div(const Tensor& self, const Tensor& other, DType dtype) {
+  return binary<kMapReal | kMapInt>(self, other, dtype, [](auto a, auto b) {
+    if constexpr (std::is_integral_v<decltype(a)>) {
+      return trunc_divide(a, b);
+    } else {
+      return std::trunc(a / b);
+    }
+  });
+}
+
+BinaryFn div_fn(const std::optional<std::string>& mode) {
+  if (!mode) return true_div;
+  if (*mode == "trunc") return trunc_div;
+  if (*mode == "floor") return floor_div;
+  fail(ErrorCode::kRuntime,
+       "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'",
+       mode->c_str());
+}
+
+Tensor div_mode(const Tensor& self, const Tensor& other, const std::optional<std::string>& mode) {
+  return div_fn(mode)(self, other, result_type(self, other));
+}
+Tensor div_scalar_mode(const Tensor& self, const Scalar& other,
+                       const std::optional<std::string>& mode) {
+  const DType dtype = result_type(self, other);
+  return div_fn(mode)(self, scalar_tensor(other, dtype), dtype);
+}
+
+Tensor remainder(const Tensor& self, const Tensor& other, DType dtype) {
+  return binary<kMapReal | kMapInt>(self, other, dtype,
+                                    [](auto a, auto b) { return floor_remainder(a, b); });
+}
+
+Tensor fmod(const Tensor& self, const Tensor& other, DType dtype) {
+  return binary<kMapReal | kMapInt>(self, other, dtype, [](auto a, auto b) {
+    if constexpr (std::is_integral_v<decltype(a)>) {
+      return trunc_remainder(a, b);
+    } else {
+      return std::fmod(a, b);
+    }
+  });
+}
+
+Tensor pow_as(const Tensor& self, const Tensor& exponent, DType dtype) {
+  return binary<kMapAll>(self, exponent, dtype, [](auto a, auto b) {
+    if constexpr (std::is_integral_v<decltype(a)>) {
+      return integer_pow(a, b);
+    } else {
+      return std::pow(a, b);
+    }
+  });
+}
+
+Tensor pow_tensor(const Tensor& self, const Tensor& exponent) {
+  return pow_as(self, exponent, result_type(self, exponent));
+}
+
+Tensor pow_scalar_tensor(const Scalar& self, const Tensor& exponent) {
+  const DType dtype = result_type(exponent, self);
+  return pow_as(scalar_tensor(self, dtype), exponent, dtype);
+}
+
+// float_power computes in double precision whatever the inputs are.
+DType wide(bool complex) { return complex ? DType::kComplex128 : DType::kFloat64; }
+Tensor float_power_tensors(const Tensor& self, const Tensor& exponent) {
+  return pow_as(self, exponent, wide(is_complex(self.dtype()) || is_complex(exponent.dtype())));
+}
+Tensor float_power_scalar(const Tensor& self, const Scalar& exponent) {
+  const DType dtype = wide(is_complex(self.dtype()) || exponent.is_complex());
+  return pow(self.to(dtype), exponent.is_complex() ? exponent : Scalar(exponent.to_double()));
+}
+Tensor float_power_scalar_tensor(const Scalar& self, const Tensor& exponent) {
+  const DType dtype = wide(is_complex(exponent.dtype()) || self.is_complex());
+  return pow_as(scalar_tensor(self, dtype), exponent, dtype);
+}
+
+Tensor add_relu(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return relu(add(self, other, alpha));
+}
+Tensor add_relu_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  return relu(add(self, other, alpha));
+}
+
+// A Python number as each compute type; integers cut its fraction.
+struct Factor {
+  explicit Factor(const Scalar& value) : z(value.to_complex()) {
+    if (value.is_integral() || std::abs(z.real()) < 0x1p63) {
+      i = value.is_integral() ? value.to_int() : static_cast<int64_t>(z.real());
+    }
+  }
+  template <typename T>
+  T as() const {
+    if constexpr (std::is_integral_v<T>) {
+      return i;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(z.real());
+    } else {
+      return z;
+    }
+  }
+  std::complex<double> z;
+  int64_t i = 0;
+};
+
+// self + value * tensor1 * tensor2
+Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
+  const DType dtype = ResultType().add(self).add(tensor1).add(tensor2).get();
+  return map<kMapAll, 3>({self, tensor1, tensor2}, dtype,
+                         [factor = Factor(value)](auto a, auto b, auto c) {
+                           using T = decltype(a);
+                           return wrap_add(a, wrap_mul(factor.template as<T>(), wrap_mul(b, c)));
+                         });
+}
+
+// self + value * tensor1 / tensor2
+Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
+               const Scalar& value) {
+  TORCHLET_CHECK(
+      !is_integral(tensor1.dtype(), true) || !is_integral(tensor2.dtype(), true),
+      "Integer division with addcdiv is no longer supported, and in a future release addcdiv will "
+      "perform a true division of tensor1 and tensor2.");
+  const DType dtype = ResultType().add(self).add(tensor1).add(tensor2).get();
+  return map<kMapReal | kMapComplex, 3>({self, tensor1, tensor2}, dtype,
+                                        [factor = Factor(value)](auto a, auto b, auto c) {
+                                          return a + factor.template as<decltype(a)>() * b / c;
+                                        });
+}
+
+Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
+  TORCHLET_CHECK(self.dtype() == end.dtype() && self.dtype() == weight.dtype(),
+                 "expected dtype %s for `end` and `weight`", dtype_name(self.dtype()).data());
+  return map<kMapReal | kMapComplex, 3>(
+      {self, end, weight}, self.dtype(), [](auto a, auto b, auto w) {
+        using T = decltype(a);
+        return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (T(1) - w);
+      });
+}
+Tensor lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
+  return lerp_tensor(self, end, scalar_tensor(weight, self.dtype()));
+}
+
+}  // namespace
+
+Tensor add(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return add_as(result_type(self, other), self, other, alpha);
+}
+Tensor add(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  const DType dtype = result_type(self, other);
+  return add_as(dtype, self, scalar_tensor(other, dtype), alpha);
+}
+
+Tensor sub(const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool && other.dtype() != DType::kBool, "%s", kNoBoolSub);
+  return sub_as(result_type(self, other), self, other, alpha);
+}
+Tensor sub(const Tensor& self, const Scalar& other, const Scalar& alpha) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool || !other.is_bool(), "%s", kNoBoolSub);
+  const DType dtype = result_type(self, other);
+  return sub_as(dtype, self, scalar_tensor(other, dtype), alpha);
+}
+
+Tensor mul(const Tensor& self, const Tensor& other) { return tensors<mul_as>(self, other); }
+Tensor mul(const Tensor& self, const Scalar& other) { return with_scalar<mul_as>(self, other); }
+Tensor div(const Tensor& self, const Tensor& other) { return tensors<true_div>(self, other); }
+Tensor div(const Tensor& self, const Scalar& other) { return with_scalar<true_div>(self, other); }
+
+// Common exponents by products and roots, as PyTorch does, which also decides pow(-inf, 0.5).
+Tensor pow(const Tensor& self, const Scalar& exponent) {
+  const DType dtype = result_type(self, exponent);
+  TORCHLET_CHECK(!is_integral(dtype, true) || exponent.to_int() >= 0,
+                 "Integers to negative integer powers are not allowed.");
+  auto power = [&](auto f) { return map<kMapReal, 1>({self}, dtype, f); };
+  if (is_floating_point(dtype)) {
+    const double e = exponent.to_double();
+    if (e == 0.5) return power([](auto x) { return std::sqrt(x); });
+    if (e == 2) return power([](auto x) { return x * x; });
+    if (e == 3) return power([](auto x) { return x * x * x; });
+    if (e == -0.5) return power([](auto x) { return decltype(x)(1) / std::sqrt(x); });
+    if (e == -1) return power([](auto x) { return decltype(x)(1) / x; });
+    if (e == -2) return power([](auto x) { return decltype(x)(1) / (x * x); });
+  }
+  return pow_as(self, scalar_tensor(exponent, dtype), dtype);
+}
+
+TORCHLET_OP_WITH(add_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Tensor& other, const Scalar& alpha) {
+                   return add(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(add_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Scalar& other, const Scalar& alpha) {
+                   return add(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(sub_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Tensor& other, const Scalar& alpha) {
+                   return sub(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(sub_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 [](const Tensor& self, const Scalar& other, const Scalar& alpha) {
+                   return sub(self, other, alpha);
+                 });
+TORCHLET_OP_WITH(rsub_Tensor, out("Tensor_out") | pointwise(),
+                 "aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 rsub_tensor);
+TORCHLET_OP_WITH(rsub_Scalar, out("Scalar_out") | pointwise(),
+                 "aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 rsub_scalar);
+
+TORCHLET_OP_WITH(mul_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", tensors<mul_as>);
+TORCHLET_OP_WITH(mul_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<mul_as>);
+TORCHLET_OP_WITH(div_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::div.Tensor(Tensor self, Tensor other) -> Tensor", tensors<true_div>);
+TORCHLET_OP_WITH(div_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::div.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<true_div>);
+TORCHLET_OP_WITH(
+    div_Tensor_mode, inplace() | out("out_mode") | pointwise(),
+    "aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", div_mode);
+TORCHLET_OP_WITH(
+    div_Scalar_mode, inplace() | out("Scalar_mode_out") | pointwise(),
+    "aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    div_scalar_mode);
+TORCHLET_OP_WITH(floor_divide, inplace("Tensor") | out("out") | pointwise(),
+                 "aten::floor_divide(Tensor self, Tensor other) -> Tensor", tensors<floor_div>);
+TORCHLET_OP_WITH(floor_divide_Scalar, inplace() | pointwise(),
+                 "aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
+                 with_scalar<floor_div>);
+TORCHLET_OP_WITH(remainder_Tensor, inplace() | out("Tensor_out") | pointwise(),
+                 "aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", tensors<remainder>);
+TORCHLET_OP_WITH(remainder_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor",
+                 with_scalar<remainder>);
+TORCHLET_OP_WITH(remainder_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),
+                 "aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+                 scalar_first<remainder>);
+TORCHLET_OP_WITH(fmod_Tensor, inplace() | out("Tensor_out") | pointwise(),
+                 "aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", tensors<fmod>);
+TORCHLET_OP_WITH(fmod_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", with_scalar<fmod>);
+
+TORCHLET_OP_WITH(pow_Tensor_Tensor, inplace("Tensor") | out("Tensor_Tensor_out") | pointwise(),
+                 "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", pow_tensor);
+TORCHLET_OP_WITH(pow_Tensor_Scalar, inplace("Scalar") | out("Tensor_Scalar_out") | pointwise(),
+                 "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+                 [](const Tensor& self, const Scalar& exponent) { return pow(self, exponent); });
+TORCHLET_OP_WITH(pow_Scalar, out("Scalar_out") | pointwise(),
+                 "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", pow_scalar_tensor);
+TORCHLET_OP_WITH(float_power_Tensor_Tensor,
+                 inplace("Tensor") | out("Tensor_Tensor_out") | pointwise(DTypeRule::kUnknown),
+                 "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+                 float_power_tensors);
+TORCHLET_OP_WITH(float_power_Tensor_Scalar,
+                 inplace("Scalar") | out("Tensor_Scalar_out") | pointwise(DTypeRule::kUnknown),
+                 "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+                 float_power_scalar);
+TORCHLET_OP_WITH(float_power_Scalar, out("Scalar_out") | pointwise(DTypeRule::kUnknown),
+                 "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+                 float_power_scalar_tensor);
+
+TORCHLET_OP_WITH(_add_relu_Tensor, inplace() | out("out") | pointwise(),
+                 "aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 add_relu);
+TORCHLET_OP_WITH(_add_relu_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+                 add_relu_scalar);
+TORCHLET_OP_WITH(
+    addcmul, inplace() | out("out") | pointwise(),
+    "aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    addcmul);
+TORCHLET_OP_WITH(
+    addcdiv, inplace() | out("out") | pointwise(),
+    "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    addcdiv);
+TORCHLET_OP_WITH(lerp_Tensor, inplace() | out("Tensor_out") | pointwise(),
+                 "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+                 lerp_tensor);
+TORCHLET_OP_WITH(lerp_Scalar, inplace() | out("Scalar_out") | pointwise(),
+                 "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+                 lerp_scalar);
+
+}  // namespace torchlet::ops

@@ -1,0 +1,166 @@
+// Sorting, searching, counting and torch.special. Expected numbers are PyTorch 1.13's.
+#include "ops/core/testing.h"
+#include "tensor/containers.h"
+
+namespace torchlet::ops {
+namespace {
+
+constexpr double kInf = INFINITY;
+constexpr double kNan = NAN;
+constexpr DType kF32 = DType::kFloat32, kF64 = DType::kFloat64, kI64 = DType::kInt64,
+                kI32 = DType::kInt32, kBool = DType::kBool;
+
+TEST(Sort, NanIsLargestAndEqualElementsKeepTheirOrder) {
+  const Tensor x = make({3, kNan, 1, 3});
+  expect_tensor(result_of("aten::sort", "", {x}), {1, 3, 3, kNan});
+  expect_tensor(result_of("aten::sort", "", {x}, 1), {2, 0, 3, 1}, kI64);
+  expect_tensor(result_of("aten::sort", "", {x, 0, true}, 1), {1, 0, 3, 2}, kI64);
+  expect_tensor(result_of("aten::msort", "", {ints({3, 1, 2, 0}, {2, 2})}), {2, 0, 3, 1}, kI64,
+                {2, 2});
+  expect_tensor(result_of("aten::argsort", "", {make({5}, kF32, {})}), {0}, kI64, {});
+}
+
+TEST(Sort, TopkPicksAlongADimension) {
+  const Tensor x = make({1, 9, 3, 7, 2, 8}, kF32, {2, 3});
+  expect_tensor(result_of("aten::topk", "", {x, 2}), {9, 3, 8, 7}, kF32, {2, 2});
+  expect_tensor(result_of("aten::topk", "", {x, 1, 0, false}, 1), {0, 1, 0}, kI64, {1, 3});
+  expect_tensor(result_of("aten::topk", "", {make({3, kNan, 1}), 2}), {kNan, 3});
+  EXPECT_THROW(call_op("aten::topk", "", {x, 4}), Error);
+}
+
+TEST(Sort, OrderStatistics) {
+  expect_tensor(result_of("aten::kthvalue", "", {make({3, 1, 1, 1}), 2}, 1), {3}, kI64, {});
+  EXPECT_THROW(call_op("aten::kthvalue", "", {make({3}), 2}), Error);
+  expect_tensor(result_of("aten::median", "dim", {make({3, 1, 1, 4}), 0}, 1), {2}, kI64, {});
+  expect_tensor(result_of("aten::median", "", {make({3, kNan, 1, 4})}), {kNan}, kF32, {});
+  expect_tensor(result_of("aten::nanmedian", "dim", {make({3, kNan, 1, 4}), 0, true}), {3}, kF32,
+                {1});
+  expect_tensor(result_of("aten::median", "", {empty(IntArray{0}, kF32)}), {kNan}, kF32, {});
+  expect_tensor(result_of("aten::mode", "", {ints({1, 1, 2, 2, 2, 1})}), {1}, kI64, {});
+  expect_tensor(result_of("aten::mode", "", {ints({1, 1, 2, 2, 2, 1})}, 1), {5}, kI64, {});
+}
+
+TEST(Sort, Quantiles) {
+  const Tensor x = make({3, 1, 2, 4});
+  expect_tensor(result_of("aten::quantile", "scalar", {x, 0.3}), {1.9}, kF32, {});
+  expect_tensor(result_of("aten::quantile", "", {x, make({0.3, 0.5}), Value(), true}), {1.9, 2.5},
+                kF32, {2, 1});
+  for (const auto& [how, expected] : std::vector<std::pair<const char*, double>>{
+           {"lower", 1}, {"higher", 2}, {"midpoint", 1.5}, {"nearest", 2}}) {
+    expect_tensor(result_of("aten::quantile", "scalar", {x, 0.3, Value(), false, how}), {expected},
+                  kF32, {});
+  }
+  expect_tensor(result_of("aten::quantile", "scalar", {make({3, kNan}), 0.5}), {kNan}, kF32, {});
+  expect_tensor(result_of("aten::nanquantile", "scalar", {make({3, 1, kNan}), 0.5}), {2}, kF32, {});
+  EXPECT_THROW(call_op("aten::quantile", "scalar", {x, 1.5}), Error);
+  EXPECT_THROW(call_op("aten::quantile", "scalar", {ints({1}), 0.5}), Error);
+}
+
+TEST(Search, PlacesInSortedSequences) {
+  const Tensor sorted = make({1, 3, 5});
+  expect_tensor(result_of("aten::searchsorted", "Tensor", {sorted, make({3, kNan, 0, 6})}),
+                {1, 3, 0, 3}, kI64);
+  expect_tensor(result_of("aten::searchsorted", "Scalar", {sorted, 3.0, true, true}), {2}, kI32,
+                {});
+  const Tensor rows = make({1, 3, 5, 2, 4, 6}, kF32, {2, 3});
+  expect_tensor(result_of("aten::searchsorted", "Tensor", {rows, make({3, 3}, kF32, {2, 1})}),
+                {1, 1}, kI64, {2, 1});
+  expect_tensor(result_of("aten::searchsorted", "Tensor",
+                          {make({5, 1, 3}), make({2}), false, false, Value(), ints({1, 2, 0})}),
+                {1}, kI64);
+  expect_tensor(result_of("aten::bucketize", "Tensor", {ints({3, 4}), sorted}), {1, 2}, kI64);
+  EXPECT_THROW(call_op("aten::searchsorted", "Tensor", {rows, make({3})}), Error);
+  EXPECT_THROW(call_op("aten::searchsorted", "Scalar", {sorted, 3.0, false, true, "left"}), Error);
+  EXPECT_THROW(call_op("aten::searchsorted", "Tensor",
+                       {sorted, sorted, false, false, Value(), ints({0, 1, 9})}),
+               Error);
+}
+
+TEST(Search, Membership) {
+  const Tensor x = make({1, 2, kNan});
+  expect_tensor(result_of("aten::isin", "Tensor_Tensor", {x, make({2, kNan})}), {0, 1, 0}, kBool);
+  expect_tensor(result_of("aten::isin", "Tensor_Scalar", {x, 2, false, true}), {1, 0, 1}, kBool);
+  expect_tensor(result_of("aten::isin", "Scalar_Tensor", {2, ints({1, 2})}), {1}, kBool, {});
+}
+
+TEST(Unique, ElementsSlicesAndNeighbours) {
+  const Tensor x = ints({3, 1, 1, 3}, {2, 2});
+  expect_tensor(result_of("aten::_unique2", "", {x, true, true, true}, 0), {1, 3}, kI64);
+  expect_tensor(result_of("aten::_unique2", "", {x, true, true, true}, 1), {1, 0, 0, 1}, kI64,
+                {2, 2});
+  expect_tensor(result_of("aten::_unique2", "", {x, true, true, true}, 2), {2, 2}, kI64);
+  expect_tensor(result_of("aten::_unique2", "", {x}, 1), {}, kI64, {0});
+  expect_tensor(result_of("aten::unique_consecutive", "", {ints({3, 1, 1, 3}), true, true}, 2),
+                {1, 2, 1}, kI64);
+  const Tensor rows = ints({3, 1, 1, 1, 3, 1}, {3, 2});
+  expect_tensor(result_of("aten::unique_dim", "", {rows, 0}, 0), {1, 1, 3, 1}, kI64, {2, 2});
+  expect_tensor(result_of("aten::unique_dim", "", {rows, 0}, 1), {1, 0, 1}, kI64);
+  expect_tensor(result_of("aten::unique_dim", "", {rows, 1}, 0), {1, 3, 1, 1, 1, 3}, kI64, {3, 2});
+}
+
+TEST(Histogram, CountsInBins) {
+  const Tensor x = make({1, 2, 1, 3});
+  expect_tensor(result_of("aten::histc", "", {x, 4}), {2, 0, 1, 1});
+  expect_tensor(result_of("aten::histc", "", {x, 4, 0, 3}), {0, 2, 1, 1});
+  expect_tensor(result_of("aten::histc", "", {make({1, 1}), 3}), {0, 2, 0});
+  EXPECT_THROW(call_op("aten::histc", "", {make({kInf}), 3}), Error);
+  expect_tensor(result_of("aten::histogram", "bin_ct", {x, 4}, 1), {1, 1.5, 2, 2.5, 3});
+  const Tensor bins = make({0, 1.5, 3}), weight = make({1, 2, 3, 4});
+  expect_tensor(result_of("aten::histogram", "bins_tensor", {x, bins, weight, true}),
+                {4.0 / 15, 6.0 / 15});
+  expect_tensor(result_of("aten::bincount", "", {ints({1, 2, 1}), make({1, 2, 0.5}), 5}),
+                {0, 1.5, 2, 0, 0});
+  EXPECT_THROW(call_op("aten::bincount", "", {ints({-1})}), Error);
+}
+
+TEST(Covariance, WeightsAndCorrection) {
+  const Tensor x = make({1, 2, 3, 3, 2, 1}, kF32, {2, 3});
+  expect_tensor(result_of("aten::cov", "", {x}), {1, -1, -1, 1}, kF32, {2, 2});
+  const Tensor fweights = ints({1, 2, 3}), aweights = make({0.1, 0.2, 0.3});
+  expect_tensor(result_of("aten::cov", "", {x, 0, fweights, aweights}),
+                {0.387755102, -0.387755102, -0.387755102, 0.387755102}, kF32, {2, 2});
+  expect_tensor(result_of("aten::corrcoef", "", {make({1, 2, 3})}), {1}, kF32, {});
+}
+
+TEST(Special, BesselFunctionsInAllTheirRanges) {
+  expect_tensor(result_of("aten::special_bessel_j0", "", {make({0, 1, 10, 30}, kF64)}),
+                {1, 0.7651976865579666, -0.2459357644513483, -0.08636798358104031}, kF64);
+  expect_tensor(result_of("aten::special_bessel_y1", "", {make({0.5, 3, 40}, kF64)}),
+                {-1.4714723926702433, 0.3246744247918001, -0.0057935058215495}, kF64);
+  expect_tensor(result_of("aten::special_modified_bessel_k0", "", {make({0.1, 5, 30}, kF64)}),
+                {2.427069024702017, 0.003691098334042594, 2.1324774964631e-14}, kF64);
+  expect_tensor(result_of("aten::i0", "", {make({0, -2, 30}, kF64)}),
+                {1, 2.2795853023360673, 781672297823.977}, kF64);
+  expect_tensor(result_of("aten::special_airy_ai", "", {make({-10, -2, 0, 2}, kF64)}),
+                {0.04024123848644, 0.22740742820168557, 0.355028053887817, 0.034924130423274},
+                kF64);
+}
+
+TEST(Special, GammaAndErrorFunctions) {
+  expect_tensor(result_of("aten::igamma", "", {make({4, 0.5}, kF64), make({2, 9}, kF64)}),
+                {0.14287653950145296, 0.9999779095030014}, kF64);
+  expect_tensor(result_of("aten::special_zeta", "other_scalar", {make({2, 3}, kF64), 1.5}),
+                {0.9348022005446793, 0.41439832211716}, kF64);
+  expect_tensor(result_of("aten::special_ndtri", "", {make({0.001, 0.6, 1}, kF64)}),
+                {-3.090232306167814, 0.2533471031357997, kInf}, kF64);
+  expect_tensor(result_of("aten::special_log_ndtr", "", {make({-40, 1}, kF64)}),
+                {-804.608442013754, -0.1727537790234499}, kF64);
+  expect_tensor(result_of("aten::special_erfcx", "", {make({-1, 30}, kF64)}),
+                {5.0089800807622835, 0.0187958888614168}, kF64);
+}
+
+TEST(Special, Polynomials) {
+  const Tensor x = make({0.5, 1, 2});
+  expect_tensor(result_of("aten::special_chebyshev_polynomial_t", "n_scalar", {x, 3}), {-1, 1, 26});
+  expect_tensor(result_of("aten::special_chebyshev_polynomial_u", "n_scalar", {x, 10}),
+                {-1, 11, 564719});
+  expect_tensor(result_of("aten::special_hermite_polynomial_h", "n_scalar", {x, 4}), {1, -20, 76});
+  expect_tensor(result_of("aten::special_laguerre_polynomial_l", "n_scalar", {x, 2}),
+                {0.125, -0.5, -1});
+  expect_tensor(
+      result_of("aten::special_legendre_polynomial_p", "x_scalar", {0.5, ints({0, 2, -1})}),
+      {1, -0.125, 0});
+}
+
+}  // namespace
+}  // namespace torchlet::ops

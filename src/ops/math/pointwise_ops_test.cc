@@ -1,0 +1,154 @@
+#include "ops/core/testing.h"
+
+// Expected numbers are PyTorch 1.13's.
+namespace torchlet::ops {
+namespace {
+
+constexpr double kInf = INFINITY;
+constexpr double kNan = NAN;
+constexpr DType kF64 = DType::kFloat64, kI64 = DType::kInt64, kU8 = DType::kUInt8,
+                kBool = DType::kBool;
+
+TEST(Arithmetic, PromotesAndBroadcasts) {
+  expect_tensor(result_of("aten::add", "Tensor", {make({1, 2}), ints({1, 2}, {2, 1})}),
+                {2, 3, 3, 4}, DType::kFloat32, {2, 2});
+  expect_tensor(result_of("aten::add", "Scalar", {ints({1}), 2.5}), {3.5});
+  expect_tensor(result_of("aten::add", "Tensor", {make({200}, kU8), make({100}, kU8)}), {44}, kU8);
+  expect_tensor(result_of("aten::sub", "Tensor", {make({1, 2}), make({3, 5}), 2}), {-5, -8});
+  expect_tensor(result_of("aten::div", "Tensor", {ints({7, -7}), ints({2, 2})}), {3.5, -3.5});
+}
+
+TEST(Arithmetic, DivisionModes) {
+  const Tensor a = ints({7, -7, 7}), b = ints({2, 2, -2});
+  expect_tensor(result_of("aten::div", "Tensor_mode", {a, b, "floor"}), {3, -4, -4}, kI64);
+  expect_tensor(result_of("aten::div", "Tensor_mode", {a, b, "trunc"}), {3, -3, -3}, kI64);
+  expect_tensor(result_of("aten::remainder", "Tensor", {a, b}), {1, 1, -1}, kI64);
+  expect_tensor(result_of("aten::fmod", "Tensor", {a, b}), {1, -1, 1}, kI64);
+  expect_tensor(result_of("aten::floor_divide", "Scalar", {make({-0.5, 5}), 0.0}), {-kInf, kInf});
+  EXPECT_THROW(call_op("aten::floor_divide", "", {a, ints({0})}), Error);
+  EXPECT_THROW(call_op("aten::div", "Tensor_mode", {a, b, "round"}), Error);
+}
+
+TEST(Arithmetic, PowersOfIntegersAndFloats) {
+  expect_tensor(result_of("aten::pow", "Tensor_Tensor", {ints({2, -1, 1}), ints({-1, -3, -2})}),
+                {0, -1, 1}, kI64);
+  expect_tensor(result_of("aten::pow", "Scalar", {2, ints({2, -1, 10})}), {4, 0, 1024}, kI64);
+  EXPECT_THROW(call_op("aten::pow", "Tensor_Scalar", {ints({2}), -1}), Error);
+  expect_tensor(result_of("aten::float_power", "Tensor_Scalar", {ints({2}), -1}), {0.5}, kF64);
+  Tensor x = make({4, 9});
+  expect_tensor(result_of("aten::pow_", "Scalar", {x, 0.5}), {2, 3});
+  expect_tensor(x, {2, 3});
+}
+
+TEST(Arithmetic, InPlaceRefusesWhatDoesNotFit) {
+  EXPECT_THROW(call_op("aten::div_", "Tensor", {ints({1}), ints({2})}), Error);
+  EXPECT_THROW(call_op("aten::add_", "Tensor", {make({1}), make({1, 2})}), Error);
+  EXPECT_THROW(call_op("aten::sub", "Tensor", {make({1}, kBool), make({1}, kBool)}), Error);
+  EXPECT_THROW(call_op("aten::add", "Tensor", {ints({1}), ints({1}), 0.5}), Error);
+}
+
+TEST(Comparison, SmallIntegersWrapTheirPartner) {
+  expect_tensor(result_of("aten::eq", "Scalar", {make({1, 44}, kU8), 300}), {0, 1}, kBool);
+  expect_tensor(result_of("aten::gt", "Scalar", {ints({1, 3}), 2.5}), {0, 1}, kBool);
+  expect_tensor(result_of("aten::maximum", "", {make({1, kNan, 3}), make({2, 2, kNan})}),
+                {2, kNan, kNan});
+  expect_tensor(result_of("aten::fmin", "", {make({1, kNan, kNan}), make({2, 2, kNan})}),
+                {1, 2, kNan});
+}
+
+TEST(Comparison, ClampAndWhere) {
+  expect_tensor(result_of("aten::clamp", "", {make({-1, 0.5, 9, kNan}), 0, 1}), {0, 0.5, 1, kNan});
+  expect_tensor(result_of("aten::clamp", "", {ints({1, 5}), 2.5}), {2.5, 5});
+  expect_tensor(result_of("aten::clamp", "", {make({1, 2}), 5, 1}), {1, 1});
+  EXPECT_THROW(call_op("aten::clamp", "", {make({1})}), Error);
+  expect_tensor(result_of("aten::where", "self", {make({1, 0}, kBool), ints({1}), make({2, 3})}),
+                {1, 3});
+  EXPECT_THROW(call_op("aten::where", "self", {ints({1}), ints({1}), ints({1})}), Error);
+  expect_tensor(result_of("aten::isclose", "", {make({1, 1, kNan}), make({1.000001, 2, kNan})}),
+                {1, 0, 0}, kBool);
+}
+
+TEST(Unary, RoundsHalfToEven) {
+  expect_tensor(result_of("aten::round", "", {make({0.5, 1.5, -2.5})}), {0, 2, -2});
+  expect_tensor(result_of("aten::round", "decimals", {make({1.2345, -6.5432}), 2}), {1.23, -6.54});
+  expect_tensor(result_of("aten::round", "decimals", {make({1234, 5678}), -2}), {1200, 5700});
+  expect_tensor(result_of("aten::ceil", "", {ints({3})}), {3}, kI64);
+}
+
+TEST(Unary, IntegersBecomeFloats) {
+  expect_tensor(result_of("aten::sqrt", "", {ints({4, 2})}), {2, 1.41421356});
+  expect_tensor(result_of("aten::sigmoid", "", {make({0, 1}, kBool)}), {0.5, 0.731058579});
+  expect_tensor(result_of("aten::neg", "", {make({1}, kU8)}), {255}, kU8);
+  expect_tensor(result_of("aten::nan_to_num", "", {make({kNan, kInf}), kNan, 7.0}), {kNan, 7});
+  const Tensor half = make({kInf}, DType::kFloat16);
+  expect_tensor(result_of("aten::nan_to_num", "", {half}), {65504}, DType::kFloat16);
+}
+
+TEST(Unary, SpecialFunctions) {
+  expect_tensor(result_of("aten::digamma", "", {make({1, 0.25, 0, -1}, kF64)}),
+                {-0.5772156649015329, -4.2274535333762655, -kInf, kNan}, kF64);
+  expect_tensor(result_of("aten::erfinv", "", {make({0.5, -0.999, 1}, kF64)}),
+                {0.4769362762044699, -2.3267537655135246, kInf}, kF64);
+  expect_tensor(result_of("aten::polygamma", "", {2, make({1, 0.5}, kF64)}),
+                {-2.404113806319188, -16.82879664423432}, kF64);
+  expect_tensor(result_of("aten::mvlgamma", "", {make({3}, kF64), 2}), {1.5501949939575644}, kF64);
+  expect_tensor(result_of("aten::frexp", "Tensor", {make({10, -0.25})}, 1), {4, -1}, DType::kInt32);
+}
+
+TEST(Binary, BitsAndShifts) {
+  expect_tensor(result_of("aten::bitwise_not", "", {make({1, 0}, kBool)}), {0, 1}, kBool);
+  expect_tensor(result_of("aten::bitwise_left_shift", "Tensor_Scalar", {ints({1, -3}), 2}),
+                {4, -12}, kI64);
+  expect_tensor(result_of("aten::__rshift__", "Scalar", {ints({-5, 5}), 1}), {-3, 2}, kI64);
+  Tensor x = ints({6});
+  call_op("aten::__ixor__", "Scalar", {x, 3});
+  expect_tensor(x, {5}, kI64);
+  expect_tensor(result_of("aten::gcd", "", {ints({12, 0}), ints({-18, 0})}), {6, 0}, kI64);
+  expect_tensor(result_of("aten::lcm", "", {ints({4, 0}), ints({-6, 0})}), {12, 0}, kI64);
+}
+
+TEST(Binary, LogarithmsAndLimits) {
+  expect_tensor(result_of("aten::logaddexp", "", {make({1, -kInf}), make({2, -kInf})}),
+                {2.31326169, -kInf});
+  expect_tensor(result_of("aten::xlogy", "Scalar_Other", {make({0, 2}), 0.0}), {0, -kInf});
+  expect_tensor(result_of("aten::ldexp", "Tensor", {ints({3}), ints({-1})}), {1.5});
+  expect_tensor(result_of("aten::heaviside", "", {make({-1, 0, 2}), make({0.5})}), {0, 0.5, 1});
+  expect_tensor(result_of("aten::lerp", "Scalar", {make({1, 2}), make({3, 2}), 0.75}), {2.5, 2});
+}
+
+TEST(Activation, ValuesAndDomains) {
+  const Tensor x = make({-4, -1, 0, 2, 7});
+  expect_tensor(result_of("aten::relu6", "", {x}), {0, 0, 0, 2, 6});
+  expect_tensor(result_of("aten::hardswish", "", {x}), {0, -1.0 / 3, 0, 5.0 / 3, 7});
+  expect_tensor(result_of("aten::elu", "", {x}), {-0.981684361, -0.632120559, 0, 2, 7});
+  expect_tensor(result_of("aten::selu", "", {x}),
+                {-1.72589854, -1.11133073, 0, 2.10140197, 7.35490691});
+  expect_tensor(result_of("aten::gelu", "", {x}), {-1.26684e-4, -0.158655254, 0, 1.95449974, 7});
+  expect_tensor(result_of("aten::gelu", "", {x, "tanh"}),
+                {-7.02202e-5, -0.158808009, 0, 1.95459771, 7});
+  expect_tensor(result_of("aten::softplus", "", {x}),
+                {0.0181499279, 0.313261688, 0.693147181, 2.12692801, 7.00091147});
+  expect_tensor(result_of("aten::relu", "", {ints({-1, 1})}), {0, 1}, kI64);
+  EXPECT_THROW(call_op("aten::relu", "", {make({1}, kBool)}), Error);
+  expect_tensor(
+      result_of("aten::prelu", "", {make({-1, -1}, DType::kFloat32, {1, 2}), make({0.5, 0.25})}),
+      {-0.5, -0.25}, DType::kFloat32, {1, 2});
+  EXPECT_THROW(call_op("aten::glu", "", {make({1, 2, 3})}), Error);
+  expect_tensor(result_of("aten::glu", "", {make({1, 2, 0, 0})}), {0.5, 1});
+}
+
+TEST(Activation, SoftmaxAlongAnyDimension) {
+  const Tensor x = make({1, 2, 3, 1, 1, 1}, DType::kFloat32, {2, 3});
+  expect_tensor(result_of("aten::softmax", "int", {x, -1, Value()}),
+                {0.0900305732, 0.244728471, 0.665240956, 1.0 / 3, 1.0 / 3, 1.0 / 3},
+                DType::kFloat32, {2, 3});
+  expect_tensor(result_of("aten::softmax", "int", {x, 0, Value()}),
+                {0.5, 0.731058579, 0.880797078, 0.5, 0.268941421, 0.119202922}, DType::kFloat32,
+                {2, 3});
+  expect_tensor(
+      result_of("aten::log_softmax", "int", {ints({0, 1}), 0, static_cast<int64_t>(kF64)}),
+      {-1.313261687518223, -0.31326168751822286}, kF64);
+}
+
+}  // namespace
+}  // namespace torchlet::ops

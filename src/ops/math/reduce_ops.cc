@@ -1,0 +1,242 @@
+// Sums, means, products, and tests of all elements along dimensions.
+#include <cmath>
+
+#include "kernels/elementwise/normalize.h"
+#include "ops/core/op.h"
+#include "ops/engines/quantize.h"
+#include "ops/engines/reduce.h"
+#include "ops/math/math.h"
+
+namespace torchlet::ops {
+namespace {
+
+// float32 and the 16-bit floats are summed by the kernel, the others as they are.
+template <typename C>
+C sum_of(const C* run, int64_t count) {
+  if constexpr (std::is_same_v<C, float>) {
+    if (count == 0) return 0;
+    float total;
+    kernels::row_sums_f32(run, &total, 1, count);
+    return total;
+  } else {
+    C total = 0;
+    for (int64_t i = 0; i < count; ++i) total += run[i];
+    return total;
+  }
+}
+template <>
+int64_t sum_of(const int64_t* run, int64_t count) {
+  uint64_t total = 0;  // wraps
+  for (int64_t i = 0; i < count; ++i) total += static_cast<uint64_t>(run[i]);
+  return static_cast<int64_t>(total);
+}
+
+// Integers are added up as int64.
+DType sum_type(const Tensor& self, std::optional<DType> dtype) {
+  return dtype.value_or(is_integral(self.dtype(), true) ? DType::kInt64 : self.dtype());
+}
+
+IntSpan span_of(const std::optional<IntArray>& dims) { return dims ? IntSpan(*dims) : IntSpan(); }
+
+Tensor prod(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  const DType result = sum_type(self, dtype);
+  return reduce_any<kMapAll>(self, dims, keepdim, result, result, [](auto* run, int64_t count) {
+    using C = std::remove_cvref_t<decltype(*run)>;
+    if constexpr (std::is_same_v<C, int64_t>) {
+      uint64_t product = 1;
+      for (int64_t i = 0; i < count; ++i) product *= static_cast<uint64_t>(run[i]);
+      return static_cast<int64_t>(product);
+    } else if constexpr (std::is_same_v<C, float>) {
+      double product = 1;
+      for (int64_t i = 0; i < count; ++i) product *= run[i];
+      return static_cast<float>(product);
+    } else {
+      C product = 1;
+      for (int64_t i = 0; i < count; ++i) product *= run[i];
+      return product;
+    }
+  });
+}
+
+Tensor nansum(const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
+              std::optional<DType> dtype) {
+  if (is_integral(self.dtype(), true)) return sum(self, span_of(dim), keepdim, dtype);
+  const DType result = sum_type(self, dtype);
+  return reduce_any<kMapReal>(self, span_of(dim), keepdim, self.dtype(), result,
+                              [](auto* run, int64_t count) {
+                                using C = std::remove_cvref_t<decltype(*run)>;
+                                double total = 0;
+                                for (int64_t i = 0; i < count; ++i) {
+                                  if (!std::isnan(run[i])) total += run[i];
+                                }
+                                return static_cast<C>(total);
+                              });
+}
+
+Tensor nanmean(const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
+               std::optional<DType> dtype) {
+  TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
+                 "nanmean(): expected input to have floating point dtype but got %s",
+                 dtype_name(self.dtype()).data());
+  const Tensor numbers = eq(self, self);
+  return div(nansum(self, dim, keepdim, dtype), sum(numbers, span_of(dim), keepdim));
+}
+
+// bool, but uint8 for uint8.
+DType truth_type(const Tensor& self) {
+  return self.dtype() == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
+}
+
+Tensor all_of(const Tensor& self, IntSpan dims, bool keepdim) {
+  return reduce<int64_t>(self.to(DType::kBool), dims, keepdim, truth_type(self),
+                         [](const int64_t* run, int64_t count) -> int64_t {
+                           for (int64_t i = 0; i < count; ++i) {
+                             if (!run[i]) return 0;
+                           }
+                           return 1;
+                         });
+}
+Tensor any_of(const Tensor& self, IntSpan dims, bool keepdim) {
+  return reduce<int64_t>(self.to(DType::kBool), dims, keepdim, truth_type(self),
+                         [](const int64_t* run, int64_t count) -> int64_t {
+                           for (int64_t i = 0; i < count; ++i) {
+                             if (run[i]) return 1;
+                           }
+                           return 0;
+                         });
+}
+
+Tensor count_nonzero(const Tensor& self, IntSpan dims) { return sum(self.to(DType::kBool), dims); }
+
+Tensor logsumexp(const Tensor& self, const IntArray& dim, bool keepdim) {
+  const DType dtype = to_float_type(self.dtype());
+  return reduce_any<kMapReal>(self, dim, keepdim, dtype, dtype, [](auto* run, int64_t count) {
+    using C = std::remove_cvref_t<decltype(*run)>;
+    C largest = -std::numeric_limits<C>::infinity();
+    for (int64_t i = 0; i < count; ++i) {
+      if (run[i] > largest || std::isnan(run[i])) largest = run[i];
+    }
+    const C shift = std::isinf(largest) ? C(0) : largest;
+    double total = 0;
+    for (int64_t i = 0; i < count; ++i) total += std::exp(run[i] - shift);
+    return static_cast<C>(std::log(total)) + shift;
+  });
+}
+
+// Adds up what broadcasting from `size` would have repeated.
+Tensor sum_to_size(const Tensor& self, const IntArray& size) {
+  if (size.empty()) return sum(self);
+  const IntArray full = broadcast_shapes(size, self.sizes());
+  TORCHLET_CHECK(std::ranges::equal(full, self.sizes()),
+                 "size {%zu dimensions} is not expandable to size of %s", size.size(),
+                 self.describe().c_str());
+  const size_t lead = self.sizes().size() - size.size();
+  IntArray dims;
+  for (size_t d = 0; d < self.sizes().size(); ++d) {
+    if (d < lead || (size[d - lead] == 1 && self.sizes()[d] != 1)) {
+      dims.push_back(static_cast<int64_t>(d));
+    }
+  }
+  return dims.empty() ? self : reshape(sum(self, dims, true), size);
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  const DType result = sum_type(self, dtype);
+  return reduce_any<kMapAll>(self, dims, keepdim, result, result,
+                             [](auto* run, int64_t count) { return sum_of(run, count); });
+}
+
+Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  if (self.is_quantized()) {
+    return map_quantized(self, [&](const Tensor& x) { return mean(x, dims, keepdim); });
+  }
+  const DType result = dtype.value_or(self.dtype());
+  TORCHLET_CHECK(
+      is_floating_point(result) || is_complex(result),
+      "mean(): could not infer output dtype. Input dtype must be either a floating point "
+      "or complex dtype. Got: %s",
+      dtype_name(result).data());
+  return reduce_any<kMapReal | kMapComplex>(
+      self, dims, keepdim, result, result, [](auto* run, int64_t count) {
+        using C = std::remove_cvref_t<decltype(*run)>;
+        return sum_of(run, count) / static_cast<C>(static_cast<double>(count));
+      });
+}
+
+bool all(const Tensor& self) { return all_of(self, {}, false).item<bool>(); }
+bool any(const Tensor& self) { return any_of(self, {}, false).item<bool>(); }
+
+TORCHLET_OP_WITH(sum, on_meta() | out("out"),
+                 "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, std::optional<DType> dtype) {
+                   return sum(self, {}, false, dtype);
+                 });
+TORCHLET_OP_WITH(sum_dim_IntList, on_meta() | out("IntList_out"),
+                 "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
+                    std::optional<DType> dtype) {
+                   return sum(self, span_of(dim), keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(mean, on_meta() | quantized_average(),
+                 "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, std::optional<DType> dtype) {
+                   return mean(self, {}, false, dtype);
+                 });
+TORCHLET_OP_WITH(mean_dim, on_meta() | out("out") | quantized_average(),
+                 "aten::mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
+                 "dtype=None) -> Tensor",
+                 [](const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
+                    std::optional<DType> dtype) {
+                   return mean(self, span_of(dim), keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(prod, out("out"), "aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+                 [](const Tensor& self, std::optional<DType> dtype) {
+                   return prod(self, {}, false, dtype);
+                 });
+TORCHLET_OP_WITH(prod_dim_int, out("int_out"),
+                 "aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
+                 "dtype=None) -> Tensor",
+                 [](const Tensor& self, int64_t dim, bool keepdim, std::optional<DType> dtype) {
+                   return prod(self, {&dim, 1}, keepdim, dtype);
+                 });
+TORCHLET_OP_WITH(nansum, out("out"),
+                 "aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor",
+                 nansum);
+TORCHLET_OP_WITH(nanmean, out("out"),
+                 "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor",
+                 nanmean);
+
+TORCHLET_OP_WITH(all, out("all_out"), "aten::all(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return all_of(self, {}, false); });
+TORCHLET_OP_WITH(all_dim, out("out"),
+                 "aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, int64_t dim, bool keepdim) {
+                   return all_of(self, {&dim, 1}, keepdim);
+                 });
+TORCHLET_OP_WITH(any, out("all_out"), "aten::any(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return any_of(self, {}, false); });
+TORCHLET_OP_WITH(any_dim, out("out"),
+                 "aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
+                 [](const Tensor& self, int64_t dim, bool keepdim) {
+                   return any_of(self, {&dim, 1}, keepdim);
+                 });
+TORCHLET_OP_WITH(count_nonzero, out("out"),
+                 "aten::count_nonzero(Tensor self, int? dim=None) -> Tensor",
+                 [](const Tensor& self, std::optional<int64_t> dim) {
+                   return count_nonzero(self, dim ? IntSpan(&*dim, 1) : IntSpan());
+                 });
+TORCHLET_OP_WITH(count_nonzero_dim_IntList, out("dim_IntList_out"),
+                 "aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+                 [](const Tensor& self, const IntArray& dim) { return count_nonzero(self, dim); });
+TORCHLET_OP_WITH(logsumexp, out("out"),
+                 "aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+                 logsumexp);
+TORCHLET_OP_WITH(sum_to_size, may_alias(), "aten::sum_to_size(Tensor self, int[] size) -> Tensor",
+                 sum_to_size);
+
+}  // namespace torchlet::ops

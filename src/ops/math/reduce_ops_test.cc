@@ -1,0 +1,98 @@
+#include "ops/core/testing.h"
+#include "tensor/containers.h"
+
+// Expected numbers are PyTorch 1.13's.
+namespace torchlet::ops {
+namespace {
+
+constexpr double kInf = INFINITY;
+constexpr double kNan = NAN;
+constexpr DType kF32 = DType::kFloat32, kI64 = DType::kInt64, kU8 = DType::kUInt8,
+                kBool = DType::kBool;
+
+Value dims(IntArray list) { return make_int_list(list); }
+
+TEST(Reduce, SumsAnyDimensionsAndStrides) {
+  const Tensor x = make({1, 2, 3, 4, 5, 6}, kF32, {1, 2, 3});
+  expect_tensor(result_of("aten::sum", "", {x}), {21}, kF32, {});
+  expect_tensor(result_of("aten::sum", "dim_IntList", {x, dims({1})}), {5, 7, 9}, kF32, {1, 3});
+  expect_tensor(result_of("aten::sum", "dim_IntList", {x, dims({-1, 0}), true}), {6, 15}, kF32,
+                {1, 2, 1});
+  expect_tensor(result_of("aten::sum", "dim_IntList", {transpose(x, 1, 2), dims({2})}), {5, 7, 9},
+                kF32, {1, 3});
+  expect_tensor(result_of("aten::sum", "", {make({1, 1}, kBool)}), {2}, kI64, {});
+  expect_tensor(result_of("aten::prod", "dim_int", {ints({2, 3, 4}), 0}), {24}, kI64, {});
+  EXPECT_THROW(call_op("aten::sum", "dim_IntList", {x, dims({0, 0})}), Error);
+  EXPECT_THROW(call_op("aten::mean", "", {ints({1})}), Error);
+}
+
+// The gathered path: neighbouring outputs, more than one group of them, and a tail.
+TEST(Reduce, ManyOutputsOfAStridedDimension) {
+  constexpr int64_t kRows = 3, kColumns = 37;
+  std::vector<double> elements, expected;
+  for (int64_t i = 0; i < kRows * kColumns; ++i) elements.push_back(static_cast<double>(i % 11));
+  for (int64_t c = 0; c < kColumns; ++c) {
+    double total = 0;
+    for (int64_t r = 0; r < kRows; ++r) total += elements[static_cast<size_t>(r * kColumns + c)];
+    expected.push_back(total);
+  }
+  const Tensor x = make(elements, kF32, {kRows, kColumns});
+  expect_tensor(result_of("aten::sum", "dim_IntList", {x, dims({0})}), expected);
+  const Tensor scan = result_of("aten::cumsum", "", {x, 0});
+  expect_tensor(select(scan, 0, kRows - 1), expected);
+}
+
+TEST(Reduce, EmptyTensors) {
+  const Tensor none = empty(IntArray{0, 3}, kF32);
+  expect_tensor(result_of("aten::sum", "dim_IntList", {none, dims({0})}), {0, 0, 0});
+  expect_tensor(result_of("aten::mean", "dim", {none, dims({0})}), {kNan, kNan, kNan});
+  expect_tensor(result_of("aten::all", "dim", {none, 0}), {1, 1, 1}, kBool);
+  expect_tensor(result_of("aten::amax", "", {none, dims({1})}), {}, kF32, {0});
+  EXPECT_THROW(call_op("aten::amax", "", {none, dims({0})}), Error);
+  EXPECT_THROW(call_op("aten::max", "", {none}), Error);
+  EXPECT_THROW(call_op("aten::argmax", "", {none}), Error);
+}
+
+TEST(Reduce, TruthKeepsUint8) {
+  expect_tensor(result_of("aten::all", "", {make({2, 1}, kU8)}), {1}, kU8, {});
+  expect_tensor(result_of("aten::any", "", {make({0, 0.5})}), {1}, kBool, {});
+  expect_tensor(result_of("aten::count_nonzero", "", {make({0, 0.5, kNan})}), {2}, kI64, {});
+}
+
+TEST(Reduce, ExtremesFindTheFirstAndNan) {
+  const Tensor x = make({1, 5, 5, 2}, kF32, {2, 2});
+  expect_tensor(result_of("aten::max", "dim", {x, 0}, 1), {1, 0}, kI64);
+  expect_tensor(result_of("aten::argmax", "", {x}), {1}, kI64, {});
+  expect_tensor(result_of("aten::argmax", "", {x, Value(), true}), {1}, kI64, {1, 1});
+  expect_tensor(result_of("aten::argmin", "", {make({1, kNan, 0, kNan})}), {1}, kI64, {});
+  expect_tensor(result_of("aten::min", "dim", {make({1, kNan, 0}), 0}), {kNan}, kF32, {});
+  expect_tensor(result_of("aten::aminmax", "", {ints({3, 1, 2})}, 1), {3}, kI64, {});
+}
+
+TEST(Reduce, VarianceAndNorms) {
+  const Tensor x = make({1, 2, 4, 8});
+  expect_tensor(result_of("aten::var", "", {x}), {9.58333333}, kF32, {});
+  expect_tensor(result_of("aten::var", "correction", {x, dims({0}), 0}), {7.1875}, kF32, {});
+  expect_tensor(result_of("aten::var", "correction", {x, dims({0}), 5}), {kInf}, kF32, {});
+  expect_tensor(result_of("aten::std_mean", "", {x}, 1), {3.75}, kF32, {});
+  expect_tensor(result_of("aten::var", "", {make({1})}), {kNan}, kF32, {});
+  expect_tensor(result_of("aten::linalg_vector_norm", "", {x, 3.0}), {8.36344662}, kF32, {});
+  expect_tensor(result_of("aten::linalg_vector_norm", "", {x, kInf}), {8}, kF32, {});
+  EXPECT_THROW(call_op("aten::linalg_vector_norm", "", {empty(IntArray{0}, kF32), kInf}), Error);
+  expect_tensor(result_of("aten::logsumexp", "", {make({-kInf, -kInf}), dims({0})}), {-kInf}, kF32,
+                {});
+}
+
+TEST(Scan, RunningSumsAndExtremes) {
+  expect_tensor(result_of("aten::cumsum", "", {make({1, 1, 0}, kBool), 0}), {1, 2, 2}, kI64);
+  expect_tensor(result_of("aten::cumprod", "", {make({2, 3, 0.5}), 0}), {2, 6, 3});
+  expect_tensor(result_of("aten::cummax", "", {ints({1, 1, 0, 1}), 0}, 1), {0, 1, 1, 3}, kI64);
+  expect_tensor(result_of("aten::cummin", "", {make({1, kNan, 0}), 0}), {1, kNan, kNan});
+  expect_tensor(result_of("aten::logcumsumexp", "", {make({1, -kInf}), 0}), {1, 1});
+  expect_tensor(result_of("aten::trapezoid", "x", {make({1, 2, 3}), make({0, 1, 4})}), {9}, kF32,
+                {});
+  expect_tensor(result_of("aten::cumulative_trapezoid", "dx", {ints({1, 2, 3})}), {1.5, 4});
+}
+
+}  // namespace
+}  // namespace torchlet::ops

@@ -1,0 +1,392 @@
+// Element-by-element functions of one tensor.
+#include <cmath>
+#include <numbers>
+
+#include "base/limits.h"
+#include "ops/core/op.h"
+#include "ops/engines/elementwise.h"
+#include "ops/engines/kernel_map.h"
+#include "ops/engines/quantize.h"
+#include "ops/math/math.h"
+#include "ops/math/special_math.h"
+
+namespace torchlet::ops {
+namespace {
+
+// Integers are computed as float, as PyTorch's unary "float ops".
+template <int Types, typename F>
+Tensor unary_float(const Tensor& self, F f) {
+  return map<Types, 1>({self}, to_float_type(self.dtype()), f);
+}
+
+// For functions that are worth no code of their own per type.
+Tensor unary_double(const Tensor& self, double (*f)(double)) {
+  const DType dtype = to_float_type(self.dtype());
+  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
+  const Tensor out = empty_like(self, dtype);
+  elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
+              [f](void* to, const void* const* in, int64_t count) {
+                const double* x = static_cast<const double*>(in[0]);
+                for (int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = f(x[i]);
+              });
+  return out;
+}
+
+// Integers stay as they are; bool is refused.
+template <typename F>
+Tensor rounding(const char* name, const Tensor& self, F f) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool, "\"%s\" not implemented for 'Bool'", name);
+  if (is_integral(self.dtype(), false)) return self.clone();
+  return map<kMapReal, 1>({self}, self.dtype(), f);
+}
+
+// The dtype of |z|.
+DType real_type(DType dtype) {
+  switch (dtype) {
+    case DType::kComplex32:
+      return DType::kFloat16;
+    case DType::kComplex64:
+      return DType::kFloat32;
+    case DType::kComplex128:
+      return DType::kFloat64;
+    default:
+      return dtype;
+  }
+}
+
+template <typename F>
+Tensor complex_to_real(const Tensor& self, F f) {
+  const Tensor out = empty_like(self, real_type(self.dtype()));
+  elementwise(out, {&self, 1}, DType::kFloat64, DType::kComplex128,
+              [f](void* to, const void* const* in, int64_t count) {
+                const auto* z = static_cast<const std::complex<double>*>(in[0]);
+                for (int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = f(z[i]);
+              });
+  return out;
+}
+
+void refuse_bool(const Tensor& self, const char* name) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool, "%s is not supported on bool tensors", name);
+}
+
+template <typename T>
+T sign_of(T x) {
+  return static_cast<T>((x > T(0)) - (x < T(0)));
+}
+
+Tensor sign(const Tensor& self) {
+  return map<kMapReal | kMapInt, 1>({self}, self.dtype(), [](auto x) { return sign_of(x); });
+}
+
+Tensor sgn(const Tensor& self) {
+  if (!is_complex(self.dtype())) return sign(self);
+  return map<kMapComplex, 1>({self}, self.dtype(), [](auto z) {
+    const double size = std::abs(z);
+    return size == 0 ? decltype(z)() : z / size;
+  });
+}
+
+Tensor angle(const Tensor& self) {
+  if (is_complex(self.dtype())) {
+    return complex_to_real(self, [](std::complex<double> z) { return std::arg(z); });
+  }
+  return unary_float<kMapReal>(self, [](auto x) {
+    using T = decltype(x);
+    return std::isnan(x) ? x : x < 0 ? std::numbers::pi_v<T> : T(0);
+  });
+}
+
+Tensor signbit(const Tensor& self) {
+  return map_bool<kMapReal | kMapInt, 1>({self}, self.dtype(), [](auto x) {
+    if constexpr (std::is_integral_v<decltype(x)>) {
+      return x < 0;
+    } else {
+      return std::signbit(x);
+    }
+  });
+}
+
+// round(x * 10^decimals) / 10^decimals; integers only for decimals == 0.
+Tensor round_decimals(const Tensor& self, int64_t decimals) {
+  auto nearest = [](auto x) { return std::nearbyint(x); };
+  if (decimals == 0) return rounding("round", self, nearest);
+  const bool negative = decimals < 0;
+  const double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
+  return map<kMapReal, 1>({self}, self.dtype(), [ten, negative](auto x) {
+    using T = decltype(x);
+    const T scale = static_cast<T>(ten);
+    return negative ? std::nearbyint(x / scale) * scale : std::nearbyint(x * scale) / scale;
+  });
+}
+
+Tensor logit(const Tensor& self, std::optional<double> eps) {
+  const double low = eps.value_or(-1);
+  return unary_float<kMapReal>(self, [low](auto x) {
+    using T = decltype(x);
+    const T lo = static_cast<T>(low), hi = T(1) - lo;
+    const T z = low < 0 ? x : x < lo ? lo : x > hi ? hi : x;
+    return std::log(z / (T(1) - z));
+  });
+}
+
+template <typename T>
+T log2_of(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::log2(x);
+  } else {
+    return std::log(x) / std::numbers::ln2;
+  }
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16:
+      return 65504.0;
+    case DType::kBFloat16:
+      return 0x1.fep127;
+    case DType::kFloat32:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<double> posinf,
+                  std::optional<double> neginf) {
+  if (is_integral(self.dtype(), true)) return self.clone();
+  const double n = nan.value_or(0), most = posinf.value_or(largest(self.dtype())),
+               least = neginf.value_or(-largest(self.dtype()));
+  auto replace = [=](auto x) {
+    using T = decltype(x);
+    if (std::isnan(x)) return static_cast<T>(n);
+    if (std::isinf(x)) return static_cast<T>(x > 0 ? most : least);
+    return x;
+  };
+  return map<kMapReal, 1>({self}, self.dtype(), replace);
+}
+
+std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
+  TORCHLET_CHECK(is_floating_point(self.dtype()),
+                 "torch.frexp() only supports floating-point dtypes");
+  auto fraction = [](auto x) {
+    int exponent;
+    return std::frexp(x, &exponent);
+  };
+  const Tensor exponents = empty_like(self, DType::kInt32);
+  elementwise(exponents, {&self, 1}, DType::kInt32, DType::kFloat64,
+              [](void* to, const void* const* in, int64_t count) {
+                for (int64_t i = 0; i < count; ++i) {
+                  int exponent;
+                  std::frexp(static_cast<const double*>(in[0])[i], &exponent);
+                  static_cast<int32_t*>(to)[i] = exponent;
+                }
+              });
+  return {map<kMapReal, 1>({self}, self.dtype(), fraction), exponents};
+}
+
+// log of the multivariate gamma function (Wikipedia, "Multivariate gamma function").
+Tensor mvlgamma(const Tensor& self, int64_t p) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  TORCHLET_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1");
+  TORCHLET_CHECK(p < kMost, "mvlgamma: p is %lld, and at most %lld", static_cast<long long>(p),
+                 static_cast<long long>(kMost - 1));
+  const DType dtype = to_float_type(self.dtype());
+  return map<kMapReal, 1>({self}, dtype, [p](auto x) {
+    double total = static_cast<double>(p * (p - 1)) / 4 * std::log(std::numbers::pi);
+    for (int64_t i = 0; i < p; ++i) {
+      poll();
+      total += special::lgamma(static_cast<double>(x) - static_cast<double>(i) / 2);
+    }
+    return static_cast<decltype(x)>(total);
+  });
+}
+
+// For negative x by reflection (DLMF 5.15.6) in the precision of T, which decides what a pole
+// gives: a large number where sin(pi x) is rounded.
+template <typename T>
+T trigamma(T x) {
+  if (x >= T(0.5)) return static_cast<T>(special::polygamma(1, x));
+  const T sine = std::sin(std::numbers::pi_v<T> * x);
+  return std::numbers::pi_v<T> * std::numbers::pi_v<T> / (sine * sine) -
+         static_cast<T>(special::polygamma(1, T(1) - x));
+}
+
+Tensor polygamma(int64_t n, const Tensor& self) {
+  TORCHLET_CHECK(n >= 0, "polygamma(n, x) does not support negative n.");
+  if (n == 1) return unary_float<kMapReal>(self, [](auto x) { return trigamma(x); });
+  return unary_float<kMapReal>(self, [n](auto x) {
+    return static_cast<decltype(x)>(special::polygamma(n, static_cast<double>(x)));
+  });
+}
+
+}  // namespace
+
+Tensor abs(const Tensor& self) {
+  if (is_complex(self.dtype())) {
+    return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
+  }
+  return map<kMapReal | kMapInt, 1>({self}, self.dtype(), [](auto x) {
+    if constexpr (std::is_integral_v<decltype(x)>) {
+      return x < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x;
+    } else {
+      return std::abs(x);
+    }
+  });
+}
+
+Tensor neg(const Tensor& self) {
+  TORCHLET_CHECK(self.dtype() != DType::kBool,
+                 "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
+                 "to invert a mask, use the `~` or `logical_not()` operator instead.");
+  return map<kMapAll, 1>({self}, self.dtype(), [](auto x) {
+    if constexpr (std::is_integral_v<decltype(x)>) {
+      return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
+    } else {
+      return -x;
+    }
+  });
+}
+
+Tensor sigmoid(const Tensor& self) {
+  if (self.is_quantized()) return quantize_unit(sigmoid(dequantize(self)), self.dtype(), 0, 1);
+  const DType dtype = to_float_type(self.dtype());
+  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kSigmoid, self, dtype);
+  return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
+    using T = decltype(x);
+    return T(1) / (T(1) + std::exp(-x));
+  });
+}
+
+Tensor tanh(const Tensor& self) {
+  if (self.is_quantized()) return quantize_unit(tanh(dequantize(self)), self.dtype(), -1, 1);
+  const DType dtype = to_float_type(self.dtype());
+  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kTanh, self, dtype);
+  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::tanh(x); });
+}
+Tensor exp(const Tensor& self) {
+  const DType dtype = to_float_type(self.dtype());
+  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kExp, self, dtype);
+  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::exp(x); });
+}
+Tensor log(const Tensor& self) {
+  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::log(x); });
+}
+Tensor sqrt(const Tensor& self) {
+  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::sqrt(x); });
+}
+Tensor square(const Tensor& self) { return pow(self, 2); }
+
+// name(Tensor self) -> Tensor, with in-place and out= forms.
+#define TORCHLET_UNARY(name, ...)                              \
+  TORCHLET_OP_WITH(name, inplace() | out("out") | pointwise(), \
+                   "aten::" #name "(Tensor self) -> Tensor", __VA_ARGS__)
+// The result is `expr` of x: float for integers. COMPLEX: also for complex numbers.
+#define TORCHLET_UNARY_FLOAT(name, expr)                                            \
+  TORCHLET_UNARY(name, [](const Tensor& self) {                                     \
+    return unary_float<kMapReal>(self, [](auto x) -> decltype(x) { return expr; }); \
+  })
+#define TORCHLET_UNARY_COMPLEX(name, expr)                                                        \
+  TORCHLET_UNARY(name, [](const Tensor& self) {                                                   \
+    return unary_float<kMapReal | kMapComplex>(self, [](auto x) -> decltype(x) { return expr; }); \
+  })
+#define TORCHLET_UNARY_DOUBLE(name, function) \
+  TORCHLET_UNARY(name, [](const Tensor& self) { return unary_double(self, function); })
+#define TORCHLET_UNARY_ROUNDING(name, expr)                                   \
+  TORCHLET_UNARY(name, [](const Tensor& self) {                               \
+    return rounding(#name, self, [](auto x) -> decltype(x) { return expr; }); \
+  })
+
+TORCHLET_UNARY(abs, [](const Tensor& self) { return abs(self); });
+TORCHLET_UNARY(neg, [](const Tensor& self) { return neg(self); });
+TORCHLET_UNARY(sign, sign);
+TORCHLET_UNARY(sgn, sgn);
+TORCHLET_UNARY(square, [](const Tensor& self) { return square(self); });
+TORCHLET_OP_WITH(angle, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::angle(Tensor self) -> Tensor", angle);
+TORCHLET_OP_WITH(signbit, out("out") | pointwise(DTypeRule::kUnknown),
+                 "aten::signbit(Tensor self) -> Tensor", signbit);
+TORCHLET_OP(positive, "aten::positive(Tensor(a) self) -> Tensor(a)", [](const Tensor& self) {
+  refuse_bool(self, "The `+` operator");
+  return self;
+});
+
+TORCHLET_UNARY_ROUNDING(ceil, std::ceil(x));
+TORCHLET_UNARY_ROUNDING(floor, std::floor(x));
+TORCHLET_UNARY_ROUNDING(trunc, std::trunc(x));
+TORCHLET_UNARY(round, [](const Tensor& self) { return round_decimals(self, 0); });
+TORCHLET_OP_WITH(round_decimals, inplace() | out("decimals_out") | pointwise(),
+                 "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals);
+TORCHLET_OP_WITH(special_round, out("out") | pointwise(),
+                 "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", round_decimals);
+TORCHLET_UNARY(frac, [](const Tensor& self) {
+  return map<kMapReal, 1>({self}, self.dtype(), [](auto x) { return x - std::trunc(x); });
+});
+
+TORCHLET_UNARY(exp, [](const Tensor& self) { return exp(self); });
+TORCHLET_UNARY_FLOAT(exp2, std::exp2(x));
+TORCHLET_UNARY_FLOAT(expm1, std::expm1(x));
+TORCHLET_UNARY(log, [](const Tensor& self) { return log(self); });
+TORCHLET_UNARY_COMPLEX(log2, log2_of(x));
+TORCHLET_UNARY_COMPLEX(log10, std::log10(x));
+TORCHLET_UNARY_FLOAT(log1p, std::log1p(x));
+TORCHLET_UNARY(sqrt, [](const Tensor& self) { return sqrt(self); });
+TORCHLET_UNARY_COMPLEX(rsqrt, decltype(x)(1) / std::sqrt(x));
+TORCHLET_UNARY_COMPLEX(reciprocal, decltype(x)(1) / x);
+TORCHLET_OP_WITH(sigmoid, inplace() | out("out") | pointwise() | quantized_unit(),
+                 "aten::sigmoid(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return sigmoid(self); });
+TORCHLET_OP_WITH(logit, inplace() | out("out") | pointwise(),
+                 "aten::logit(Tensor self, float? eps=None) -> Tensor", logit);
+
+TORCHLET_UNARY_COMPLEX(sin, std::sin(x));
+TORCHLET_UNARY_COMPLEX(cos, std::cos(x));
+TORCHLET_UNARY_COMPLEX(tan, std::tan(x));
+TORCHLET_UNARY_COMPLEX(asin, std::asin(x));
+TORCHLET_UNARY_COMPLEX(acos, std::acos(x));
+TORCHLET_UNARY_COMPLEX(atan, std::atan(x));
+TORCHLET_UNARY_COMPLEX(sinh, std::sinh(x));
+TORCHLET_UNARY_COMPLEX(cosh, std::cosh(x));
+TORCHLET_OP_WITH(tanh, inplace() | out("out") | pointwise() | quantized_signed_unit(),
+                 "aten::tanh(Tensor self) -> Tensor",
+                 [](const Tensor& self) { return tanh(self); });
+TORCHLET_UNARY_COMPLEX(asinh, std::asinh(x));
+TORCHLET_UNARY_COMPLEX(acosh, std::acosh(x));
+TORCHLET_UNARY_COMPLEX(atanh, std::atanh(x));
+TORCHLET_UNARY_FLOAT(deg2rad, x* static_cast<decltype(x)>(std::numbers::pi / 180));
+TORCHLET_UNARY_FLOAT(rad2deg, x* static_cast<decltype(x)>(180 / std::numbers::pi));
+TORCHLET_UNARY(sinc, [](const Tensor& self) {
+  return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
+    using T = decltype(x);
+    const T angle = x * T(std::numbers::pi);
+    return x == T(0) ? T(1) : std::sin(angle) / angle;
+  });
+});
+
+TORCHLET_UNARY(erf, [](const Tensor& self) {
+  const DType dtype = to_float_type(self.dtype());
+  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kErf, self, dtype);
+  return map<kMapReal, 1>({self}, dtype, [](auto x) { return std::erf(x); });
+});
+TORCHLET_UNARY_FLOAT(erfc, std::erfc(x));
+TORCHLET_UNARY_DOUBLE(erfinv, special::erfinv);
+TORCHLET_UNARY_DOUBLE(lgamma, special::lgamma);
+TORCHLET_UNARY_DOUBLE(digamma, special::digamma);
+TORCHLET_UNARY_DOUBLE(i0, special::i0);
+TORCHLET_OP_WITH(mvlgamma, inplace() | out("out") | pointwise(),
+                 "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
+TORCHLET_OP_WITH(polygamma, out("out") | pointwise(),
+                 "aten::polygamma(int n, Tensor self) -> Tensor", polygamma);
+TORCHLET_OP(polygamma_, "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
+            [](const Tensor& self, int64_t n) {
+              self.copy_(polygamma(n, self));
+              return self;
+            });
+
+TORCHLET_OP_WITH(nan_to_num, inplace() | out("out") | pointwise() | may_alias(),
+                 "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? "
+                 "neginf=None) -> Tensor",
+                 nan_to_num);
+TORCHLET_OP_WITH(frexp_Tensor, out("Tensor_out(mantissa, exponent)"),
+                 "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", frexp);
+
+}  // namespace torchlet::ops

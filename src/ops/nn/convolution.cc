@@ -1,0 +1,339 @@
+#include "ops/nn/convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/counted_vector.h"
+#include "base/thread_pool.h"
+#include "kernels/conv_nchw/conv2d.h"
+#include "kernels/spatial/window_size.h"
+#include "ops/engines/compute.h"
+#include "ops/engines/matmul.h"
+#include "tensor/meta.h"
+
+namespace torchlet::ops {
+namespace {
+
+long long ll(int64_t value) { return value; }
+
+// A window that slides over a volume [depth, height, width]; fewer dimensions have leading ones of
+// size 1. For a transposed convolution `in` is the output of the operator and `out` its input.
+struct Geometry {
+  using Triple = std::array<int64_t, 3>;
+  Triple in, out, kernel;
+  Triple stride{1, 1, 1}, pad{0, 0, 0}, dilation{1, 1, 1};
+  int64_t batch, in_channels, out_channels, groups;  // as the window sees them
+
+  static int64_t volume(const Triple& t) { return t[0] * t[1] * t[2]; }
+};
+
+// Calls fn(column, row, index) for positions [begin, end) of the window (column = position - begin)
+// and every tap of `channels` planes of the volume (row): `index` is the element of the volume
+// under the tap, or -1 in the padding.
+template <typename Fn>
+void for_each_tap(const Geometry& g, int64_t channels, int64_t begin, int64_t end, Fn fn) {
+  int64_t row = 0;
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
+      for (int64_t kh = 0; kh < g.kernel[1]; ++kh) {
+        for (int64_t kw = 0; kw < g.kernel[2]; ++kw, ++row) {
+          for (int64_t position = begin; position < end; ++position) {
+            const int64_t x = position % g.out[2] * g.stride[2] - g.pad[2] + kw * g.dilation[2];
+            const int64_t rest = position / g.out[2];
+            const int64_t y = rest % g.out[1] * g.stride[1] - g.pad[1] + kh * g.dilation[1];
+            const int64_t z = rest / g.out[1] * g.stride[0] - g.pad[0] + kd * g.dilation[0];
+            const bool inside =
+                x >= 0 && x < g.in[2] && y >= 0 && y < g.in[1] && z >= 0 && z < g.in[0];
+            const int64_t index = ((c * g.in[0] + z) * g.in[1] + y) * g.in[2] + x;
+            fn(position - begin, row, inside ? index : -1);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Positions of the window that are worked on at a time, so that their columns stay in the cache.
+int64_t columns_chunk(int64_t rows) { return std::max<int64_t>(1, (1 << 16) / rows); }
+
+// Any type by im2col and a matrix product, group by group.
+template <typename T>
+void plain_convolution(const Geometry& g, const T* input, const T* weight, const T* bias,
+                       T* output) {
+  const int64_t group_in = g.in_channels / g.groups, group_out = g.out_channels / g.groups;
+  const int64_t rows = group_in * Geometry::volume(g.kernel);
+  const int64_t in_volume = Geometry::volume(g.in), out_volume = Geometry::volume(g.out);
+  const int64_t chunk = columns_chunk(std::max<int64_t>(rows, 1));
+  parallel_for(g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+    CountedVector<T> columns(static_cast<size_t>(rows * std::min(chunk, out_volume)));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i % g.groups;
+      const T* from = input + i * group_in * in_volume;
+      T* to = output + i * group_out * out_volume;
+      for (int64_t o = 0; o < group_out; ++o) {
+        std::fill_n(to + o * out_volume, out_volume, bias ? bias[group * group_out + o] : T(0));
+      }
+      for (int64_t at = 0; at < out_volume; at += chunk) {
+        const int64_t n = std::min(chunk, out_volume - at);
+        for_each_tap(g, group_in, at, at + n, [&](int64_t column, int64_t row, int64_t index) {
+          columns[static_cast<size_t>(row * n + column)] = index < 0 ? T(0) : from[index];
+        });
+        gemm<T>(group_out, n, rows, {weight + group * group_out * rows, rows, 1},
+                {columns.data(), n, 1}, to + at, out_volume, true);
+      }
+    }
+  });
+}
+
+// Any type: the columns are the product, and are added up where the window lies.
+template <typename T>
+void plain_transposed(const Geometry& g, const T* input, const T* weight, const T* bias,
+                      T* output) {
+  const int64_t group_in = g.in_channels / g.groups, group_out = g.out_channels / g.groups;
+  const int64_t rows = group_in * Geometry::volume(g.kernel);
+  const int64_t in_volume = Geometry::volume(g.in), out_volume = Geometry::volume(g.out);
+  const int64_t chunk = columns_chunk(std::max<int64_t>(rows, 1));
+  parallel_for(g.batch * g.groups, 1, [&](int64_t begin, int64_t end) {
+    CountedVector<T> columns(static_cast<size_t>(rows * std::min(chunk, out_volume)));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i % g.groups;
+      const T* from = input + i * group_out * out_volume;
+      T* to = output + i * group_in * in_volume;
+      for (int64_t o = 0; o < group_in; ++o) {
+        std::fill_n(to + o * in_volume, in_volume, bias ? bias[group * group_in + o] : T(0));
+      }
+      for (int64_t at = 0; at < out_volume; at += chunk) {
+        const int64_t n = std::min(chunk, out_volume - at);
+        gemm<T>(rows, n, group_out, {weight + group * group_out * rows, 1, rows},
+                {from + at, out_volume, 1}, columns.data(), n);
+        for_each_tap(g, group_in, at, at + n, [&](int64_t column, int64_t row, int64_t index) {
+          if (index >= 0) to[index] += columns[static_cast<size_t>(row * n + column)];
+        });
+      }
+    }
+  });
+}
+
+kernels::Conv2dShape kernel_shape(const Geometry& g) {
+  kernels::Conv2dShape shape;
+  shape.batch = g.batch;
+  shape.in_channels = g.in_channels;
+  shape.out_channels = g.out_channels;
+  shape.groups = g.groups;
+  shape.window = {.in_h = g.in[1],
+                  .in_w = g.in[2],
+                  .out_h = g.out[1],
+                  .out_w = g.out[2],
+                  .kernel_h = g.kernel[1],
+                  .kernel_w = g.kernel[2],
+                  .stride_h = g.stride[1],
+                  .stride_w = g.stride[2],
+                  .pad_h = g.pad[1],
+                  .pad_w = g.pad[2],
+                  .dilation_h = g.dilation[1],
+                  .dilation_w = g.dilation[2]};
+  return shape;
+}
+
+template <typename T>
+void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T* input,
+                     const T* weight, const T* bias, T* output) {
+  if (transposed) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (!has_depth) {
+        kernels::Conv2dShape shape = kernel_shape(g);
+        std::swap(shape.in_channels, shape.out_channels);
+        return kernels::conv_transpose2d_f32(shape, input, weight, bias, output);
+      }
+    }
+    return plain_transposed(g, input, weight, bias, output);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (!has_depth) return kernels::conv2d_f32(kernel_shape(g), input, weight, bias, output);
+    const kernels::Conv3dShape shape{.planes = kernel_shape(g),
+                                     .in_d = g.in[0],
+                                     .out_d = g.out[0],
+                                     .kernel_d = g.kernel[0],
+                                     .stride_d = g.stride[0],
+                                     .pad_d = g.pad[0],
+                                     .dilation_d = g.dilation[0]};
+    return kernels::conv3d_f32(shape, input, weight, bias, output);
+  }
+  plain_convolution(g, input, weight, bias, output);
+}
+
+void check_params(const ConvParams& p) {
+  TORCHLET_CHECK(p.groups > 0, "non-positive groups is not supported");
+  for (size_t d = 0; d < p.stride.size(); ++d) {
+    TORCHLET_CHECK(p.padding[d] >= 0, "negative padding is not supported");
+    TORCHLET_CHECK(p.stride[d] > 0, "non-positive stride is not supported");
+    TORCHLET_CHECK(p.dilation[d] > 0, "dilation should be greater than zero");
+    if (!p.transposed) continue;
+    TORCHLET_CHECK(p.output_padding[d] >= 0, "negative output_padding is not supported");
+    TORCHLET_CHECK(p.output_padding[d] < std::max(p.stride[d], p.dilation[d]),
+                   "output padding must be smaller than either stride or dilation, but got "
+                   "output_padding %lld, stride %lld, dilation %lld",
+                   ll(p.output_padding[d]), ll(p.stride[d]), ll(p.dilation[d]));
+  }
+}
+
+void check_shapes(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                  const ConvParams& p) {
+  TORCHLET_CHECK(input.dim() == weight.dim(),
+                 "Expected %lld-dimensional input for %lld-dimensional weight %s, but got "
+                 "%lld-dimensional input of size %s instead",
+                 ll(weight.dim()), ll(weight.dim()), shape_text(weight.sizes()).c_str(),
+                 ll(input.dim()), shape_text(input.sizes()).c_str());
+  TORCHLET_CHECK(input.dtype() == weight.dtype(),
+                 "Input type (%s) and weight type (%s) should be the same",
+                 dtype_name(input.dtype()).data(), dtype_name(weight.dtype()).data());
+  const int64_t channels = p.transposed ? weight.size(0) : checked_mul(weight.size(1), p.groups);
+  TORCHLET_CHECK(weight.size(0) % p.groups == 0,
+                 "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but "
+                 "got weight of size %s instead",
+                 ll(p.groups), ll(p.groups), shape_text(weight.sizes()).c_str());
+  TORCHLET_CHECK(
+      input.size(1) == channels,
+      "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but "
+      "got %lld channels instead",
+      ll(p.groups), shape_text(weight.sizes()).c_str(), shape_text(input.sizes()).c_str(),
+      ll(channels), ll(input.size(1)));
+  const int64_t outputs = p.transposed ? checked_mul(weight.size(1), p.groups) : weight.size(0);
+  TORCHLET_CHECK(!bias.defined() || (bias.dim() == 1 && bias.size(0) == outputs),
+                 "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, "
+                 "but got bias of size %s instead",
+                 shape_text(weight.sizes()).c_str(), ll(outputs), shape_text(bias.sizes()).c_str());
+}
+
+// The sizes of the output; fills in the geometry from the operator's view of the shapes.
+IntArray plan(const Tensor& input, const Tensor& weight, const ConvParams& p, Geometry* g) {
+  const size_t spatial = p.stride.size();
+  g->in = g->out = g->kernel = {1, 1, 1};
+  g->batch = input.size(0);
+  g->groups = p.groups;
+  const int64_t outputs = p.transposed ? checked_mul(weight.size(1), p.groups) : weight.size(0);
+  g->in_channels = p.transposed ? outputs : input.size(1);
+  g->out_channels = p.transposed ? input.size(1) : outputs;
+  IntArray shape{input.size(0), outputs};
+  for (size_t d = 0; d < spatial; ++d) {
+    const size_t at = 3 - spatial + d;
+    const int64_t in = input.sizes()[d + 2], kernel = weight.sizes()[d + 2];
+    TORCHLET_CHECK(kernel > 0, "the kernel of a convolution cannot be empty, got weight %s",
+                   shape_text(weight.sizes()).c_str());
+    int64_t size;
+    if (p.transposed) {
+      size = kernels::transposed_output_size(in, kernel, p.stride[d], p.padding[d], p.dilation[d],
+                                             p.output_padding[d]);
+      TORCHLET_CHECK(size > 0, "Given input size %s the calculated output size %lld is too small",
+                     shape_text(input.sizes()).c_str(), ll(size));
+    } else {
+      size = kernels::sliding_output_size(in, kernel, p.stride[d], p.padding[d], p.dilation[d]);
+      TORCHLET_CHECK(
+          size > 0,
+          "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel "
+          "size can't be greater than actual input size",
+          ll(in + 2 * p.padding[d]), ll(kernels::window_reach(kernel, p.dilation[d])));
+    }
+    shape.push_back(size);
+    g->in[at] = p.transposed ? size : in;
+    g->out[at] = p.transposed ? in : size;
+    g->kernel[at] = kernel;
+    g->stride[at] = p.stride[d];
+    g->pad[at] = p.padding[d];
+    g->dilation[at] = p.dilation[d];
+  }
+  return shape;
+}
+
+// PyTorch gives channels_last if the input or the weight is.
+MemoryFormat output_format(const Tensor& input, const Tensor& weight) {
+  const MemoryFormat format = input.suggest_memory_format();
+  return format == MemoryFormat::kContiguous ? weight.suggest_memory_format() : format;
+}
+
+}  // namespace
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, ConvParams p) {
+  TORCHLET_CHECK(weight.dim() >= 3 && weight.dim() <= 5,
+                 "convolution: expected a weight of 3 to 5 dimensions, got %s",
+                 weight.describe().c_str());
+  const size_t spatial = static_cast<size_t>(weight.dim()) - 2;
+  p.stride = expand_param(p.stride, spatial, "stride");
+  p.padding = expand_param(p.padding, spatial, "padding");
+  p.dilation = expand_param(p.dilation, spatial, "dilation");
+  if (p.transposed) p.output_padding = expand_param(p.output_padding, spatial, "output_padding");
+  check_params(p);
+  check_shapes(input, weight, bias, p);
+  Geometry g;
+  const IntArray shape = plan(input, weight, p, &g);
+  return compute_as<kMapAll>(input.dtype(), "convolution", [&](auto zero) {
+    using T = decltype(zero);
+    const Tensor out = empty(shape, DTypeOf<T>::value);
+    if (out.numel() > 0) {
+      TORCHLET_CHECK(
+          input.numel() > 0 || input.size(1) == 0,
+          "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+          shape_text(input.sizes()).c_str());
+    }
+    if (out.numel() > 0 && !is_meta(out)) {
+      const Tensor x = dense_as<T>(input), w = dense_as<T>(weight);
+      const Tensor b = bias.defined() ? dense_as<T>(bias) : Tensor();
+      run_convolution(g, p.transposed, spatial == 3, const_data<T>(x), const_data<T>(w),
+                      const_data<T>(b), out.data_ptr<T>());
+    }
+    return out.to(input.dtype()).contiguous(output_format(input, weight));
+  });
+}
+
+Tensor convolution_nd(int64_t spatial, const Tensor& input, const Tensor& weight,
+                      const Tensor& bias, ConvParams params) {
+  TORCHLET_CHECK(
+      input.dim() == spatial + 1 || input.dim() == spatial + 2,
+      "Expected %lldD (unbatched) or %lldD (batched) input to conv%s%lldd, but got input "
+      "of size: %s",
+      ll(spatial + 1), ll(spatial + 2), params.transposed ? "_transpose" : "", ll(spatial),
+      shape_text(input.sizes()).c_str());
+  if (input.dim() == spatial + 2) return convolution(input, weight, bias, std::move(params));
+  return squeeze(convolution(unsqueeze(input, 0), weight, bias, std::move(params)), 0);
+}
+
+Tensor convolution_mode(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                        IntSpan stride, const std::string& padding, IntSpan dilation,
+                        int64_t groups) {
+  ConvParams params;
+  params.stride = stride;
+  params.dilation = dilation;
+  params.groups = groups;
+  params.padding = {0};
+  TORCHLET_CHECK(weight.dim() >= 3 && input.dim() == weight.dim(),
+                 "convolution: expected input and weight of the same 3 to 5 dimensions, got %s and "
+                 "%s",
+                 input.describe().c_str(), weight.describe().c_str());
+  if (padding == "valid") return convolution(input, weight, bias, std::move(params));
+  TORCHLET_CHECK(padding == "same", "Invalid padding string: '%s'", padding.c_str());
+
+  const size_t spatial = static_cast<size_t>(weight.dim()) - 2;
+  for (int64_t step : stride) {
+    TORCHLET_CHECK(step == 1, "padding='same' is not supported for strided convolutions");
+  }
+  const IntArray factor = expand_param(dilation, spatial, "dilation");
+  // An odd total is padded by one more at the end: zeros are appended to the input, as the kernels
+  // pad both sides alike.
+  IntArray sizes(input.sizes());
+  params.padding.clear();
+  for (size_t d = 0; d < spatial; ++d) {
+    const int64_t total = checked_mul(factor[d], weight.sizes()[d + 2] - 1);
+    params.padding.push_back(total / 2);
+    sizes[d + 2] = checked_add(sizes[d + 2], total % 2);
+  }
+  if (std::ranges::equal(sizes, input.sizes())) {
+    return convolution(input, weight, bias, std::move(params));
+  }
+  const Tensor padded = zeros(sizes, input.dtype());
+  make_view(padded, input.sizes(), padded.strides(), 0).copy_(input);
+  return convolution(padded, weight, bias, std::move(params));
+}
+
+}  // namespace torchlet::ops

@@ -1,0 +1,172 @@
+#include "ops/core/testing.h"
+
+// Expected numbers are PyTorch 1.13's.
+namespace torchlet::ops {
+namespace {
+
+TEST(Convolution, TwoDimensions) {
+  expect_tensor(result_of("aten::conv2d", "",
+                          {ramp({1, 2, 4, 5}), ramp({3, 2, 3, 3}, 1), ramp({3}, 2),
+                           int_list({1, 1}), int_list({1, 0}), int_list({1, 1}), 1}),
+                {7,      -3.125,  -0.875,  3.125,   1.5,   0.5625, -2.9375, 5.0625,  -2.75,
+                 -0.75,  4.6875,  -2.25,   -4.1875, 1.625, 1.25,   -1,      -1.75,   -1.8125,
+                 1.4375, -0.6875, -0.0625, -1.75,   -3.75, 0.4375, 8,       -2.5625, -0.0625,
+                 6.5625, 1.875,   -2.125,  1,       6.625, -4.25,  -2.75,   7.75,    -2.375},
+                DType::kFloat32, {1, 3, 4, 3});
+  expect_tensor(
+      result_of("aten::conv2d", "",
+                {ramp({4, 4, 4}), ramp({4, 1, 2, 3}, 1), Value(), int_list({2, 1}),
+                 int_list({0, 1}), int_list({1, 1}), 4}),
+      {-1.1875, 0.1875,  1,      1.0625,  -0.5625, 0.5,   0.625, -2.125,  -0.3125, 1.0625, -1.3125,
+       1.0625,  -0.1875, 0.625,  -1.75,   0.8125,  0.625, 1,     -1.8125, -0.25,   0.25,   -1.5625,
+       -1.625,  0.375,   2.3125, -2.0625, -1.875,  1.25,  2.125, -1.9375, -1.75,   1.375},
+      DType::kFloat32, {4, 2, 4});
+  expect_tensor(result_of("aten::conv2d", "",
+                          {ramp({1, 2, 5, 5}), ramp({2, 1, 2, 2}, 1), Value(), int_list({1, 2}),
+                           int_list({0, 0}), int_list({2, 2}), 2}),
+                {-0.4375, -0.25, -0.3125, 1.9375, 1.875, 1.375, 1.9375, -0.25, -0.4375, -1.9375,
+                 -0.0625, -1.5625},
+                DType::kFloat32, {1, 2, 3, 2});
+  expect_tensor(result_of("aten::conv2d", "",
+                          {ramp({1, 2, 3, 3}), ramp({2, 2, 1, 1}, 1), Value(), int_list({1, 1}),
+                           int_list({0, 0}), int_list({1, 1}), 1}),
+                {1.5625, -0.5625, -1.3125, 0, -0.75, 1.9375, -0.1875, -0.9375, 1.75, -0.875, 0.3125,
+                 0.8125, -0.0625, 0.4375, -1.125, 0.0625, 0.5625, -1},
+                DType::kFloat32, {1, 2, 3, 3});
+  expect_tensor(result_of("aten::conv2d", "",
+                          {ramp({0, 2, 4, 4}), ramp({3, 2, 3, 3}), Value(), int_list({1, 1}),
+                           int_list({0, 0}), int_list({1, 1}), 1}),
+                {}, DType::kFloat32, {0, 3, 2, 2});
+  expect_tensor(
+      result_of("aten::conv2d", "",
+                {ramp({1, 1, 3, 3}, 0, DType::kFloat64), ramp({1, 1, 2, 2}, 1, DType::kFloat64),
+                 Value(), int_list({1, 1}), int_list({0, 0}), int_list({1, 1}), 1}),
+      {1.375, -0.25, -0.0625, -0.3125}, DType::kFloat64, {1, 1, 2, 2});
+  expect_tensor(result_of("aten::conv2d", "",
+                          {ints({1, 2, 3, 4}, {1, 1, 2, 2}), ints({1, -1}, {1, 1, 1, 2}), Value(),
+                           int_list({1, 1}), int_list({0, 0}), int_list({1, 1}), 1}),
+                {-1, -1}, DType::kInt64, {1, 1, 2, 1});
+}
+
+TEST(Convolution, OneAndThreeDimensions) {
+  expect_tensor(result_of("aten::conv1d", "",
+                          {ramp({1, 2, 6}), ramp({2, 2, 3}, 1), ramp({2}, 2), int_list({2}),
+                           int_list({1}), int_list({1}), 1}),
+                {-0.1875, -1.3125, -1.0625, -1.3125, -2.8125, -2.0625}, DType::kFloat32, {1, 2, 3});
+  expect_tensor(result_of("aten::conv3d", "",
+                          {ramp({1, 1, 2, 3, 3}), ramp({2, 1, 2, 2, 2}, 1), Value(),
+                           int_list({1, 1, 1}), int_list({0, 0, 1}), int_list({1, 1, 1}), 1}),
+                {-2.125, 1.25, 0.9375, -2.4375, 1, -0.375, 0.6875, 0.375, 1.625, 0.1875, 2, -2.75,
+                 -1.6875, -0.5625, 2.625, 0.5},
+                DType::kFloat32, {1, 2, 1, 2, 4});
+  expect_tensor(result_of("aten::conv3d", "",
+                          {ramp({1, 1, 2, 3, 3}, 0, DType::kFloat64),
+                           ramp({2, 1, 2, 2, 2}, 1, DType::kFloat64), Value(), int_list({1, 1, 1}),
+                           int_list({0, 0, 1}), int_list({1, 1, 1}), 1}),
+                {-2.125, 1.25, 0.9375, -2.4375, 1, -0.375, 0.6875, 0.375, 1.625, 0.1875, 2, -2.75,
+                 -1.6875, -0.5625, 2.625, 0.5},
+                DType::kFloat64, {1, 2, 1, 2, 4});
+  expect_tensor(
+      result_of("aten::conv_tbc", "", {ramp({4, 1, 2}), ramp({2, 2, 3}, 1), ramp({3}, 2), 1}),
+      {0.875, -1.4375, 1.0625, -0.5625, -1.5625, 0.1875, 0.25, -0.3125, 1.1875, -0.3125, -0.4375,
+       0.8125, -0.25, 0.5, 1.25},
+      DType::kFloat32, {5, 1, 3});
+}
+
+TEST(Convolution, StringPadding) {
+  expect_tensor(result_of("aten::conv2d", "padding",
+                          {ramp({1, 1, 3, 3}), ramp({1, 1, 2, 3}, 1), Value(), int_list({1, 1}),
+                           "same", int_list({1, 1}), 1}),
+                {-0.1875, 0.4375, -1.8125, 2.625, -1.25, -2.0625, 1.25, -0.75, -1.25},
+                DType::kFloat32, {1, 1, 3, 3});
+  expect_tensor(result_of("aten::conv1d", "padding",
+                          {ramp({1, 4}), ramp({1, 1, 2}, 1), Value(), int_list({1}), "same",
+                           int_list({3}), 1}),
+                {-0.625, 2.1875, -0.25, 0.25}, DType::kFloat32, {1, 4});
+  expect_tensor(result_of("aten::_convolution_mode", "",
+                          {ramp({1, 1, 3, 3}), ramp({1, 1, 2, 2}, 1), Value(), int_list({1, 1}),
+                           "valid", int_list({1, 1}), 1}),
+                {1.375, -0.25, -0.0625, -0.3125}, DType::kFloat32, {1, 1, 2, 2});
+  EXPECT_THROW(call_op("aten::conv1d", "padding",
+                       {ramp({1, 1, 4}), ramp({1, 1, 2}, 1), Value(), int_list({2}), "same",
+                        int_list({1}), 1}),
+               Error);
+}
+
+TEST(Convolution, Transposed) {
+  expect_tensor(
+      result_of("aten::conv_transpose2d", "input",
+                {ramp({1, 2, 2, 3}), ramp({2, 1, 2, 2}, 1), ramp({1}, 2), int_list({2, 1}),
+                 int_list({0, 1}), int_list({1, 0}), 1, int_list({1, 1})}),
+      {-1.5625, 0.125, 2.0625, 0.75, 1.4375, -0.3125, 0.1875, 0.9375, 0.25, 0.25}, DType::kFloat32,
+      {1, 1, 5, 2});
+  expect_tensor(
+      result_of("aten::conv_transpose2d", "input",
+                {ramp({1, 2, 2, 2}), ramp({2, 2, 2, 2}, 1), Value(), int_list({1, 1}),
+                 int_list({0, 0}), int_list({0, 0}), 2, int_list({2, 2})}),
+      {0.625,  -0.25,   -1.5625, 0.625, 0.25,    -0.625,  -0.625, 1.5625,  -0.3125, 0.125,  0.9375,
+       -0.375, -0.125,  0.3125,  0.375, -0.9375, -1.25,   0.5,    0,       0,       -0.5,   1.25,
+       0,      0,       1.25,    -0.5,  -0.9375, 0.375,   0.5,    -1.25,   -0.375,  0.9375, -0.0625,
+       0.1875, -0.3125, 0.9375,  -0.25, 0,       -1.25,   0,      0.125,   -0.375,  -0.125, 0.375,
+       0.5,    0,       -0.5,    0,     0.3125,  -0.9375, 0.0625, -0.1875, 1.25,    0,      0.25,
+       0,      -0.1875, 0.5625,  0.25,  -0.75,   -0.75,   0,      1,       0},
+      DType::kFloat32, {1, 4, 4, 4});
+  expect_tensor(result_of("aten::conv_transpose1d", "",
+                          {ramp({1, 2, 3}), ramp({2, 2, 2}, 1), Value(), int_list({2}),
+                           int_list({0}), int_list({1}), 1, int_list({1})}),
+                {1.875, -1.5625, 0, 0.625, -0.5, -0.625, 0, -1.5625, 1.875, -0.125, -0.1875, 0.625,
+                 -0.1875, 0},
+                DType::kFloat32, {1, 2, 7});
+  expect_tensor(
+      result_of("aten::conv_transpose3d", "input",
+                {ramp({1, 1, 2, 2, 2}), ramp({1, 1, 1, 2, 2}, 1), Value(), int_list({1, 1, 1}),
+                 int_list({0, 0, 0}), int_list({0, 0, 0}), 1, int_list({1, 1, 1})}),
+      {0.625, -1.8125, 0.625, -0.0625, -0.1875, 1.1875, -0.125, 0.6875, -0.9375, -0.125, 0.6875,
+       -0.9375, -0.4375, 0.875, 0.5625, 0.25, -0.75, 0},
+      DType::kFloat32, {1, 1, 2, 3, 3});
+  expect_tensor(result_of("aten::conv_transpose2d", "input",
+                          {ramp({1, 1, 2, 2}, 0, DType::kFloat64),
+                           ramp({1, 1, 2, 2}, 1, DType::kFloat64), Value(), int_list({2, 2}),
+                           int_list({0, 0}), int_list({0, 0}), 1, int_list({1, 1})}),
+                {0.625, -1.5625, -0.25, 0.625, -0.3125, 0.9375, 0.125, -0.375, 0.25, -0.625, -0.625,
+                 1.5625, -0.125, 0.375, 0.3125, -0.9375},
+                DType::kFloat64, {1, 1, 4, 4});
+  EXPECT_THROW(call_op("aten::conv_transpose2d", "input",
+                       {ramp({1, 2, 2, 3}), ramp({2, 1, 2, 2}, 1), Value(), int_list({1, 1}),
+                        int_list({0, 0}), int_list({1, 0}), 1, int_list({1, 1})}),
+               Error);
+}
+
+TEST(Convolution, WrongShapes) {
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({1, 2, 8, 8}), ramp({4, 3, 3, 3}), Value(), int_list({1, 1}),
+                        int_list({0, 0}), int_list({1, 1}), 1}),
+               Error);
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({1, 3, 2, 2}), ramp({4, 3, 3, 3}), Value(), int_list({1, 1}),
+                        int_list({0, 0}), int_list({1, 1}), 1}),
+               Error);
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({3, 2}), ramp({4, 3, 3, 3}), Value(), int_list({1, 1}),
+                        int_list({0, 0}), int_list({1, 1}), 1}),
+               Error);
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({1, 3, 8, 8}), ramp({4, 3, 3, 3}), ramp({3}), int_list({1, 1}),
+                        int_list({0, 0}), int_list({1, 1}), 1}),
+               Error);
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({1, 3, 8, 8}), ramp({4, 3, 3, 3}), Value(), int_list({0, 1}),
+                        int_list({0, 0}), int_list({1, 1}), 1}),
+               Error);
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({1, 3, 8, 8}), ramp({4, 3, 3, 3}), Value(), int_list({1, 1}),
+                        int_list({-1, 0}), int_list({1, 1}), 1}),
+               Error);
+  EXPECT_THROW(call_op("aten::conv2d", "",
+                       {ramp({1, 3, 8, 8}), ramp({4, 3, 3, 3}, 0, DType::kFloat64), Value(),
+                        int_list({1, 1}), int_list({0, 0}), int_list({1, 1}), 1}),
+               Error);
+}
+
+}  // namespace
+}  // namespace torchlet::ops

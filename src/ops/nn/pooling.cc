@@ -1,0 +1,327 @@
+#include "ops/nn/pooling.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/checked.h"
+#include "base/counted_vector.h"
+#include "base/limits.h"
+#include "base/thread_pool.h"
+#include "kernels/elementwise/normalize.h"
+#include "kernels/spatial/pool2d.h"
+#include "kernels/spatial/window_size.h"
+#include "ops/engines/compute.h"
+#include "tensor/meta.h"
+
+namespace torchlet::ops {
+namespace {
+
+long long ll(int64_t value) { return value; }
+
+// What each output index of one dimension looks at: inputs begin, begin + step, ... below end.
+struct Axis {
+  int64_t in = 1, out = 1, step = 1;
+  // For each output, unless the tensor is empty.
+  CountedVector<int64_t> begin{0}, end{1};
+  CountedVector<int64_t> covered{1};  // inputs under the window, those in the padding included
+};
+using Axes = std::array<Axis, 3>;  // depth, height, width; the leading ones may be of size 1
+
+// The tables are left empty for an empty tensor, which may have any size.
+Axis empty_axis(int64_t in, int64_t out, int64_t step, bool is_empty) {
+  if (!is_empty) require_memory(out, 3 * sizeof(int64_t), "windows of a pooling");
+  return {.in = in, .out = out, .step = step, .begin = {}, .end = {}, .covered = {}};
+}
+
+Axis sliding_axis(int64_t in, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation,
+                  bool ceil_mode, int64_t least_out, bool is_empty) {
+  TORCHLET_CHECK(kernel > 0, "kernel size should be greater than zero, but got %lld", ll(kernel));
+  TORCHLET_CHECK(stride > 0, "stride should be greater than zero, but got %lld", ll(stride));
+  TORCHLET_CHECK(dilation > 0, "dilation should be greater than zero, but got %lld", ll(dilation));
+  TORCHLET_CHECK(pad >= 0 && pad <= kernel / 2,
+                 "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
+                 ll(pad), ll(kernel));
+  const int64_t out = kernels::pooled_output_size(in, kernel, stride, pad, dilation, ceil_mode);
+  TORCHLET_CHECK(out >= least_out,
+                 "Given input size %lld, calculated output size %lld is too small", ll(in),
+                 ll(out));
+  Axis axis = empty_axis(in, out, dilation, is_empty);
+  for (int64_t i = 0; i < out && !is_empty; ++i) {
+    int64_t begin = i * stride - pad;
+    const int64_t end = begin + dilation * (kernel - 1) + 1;
+    axis.covered.push_back(std::min(end, in + pad) - begin);
+    if (begin < 0) begin += (-begin + dilation - 1) / dilation * dilation;
+    axis.begin.push_back(begin);
+    axis.end.push_back(std::min(end, in));
+  }
+  return axis;
+}
+
+Axis adaptive_axis(int64_t in, int64_t out, bool is_empty) {
+  TORCHLET_CHECK(out >= 0,
+                 "adaptive pooling: elements of output_size must be greater than or "
+                 "equal to 0, but got %lld",
+                 ll(out));
+  Axis axis = empty_axis(in, out, 1, is_empty);
+  for (int64_t i = 0; i < out && !is_empty; ++i) {
+    axis.begin.push_back(checked_mul(i, in) / out);
+    axis.end.push_back((checked_mul(i + 1, in) - 1) / out + 1);
+    axis.covered.push_back(axis.end.back() - axis.begin.back());
+  }
+  return axis;
+}
+
+// The pooled dimensions of `self`, checked as PyTorch checks them.
+IntSpan spatial_sizes(int64_t spatial, const Tensor& self) {
+  TORCHLET_CHECK(self.dim() == spatial + 1 || self.dim() == spatial + 2,
+                 "pooling: expected a %lldD or %lldD (batch mode) input, but got %s",
+                 ll(spatial + 1), ll(spatial + 2), self.describe().c_str());
+  for (int64_t d = self.dim() - spatial; d < self.dim(); ++d) {
+    TORCHLET_CHECK(self.size(d) > 0,
+                   "pooling: expected input to have non-zero size for non-batch dimensions, but "
+                   "got %s",
+                   self.describe().c_str());
+  }
+  return self.sizes().last(static_cast<size_t>(spatial));
+}
+
+Axes sliding_axes(int64_t spatial, const Tensor& self, const PoolWindow& window,
+                  int64_t least_out) {
+  const IntSpan sizes = spatial_sizes(spatial, self);
+  TORCHLET_CHECK(self.size(-spatial - 1) > 0,
+                 "pooling: expected a %lldD or %lldD (batch mode) tensor with optional 0 dim batch "
+                 "size for input, but got %s",
+                 ll(spatial + 1), ll(spatial + 2), self.describe().c_str());
+  const size_t count = sizes.size();
+  const IntArray kernel = expand_param(window.kernel, count, "kernel_size");
+  const IntArray stride =
+      window.stride.empty() ? kernel : expand_param(window.stride, count, "stride");
+  const IntArray padding = expand_param(window.padding, count, "padding");
+  const IntArray dilation = expand_param(window.dilation, count, "dilation");
+  Axes axes;
+  for (size_t d = 0; d < count; ++d) {
+    axes[3 - count + d] = sliding_axis(sizes[d], kernel[d], stride[d], padding[d], dilation[d],
+                                       window.ceil_mode, least_out, self.numel() == 0);
+  }
+  return axes;
+}
+
+Axes adaptive_axes(int64_t spatial, const Tensor& self, IntSpan output_size) {
+  const IntSpan sizes = spatial_sizes(spatial, self);
+  const IntArray out = expand_param(output_size, sizes.size(), "output_size");
+  Axes axes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    axes[3 - sizes.size() + d] = adaptive_axis(sizes[d], out[d], self.numel() == 0);
+  }
+  return axes;
+}
+
+IntArray pooled_shape(int64_t spatial, const Tensor& self, const Axes& axes) {
+  IntArray shape(self.sizes());
+  const size_t lead = shape.size() - static_cast<size_t>(spatial);
+  for (size_t d = lead; d < shape.size(); ++d) {
+    shape[d] = axes[3 - static_cast<size_t>(spatial) + d - lead].out;
+  }
+  return shape;
+}
+
+// Calls fn(plane, plane_in, output_offset, d, h, w) for every output element.
+template <typename T, typename Fn>
+void for_each_window(const Tensor& in, int64_t planes, const Axes& axes, Fn fn) {
+  const int64_t in_size = axes[0].in * axes[1].in * axes[2].in;
+  const int64_t out_size = axes[0].out * axes[1].out * axes[2].out;
+  const T* data = const_data<T>(in);
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, in_size));
+  parallel_for(planes, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      int64_t at = plane * out_size;
+      for (size_t d = 0; d < axes[0].begin.size(); ++d) {
+        for (size_t h = 0; h < axes[1].begin.size(); ++h) {
+          for (size_t w = 0; w < axes[2].begin.size(); ++w)
+            fn(data + plane * in_size, at++, d, h, w);
+        }
+      }
+    }
+  });
+}
+
+int64_t plane_count(int64_t spatial, const Tensor& self) {
+  return checked_numel(self.sizes().first(self.sizes().size() - static_cast<size_t>(spatial)));
+}
+
+template <typename T>
+T lowest() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
+std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Axes& axes) {
+  const IntArray shape = pooled_shape(spatial, self, axes);
+  return compute_as<kMapReal | kMapInt>(self.dtype(), "max_pool", [&](auto zero) {
+    using T = decltype(zero);
+    const Tensor in = dense_as<T>(self);
+    const Tensor values = empty(shape, DTypeOf<T>::value), indices = empty(shape, DType::kInt64);
+    const MemoryFormat format = self.suggest_memory_format();
+    const auto result = [&] {
+      return std::pair(values.to(self.dtype()).contiguous(format), indices.contiguous(format));
+    };
+    if (is_meta(values)) return result();
+    T* value_data = values.data_ptr<T>();
+    int64_t* index_data = indices.data_ptr<int64_t>();
+    const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
+    for_each_window<T>(in, plane_count(spatial, self), axes,
+                       [&](const T* plane, int64_t at, size_t d, size_t h, size_t w) {
+                         T best = lowest<T>();
+                         int64_t index = (depth.begin[d] * height.in + height.begin[h]) * width.in +
+                                         width.begin[w];
+                         for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
+                           for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
+                             const int64_t row = (z * height.in + y) * width.in;
+                             for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
+                               const T value = plane[row + x];
+                               if (value > best || value != value) {
+                                 best = value;
+                                 index = row + x;
+                               }
+                             }
+                           }
+                         }
+                         value_data[at] = best;
+                         index_data[at] = index;
+                       });
+    return result();
+  });
+}
+
+// divisor(d, h, w) is what the sum under a window is divided by.
+template <typename Divisor>
+Tensor average_over(int64_t spatial, const Tensor& self, const Axes& axes, Divisor divisor) {
+  const IntArray shape = pooled_shape(spatial, self, axes);
+  return compute_as<kMapReal | kMapInt>(self.dtype(), "avg_pool", [&](auto zero) {
+    using T = decltype(zero);
+    using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    const Tensor in = dense_as<T>(self);
+    const Tensor out = empty(shape, DTypeOf<T>::value);
+    if (is_meta(out)) return out.to(self.dtype()).contiguous(self.suggest_memory_format());
+    T* out_data = out.data_ptr<T>();
+    const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
+    for_each_window<T>(in, plane_count(spatial, self), axes,
+                       [&](const T* plane, int64_t at, size_t d, size_t h, size_t w) {
+                         Sum sum = 0;
+                         for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
+                           for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
+                             const T* row = plane + (z * height.in + y) * width.in;
+                             for (int64_t x = width.begin[w]; x < width.end[w]; ++x) sum += row[x];
+                           }
+                         }
+                         out_data[at] = static_cast<T>(sum / static_cast<Sum>(divisor(d, h, w)));
+                       });
+    return out.to(self.dtype()).contiguous(self.suggest_memory_format());
+  });
+}
+
+// An empty result is allowed in max_pool1d only.
+Axes max_axes(int64_t spatial, const Tensor& self, const PoolWindow& window) {
+  return sliding_axes(spatial, self, window, spatial == 1 ? 0 : 1);
+}
+
+kernels::Window2dShape kernel_window(const Axes& axes, const PoolWindow& window, int64_t spatial) {
+  const Axis &height = axes[1], &width = axes[2];
+  auto last = [](const IntArray& values, int64_t none) {
+    return values.empty() ? none : values.back();
+  };
+  auto first = [](const IntArray& values, int64_t none) {
+    return values.empty() ? none : values.front();
+  };
+  kernels::Window2dShape shape{.in_h = height.in,
+                               .in_w = width.in,
+                               .out_h = height.out,
+                               .out_w = width.out,
+                               .kernel_h = 1,
+                               .kernel_w = last(window.kernel, 1)};
+  shape.stride_w = last(window.stride, shape.kernel_w);
+  shape.pad_w = last(window.padding, 0);
+  shape.dilation_w = width.step;
+  if (spatial == 1) return shape;
+  shape.kernel_h = first(window.kernel, 1);
+  shape.stride_h = first(window.stride, shape.kernel_h);
+  shape.pad_h = first(window.padding, 0);
+  shape.dilation_h = height.step;
+  return shape;
+}
+
+bool is_global(const Axes& axes) {
+  return std::ranges::all_of(axes, [](const Axis& axis) { return axis.out == 1; });
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> max_pool(int64_t spatial, const Tensor& self, const PoolWindow& window) {
+  return max_over(spatial, self, max_axes(spatial, self, window));
+}
+
+Tensor max_pool_values(int64_t spatial, const Tensor& self, const PoolWindow& window) {
+  const Axes axes = max_axes(spatial, self, window);
+  if (spatial == 3 || self.dtype() != DType::kFloat32) return max_over(spatial, self, axes).first;
+  const Tensor in = self.contiguous();
+  const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
+  if (!is_meta(out)) {
+    kernels::max_pool2d_f32(kernel_window(axes, window, spatial), in.data_ptr<float>(),
+                            out.data_ptr<float>(), plane_count(spatial, self));
+  }
+  return out.contiguous(self.suggest_memory_format());
+}
+
+Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool count_include_pad,
+                std::optional<int64_t> divisor) {
+  TORCHLET_CHECK(!divisor || *divisor != 0, "divisor must be not zero");
+  window.dilation = {1};
+  const Axes axes = sliding_axes(spatial, self, window, 1);
+  if (spatial < 3 && self.dtype() == DType::kFloat32) {
+    const Tensor in = self.contiguous();
+    const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
+    if (!is_meta(out)) {
+      kernels::avg_pool2d_f32(kernel_window(axes, window, spatial), count_include_pad,
+                              divisor.value_or(0), in.data_ptr<float>(), out.data_ptr<float>(),
+                              plane_count(spatial, self));
+    }
+    return out.contiguous(self.suggest_memory_format());
+  }
+  auto size = [](const Axis& axis, size_t i) {
+    return std::max<int64_t>(0, axis.end[i] - axis.begin[i]);
+  };
+  return average_over(spatial, self, axes, [&](size_t d, size_t h, size_t w) -> int64_t {
+    if (divisor) return *divisor;
+    if (count_include_pad) {
+      return axes[0].covered[d] * axes[1].covered[h] * axes[2].covered[w];
+    }
+    // A window that lies in the padding alone gives 0.
+    return std::max<int64_t>(1, size(axes[0], d) * size(axes[1], h) * size(axes[2], w));
+  });
+}
+
+Tensor adaptive_avg_pool(int64_t spatial, const Tensor& self, IntSpan output_size) {
+  const Axes axes = adaptive_axes(spatial, self, output_size);
+  if (self.dtype() == DType::kFloat32 && is_global(axes)) {
+    const Tensor in = self.contiguous();
+    const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
+    if (is_meta(out)) return out.contiguous(self.suggest_memory_format());
+    const int64_t plane = axes[0].in * axes[1].in * axes[2].in;
+    float* data = out.data_ptr<float>();
+    kernels::row_sums_f32(in.data_ptr<float>(), data, out.numel(), plane);
+    for (int64_t i = 0; i < out.numel(); ++i) data[i] /= static_cast<float>(plane);
+    return out.contiguous(self.suggest_memory_format());
+  }
+  return average_over(spatial, self, axes, [&](size_t d, size_t h, size_t w) {
+    return axes[0].covered[d] * axes[1].covered[h] * axes[2].covered[w];
+  });
+}
+
+std::pair<Tensor, Tensor> adaptive_max_pool(int64_t spatial, const Tensor& self,
+                                            IntSpan output_size) {
+  return max_over(spatial, self, adaptive_axes(spatial, self, output_size));
+}
+
+}  // namespace torchlet::ops

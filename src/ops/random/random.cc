@@ -1,0 +1,123 @@
+#include "ops/random/random.h"
+
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "ops/shape/shape.h"
+
+namespace torchlet::ops {
+namespace {
+
+struct Generator {
+  std::mutex mutex;
+  std::mt19937 engine{static_cast<uint32_t>(67280421310721)};  // c10::detail's default seed
+  std::optional<double> spare_normal;
+};
+
+Generator& generator() {
+  static auto* const generator = new Generator;
+  return *generator;
+}
+
+// Sixteen uniform numbers become sixteen normal ones: the first eight give radii, the others angles
+// (at::native::normal_fill_16).
+void to_normal(float* data, float mean, float std) {
+  for (int i = 0; i < 8; ++i) {
+    const float radius = std::sqrt(-2 * std::log(1 - data[i]));
+    const float theta = 2 * std::numbers::pi_v<float> * data[i + 8];
+    data[i] = radius * std::cos(theta) * std + mean;
+    data[i + 8] = radius * std::sin(theta) * std + mean;
+  }
+}
+
+// Real parts and imaginary parts are drawn alike.
+Tensor as_real(const Tensor& self) {
+  if (is_complex(self.dtype())) return view_as_real(self);
+  TORCHLET_CHECK(is_floating_point(self.dtype()),
+                 "random real numbers need a floating point dtype, "
+                 "got %s",
+                 dtype_name(self.dtype()).data());
+  return self;
+}
+
+}  // namespace
+
+void seed_random(uint64_t seed) {
+  Generator& source = generator();
+  const std::lock_guard lock(source.mutex);
+  source.engine.seed(static_cast<uint32_t>(seed));
+  source.spare_normal.reset();
+}
+
+Random::Random() : lock_(generator().mutex), engine_(generator().engine) {}
+
+uint64_t Random::next64() {
+  const uint64_t high = next32();
+  return high << 32 | next32();
+}
+
+double Random::normal() {
+  std::optional<double>& spare = generator().spare_normal;
+  if (spare) {
+    const double value = *spare;
+    spare.reset();
+    return value;
+  }
+  const double angle = 2 * std::numbers::pi * uniform();
+  const double radius = std::sqrt(-2 * std::log1p(-uniform()));
+  spare = radius * std::sin(angle);
+  return radius * std::cos(angle);
+}
+
+void fill_uniform(const Tensor& self, double from, double to) {
+  const Tensor target = as_real(self);
+  Random random;
+  if (target.dtype() == DType::kFloat64) {
+    const Tensor dense = empty(target.sizes(), DType::kFloat64);
+    double* data = dense.data_ptr<double>();
+    for (int64_t i = 0; i < dense.numel(); ++i) data[i] = random.uniform() * (to - from) + from;
+    target.copy_(dense);
+    return;
+  }
+  const Tensor dense = empty(target.sizes(), DType::kFloat32);
+  float* data = dense.data_ptr<float>();
+  const auto low = static_cast<float>(from), width = static_cast<float>(to - from);
+  for (int64_t i = 0; i < dense.numel(); ++i) data[i] = random.uniform_float() * width + low;
+  target.copy_(dense);
+}
+
+void fill_normal(const Tensor& self, double mean, double std) {
+  const Tensor target = as_real(self);
+  Random random;
+  const int64_t numel = target.numel();
+  if (target.dtype() == DType::kFloat32 && numel >= 16) {
+    const Tensor dense = empty(target.sizes(), DType::kFloat32);
+    float* data = dense.data_ptr<float>();
+    const auto m = static_cast<float>(mean), s = static_cast<float>(std);
+    for (int64_t i = 0; i < numel; ++i) data[i] = random.uniform_float();
+    for (int64_t i = 0; i + 16 <= numel; i += 16) to_normal(data + i, m, s);
+    if (numel % 16 != 0) {  // the last sixteen are drawn again
+      float* tail = data + numel - 16;
+      for (int i = 0; i < 16; ++i) tail[i] = random.uniform_float();
+      to_normal(tail, m, s);
+    }
+    target.copy_(dense);
+    return;
+  }
+  const Tensor dense = empty(target.sizes(), DType::kFloat64);
+  double* data = dense.data_ptr<double>();
+  for (int64_t i = 0; i < numel; ++i) data[i] = random.normal() * std + mean;
+  target.copy_(dense);
+}
+
+void fill_bernoulli(const Tensor& self, double p) {
+  TORCHLET_CHECK(p >= 0 && p <= 1, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+  const Tensor dense = empty(self.sizes(), DType::kBool);
+  bool* data = dense.data_ptr<bool>();
+  Random random;
+  for (int64_t i = 0; i < dense.numel(); ++i) data[i] = random.uniform() < p;
+  self.copy_(dense);
+}
+
+}  // namespace torchlet::ops

@@ -1,0 +1,48 @@
+// The source of random numbers behind the random operators: one Mersenne twister for the process,
+// seeded as PyTorch's by default, so that models behave the same from run to run.
+#pragma once
+
+#include <mutex>
+#include <random>
+
+#include "ops/core/common.h"
+
+namespace torchlet::ops {
+
+// torch.manual_seed.
+void seed_random(uint64_t seed);
+
+// Exclusive use of the generator while it lives. The conversions to real numbers are those of
+// PyTorch's CPU generator (ATen/core/TransformationHelper.h).
+class Random {
+ public:
+  Random();
+
+  std::mt19937& engine() { return engine_; }
+  uint32_t next32() { return static_cast<uint32_t>(engine_()); }
+  uint64_t next64();
+  // [0, 1) with 24 and with 53 random bits.
+  float uniform_float() { return static_cast<float>(next32() & 0xffffff) * 0x1p-24f; }
+  double uniform() { return static_cast<double>(next64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
+  // Mean 0, deviation 1 (Box and Muller).
+  double normal();
+  // [0, range), range > 0.
+  uint64_t below(uint64_t range) {
+    return range > (uint64_t{1} << 32) ? next64() % range : next32() % range;
+  }
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  std::mt19937& engine_;
+};
+
+// Fill a real or complex tensor of a floating point type.
+void fill_uniform(const Tensor& self, double from, double to);
+void fill_normal(const Tensor& self, double mean, double std);
+// 1 with probability p, else 0; any dtype.
+void fill_bernoulli(const Tensor& self, double p);
+
+// Zeroes elements with probability p and scales the others by 1 / (1 - p); only when training.
+Tensor dropout(const Tensor& input, double p, bool train);
+
+}  // namespace torchlet::ops

@@ -1,0 +1,265 @@
+// Sampling of images at arbitrary positions, and grids of such positions.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/counted_vector.h"
+#include "base/thread_pool.h"
+#include "ops/core/op.h"
+#include "ops/engines/compute.h"
+#include "ops/engines/matmul.h"
+
+namespace torchlet::ops {
+namespace {
+
+enum class Sampling { kBilinear = 0, kNearest = 1, kBicubic = 2 };
+enum class Border { kZeros = 0, kBorder = 1, kReflection = 2 };
+
+// Reflects until the position lies in [low, high] (both given times two).
+template <typename T>
+T reflect(T x, int64_t low2, int64_t high2) {
+  if (low2 == high2) return T(0);
+  const T low = static_cast<T>(low2) / 2, span = static_cast<T>(high2 - low2) / 2;
+  x = std::abs(x - low);
+  const T rest = std::fmod(x, span);
+  const bool odd = std::fmod(std::floor(x / span), T(2)) != 0;
+  return odd ? span - rest + low : rest + low;
+}
+
+// aten/src/ATen/native/GridSampler.h: from [-1, 1] to pixels, and back into the image if the border
+// asks for it.
+template <typename T>
+T unnormalize(T x, int64_t size, bool align_corners) {
+  return align_corners ? (x + 1) / 2 * static_cast<T>(size - 1)
+                       : ((x + 1) * static_cast<T>(size) - 1) / 2;
+}
+
+template <typename T>
+T into_image(T x, int64_t size, Border border, bool align_corners) {
+  if (border == Border::kZeros) return x;
+  if (border == Border::kReflection) {
+    x = align_corners ? reflect(x, 0, 2 * (size - 1)) : reflect(x, -1, 2 * size - 1);
+  }
+  return std::min(static_cast<T>(size - 1), std::max(x, T(0)));
+}
+
+// Up to four taps along one dimension; a tap outside of the image has index -1.
+template <typename T>
+struct AxisTaps {
+  int count;
+  int64_t index[4];
+  T weight[4];
+};
+
+int64_t inside(int64_t i, int64_t size) { return i >= 0 && i < size ? i : -1; }
+
+// A position as an integer; NaN and what no image reaches become -1, which is never inside.
+template <typename T>
+int64_t to_index(T x) {
+  return x > T(-0x1p62) && x < T(0x1p62) ? static_cast<int64_t>(x) : -2;
+}
+
+template <typename T>
+AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border, bool align_corners) {
+  const T position = unnormalize(x, size, align_corners);
+  if (sampling == Sampling::kBicubic) {
+    constexpr T a = T(-0.75);
+    const T base = std::floor(position), t = position - base;
+    auto near = [](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+    auto far = [](T d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+    AxisTaps<T> taps{4, {}, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
+    for (int k = 0; k < 4; ++k) {
+      const T at = into_image(base + static_cast<T>(k - 1), size, border, align_corners);
+      taps.index[k] = inside(to_index(at), size);
+    }
+    return taps;
+  }
+  const T at = into_image(position, size, border, align_corners);
+  if (sampling == Sampling::kNearest) {
+    return {1, {inside(to_index(std::nearbyint(at)), size)}, {T(1)}};
+  }
+  const T base = std::floor(at);
+  const int64_t first = to_index(base);
+  return {2, {inside(first, size), inside(first + 1, size)}, {base + 1 - at, at - base}};
+}
+
+// The pixels of a plane that one position is made of, those outside left out.
+template <typename T>
+struct PixelTaps {
+  int count = 0;
+  int64_t index[16];
+  T weight[16];
+
+  PixelTaps(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x, int64_t height,
+            int64_t width) {
+    for (int k = 0; k < z.count; ++k) {
+      for (int j = 0; j < y.count; ++j) {
+        for (int l = 0; l < x.count; ++l) {
+          if (z.index[k] < 0 || y.index[j] < 0 || x.index[l] < 0) continue;
+          index[count] = (z.index[k] * height + y.index[j]) * width + x.index[l];
+          weight[count++] = z.weight[k] * y.weight[j] * x.weight[l];
+        }
+      }
+    }
+  }
+};
+
+// input [N, C, (D,) H, W], grid [N, (OD,) OH, OW, 2 or 3] with x first.
+template <typename T>
+Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border border,
+              bool align_corners) {
+  constexpr int64_t kBlock = 256;  // positions whose taps are kept at a time
+  const size_t spatial = input.sizes().size() - 2;
+  std::array<int64_t, 3> size{1, 1, 1};
+  IntArray shape(input.sizes().first(2));
+  int64_t positions = 1;
+  for (size_t d = 0; d < spatial; ++d) {
+    size[3 - spatial + d] = input.sizes()[d + 2];
+    shape.push_back(grid.sizes()[d + 1]);
+    positions *= grid.sizes()[d + 1];
+  }
+  const int64_t batch = shape[0], channels = shape[1], plane = size[0] * size[1] * size[2];
+  const Tensor in = dense_as<T>(input), at = dense_as<T>(grid);
+  const Tensor out = empty(shape, DTypeOf<T>::value);
+  if (out.numel() == 0) return out;
+  const auto taps_at = [&](const T* where) {
+    const auto along = [&](size_t i) {
+      return axis_taps(where[i], size[2 - i], sampling, border, align_corners);
+    };
+    return PixelTaps<T>(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0),
+                        size[1], size[2]);
+  };
+  const int64_t blocks = (positions + kBlock - 1) / kBlock;
+  parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
+    CountedVector<PixelTaps<T>> taps;
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t n = b / blocks, first = b % blocks * kBlock;
+      const int64_t count = std::min(kBlock, positions - first);
+      const T* where = const_data<T>(at) + (n * positions + first) * static_cast<int64_t>(spatial);
+      taps.clear();
+      for (int64_t p = 0; p < count; ++p) {
+        taps.push_back(taps_at(where + p * static_cast<int64_t>(spatial)));
+      }
+      for (int64_t c = n * channels; c < (n + 1) * channels; ++c) {
+        const T* from = const_data<T>(in) + c * plane;
+        T* to = out.data_ptr<T>() + c * positions + first;
+        for (const PixelTaps<T>& pixel : taps) {
+          T sum = 0;
+          for (int k = 0; k < pixel.count; ++k) sum += from[pixel.index[k]] * pixel.weight[k];
+          *to++ = sum;
+        }
+      }
+    }
+  });
+  return out;
+}
+
+template <size_t Spatial>  // 0: 2 or 3, by the input
+Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t mode, int64_t padding,
+                    bool align_corners) {
+  const size_t rank = input.sizes().size();
+  TORCHLET_CHECK(
+      (Spatial == 0 ? rank == 4 || rank == 5 : rank == Spatial + 2) && grid.sizes().size() == rank,
+      "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
+      "but got input %s and grid %s",
+      input.describe().c_str(), grid.describe().c_str());
+  TORCHLET_CHECK(
+      input.size(0) == grid.size(0),
+      "grid_sampler(): expected grid and input to have same batch size, but got input %s "
+      "and grid %s",
+      input.describe().c_str(), grid.describe().c_str());
+  TORCHLET_CHECK(grid.size(-1) == input.dim() - 2,
+                 "grid_sampler(): expected grid to have size %lld in last dimension, but got grid "
+                 "%s",
+                 static_cast<long long>(input.dim() - 2), grid.describe().c_str());
+  for (int64_t size : input.sizes().subspan(2)) {
+    TORCHLET_CHECK(
+        size > 0, "grid_sampler(): expected input to have non-empty spatial dimensions, but got %s",
+        input.describe().c_str());
+  }
+  TORCHLET_CHECK(
+      input.dtype() == grid.dtype(),
+      "grid_sampler(): expected input and grid to have the same dtype, but got %s and %s",
+      dtype_name(input.dtype()).data(), dtype_name(grid.dtype()).data());
+  TORCHLET_CHECK(mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2,
+                 "grid_sampler(): unknown interpolation mode %lld or padding mode %lld",
+                 static_cast<long long>(mode), static_cast<long long>(padding));
+  TORCHLET_CHECK(mode != 2 || rank == 4,
+                 "grid_sampler(): bicubic interpolation only supports 4D input");
+  return compute_as<kMapReal>(input.dtype(), "grid_sampler", [&](auto zero) {
+    return sample<decltype(zero)>(input, grid, static_cast<Sampling>(mode),
+                                  static_cast<Border>(padding), align_corners)
+        .to(input.dtype());
+  });
+}
+
+// Positions of the pixels of one dimension in [-1, 1].
+template <typename T>
+T grid_position(int64_t i, int64_t size, bool align_corners) {
+  if (size <= 1) return T(0);
+  const T step = T(2) / static_cast<T>(size - 1);
+  // From both ends, as torch.linspace.
+  const T x =
+      i < size / 2 ? T(-1) + step * static_cast<T>(i) : T(1) - step * static_cast<T>(size - 1 - i);
+  return align_corners ? x : x * static_cast<T>(size - 1) / static_cast<T>(size);
+}
+
+// theta [N, 2, 3] and size (N, C, H, W) -> [N, H, W, 2]; [N, 3, 4] and (N, C, D, H, W) -> [N, D, H,
+// W, 3].
+Tensor affine_grid(const Tensor& theta, const IntArray& size, bool align_corners) {
+  TORCHLET_CHECK(size.size() == 4 || size.size() == 5,
+                 "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.");
+  const int64_t spatial = static_cast<int64_t>(size.size()) - 2;
+  TORCHLET_CHECK(theta.dim() == 3 && theta.size(0) == size[0] && theta.size(1) == spatial &&
+                     theta.size(2) == spatial + 1,
+                 "affine_grid_generator: expected theta of shape [%lld, %lld, %lld], got %s",
+                 static_cast<long long>(size[0]), static_cast<long long>(spatial),
+                 static_cast<long long>(spatial + 1), theta.describe().c_str());
+  return compute_as<kMapReal>(theta.dtype(), "affine_grid_generator", [&](auto zero) {
+    using T = decltype(zero);
+    int64_t positions = 1;
+    IntArray shape{size[0]};
+    for (size_t d = 2; d < size.size(); ++d) {
+      TORCHLET_CHECK(size[d] > 0, "Expected non-zero, positive output size");
+      shape.push_back(size[d]);
+      TORCHLET_CHECK(!__builtin_mul_overflow(positions, size[d], &positions),
+                     "affine_grid_generator: the size overflows");
+    }
+    shape.push_back(spatial);
+    const Tensor base = empty({{positions, spatial + 1}}, DTypeOf<T>::value);
+    T* row = base.data_ptr<T>();
+    for (int64_t p = 0; p < positions; ++p) {
+      int64_t rest = p;
+      for (size_t d = size.size(); d-- > 2; rest /= size[d]) {
+        *row++ = grid_position<T>(rest % size[d], size[d], align_corners);
+      }
+      *row++ = 1;
+    }
+    const Tensor grid =
+        matmul(base, transpose(dense_as<T>(theta), 1, 2));  // [N, positions, spatial]
+    return view(grid, shape).to(theta.dtype());
+  });
+}
+
+}  // namespace
+
+#define TORCHLET_GRID_SAMPLER(id, spatial)                                    \
+  TORCHLET_OP_WITH(id, out("out"),                                            \
+                   "aten::" #id                                               \
+                   "(Tensor input, Tensor grid, int interpolation_mode, int " \
+                   "padding_mode, bool align_corners) -> Tensor",             \
+                   grid_sampler<spatial>)
+TORCHLET_OP(grid_sampler,
+            "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int "
+            "padding_mode, bool align_corners) -> Tensor",
+            grid_sampler<0>);
+TORCHLET_GRID_SAMPLER(grid_sampler_2d, 2);
+TORCHLET_GRID_SAMPLER(grid_sampler_3d, 3);
+TORCHLET_GRID_SAMPLER(_grid_sampler_2d_cpu_fallback, 2);
+#undef TORCHLET_GRID_SAMPLER
+TORCHLET_OP_WITH(
+    affine_grid_generator, out("out"),
+    "aten::affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
+    affine_grid);
+
+}  // namespace torchlet::ops

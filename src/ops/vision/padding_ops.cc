@@ -1,0 +1,195 @@
+// Padding: constant, reflect, replicate, circular.
+#include "base/counted_vector.h"
+#include "ops/vision/padding.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/limits.h"
+#include "ops/core/op.h"
+#include "ops/vision/gather_spatial.h"
+
+namespace torchlet::ops {
+namespace {
+
+long long ll(int64_t value) { return value; }
+
+// Which input element each output element of one dimension shows.
+CountedVector<int64_t> border_table(int64_t in, int64_t before, int64_t after, PadMode mode) {
+  const int64_t size = in + before + after;
+  // Circular padding crops first and wraps around what is left.
+  const int64_t cropped = in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+  require_memory(size, sizeof(int64_t), "places of a padded tensor");
+  CountedVector<int64_t> table;
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t at = i - before;
+    switch (mode) {
+      case PadMode::kReflect:
+        at = at < 0 ? -at : at >= in ? 2 * (in - 1) - at : at;
+        break;
+      case PadMode::kCircular:
+        at = std::max<int64_t>(-before, 0) +
+             ((i - std::max<int64_t>(before, 0)) % cropped + cropped) % cropped;
+        break;
+      default:
+        at = std::clamp<int64_t>(at, 0, in - 1);
+    }
+    table.push_back(at);
+  }
+  return table;
+}
+
+void check_border(const Tensor& self, int64_t in, int64_t before, int64_t after, PadMode mode) {
+  const int64_t size = checked_add(checked_add(in, before), after);
+  if (mode == PadMode::kCircular) {
+    TORCHLET_CHECK(before <= in && after <= in,
+                   "Padding value causes wrapping around more than once: padding (%lld, %lld) of "
+                   "input %s",
+                   ll(before), ll(after), self.describe().c_str());
+    TORCHLET_CHECK(size == 0 || std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) > -in,
+                   "Negative padding value is resulting in an empty dimension.");
+    TORCHLET_CHECK(size >= 0, "Negative padding value is resulting in an empty dimension.");
+    return;
+  }
+  TORCHLET_CHECK(mode != PadMode::kReflect || (before < in && after < in),
+                 "Padding size should be less than the corresponding input dimension, but got: "
+                 "padding (%lld, %lld) of input %s",
+                 ll(before), ll(after), self.describe().c_str());
+  TORCHLET_CHECK(size > 0, "padding: input %s is too small, calculated output size %lld",
+                 self.describe().c_str(), ll(size));
+}
+
+template <PadMode Mode, int64_t Spatial>
+Tensor pad_nd(const Tensor& self, const IntArray& padding) {
+  const IntArray pad = expand_param(padding, 2 * Spatial, "padding");
+  TORCHLET_CHECK(self.dim() == Spatial + 1 || self.dim() == Spatial + 2,
+                 "padding: expected a tensor of %lld or %lld (batch mode) dimensions, got %s",
+                 ll(Spatial + 1), ll(Spatial + 2), self.describe().c_str());
+  return border_pad(self, pad, Mode);
+}
+
+// at::native::_pad_enum
+Tensor pad_mode(const Tensor& self, const IntArray& pad, PadMode mode,
+                std::optional<double> value) {
+  TORCHLET_CHECK(pad.size() % 2 == 0, "Padding length must be divisible by 2");
+  TORCHLET_CHECK(static_cast<int64_t>(pad.size()) <= self.dim() * 2, "Padding length too large");
+  if (mode == PadMode::kConstant) return constant_pad(self, pad, Scalar(value.value_or(0)));
+  TORCHLET_CHECK(!value || *value == 0, "This padding mode doesn't take in value argument");
+  const int64_t spatial = static_cast<int64_t>(pad.size() / 2);
+  const bool batched = self.dim() == spatial + 2;
+  TORCHLET_CHECK(spatial >= 1 && spatial <= 3 &&
+                     (batched || (mode != PadMode::kCircular && self.dim() == spatial + 1)),
+                 "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got "
+                 "%zu padding values for %s",
+                 pad.size(), self.describe().c_str());
+  return border_pad(self, pad, mode);
+}
+
+PadMode parse_mode(const std::string& mode) {
+  if (mode == "constant") return PadMode::kConstant;
+  if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "replicate") return PadMode::kReplicate;
+  TORCHLET_CHECK(mode == "circular", "Unrecognised padding mode %s", mode.c_str());
+  return PadMode::kCircular;
+}
+
+}  // namespace
+
+Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
+  TORCHLET_CHECK(pad.size() % 2 == 0, "Length of pad must be even but instead it equals %zu",
+                 pad.size());
+  const size_t rank = self.sizes().size(), padded = pad.size() / 2;
+  TORCHLET_CHECK(padded <= rank,
+                 "Length of pad should be no more than twice the number of dimensions of the "
+                 "input. Pad length is %zu while the input has %zu dimensions.",
+                 pad.size(), rank);
+  IntArray shape(self.sizes());
+  Tensor source = self;
+  for (size_t i = 0; i < padded; ++i) {
+    const size_t d = rank - 1 - i;
+    const int64_t before = pad[2 * i], after = pad[2 * i + 1];
+    TORCHLET_CHECK(!__builtin_add_overflow(shape[d], before, &shape[d]) &&
+                       !__builtin_add_overflow(shape[d], after, &shape[d]) && shape[d] >= 0,
+                   "The input size %lld, plus negative padding %lld and %lld, resulted in a "
+                   "negative output size, which is invalid. Check dimension %zu of your input.",
+                   ll(self.sizes()[d]), ll(before), ll(after), d);
+    const int64_t dim = static_cast<int64_t>(d);
+    if (before < 0) {
+      source = narrow(source, dim, checked_sub(0, before), source.size(dim) + before);
+    }
+    if (after < 0) source = narrow(source, dim, 0, source.size(dim) + after);
+  }
+  const Tensor out = empty(shape, self.dtype(), self.suggest_memory_format());
+  fill(out, value);
+  Tensor target = out;
+  for (size_t i = 0; i < padded; ++i) {
+    const int64_t dim = static_cast<int64_t>(rank - 1 - i);
+    target = narrow(target, dim, std::max<int64_t>(pad[2 * i], 0), source.size(dim));
+  }
+  target.copy_(source);
+  return out;
+}
+
+Tensor border_pad(const Tensor& self, IntSpan pad, PadMode mode) {
+  const size_t spatial = pad.size() / 2, rank = self.sizes().size();
+  // PyTorch takes an empty batch, and what it cannot tell from one: no channels of a line or a
+  // picture by itself, if they are reflected. Circular padding only copies, so it takes anything.
+  const bool may_begin_empty = rank == spatial + 2 || (mode == PadMode::kReflect && spatial < 3);
+  if (mode != PadMode::kCircular) {
+    for (size_t d = may_begin_empty ? 1 : 0; d < rank; ++d) {
+      TORCHLET_CHECK(self.sizes()[d] > 0,
+                     "padding: expected non-zero dimensions but for the batch, got %s",
+                     self.describe().c_str());
+    }
+  }
+  IndexTables tables;
+  for (size_t i = 0; i < spatial; ++i) {
+    const int64_t in = self.sizes()[rank - spatial + i];
+    const int64_t before = pad[pad.size() - 2 - 2 * i], after = pad[pad.size() - 1 - 2 * i];
+    check_border(self, in, before, after, mode);
+    tables.push_back(border_table(in, before, after, mode));
+  }
+  return gather_spatial(self, tables);
+}
+
+TORCHLET_OP_WITH(constant_pad_nd,
+                 out("out") | keeps_rank() | keeps_dtype() | may_alias() | quantized_as_input(),
+                 "aten::constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+                 [](const Tensor& self, const IntArray& pad, const Scalar& value) {
+                   return constant_pad(self, pad, value);
+                 });
+TORCHLET_OP_WITH(
+    pad, keeps_rank() | keeps_dtype() | may_alias() | quantized_as_input(),
+    "aten::pad(Tensor self, int[] pad, str mode=\"constant\", float? value=None) -> Tensor",
+    [](const Tensor& self, const IntArray& pad, const std::string& mode,
+       std::optional<double> value) { return pad_mode(self, pad, parse_mode(mode), value); });
+TORCHLET_OP(_pad_enum,
+            "aten::_pad_enum(Tensor self, int[] pad, int mode, float? value=None) -> Tensor",
+            [](const Tensor& self, const IntArray& pad, int64_t mode, std::optional<double> value) {
+              TORCHLET_CHECK(mode >= 0 && mode <= 3, "Unrecognised padding mode %lld", ll(mode));
+              return pad_mode(self, pad, static_cast<PadMode>(mode), value);
+            });
+TORCHLET_OP(_pad_circular, "aten::_pad_circular(Tensor self, int[] pad) -> Tensor",
+            [](const Tensor& self, const IntArray& pad) {
+              return pad_mode(self, pad, PadMode::kCircular, std::nullopt);
+            });
+TORCHLET_OP_WITH(reflection_pad1d, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::reflection_pad1d(Tensor self, int[2] padding) -> Tensor",
+                 pad_nd<PadMode::kReflect, 1>);
+TORCHLET_OP_WITH(reflection_pad2d, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 "aten::reflection_pad2d(Tensor self, int[4] padding) -> Tensor",
+                 pad_nd<PadMode::kReflect, 2>);
+TORCHLET_OP_WITH(reflection_pad3d, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::reflection_pad3d(Tensor self, int[6] padding) -> Tensor",
+                 pad_nd<PadMode::kReflect, 3>);
+TORCHLET_OP_WITH(replication_pad1d, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::replication_pad1d(Tensor self, int[2] padding) -> Tensor",
+                 pad_nd<PadMode::kReplicate, 1>);
+TORCHLET_OP_WITH(replication_pad2d, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::replication_pad2d(Tensor self, int[4] padding) -> Tensor",
+                 pad_nd<PadMode::kReplicate, 2>);
+TORCHLET_OP_WITH(replication_pad3d, out("out") | keeps_rank() | keeps_dtype(),
+                 "aten::replication_pad3d(Tensor self, int[6] padding) -> Tensor",
+                 pad_nd<PadMode::kReplicate, 3>);
+
+}  // namespace torchlet::ops
