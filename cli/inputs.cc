@@ -84,21 +84,18 @@ void DeviceOptions::add_to(CLI::App& command) {
   for (const device::DeviceEntry& entry : device::all_devices()) {
     help += std::string(entry.name) + " (" + entry.description + "), ";
   }
-  const auto complaint = [](const std::string& name) -> std::string {
+  const auto set = [this](const std::string& text) {
+    devices_ = CLI::detail::split(text, ',');
     try {
-      device::make_devices({&name, 1}, {});
+      device::make_devices(devices_, {});
     } catch (const Error& error) {
-      return error.what();
+      throw CLI::ValidationError("--device", error.what());
     }
-    return "";
   };
   command
-      .add_option("--device", devices_,
-                  help + "reference (the program as it was written, operator by operator)")
+      .add_option_function<std::string>(
+          "--device", set, help + "reference (the program as it was written, operator by operator)")
       ->type_name("NAME[,NAME...]")
-      ->delimiter(',')
-      ->expected(1)
-      ->check(CLI::Validator(complaint, ""))
       ->default_str("cpu");
   command
       .add_option("--precision", precision_,

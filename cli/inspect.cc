@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/placement.h"
 #include "cli/text.h"
 #include "tensor/tensor_impl.h"
 
@@ -16,8 +17,11 @@ namespace {
 
 struct InspectOptions {
   std::string model, method;
+  InputOptions inputs;
+  DeviceOptions device;
   LimitOptions limits;
   bool graph = false, optimized = false, code = false, json = false, all = false;
+  bool placement = false;
 };
 
 uint64_t bytes_of(const Tensor& tensor) {
@@ -154,13 +158,25 @@ void print_summary(const Module& module, const InspectOptions& options) {
   print_operators(module);
 }
 
+// Which takes one call: devices decide when they see the inputs.
+void show_placement(const Module& module, const InspectOptions& options) {
+  module.get_method(options.method.empty() ? "forward" : options.method)(options.inputs.values());
+  if (options.json) {
+    std::printf("%s\n", json_text(placement_json(module), 1).c_str());
+  } else {
+    print_placement(module);
+  }
+}
+
 void inspect(const InspectOptions& options) {
   if (options.code) return print_code(options);
-  Options load_options;
+  Options load_options = options.device.options();
   options.limits.apply(load_options);
   load_options.allow_unsupported = true;
   const Module module = load(options.model, load_options);
-  if (options.json) {
+  if (options.placement) {
+    show_placement(module, options);
+  } else if (options.json) {
     print_json(module, options);
   } else if (options.graph) {
     print_graphs(module, options);
@@ -179,8 +195,12 @@ void add_inspect_command(CLI::App& app) {
   command->add_flag("--all", options->all, "List every parameter and buffer");
   command->add_flag("--graph", options->graph, "Show the methods as graphs");
   command->add_flag("--optimized", options->optimized, "With --graph: as they run");
-  command->add_option("--method", options->method, "Only this one for --graph");
+  command->add_option("--method", options->method, "Only this one for --graph and --placement");
   command->add_flag("--code", options->code, "Show the TorchScript source in the file");
+  command->add_flag("--placement", options->placement,
+                    "Call the method with the inputs and show what ran where, and why");
+  options->inputs.add_to(*command);
+  options->device.add_to(*command);
   options->limits.add_to(*command);
   command->add_flag("--json", options->json, "Write everything as JSON");
   command->callback([options] { inspect(*options); });

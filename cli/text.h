@@ -15,8 +15,8 @@ std::string one_line(const Error& error);
 // "13.4 MB"
 std::string human_bytes(uint64_t bytes);
 
-// All elements, contiguous, as int64, float64 or complex128: the real numbers of a quantized tensor,
-// the zeros of a sparse one.
+// All elements, contiguous, as int64, float64 or complex128: the real numbers of a quantized
+// tensor, the zeros of a sparse one.
 Tensor plain_numbers(const Tensor& tensor);
 
 // A line about each tensor ("float32 [1, 1000]  min .. max .. mean .."), a repr of anything else,

@@ -1,20 +1,26 @@
 #include "api/optimized_methods.h"
 
+#include <algorithm>
+
 #include "device/partition.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
 
 namespace torchlet::api {
 
-std::atomic<uint64_t> OptimizedMethods::epoch_ = 0;
-std::atomic<bool> OptimizedMethods::modules_are_shared_ = false;
+namespace {
+
+// Of Object::outside_sets: taken when a method is made or an attribute is set, for a moment.
+std::mutex outside_sets_mutex;
+
+}  // namespace
 
 OptimizedMethods::OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices)
     : devices_(std::move(devices)) {}
 
 std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const {
   const std::shared_lock lock(mutex_);
-  if (made_in_ != epoch_.load(std::memory_order_acquire)) return nullptr;
+  if (!is_up_to_date()) return nullptr;
   const auto found = entries_.find(key);
   return found == entries_.end() ? nullptr : found->second.function;
 }
@@ -25,12 +31,11 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
 
   const std::lock_guard making(making_);
   if (auto made = find(key)) return made;
-  const uint64_t epoch = epoch_.load(std::memory_order_acquire);
-  if (made_in_ != epoch) {
+  if (!is_up_to_date()) {
     const std::unique_lock lock(mutex_);
     entries_.clear();
     writes_ = {};
-    made_in_ = epoch;
+    followed_.clear();
   }
   const double begin = event_clock();
   passes::Optimized optimized = passes::optimize(method, self, all_writes());
@@ -43,6 +48,7 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   const std::unique_lock lock(mutex_);
   writes_.merge(optimized.writes);
   forget_conflicts();
+  follow(optimized.reads);
   entries_[key] = {self, made, std::move(optimized.reads)};
   return made;
 }
@@ -65,20 +71,42 @@ void OptimizedMethods::forget_conflicts() {
 
 void OptimizedMethods::attribute_set(const Value& object, size_t attribute) {
   const passes::Slot slot(&object.object_ref(), attribute);
-  if (slot.first->slots[attribute].is_object()) modules_are_shared_ = true;
   const std::lock_guard making(making_);
   const std::unique_lock lock(mutex_);
   SetFromOutside& set = set_from_outside_[slot];
   set.object = object;
   const bool is_variable = set.times >= kMaxTimesSet;
   if (!is_variable) ++set.times;
-  if (modules_are_shared_) {
-    epoch_.fetch_add(1, std::memory_order_acq_rel);
-  } else if (is_variable) {
+  if (is_variable) {
     forget_conflicts();
   } else {
     entries_.clear();
     writes_ = {};
+  }
+  // For other models that rely on the object.
+  const std::lock_guard sets_lock(outside_sets_mutex);
+  const auto& sets = slot.first->outside_sets;
+  if (!sets) return;
+  sets->fetch_add(1, std::memory_order_acq_rel);
+  for (Followed& followed : followed_) {
+    if (followed.sets == sets) ++followed.seen;
+  }
+}
+
+bool OptimizedMethods::is_up_to_date() const {
+  return std::ranges::all_of(followed_, [](const Followed& followed) {
+    return followed.sets->load(std::memory_order_acquire) == followed.seen;
+  });
+}
+
+void OptimizedMethods::follow(const passes::ReadSet& reads) {
+  const std::lock_guard lock(outside_sets_mutex);
+  for (const auto& [object, attribute] : reads.slots) {
+    auto& sets = const_cast<Object*>(object)->outside_sets;
+    if (!sets) sets = own_sets_;
+    if (std::ranges::find(followed_, sets, &Followed::sets) == followed_.end()) {
+      followed_.push_back({sets, sets->load(std::memory_order_acquire)});
+    }
   }
 }
 

@@ -63,10 +63,14 @@ class OptimizedMethods {
   void forget_conflicts();
   passes::WriteSet all_writes() const;
 
-  // Counts the changes that concern all models: once a module was handed from one tree to another,
-  // setting an attribute in the one may be seen in the other.
-  static std::atomic<uint64_t> epoch_;
-  static std::atomic<bool> modules_are_shared_;
+  // A count of sets from outside (Object::outside_sets) of objects that the entries rely on: this
+  // model's own, and that of another if a module of it was handed to this one.
+  struct Followed {
+    std::shared_ptr<std::atomic<uint64_t>> sets;
+    uint64_t seen;
+  };
+  bool is_up_to_date() const;
+  void follow(const passes::ReadSet& reads);
 
   std::vector<std::shared_ptr<device::Device>> devices_;
   std::shared_ptr<device::PlacementLog> log_ = std::make_shared<device::PlacementLog>();
@@ -79,7 +83,8 @@ class OptimizedMethods {
     int times = 0;
   };
   std::map<passes::Slot, SetFromOutside> set_from_outside_;
-  uint64_t made_in_ = 0;
+  std::vector<Followed> followed_;
+  std::shared_ptr<std::atomic<uint64_t>> own_sets_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
 }  // namespace torchlet::api

@@ -166,6 +166,51 @@ TEST(OptimizedMethods, AnAttributeThatIsSetOftenIsAVariable) {
   EXPECT_EQ(m.call("forward", {make({1, 1})}), "24.0 24.0 ");
 }
 
+TEST(OptimizedMethods, ASetAttributeConcernsTheModelsThatHoldTheModule) {
+  Program program(module_class("Scale", {"by : float"},
+                               "  def forward(self: __torch__.Scale, x: Tensor) -> Tensor:\n"
+                               "    return torch.mul(x, self.by)\n") +
+                  module_class("M", {"scale : __torch__.Scale"},
+                               "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+                               "    return (self.scale).forward(x)\n"));
+  const auto scale = [&](double by) { return program.object("Scale", {{"by", by}}); };
+  const Value a = program.object("M", {{"scale", scale(2)}});
+  const Value b = program.object("M", {{"scale", scale(3)}});
+  OptimizedMethods methods_of_a(cpu()), methods_of_b(cpu());
+  interp::Interpreter interpreter;
+  const auto call = [&](OptimizedMethods& methods, const Value& self) {
+    const auto made = methods.get(Program::method(self), self);
+    return ops::elements_of(interpreter.run(*made, made->code(), {self, make({1})}).to_tensor())[0];
+  };
+  const auto set = [](OptimizedMethods& methods, const Value& object, const Value& value) {
+    object.object_ref().slots[0] = value;
+    methods.attribute_set(object, 0);
+  };
+  EXPECT_EQ(call(methods_of_a, a), 2);
+  EXPECT_EQ(call(methods_of_b, b), 3);
+
+  // A module of b is handed to a: b is not concerned.
+  const auto made_of_b = methods_of_b.get(Program::method(b), b);
+  const Value shared = b.object_ref().slots[0];
+  set(methods_of_a, a, shared);
+  EXPECT_EQ(call(methods_of_a, a), 3);
+  EXPECT_EQ(methods_of_b.get(Program::method(b), b), made_of_b);
+
+  // What is set in it is seen by both, whoever sets it.
+  set(methods_of_b, shared, 5.0);
+  EXPECT_EQ(call(methods_of_a, a), 5);
+  EXPECT_EQ(call(methods_of_b, b), 5);
+  set(methods_of_a, shared, 7.0);
+  EXPECT_EQ(call(methods_of_b, b), 7);
+  EXPECT_EQ(call(methods_of_a, a), 7);
+
+  // What is set in a alone is not made anew in b.
+  const auto unchanged = methods_of_b.get(Program::method(b), b);
+  set(methods_of_a, a, scale(11));
+  EXPECT_EQ(call(methods_of_a, a), 11);
+  EXPECT_EQ(methods_of_b.get(Program::method(b), b), unchanged);
+}
+
 TEST(OptimizedMethods, ASharedSubmoduleIsOne) {
   Program program(
       module_class("Counter", {"n : int"},

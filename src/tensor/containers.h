@@ -106,6 +106,9 @@ struct Object : RefCounted {
   ~Object() override;
   std::shared_ptr<const ClassType> type;
   std::vector<Value> slots;
+  // How often attributes of this object, or of others of its model, were set from outside. Null
+  // until somebody relies on the object (api/optimized_methods.h, which guards it).
+  std::shared_ptr<std::atomic<uint64_t>> outside_sets;
 
   // Error kNotFound if the class has no such attribute.
   const Value& attribute(std::string_view name) const;

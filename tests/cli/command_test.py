@@ -54,7 +54,7 @@ class Usage(unittest.TestCase):
 
     def test_help_tells_options_with_their_defaults(self):
         text = torchlet("run", "--help").stdout
-        for words in "Usage: torchlet run [OPTIONS] model [input...]", "--device NAME[,NAME...]=cpu\n", "--crop INT:0..=224 ":
+        for words in "Usage: torchlet run [OPTIONS] model [input...]", "--device NAME[,NAME...]=cpu ", "--crop INT:0..=224 ":
             self.assertIn(words, text)
 
     def test_options_stand_anywhere_and_take_their_values_in_two_ways(self):
@@ -87,7 +87,7 @@ class Usage(unittest.TestCase):
                           ["run", "m.pt", "--memory-limit", "0"], ["run", "m.pt", "--memory-limit", "5Q"],
                           ["bench", "m.pt", "--warmup", "2x"], ["bench", "m.pt", "--warmup", ""],
                           ["run", "m.pt", "--method"], ["run", "m.pt", "--method", "a", "--method", "b"],
-                          ["inspect", "a.pt", "b.pt"], ["inspect", "a.pt", "--json=x"], ["inspect", "-x", "a.pt"],
+                          ["inspect", "a.pt", "--nothing"], ["inspect", "a.pt", "--json=x"], ["inspect", "-x", "a.pt"],
                           ["run", f"{FIXTURES}/linear.pt", "--shape", "2,x"],
                           ["run", f"{FIXTURES}/linear.pt", "--shape", "2,"],
                           ["run", f"{FIXTURES}/linear.pt", "--calls", "request.json"]):
@@ -146,6 +146,18 @@ class Run(unittest.TestCase):
         refused = torchlet("run", f"{FIXTURES}/api.pt", "--device", "gpu")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("reference", refused.stderr)
+
+    def test_the_placement_tells_what_runs_where_and_why(self):
+        arguments = ["inspect", "models/digits_mobilenet_v2.pt", "--placement", "--shape", "1,3,64,64"]
+        rows = json.loads(torchlet(*arguments, "--json").stdout)
+        segments = [row for row in rows if row["segment"]]
+        self.assertEqual([(row["device"], row["reason"]) for row in segments], [("cpu", "")])
+        self.assertGreater(segments[0]["operators"], 20)
+        self.assertIn("aten::linear", segments[0]["what"])
+        self.assertIn("segment on", torchlet(*arguments).stdout)
+        refused = json.loads(torchlet("inspect", f"{FIXTURES}/api.pt", "--placement", "--shape", "2,3", "--json").stdout)
+        for row in refused:
+            self.assertTrue(row["device"] == "cpu" and row["place"], row)
 
     def test_missing_operators_can_be_allowed(self):
         done = torchlet("run", f"{FIXTURES}/unsupported.pt", "--shape", "2", "--allow-unsupported")

@@ -1,0 +1,14 @@
+// `torchlet inspect --placement`: what runs where, and why.
+#pragma once
+
+#include <torchlet/module.h>
+
+#include "cli/json_values.h"
+
+namespace torchlet::cli {
+
+// Of the methods that have been called.
+void print_placement(const Module& module);
+Json placement_json(const Module& module);
+
+}  // namespace torchlet::cli
