@@ -62,7 +62,7 @@ Tensor nansum(const Tensor& self, const std::optional<IntArray>& dim, bool keepd
               std::optional<DType> dtype) {
   if (is_integral(self.dtype(), true)) return sum(self, span_of(dim), keepdim, dtype);
   const DType result = sum_type(self, dtype);
-  return reduce_any<kMapReal>(self, span_of(dim), keepdim, self.dtype(), result,
+  return reduce_any<kMapReal>(self.to(result), span_of(dim), keepdim, result, result,
                               [](auto* run, int64_t count) {
                                 using C = std::remove_cvref_t<decltype(*run)>;
                                 double total = 0;

@@ -110,10 +110,10 @@ double norm_of(const C* run, int64_t count, double p) {
 
 Tensor norm_as(const Tensor& self, double p, IntSpan dims, bool keepdim,
                std::optional<DType> dtype) {
-  TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
-                 "norm(): input dtype should be either floating point or complex. Got %s instead.",
-                 dtype_name(self.dtype()).data());
   const Tensor input = dtype ? self.to(*dtype) : self;
+  TORCHLET_CHECK(is_floating_point(input.dtype()) || is_complex(input.dtype()),
+                 "norm(): input dtype should be either floating point or complex. Got %s instead.",
+                 dtype_name(input.dtype()).data());
   return reduce_any<kMapReal | kMapComplex>(
       input, dims, keepdim, input.dtype(), real_type(input.dtype()), [p](auto* run, int64_t count) {
         return std::remove_cvref_t<decltype(*run)>(norm_of(run, count, p));

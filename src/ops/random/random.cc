@@ -4,6 +4,7 @@
 #include <numbers>
 #include <optional>
 
+#include "ops/math/math.h"
 #include "ops/shape/shape.h"
 
 namespace torchlet::ops {
@@ -83,12 +84,21 @@ void fill_uniform(const Tensor& self, double from, double to) {
   const Tensor dense = empty(target.sizes(), DType::kFloat32);
   float* data = dense.data_ptr<float>();
   const auto low = static_cast<float>(from), width = static_cast<float>(to - from);
-  for (int64_t i = 0; i < dense.numel(); ++i) data[i] = random.uniform_float() * width + low;
+  const int bits = target.dtype() == DType::kFloat16    ? 11
+                   : target.dtype() == DType::kBFloat16 ? 8
+                                                        : 24;
+  for (int64_t i = 0; i < dense.numel(); ++i) data[i] = random.uniform_float(bits) * width + low;
   target.copy_(dense);
 }
 
 void fill_normal(const Tensor& self, double mean, double std) {
   const Tensor target = as_real(self);
+  if (is_complex(self.dtype())) {  // the variance is that of both parts together
+    fill_normal(target, 0, std / std::numbers::sqrt2);
+    const Tensor real = select(target, -1, 0);
+    real.copy_(add(real, scalar_tensor(mean, real.dtype())));
+    return;
+  }
   Random random;
   const int64_t numel = target.numel();
   if (target.dtype() == DType::kFloat32 && numel >= 16) {

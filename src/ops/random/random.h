@@ -2,6 +2,7 @@
 // seeded as PyTorch's by default, so that models behave the same from run to run.
 #pragma once
 
+#include <cmath>
 #include <mutex>
 #include <random>
 
@@ -21,8 +22,10 @@ class Random {
   std::mt19937& engine() { return engine_; }
   uint32_t next32() { return static_cast<uint32_t>(engine_()); }
   uint64_t next64();
-  // [0, 1) with 24 and with 53 random bits.
-  float uniform_float() { return static_cast<float>(next32() & 0xffffff) * 0x1p-24f; }
+  // [0, 1) with as many bits as a float or a shorter type has, and with 53 random bits.
+  float uniform_float(int bits = 24) {
+    return std::ldexp(static_cast<float>(next32() & ((1u << bits) - 1)), -bits);
+  }
   double uniform() { return static_cast<double>(next64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
   // Mean 0, deviation 1 (Box and Muller).
   double normal();

@@ -82,7 +82,7 @@ Tensor log_normal_(const Tensor& self, double mean, double std, const Value&) {
 Tensor geometric_(const Tensor& self, double p, const Value&) {
   TORCHLET_CHECK(p > 0 && p < 1, "geometric_ expects p to be in (0, 1), but got p=%g", p);
   return draw(self, [=](Random& random) {
-    return std::max(1.0, std::ceil(std::log1p(-random.uniform()) / std::log1p(-p)));
+    return std::max(1.0, std::ceil(std::log(random.uniform()) / std::log1p(-p)));
   });
 }
 
@@ -169,14 +169,19 @@ Tensor draw_each(const Tensor& parameters, DType dtype, const F& sample) {
   return result.to(dtype);
 }
 
-double bernoulli_sample(Random& random, double p) {
-  TORCHLET_CHECK(p >= 0 && p <= 1, "Expected p_in >= 0 && p_in <= 1 to be true, but got %g", p);
-  return random.uniform() < p ? 1 : 0;
+// Short types of the probabilities have short draws.
+Tensor bernoulli_of(const Tensor& p, DType dtype) {
+  const bool is_double = p.dtype() == DType::kFloat64;
+  return draw_each(p, dtype, [=](Random& random, double probability) {
+    TORCHLET_CHECK(probability >= 0 && probability <= 1,
+                   "Expected p_in >= 0 && p_in <= 1 to be true, but got %g", probability);
+    return (is_double ? random.uniform() : random.uniform_float()) < probability ? 1.0 : 0.0;
+  });
 }
 
 Tensor bernoulli(const Tensor& self, const Value&) {
   check_floating(self, "bernoulli_tensor_cpu_self_");
-  return draw_each(self, self.dtype(), bernoulli_sample);
+  return bernoulli_of(self, self.dtype());
 }
 Tensor bernoulli_p(const Tensor& self, double p, const Value&) {
   const Tensor result = torchlet::empty_like(self);
@@ -185,7 +190,7 @@ Tensor bernoulli_p(const Tensor& self, double p, const Value&) {
 }
 Tensor bernoulli_tensor_(const Tensor& self, const Tensor& p, const Value&) {
   check_floating(p, "bernoulli_tensor_cpu_p_");
-  self.copy_(draw_each(expand(p, self.sizes()), self.dtype(), bernoulli_sample));
+  self.copy_(bernoulli_of(expand(p, self.sizes()), self.dtype()));
   return self;
 }
 
@@ -323,8 +328,7 @@ Tensor rand_out(const IntArray& size, const Tensor& out) {
 Tensor randn(const IntArray& size, OptionalDType dtype, const Value& layout, const Value& device,
              const Value&) {
   const Tensor result = empty(size, factory_dtype(dtype, layout, device));
-  // A complex number has variance 1 in all, half of it in each part.
-  fill_normal(result, 0, is_complex(result.dtype()) ? std::numbers::sqrt2 / 2 : 1);
+  fill_normal(result, 0, 1);
   return result;
 }
 Tensor randn_generator(const IntArray& size, const Value&, OptionalDType dtype, const Value& layout,

@@ -60,7 +60,8 @@ int64_t to_index(T x) {
 }
 
 template <typename T>
-AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border, bool align_corners) {
+AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border, bool align_corners,
+                      bool is_volume) {
   const T position = unnormalize(x, size, align_corners);
   if (sampling == Sampling::kBicubic) {
     constexpr T a = T(-0.75);
@@ -76,7 +77,9 @@ AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border, bool 
   }
   const T at = into_image(position, size, border, align_corners);
   if (sampling == Sampling::kNearest) {
-    return {1, {inside(to_index(std::nearbyint(at)), size)}, {T(1)}};
+    // PyTorch rounds a half to the even pixel of an image, but away from zero in a volume.
+    const T nearest = is_volume ? std::round(at) : std::nearbyint(at);
+    return {1, {inside(to_index(nearest), size)}, {T(1)}};
   }
   const T base = std::floor(at);
   const int64_t first = to_index(base);
@@ -124,7 +127,7 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
   if (out.numel() == 0) return out;
   const auto taps_at = [&](const T* where) {
     const auto along = [&](size_t i) {
-      return axis_taps(where[i], size[2 - i], sampling, border, align_corners);
+      return axis_taps(where[i], size[2 - i], sampling, border, align_corners, spatial == 3);
     };
     return PixelTaps<T>(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0),
                         size[1], size[2]);

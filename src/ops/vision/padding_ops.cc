@@ -167,7 +167,9 @@ TORCHLET_OP(_pad_enum,
             "aten::_pad_enum(Tensor self, int[] pad, int mode, float? value=None) -> Tensor",
             [](const Tensor& self, const IntArray& pad, int64_t mode, std::optional<double> value) {
               TORCHLET_CHECK(mode >= 0 && mode <= 3, "Unrecognised padding mode %lld", ll(mode));
-              return pad_mode(self, pad, static_cast<PadMode>(mode), value);
+              static constexpr PadMode kModes[] = {PadMode::kReflect, PadMode::kReplicate,
+                                                   PadMode::kCircular, PadMode::kConstant};
+              return pad_mode(self, pad, kModes[mode], value);
             });
 TORCHLET_OP(_pad_circular, "aten::_pad_circular(Tensor self, int[] pad) -> Tensor",
             [](const Tensor& self, const IntArray& pad) {
