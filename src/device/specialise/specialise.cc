@@ -5,9 +5,9 @@
 #include "device/specialise/specialised_segment.h"
 #include "device/specialise/viewed_output.h"
 #include "graph/prim_kinds.h"
+#include "ops/core/meta_call.h"
 #include "passes/effects.h"
 #include "tensor/containers.h"
-#include "tensor/meta.h"
 
 namespace torchlet::device {
 
@@ -185,22 +185,6 @@ class Specialiser {
 
 // ---- what the tensors are ----
 
-namespace {
-
-bool is_view(const Operator& op) {
-  return std::ranges::any_of(op.schema.returns, [](const Argument& result) {
-    return result.is_aliased && !result.is_written;
-  });
-}
-
-// Operators of real numbers take quantized tensors by computing with them.
-bool has_quantizer(const Value& value) {
-  if (value.is_tensor()) return value.tensor_impl()->quantizer != nullptr;
-  return value.is_list() && std::ranges::any_of(value.list_ref().items, has_quantizer);
-}
-
-}  // namespace
-
 bool SpecialisedSegment::is_described(const CallArgument& argument) const {
   if (argument.is_tensor()) return descriptions_[static_cast<size_t>(argument.id())].has_value();
   return std::ranges::all_of(argument.items(),
@@ -215,21 +199,13 @@ Value SpecialisedSegment::meta_value(const CallArgument& argument) {
   return Value::list(std::move(items));
 }
 
-// Nothing if the operator does not run on meta tensors, or not on these.
 std::optional<std::vector<Value>> SpecialisedSegment::run_on_meta(const Call& call) {
-  if (!is_view(*call.op) && !call.op->facts->runs_on_meta) return std::nullopt;
-  std::vector<Value> arguments, results(call.node->outputs().size());
+  std::vector<Value> arguments;
   for (const CallArgument& argument : call.arguments) {
     if (!is_described(argument)) return std::nullopt;
-    // A view may still read another tensor, as where to begin.
-    const bool is_first = &argument == &call.arguments[0];
-    if (!argument.is_known() && !is_first && !call.op->facts->runs_on_meta) return std::nullopt;
     arguments.push_back(meta_value(argument));
-    if (has_quantizer(arguments.back()) && !is_view(*call.op)) return std::nullopt;
   }
-  const MetaScope scope;
-  call.op->call(arguments, results);
-  return results;
+  return ops::call_on_meta(*call.op, std::move(arguments));
 }
 
 void SpecialisedSegment::describe_calls(size_t end) {

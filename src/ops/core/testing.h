@@ -14,6 +14,21 @@
 
 namespace torchlet::ops {
 
+// Of a tensor its dtype, sizes, strides and quantizer, also in a list; "" of everything else.
+inline std::string description_of(const Value& value) {
+  if (value.is_list()) {
+    std::string all;
+    for (const Value& item : value.list_ref().items) all += description_of(item) + "; ";
+    return all;
+  }
+  if (!value.is_tensor()) return "";
+  const TensorImpl& impl = *value.tensor_impl();
+  std::string text = std::string(dtype_name(impl.dtype)) + " " + shape_text(impl.sizes) +
+                     " strides " + shape_text(impl.strides);
+  if (impl.quantizer) text += " scale " + std::to_string(impl.quantizer->scale);
+  return text;
+}
+
 // Calls "aten::add", "Tensor" with positional arguments; defaults stand for those left out. Gives
 // the only return, or a tuple of several.
 inline Value call_op(const std::string& name, const std::string& overload,
