@@ -15,7 +15,7 @@
 #include "passes/padding.h"
 #include "passes/properties.h"
 #include "passes/ranks.h"
-#include "passes/sink.h"
+#include "passes/sink_into_branches.h"
 
 namespace torchlet::passes {
 namespace {

@@ -174,8 +174,8 @@ TensorId PlanBuilder::new_contiguous(DType dtype, IntSpan sizes,
   return new_tensor(dtype, sizes, contiguous_strides(sizes), std::move(quantizer));
 }
 
-Image PlanBuilder::new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
-                             std::shared_ptr<const Quantizer> quantizer) {
+NhwcImage PlanBuilder::new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
+                                 std::shared_ptr<const Quantizer> quantizer) {
   const IntArray sizes = {n, c, h, w};
   const TensorId id = new_tensor(dtype, sizes, strides_for(sizes, MemoryFormat::kChannelsLast),
                                  std::move(quantizer));

@@ -36,7 +36,7 @@ using device::ValueId;
 class PlanBuilder;
 
 // [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h).
-struct Image {
+struct NhwcImage {
   TensorId id;
   int64_t n, c, h, w, stride;
   int64_t pixels() const { return n * h * w; }
@@ -44,7 +44,7 @@ struct Image {
 
  private:
   friend PlanBuilder;
-  Image(TensorId tensor, const IntArray& sizes, int64_t pixel_stride)
+  NhwcImage(TensorId tensor, const IntArray& sizes, int64_t pixel_stride)
       : id(tensor), n(sizes[0]), c(sizes[1]), h(sizes[2]), w(sizes[3]), stride(pixel_stride) {}
 };
 // The last dimension lies together, and rows are `stride` elements apart.
@@ -105,11 +105,11 @@ class PlanBuilder {
   void in_same_type(std::span<TensorId> ids);
 
   // The same elements where a kernel can read them, copied if need be.
-  Image as_image(TensorId id);                         // logical [n, c, h, w]
-  std::optional<Image> image_view(TensorId id) const;  // nothing if it needs a copy
-  Rows as_rows(TensorId id);                           // 0-d and 1-d tensors are one row
+  NhwcImage as_image(TensorId id);                         // logical [n, c, h, w]
+  std::optional<NhwcImage> image_view(TensorId id) const;  // nothing if it needs a copy
+  Rows as_rows(TensorId id);                               // 0-d and 1-d tensors are one row
   // The copy that an earlier as_image() made of it, if it is no image itself.
-  std::optional<Image> image_at_hand(TensorId id) const;
+  std::optional<NhwcImage> image_at_hand(TensorId id) const;
   std::optional<Rows> rows_view(TensorId id) const;
   TensorId contiguous(TensorId id);
 
@@ -122,8 +122,8 @@ class PlanBuilder {
   TensorId new_contiguous(DType dtype, IntSpan sizes,
                           std::shared_ptr<const Quantizer> quantizer = nullptr);
   // Logical [n, c, h, w], channels last in memory.
-  Image new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
-                  std::shared_ptr<const Quantizer> quantizer = nullptr);
+  NhwcImage new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
+                      std::shared_ptr<const Quantizer> quantizer = nullptr);
   TensorId new_view(TensorId base, IntSpan sizes, IntSpan strides, int64_t offset);
   // The same integers, meaning other numbers.
   TensorId requantized(TensorId id, std::shared_ptr<const Quantizer> quantizer);

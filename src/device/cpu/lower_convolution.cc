@@ -20,7 +20,7 @@ struct ConvArguments {
 };
 
 // Input and weight have four dimensions.
-Image lower_image(PlanBuilder& plan, ConvArguments a) {
+NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   const IntSpan w = a.weight.sizes();
   const IntArray in = plan.info(a.input).sizes;
   const int64_t batch = in[0], channels = in[1];
@@ -58,10 +58,10 @@ Image lower_image(PlanBuilder& plan, ConvArguments a) {
                           kernels::conv_nhwc_reads_nchw(shape);
   if (!reads_nchw) a.input = plan.in_precision(a.input);
   const DType dtype = plan.real_dtype();
-  const Image output = plan.new_image(dtype, batch, w[0], window.out_h, window.out_w);
+  const NhwcImage output = plan.new_image(dtype, batch, w[0], window.out_h, window.out_w);
   const float* bias = keep_bias(plan, a.bias, w[0]);
   if (is_depthwise) {
-    const Image input = plan.as_image(a.input);
+    const NhwcImage input = plan.as_image(a.input);
     const DwConvShape filter{batch, channels, window};
     const void* filters = pack_depthwise(plan, dtype, filter, a.weight);
     plan.add_step<DepthwiseStep>(dtype, filter, input, output, filters, bias);
@@ -86,7 +86,7 @@ void lower(PlanBuilder& plan, const Call& call, ConvArguments a) {
   a.padding.insert(a.padding.begin(), 0);
   a.dilation.insert(a.dilation.begin(), 1);
   a.input = plan.viewed(a.input, ops::unsqueeze(plan.shape_of(a.input), 2));
-  const Image output = lower_image(plan, a);
+  const NhwcImage output = lower_image(plan, a);
   plan.define(call, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
 }
 
@@ -140,7 +140,7 @@ void fill_transposed(void* to, const LayerForm<ConvNhwcShape>& layer, const Tens
 
 // The weight is [C, O / groups, kh, kw].
 void lower_transposed(PlanBuilder& plan, const Call& call) {
-  const Image input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
+  const NhwcImage input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
   const Tensor weight = call.known_tensor("weight");
   if (weight.dim() != 4 || weight.dtype() != DType::kFloat32) decline("unusual weights");
   const IntArray stride = call.known_ints("stride", 2);
@@ -164,7 +164,8 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
                             groups,
                             {input.h, input.w, out[0], out[1], w[2], w[3], stride[0], stride[1],
                              padding[0], padding[1], dilation[0], dilation[1]}};
-  const Image output = plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
+  const NhwcImage output =
+      plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
   const void* packed = plan.packed(kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
                                    fill_transposed, {shape}, weight);
   const float* bias = keep_bias(plan, call.known_tensor("bias"), shape.out_channels);

@@ -47,7 +47,7 @@ bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes
 Matrix flat_matrix(const PlanTensor& t, TensorId id) {
   return {id, Form::kFixed, 1, t.numel(), t.numel(), t.dtype == DType::kFloat16};
 }
-Matrix matrix_of(const PlanBuilder& plan, const Image& image) {
+Matrix matrix_of(const PlanBuilder& plan, const NhwcImage& image) {
   return {image.id, Form::kImage, image.pixels(),
           image.c,  image.stride, plan.info(image.id).dtype == DType::kFloat16};
 }

@@ -12,7 +12,7 @@ namespace {
 // x * scale[c] + shift[c], where no convolution before could take it.
 class ScaleShiftStep : public Step {
  public:
-  ScaleShiftStep(DType dtype, const Image& input, const Image& output, const float* scale)
+  ScaleShiftStep(DType dtype, const NhwcImage& input, const NhwcImage& output, const float* scale)
       : is_float16_(dtype == DType::kFloat16),
         rows_(input.pixels()),
         channels_(input.c),
@@ -69,7 +69,7 @@ void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const 
 
 void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   if (call.known_bool("training")) decline("training");
-  const Image input = plan.as_image(plan.real_tensor(call, 0));
+  const NhwcImage input = plan.as_image(plan.real_tensor(call, 0));
   const DType dtype = plan.info(input.id).dtype;
   const Tensor weight = call.known_tensor("weight");
   const Tensor bias = call.known_tensor("bias");
@@ -84,7 +84,7 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   const float* scale =
       static_cast<const float*>(plan.packed(static_cast<size_t>(c) * 2 * sizeof(float),
                                             fill_scale_shift, weight, bias, mean, variance, eps));
-  const Image output = plan.new_image(dtype, input.n, c, input.h, input.w);
+  const NhwcImage output = plan.new_image(dtype, input.n, c, input.h, input.w);
   plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
   plan.define(call, output.id);
 }

@@ -21,7 +21,7 @@ template <typename Run>
 class ImageStep : public Step {
  public:
   using Names = const char* const[2];
-  ImageStep(const Names& names, DType dtype, Image input, Image output, Run run)
+  ImageStep(const Names& names, DType dtype, NhwcImage input, NhwcImage output, Run run)
       : names_(names),
         is_float16_(dtype == DType::kFloat16),
         input_(reading(input)),
@@ -49,13 +49,13 @@ class ImageStep : public Step {
 };
 
 template <typename Run>
-void add_image_step(PlanBuilder& plan, const char* const (&names)[2], Image input, Image output,
-                    Run run) {
+void add_image_step(PlanBuilder& plan, const char* const (&names)[2], NhwcImage input,
+                    NhwcImage output, Run run) {
   const DType dtype = plan.info(input.id).dtype;
   plan.add_step<ImageStep<Run>>(names, dtype, input, output, run);
 }
 
-Image image_argument(PlanBuilder& plan, const Call& call) {
+NhwcImage image_argument(PlanBuilder& plan, const Call& call) {
   return plan.as_image(plan.real_tensor(call, 0));
 }
 
@@ -64,7 +64,7 @@ struct PoolArguments {
   bool ceil_mode;
 };
 
-PoolShape pool_shape(const Image& input, const PoolArguments& a) {
+PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
   for (size_t d = 0; d < 2; ++d) {
     if (a.kernel[d] < 1 || a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0 ||
         a.padding[d] > a.kernel[d] / 2) {
@@ -91,7 +91,7 @@ PoolShape pool_shape(const Image& input, const PoolArguments& a) {
   return {input.n, input.c, w};
 }
 
-Image new_pooled(PlanBuilder& plan, const Image& input, const PoolShape& shape) {
+NhwcImage new_pooled(PlanBuilder& plan, const NhwcImage& input, const PoolShape& shape) {
   return plan.new_image(plan.info(input.id).dtype, shape.batch, shape.channels, shape.window.out_h,
                         shape.window.out_w);
 }
@@ -102,9 +102,9 @@ IntArray stride_argument(const Call& call, const IntArray& kernel) {
 }
 
 void lower_max_pool(PlanBuilder& plan, const Call& call) {
-  const Image input = image_argument(plan, call);
+  const NhwcImage input = image_argument(plan, call);
   const PoolShape shape = max_pool_shape(call, input);
-  const Image output = new_pooled(plan, input, shape);
+  const NhwcImage output = new_pooled(plan, input, shape);
   add_image_step(plan, kMaxPool, input, output,
                  [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
@@ -113,7 +113,7 @@ void lower_max_pool(PlanBuilder& plan, const Call& call) {
 }
 
 void lower_avg_pool(PlanBuilder& plan, const Call& call) {
-  const Image input = image_argument(plan, call);
+  const NhwcImage input = image_argument(plan, call);
   PoolArguments a;
   a.kernel = call.known_ints("kernel_size", 2);
   a.stride = stride_argument(call, a.kernel);
@@ -125,7 +125,7 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
   if (divides && divisor == 0) decline("a divisor of zero");
   const PoolShape shape = pool_shape(input, a);
-  const Image output = new_pooled(plan, input, shape);
+  const NhwcImage output = new_pooled(plan, input, shape);
   add_image_step(plan, kAvgPool, input, output,
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
@@ -133,8 +133,8 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   plan.define(call, output.id);
 }
 
-Image add_global_mean(PlanBuilder& plan, const Image& input) {
-  const Image output = plan.new_image(plan.info(input.id).dtype, input.n, input.c, 1, 1);
+NhwcImage add_global_mean(PlanBuilder& plan, const NhwcImage& input) {
+  const NhwcImage output = plan.new_image(plan.info(input.id).dtype, input.n, input.c, 1, 1);
   const int64_t n = input.n, pixels = input.h * input.w, c = input.c;
   add_image_step(plan, kGlobalAvgPool, input, output,
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
@@ -144,12 +144,12 @@ Image add_global_mean(PlanBuilder& plan, const Image& input) {
 }
 
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
-  const Image input = image_argument(plan, call);
+  const NhwcImage input = image_argument(plan, call);
   const IntArray size = call.known_ints("output_size", 2);
   if (size[0] < 1 || size[1] < 1) decline("an empty result");
   if (size[0] == 1 && size[1] == 1) return plan.define(call, add_global_mean(plan, input).id);
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
-  const Image output =
+  const NhwcImage output =
       plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
   add_image_step(plan, kAdaptiveAvgPool, input, output,
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
@@ -164,14 +164,14 @@ void lower_mean(PlanBuilder& plan, const Call& call) {
   if (!call.is_none("dtype")) decline("another dtype");
   IntArray dims = ops::normalize_dims(call.known_ints("dim"), 4);
   if (!(dims == IntArray{2, 3})) decline("not a mean over pixels");
-  const Image output = add_global_mean(plan, image_argument(plan, call));
+  const NhwcImage output = add_global_mean(plan, image_argument(plan, call));
   if (call.known_bool("keepdim")) return plan.define(call, output.id);
   plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }
 
 }  // namespace
 
-PoolShape max_pool_shape(const Call& call, const Image& input) {
+PoolShape max_pool_shape(const Call& call, const NhwcImage& input) {
   PoolArguments a;
   a.kernel = call.known_ints("kernel_size", 2);
   a.stride = stride_argument(call, a.kernel);

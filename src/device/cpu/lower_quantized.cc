@@ -134,7 +134,7 @@ void lower_binary(PlanBuilder& plan, const Call& call) {
   if (same_sizes) {
     operands = as_grids(plan, a, b);
   } else if (is_one_per_channel(plan.info(a), plan.info(b)) && !adds) {
-    const Image image = plan.as_image(a);
+    const NhwcImage image = plan.as_image(a);
     rows_per_b = image.h * image.w;
     operands = {grid_of(image), grid_of(plan.as_image(b))};
   } else {
@@ -192,8 +192,8 @@ void lower_cat(PlanBuilder& plan, const Call& call) {
     }
     channels += t.sizes[1];
   }
-  const Image whole = plan.new_image(DType::kQUInt8, first.sizes[0], channels, first.sizes[2],
-                                     first.sizes[3], quantizer);
+  const NhwcImage whole = plan.new_image(DType::kQUInt8, first.sizes[0], channels, first.sizes[2],
+                                         first.sizes[3], quantizer);
   const IntArray strides = plan.info(whole.id).strides;
   int64_t start = 0;
   for (const TensorId part : parts) {
@@ -230,10 +230,10 @@ class MaxPoolStep : public Step {
 void lower_max_pool(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.tensor(call, 0);
   affine_of(plan, id);
-  const Image input = plan.as_image(id);
+  const NhwcImage input = plan.as_image(id);
   const kernels::PoolShape shape = max_pool_shape(call, input);
-  const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, shape.window.out_h,
-                                      shape.window.out_w, plan.info(id).quantizer);
+  const NhwcImage output = plan.new_image(DType::kQUInt8, input.n, input.c, shape.window.out_h,
+                                          shape.window.out_w, plan.info(id).quantizer);
   plan.add_step<MaxPoolStep>(shape, input, output);
   plan.define(call, output.id);
 }
@@ -256,28 +256,28 @@ class AvgPoolStep : public Step {
 };
 
 // Windows of [size[0], size[1]] pixels, `stride` apart, that cover the input or less.
-Image add_average(PlanBuilder& plan, const Image& input, const IntArray& size,
-                  const IntArray& stride) {
+NhwcImage add_average(PlanBuilder& plan, const NhwcImage& input, const IntArray& size,
+                      const IntArray& stride) {
   kernels::Window2dShape w{input.h, input.w, 0, 0, size[0], size[1], stride[0], stride[1]};
   w.out_h = kernels::sliding_output_size(w.in_h, w.kernel_h, w.stride_h, 0, 1);
   w.out_w = kernels::sliding_output_size(w.in_w, w.kernel_w, w.stride_w, 0, 1);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
   const AffineQ8 affine = affine_of(plan, input.id);
-  const Image output = plan.new_image(DType::kQUInt8, input.n, input.c, w.out_h, w.out_w,
-                                      plan.info(input.id).quantizer);
+  const NhwcImage output = plan.new_image(DType::kQUInt8, input.n, input.c, w.out_h, w.out_w,
+                                          plan.info(input.id).quantizer);
   const kernels::PoolShape shape{input.n, input.c, w};
   plan.add_step<AvgPoolStep>(shape, affine, input, output);
   return output;
 }
 
-Image quantized_image(PlanBuilder& plan, const Call& call) {
+NhwcImage quantized_image(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.tensor(call, 0);
   affine_of(plan, id);
   return plan.as_image(id);
 }
 
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
-  const Image input = quantized_image(plan, call);
+  const NhwcImage input = quantized_image(plan, call);
   const IntArray size = call.known_ints("output_size", 2);
   if (size[0] < 1 || size[1] < 1 || input.h % size[0] != 0 || input.w % size[1] != 0) {
     return lower_through_reals(plan, call);
@@ -287,7 +287,7 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
 }
 
 void lower_avg_pool(PlanBuilder& plan, const Call& call) {
-  const Image input = quantized_image(plan, call);
+  const NhwcImage input = quantized_image(plan, call);
   const IntArray size = call.known_ints("kernel_size", 2);
   const bool has_stride = !call.known_ints("stride").empty();
   const IntArray stride = has_stride ? call.known_ints("stride", 2) : size;
@@ -306,8 +306,8 @@ void lower_mean(PlanBuilder& plan, const Call& call) {
       !(ops::normalize_dims(call.known_ints("dim"), 4) == IntArray{2, 3})) {
     return lower_through_reals(plan, call);
   }
-  const Image input = quantized_image(plan, call);
-  const Image output = add_average(plan, input, {input.h, input.w}, {1, 1});
+  const NhwcImage input = quantized_image(plan, call);
+  const NhwcImage output = add_average(plan, input, {input.h, input.w}, {1, 1});
   if (call.known_bool("keepdim")) return plan.define(call, output.id);
   plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }

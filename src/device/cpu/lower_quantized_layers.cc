@@ -86,7 +86,7 @@ const void* pack(PlanBuilder& plan, bool is_depthwise, const Conv2dShape& shape,
                      {shape, kernel.form(shape, *layer)}, weight, bias, input, output_scale);
 }
 
-Window2dShape window_of(const Image& input, const Tensor& weight, const ops::ConvParams& p) {
+Window2dShape window_of(const NhwcImage& input, const Tensor& weight, const ops::ConvParams& p) {
   if (p.stride.size() != 2 || p.padding.size() != 2 || p.dilation.size() != 2) {
     decline("an unusual window");
   }
@@ -119,7 +119,7 @@ std::shared_ptr<const Quantizer> output_quantizer(const Call& call) {
 
 bool is_rectified(const Call& call) { return call.kind().name().ends_with("_relu"); }
 
-Image lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
+NhwcImage lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
   const kernels::AffineQ8 affine = affine_of(plan, id);
   const char* weight_name = call.has_argument("packed_weight") ? "packed_weight" : "weight";
   const Value& packed_params = call.known(weight_name);
@@ -131,7 +131,7 @@ Image lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
   if (weight.dim() != 4 || weight.numel() == 0 || plan.info(id).dim() != 4) {
     decline("not an image");
   }
-  const Image input = plan.as_image(id);
+  const NhwcImage input = plan.as_image(id);
   const int64_t out_channels = weight.size(0);
   if (p.groups < 1 || checked_mul(weight.size(1), p.groups) != input.c ||
       out_channels % p.groups != 0) {
@@ -141,8 +141,8 @@ Image lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
   const auto quantizer = output_quantizer(call);
   const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
   const void* packed = pack(plan, is_depthwise, shape, weight, params.bias(), affine, *quantizer);
-  const Image output = plan.new_image(DType::kQUInt8, input.n, out_channels, shape.window.out_h,
-                                      shape.window.out_w, quantizer);
+  const NhwcImage output = plan.new_image(DType::kQUInt8, input.n, out_channels, shape.window.out_h,
+                                          shape.window.out_w, quantizer);
   plan.add_step<LayerStep>(kernel_of(is_depthwise), shape, input, output, packed,
                            output_q8(*quantizer, is_rectified(call)));
   return output;
@@ -157,7 +157,7 @@ void lower_conv1d(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.tensor(call, 0);
   if (plan.info(id).dim() != 3) decline("not a line");
   const TensorId image = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
-  const Image output = lower_image(plan, call, image);
+  const NhwcImage output = lower_image(plan, call, image);
   plan.define(call, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
 }
 

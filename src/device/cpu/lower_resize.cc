@@ -47,7 +47,7 @@ struct ResizeArguments {
   double factor_h = 0, factor_w = 0;
 };
 
-ResizeArguments resize_arguments(const Call& call, const Image& input) {
+ResizeArguments resize_arguments(const Call& call, const NhwcImage& input) {
   ResizeArguments a;
   a.shape = {input.n, input.c, input.h, input.w, 0, 0};
   if (!call.is_none("output_size")) {
@@ -72,10 +72,10 @@ ResizeArguments resize_arguments(const Call& call, const Image& input) {
 }
 
 template <typename Tap, typename Taps>
-void add_resize(PlanBuilder& plan, const Call& call, const Image& input, const ResizeArguments& a,
-                const Taps& taps) {
+void add_resize(PlanBuilder& plan, const Call& call, const NhwcImage& input,
+                const ResizeArguments& a, const Taps& taps) {
   const ResizeShape& s = a.shape;
-  const Image output =
+  const NhwcImage output =
       plan.new_image(plan.info(input.id).dtype, s.batch, s.channels, s.out_h, s.out_w);
   auto step = std::make_unique<ResizeStep<Tap>>(s, input, output);
   taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
@@ -85,7 +85,7 @@ void add_resize(PlanBuilder& plan, const Call& call, const Image& input, const R
 }
 
 void lower_bilinear(PlanBuilder& plan, const Call& call) {
-  const Image input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
+  const NhwcImage input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
   const bool align_corners = call.known_bool("align_corners");
   add_resize<kernels::LinearTap>(
       plan, call, input, resize_arguments(call, input),
@@ -95,7 +95,7 @@ void lower_bilinear(PlanBuilder& plan, const Call& call) {
 }
 
 void lower_nearest(PlanBuilder& plan, const Call& call) {
-  const Image input = plan.as_image(plan.real_tensor(call, 0));
+  const NhwcImage input = plan.as_image(plan.real_tensor(call, 0));
   const bool exact = call.kind().name() == "_upsample_nearest_exact2d";
   add_resize<int64_t>(plan, call, input, resize_arguments(call, input),
                       [&](int64_t in, int64_t out, double factor, int64_t* taps) {

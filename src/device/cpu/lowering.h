@@ -32,7 +32,7 @@ std::span<const Lowering> transformer_lowerings();
 std::span<const Lowering> view_lowerings();
 
 // Of a call of max_pool2d; Declined for windows without results.
-kernels::PoolShape max_pool_shape(const Call& call, const Image& input);
+kernels::PoolShape max_pool_shape(const Call& call, const NhwcImage& input);
 
 // The linear layer of rows [..., in] with weight [out, in] and a bias, or none. With `may_pad`
 // there may be gaps between the rows of the result, which another linear layer reads the better for

@@ -131,7 +131,7 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
                                     all.storage_offset() + from.offset);
     to = add_constant(part.to(dtype));
   } else if (const auto image = image_view(id)) {
-    const Image result = new_image(dtype, image->n, image->c, image->h, image->w);
+    const NhwcImage result = new_image(dtype, image->n, image->c, image->h, image->w);
     add_step<ConvertStep>(MatrixLayout{image->pixels(), image->c, image->stride}, *image, result);
     to = result.id;
   } else if (is_non_overlapping_and_dense(from.sizes, from.strides)) {
@@ -149,23 +149,23 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
 
 // ---- forms ----
 
-std::optional<Image> PlanBuilder::image_view(TensorId id) const {
+std::optional<NhwcImage> PlanBuilder::image_view(TensorId id) const {
   const auto layout = matrix_layout(info(id), Form::kImage);
-  return layout ? std::optional(Image(id, info(id).sizes, layout->stride)) : std::nullopt;
+  return layout ? std::optional(NhwcImage(id, info(id).sizes, layout->stride)) : std::nullopt;
 }
 
-Image PlanBuilder::as_image(TensorId id) {
+NhwcImage PlanBuilder::as_image(TensorId id) {
   if (const auto image = image_at_hand(id)) return *image;
   const PlanTensor from = info(id);
   if (from.dim() != 4 || from.numel() == 0) decline("not an image");
-  const Image to = new_image(from.dtype, from.sizes[0], from.sizes[1], from.sizes[2], from.sizes[3],
-                             from.quantizer);
+  const NhwcImage to = new_image(from.dtype, from.sizes[0], from.sizes[1], from.sizes[2],
+                                 from.sizes[3], from.quantizer);
   copy(id, to.id);
   image_copies_.emplace(id, to.id);
   return to;
 }
 
-std::optional<Image> PlanBuilder::image_at_hand(TensorId id) const {
+std::optional<NhwcImage> PlanBuilder::image_at_hand(TensorId id) const {
   const auto copied = image_copies_.find(id);
   return image_view(copied == image_copies_.end() ? id : copied->second);
 }

@@ -57,7 +57,7 @@ class Operand {
   Form form() const { return form_; }
 
  private:
-  friend struct Image;
+  friend struct NhwcImage;
   friend struct Rows;
   Operand(TensorId id, Form form) : id_(id), form_(form) {}
 

@@ -43,7 +43,7 @@ Grid flat_grid(const PlanBuilder& plan, TensorId id) {
 
 }  // namespace
 
-Grid grid_of(const Image& image) { return {image, image.pixels(), image.c}; }
+Grid grid_of(const NhwcImage& image) { return {image, image.pixels(), image.c}; }
 
 Grid as_grid(PlanBuilder& plan, TensorId id) {
   if (plan.info(id).numel() == 0) decline("an empty tensor");

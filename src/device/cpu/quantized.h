@@ -23,7 +23,7 @@ struct Grid {
   bool is_flat() const { return operand.form() == Form::kFixed; }
   int64_t stride(const Memory& m) const { return is_flat() ? columns : m.stride(operand); }
 };
-Grid grid_of(const Image& image);
+Grid grid_of(const NhwcImage& image);
 Grid as_grid(PlanBuilder& plan, TensorId id);
 // The same order of elements for both, which have the same sizes.
 std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b);

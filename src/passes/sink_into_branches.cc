@@ -1,4 +1,4 @@
-#include "passes/sink.h"
+#include "passes/sink_into_branches.h"
 
 #include <algorithm>
 
