@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     cli::add_run_command(app);
     cli::add_inspect_command(app);
     cli::add_bench_command(app);
+    cli::add_ops_command(app);
     try {
       app.parse(argc, argv);
       return 0;

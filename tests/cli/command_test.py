@@ -159,6 +159,16 @@ class Run(unittest.TestCase):
         for row in refused:
             self.assertTrue(row["device"] == "cpu" and row["place"], row)
 
+    def test_the_operators_that_there_are_and_that_a_model_needs(self):
+        every = torchlet("ops").stdout.splitlines()
+        self.assertIn("aten::relu(Tensor self) -> Tensor", every)
+        self.assertGreater(len(every), 1800)
+        needed = json.loads(torchlet("ops", "models/digits_mobilenet_v2.pt", "--json").stdout)
+        calls = {row["name"]: row["calls"] for row in needed}
+        self.assertGreater(calls["aten::conv2d"], 10)
+        for row in needed:
+            self.assertIn(row["schema"], every)
+
     def test_missing_operators_can_be_allowed(self):
         done = torchlet("run", f"{FIXTURES}/unsupported.pt", "--shape", "2", "--allow-unsupported")
         self.assertEqual(done.returncode, 0, done.stderr)
