@@ -436,6 +436,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::cos", lower_unary<MatrixUnaryOp::kCos>},
       {"aten::floor", lower_unary<MatrixUnaryOp::kFloor>},
       {"aten::ceil", lower_unary<MatrixUnaryOp::kCeil>},
+      {"aten::trunc", lower_unary<MatrixUnaryOp::kTrunc>},
       {"aten::mish", lower_unary<MatrixUnaryOp::kMish>},
       {"aten::elu", lower_elu},
       {"aten::add", lower_binary<MatrixBinaryOp::kAdd>},

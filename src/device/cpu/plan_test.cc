@@ -34,6 +34,13 @@ TEST(Plan, TheResidualGoesToTheLaterOfTwoConvolutions) {
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32");
 }
 
+TEST(Plan, NumbersAreCutToIntegersByAKernel) {
+  Case c({}, "    return torch.trunc(torch.mul(x, 10))\n");
+  const Tensor x = random_tensor({3, 37});
+  c.check({x}, 0);
+  EXPECT_EQ(c.kernels({x}), "unary_rows_f32 unary_rows_f32");
+}
+
 TEST(Plan, AValueWithTwoReadersIsNotFused) {
   Case c({{"w", random_tensor({4, 4, 1, 1})}},
          "    y = torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"

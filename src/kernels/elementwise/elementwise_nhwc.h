@@ -27,6 +27,7 @@ enum class MatrixUnaryOp : uint8_t {
   kCos,    // the same
   kFloor,
   kCeil,
+  kTrunc,
   kRound,  // half to even
   kSign,
   kElu,  // x > 0 ? scale x : scale alpha (e^(x beta) - 1): alpha, beta = input scale, gamma = scale

@@ -122,6 +122,8 @@ void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, const UnaryPar
       return run([](V v) HWY_ATTR { return hn::Floor(v); });
     case MatrixUnaryOp::kCeil:
       return run([](V v) HWY_ATTR { return hn::Ceil(v); });
+    case MatrixUnaryOp::kTrunc:
+      return run([](V v) HWY_ATTR { return hn::Trunc(v); });
     case MatrixUnaryOp::kRound:
       return run([](V v) HWY_ATTR { return hn::Round(v); });
     case MatrixUnaryOp::kSign:

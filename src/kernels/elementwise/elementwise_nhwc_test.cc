@@ -136,6 +136,7 @@ TEST(UnaryRows, EveryOpOnEveryTail) {
       {Op::kSin, 0, 0, 1, [](double x) { return std::sin(x); }},
       {Op::kFloor, 0, 0, 1, [](double x) { return std::floor(x); }},
       {Op::kCeil, 0, 0, 1, [](double x) { return std::ceil(x); }},
+      {Op::kTrunc, 0, 0, 1, [](double x) { return std::trunc(x); }},
       {Op::kRound, 0, 0, 1, [](double x) { return std::nearbyint(x); }},
       {Op::kSign, 0, 0, 1, [](double x) { return double(x > 0) - double(x < 0); }},
       {Op::kElu, 1.5f, 0.5f, 2, [](double x) { return 2 * (x > 0 ? x : 1.5 * std::expm1(x / 2)); }},
