@@ -60,10 +60,37 @@ void lower_cat(PlanBuilder& plan, const Call& call) {
   plan.define(call, whole);
 }
 
+void lower_stack(PlanBuilder& plan, const Call& call) {
+  std::vector<TensorId> parts = plan.tensors(call, 0);
+  if (parts.empty()) decline("nothing to join");
+  plan.in_same_type(parts);
+  const PlanTensor first = plan.info(parts[0]);
+  for (const TensorId part : parts) {
+    const PlanTensor& t = plan.info(part);
+    if (t.dtype != first.dtype || t.quantizer || !(t.sizes == first.sizes)) decline("unlike parts");
+  }
+  const auto dim = static_cast<size_t>(wrap_dim(call.known_int("dim"), first.dim() + 1));
+  IntArray sizes, part_strides;
+  for (size_t d = 0; d <= first.sizes.size(); ++d) {
+    sizes.push_back(d == dim ? std::ssize(parts) : first.sizes[d < dim ? d : d - 1]);
+  }
+  const IntArray strides = contiguous_strides(sizes);
+  for (size_t d = 0; d < strides.size(); ++d) {
+    if (d != dim) part_strides.push_back(strides[d]);
+  }
+  const TensorId whole = plan.new_contiguous(first.dtype, sizes);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const TensorId place =
+        plan.new_view(whole, first.sizes, part_strides, static_cast<int64_t>(i) * strides[dim]);
+    if (!plan.place(parts[i], place)) plan.copy(parts[i], place);
+  }
+  plan.define(call, whole);
+}
+
 }  // namespace
 
 std::span<const Lowering> join_lowerings() {
-  static constexpr Lowering kTable[] = {{"aten::cat", lower_cat}};
+  static constexpr Lowering kTable[] = {{"aten::cat", lower_cat}, {"aten::stack", lower_stack}};
   return kTable;
 }
 

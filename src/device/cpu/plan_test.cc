@@ -34,6 +34,21 @@ TEST(Plan, TheResidualGoesToTheLaterOfTwoConvolutions) {
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32");
 }
 
+TEST(Plan, StackedTensorsAreComputedInTheirPlaces) {
+  Case c({{"w", random_tensor({6, 5})}},
+         "    y = torch.linear(x, self.w, None)\n"
+         "    return torch.stack([y, torch.relu(y)], 0)\n");
+  const Tensor x = random_tensor({4, 5});
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 activation_rows_f32");
+  // Between others, and the same one twice.
+  Case middle({},
+              "    y = torch.sigmoid(x)\n"
+              "    return torch.stack([y, y, torch.neg(x)], -2)\n");
+  middle.check({random_tensor({2, 3, 7})});
+  middle.check({random_tensor({3})});
+}
+
 TEST(Plan, NumbersAreCutToIntegersByAKernel) {
   Case c({}, "    return torch.trunc(torch.mul(x, 10))\n");
   const Tensor x = random_tensor({3, 37});
