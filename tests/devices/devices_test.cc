@@ -81,6 +81,23 @@ TEST_F(TestDevices, WhyAnOperatorWasLeftOutIsTold) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(TestDevices, WhatDoesNotPayStaysWhereItIs) {
+  const Module model = load_on({"test-costly", "cpu"});
+  expect_right(model);
+  size_t left = 0;
+  for (const Placement& placement : model.placement()) {
+    if (placement.device != "test-costly") continue;
+    if (placement.is_segment) {
+      EXPECT_EQ(placement.operators, 2u) << placement.place;
+    } else if (placement.what == "aten::conv2d") {
+      EXPECT_EQ(placement.reason, "too few operators to pay for entering the device");
+      ++left;
+    }
+  }
+  EXPECT_GT(left, 5u);
+  EXPECT_EQ(decisions(model, "test-costly", ""), 5u);
+}
+
 TEST_F(TestDevices, ARefusedSegmentGoesToTheNextDevice) {
   const Module model = load_on({"test-refusing", "cpu"});
   expect_right(model);

@@ -59,8 +59,13 @@ class ReferenceCalls : public CompiledSegment {
 
 class TestDevice : public Device {
  public:
-  TestDevice(const DeviceEntry& entry, bool takes_all, bool compiles, int runs)
-      : entry_(entry), takes_all_(takes_all), compiles_(compiles), runs_(runs) {}
+  TestDevice(const DeviceEntry& entry, bool takes_all, bool compiles, int runs,
+             size_t least_operators = 1)
+      : entry_(entry),
+        takes_all_(takes_all),
+        compiles_(compiles),
+        runs_(runs),
+        least_operators_(least_operators) {}
   const char* name() const override { return entry_.name; }
 
   std::string refusal(const Node& node) const override {
@@ -68,6 +73,8 @@ class TestDevice : public Device {
     if (takes_all_ || node.kind().name().find("conv") != std::string_view::npos) return "";
     return "no convolution";
   }
+
+  EntryCost entry_cost() const override { return {least_operators_}; }
 
   Compilation compile(SpecialisedSegment& segment) override {
     if (!compiles_) return {nullptr, "not for these sizes"};
@@ -80,13 +87,14 @@ class TestDevice : public Device {
   const DeviceEntry& entry_;
   bool takes_all_, compiles_;
   int runs_;
+  size_t least_operators_;
 };
 
 constexpr int kNeverFails = -1;
 
 }  // namespace
 
-const std::array<DeviceEntry, 3> kTestDevices = {{
+const std::array<DeviceEntry, 4> kTestDevices = {{
     {"test-convolutions", "convolutions by their reference implementations",
      [](const DeviceConfig&) -> std::shared_ptr<Device> {
        return std::make_shared<TestDevice>(kTestDevices[0], false, true, kNeverFails);
@@ -98,6 +106,10 @@ const std::array<DeviceEntry, 3> kTestDevices = {{
     {"test-failing", "fails in the second run of each segment",
      [](const DeviceConfig&) -> std::shared_ptr<Device> {
        return std::make_shared<TestDevice>(kTestDevices[2], true, true, 1);
+     }},
+    {"test-costly", "convolutions, if there are two in a row",
+     [](const DeviceConfig&) -> std::shared_ptr<Device> {
+       return std::make_shared<TestDevice>(kTestDevices[3], false, true, kNeverFails, 2);
      }},
 }};
 
