@@ -107,7 +107,7 @@ TensorId PlanBuilder::part_of_converted(TensorId id, DType dtype) {
   const TensorId whole = step_that_wrote(id)->writes().id();
   const PlanTensor t = info(whole);  // a copy: tensors are added
   const int64_t nbytes = t.numel() * static_cast<int64_t>(element_size(t.dtype));
-  const Buffer& buffer = plan_->buffers[static_cast<size_t>(t.buffer)];
+  const Buffer& buffer = buffer_of(whole);
   if (whole == id || !is_non_overlapping_and_dense(t.sizes, t.strides) || t.offset != 0 ||
       nbytes != buffer.nbytes) {
     return kNoTensor;
@@ -123,7 +123,7 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
   if (const auto known = conversions_.find(id); known != conversions_.end()) return known->second;
   const PlanTensor from = info(id);  // a copy: tensors are added
   if (from.numel() == 0) decline("an empty tensor");
-  const Buffer& buffer = plan_->buffers[static_cast<size_t>(from.buffer)];
+  const Buffer& buffer = buffer_of(id);
   TensorId to;
   if (buffer.kind == Buffer::Kind::kConstant) {
     const Tensor& all = buffer.constant;
@@ -149,11 +149,6 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
 
 // ---- forms ----
 
-std::optional<NhwcImage> PlanBuilder::image_view(TensorId id) const {
-  const auto layout = matrix_layout(info(id), Form::kImage);
-  return layout ? std::optional(NhwcImage(id, info(id).sizes, layout->stride)) : std::nullopt;
-}
-
 NhwcImage PlanBuilder::as_image(TensorId id) {
   if (const auto image = image_at_hand(id)) return *image;
   const PlanTensor from = info(id);
@@ -168,11 +163,6 @@ NhwcImage PlanBuilder::as_image(TensorId id) {
 std::optional<NhwcImage> PlanBuilder::image_at_hand(TensorId id) const {
   const auto copied = image_copies_.find(id);
   return image_view(copied == image_copies_.end() ? id : copied->second);
-}
-
-std::optional<Rows> PlanBuilder::rows_view(TensorId id) const {
-  const auto layout = matrix_layout(info(id), Form::kRows);
-  return layout ? std::optional(Rows(id, *layout)) : std::nullopt;
 }
 
 Rows PlanBuilder::as_rows(TensorId id) {
@@ -200,7 +190,7 @@ TensorId PlanBuilder::viewed(TensorId base, const Tensor& shape) {
 
 TensorId PlanBuilder::requantized(TensorId id, std::shared_ptr<const Quantizer> quantizer) {
   const TensorId view = viewed(id, shape_of(id));
-  plan_->tensors[static_cast<size_t>(view)].quantizer = std::move(quantizer);
+  tensor_at(view).quantizer = std::move(quantizer);
   return view;
 }
 
@@ -212,7 +202,5 @@ TensorId PlanBuilder::reshaped(TensorId id, IntSpan sizes) {
     return viewed(copied, ops::view(shape_of(copied), sizes));
   }
 }
-
-void PlanBuilder::copy(TensorId from, TensorId to) { add_step<CopyStep>(from, to); }
 
 }  // namespace torchlet::cpu
