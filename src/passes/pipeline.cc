@@ -11,6 +11,7 @@
 #include "passes/functionalise.h"
 #include "passes/identities.h"
 #include "passes/inline.h"
+#include "passes/linear_bias.h"
 #include "passes/lists.h"
 #include "passes/padding.h"
 #include "passes/properties.h"
@@ -46,6 +47,7 @@ void run_passes(Graph& graph, Function& method, KnownObjects& objects) {
   remove_identities(graph);
   fold_batch_norms(graph);
   fold_padding(graph);
+  fold_linear_biases(graph);
   {
     const AliasAnalysis aliases(graph, &objects);
     share_common_values(graph, aliases);
