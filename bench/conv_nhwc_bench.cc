@@ -17,6 +17,7 @@
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/peak/peak_flops.h"
+#include "kernels/spatial/window_size.h"
 
 namespace torchlet::kernels {
 
@@ -123,7 +124,7 @@ constexpr Layer kLayers[] = {
 ConvNhwcShape shape_of(const Layer& layer) {
   const int64_t pad = layer.kernel / 2 * layer.dilation;
   const int64_t out =
-      window_output_size(layer.size, layer.kernel, layer.stride, pad, layer.dilation);
+      sliding_output_size(layer.size, layer.kernel, layer.stride, pad, layer.dilation);
   return {.in_channels = layer.in_channels,
           .out_channels = layer.out_channels,
           .groups = layer.groups,

@@ -16,6 +16,7 @@
 #include "kernels/gemm/gemm_u8i8.h"
 #include "kernels/peak/peak_flops.h"
 #include "kernels/spatial/pool2d.h"
+#include "kernels/spatial/window_size.h"
 
 namespace torchlet::kernels {
 
@@ -94,7 +95,7 @@ void conv2d(benchmark::State& state) {
   set_num_threads(1);
   const Layer& layer = kLayers[state.range(0)];
   const int64_t pad = layer.kernel / 2;
-  const int64_t out = window_output_size(layer.size, layer.kernel, layer.stride, pad, 1);
+  const int64_t out = sliding_output_size(layer.size, layer.kernel, layer.stride, pad, 1);
   const Conv2dShape shape{.in_channels = layer.in_channels,
                           .out_channels = layer.out_channels,
                           .groups = layer.depthwise ? layer.in_channels : 1,

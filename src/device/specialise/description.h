@@ -2,10 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
-#include <vector>
 
-#include "graph/graph.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::device {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/specialise/description.h"
+#include "graph/graph.h"
 
 namespace torchlet::device {
 

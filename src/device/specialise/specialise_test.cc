@@ -1,0 +1,146 @@
+#include <gtest/gtest.h>
+
+#include "device/cpu/cpu_device.h"
+#include "device/partition.h"
+#include "device/specialise/specialised_segment.h"
+#include "graph/prim_kinds.h"
+#include "ops/core/testing.h"
+#include "passes/testing.h"
+
+namespace torchlet::device {
+namespace {
+
+using passes::module_class;
+using passes::Program;
+
+// The only segment of a method that begins "def forward(self, x: Tensor", for one input.
+class Specialised {
+ public:
+  Specialised(const std::string& rest, Value input)
+      : program_(
+            module_class("M", {"w : Tensor"}, "  def forward(self: __torch__.M, x: Tensor" + rest)),
+        inputs_{std::move(input)} {
+    optimized_ = Program::optimized(program_.object("M", {{"w", ops::ramp({4, 3})}}));
+    const std::shared_ptr<Device> device = cpu::make_cpu_device();
+    partition(*optimized_.graph, {&device, 1}, std::make_shared<PlacementLog>());
+    for (const Node* node : *optimized_.graph->block()) {
+      if (node->kind() == prim::kSegment) segment_ = node;
+    }
+  }
+
+  SpecialisedSegment run() const { return specialise(*segment_, inputs_); }
+  std::string refusal() const {
+    try {
+      run();
+    } catch (const Declined& declined) {
+      return declined.why;
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  }
+
+ private:
+  Program program_;
+  passes::Optimized optimized_;
+  std::vector<Value> inputs_;
+  const Node* segment_ = nullptr;
+};
+
+// "relu(%0) add(%1 %0 1)": tensors by their numbers, known values as text, lists in brackets.
+std::string text(const CallArgument& argument) {
+  if (argument.is_tensor()) return "%" + std::to_string(argument.id());
+  if (argument.is_known()) {
+    return argument.known().is_tensor() ? "tensor" : to_text(argument.known());
+  }
+  std::string items;
+  for (const CallArgument& item : argument.items()) {
+    items += (items.empty() ? "" : " ") + text(item);
+  }
+  return "[" + items + "]";
+}
+std::string text(const SpecialisedSegment& segment) {
+  std::string all;
+  for (const Call& call : segment.calls) {
+    all += std::string(call.kind().name()) + "(";
+    for (const CallArgument& argument : call.arguments) {
+      all += (all.ends_with('(') ? "" : " ") + text(argument);
+    }
+    all += ") ";
+  }
+  for (const auto& output : segment.outputs) all += "-> " + text(output.value);
+  return all;
+}
+
+TEST(Specialise, NumbersBranchesAndListsAreGone) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    n = torch.size(y, 1)\n"
+      "    if torch.gt(n, 2):\n"
+      "      z = torch.sigmoid(y)\n"
+      "    else:\n"
+      "      z = torch.tanh(y)\n"
+      "    a, b = torch.split(z, [1, torch.sub(n, 1)], 1)\n"
+      "    return torch.cat([b, torch.mul(a, n)], 1)\n",
+      ops::ramp({2, 5}));
+  EXPECT_EQ(text(s.run()),
+            "relu(%0) sigmoid(%1) split(%2 [1, 4] 1) mul(%3 5) cat([%4 %5] 1) -> %6");
+}
+
+TEST(Specialise, TensorsKnowWhoGivesAndWhoReadsThem) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    return torch.add(torch.mul(y, y), torch.sigmoid(y))\n",
+      ops::ramp({2, 5}));
+  const SpecialisedSegment segment = s.run();
+  ASSERT_EQ(text(segment), "relu(%0) mul(%1 %1) sigmoid(%1) add(%2 %3 1) -> %4");
+  EXPECT_EQ(segment.tensors[0].producer, -1);
+  EXPECT_EQ(segment.tensors[1].producer, 0);
+  EXPECT_EQ(segment.tensors[1].users, (std::vector<int>{1, 1, 2}));
+  EXPECT_EQ(segment.tensors[4].users, (std::vector<int>{4}));  // leaves
+}
+
+TEST(Specialise, MetaTensorsDescribeWhatTheyCan) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.linear(x, self.w, None)\n"
+      "    z = torch.softmax(torch.transpose(y, 0, 1), -1)\n"
+      "    return torch.cat([z, z], 0)\n",
+      ops::ramp({2, 3}));
+  SpecialisedSegment segment = s.run();
+  const TensorDescription& transposed = segment.describe(2);
+  EXPECT_EQ(transposed.sizes, (IntArray{4, 2}));
+  EXPECT_EQ(transposed.strides, (IntArray{1, 4}));
+  const TensorDescription& joined = segment.describe(4);
+  EXPECT_EQ(joined.sizes, (IntArray{8, 2}));
+  EXPECT_EQ(joined.dtype, DType::kFloat32);
+  EXPECT_FALSE(segment.was_recorded());
+}
+
+TEST(Specialise, TheReferenceDescribesTheRest) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.quantize_per_tensor(torch.relu(x), 0.5, 3, 13)\n"
+      "    return torch.dequantize(y)\n",
+      ops::ramp({2, 3}));
+  SpecialisedSegment segment = s.run();
+  const TensorDescription& quantized = segment.describe(2);
+  EXPECT_EQ(quantized.dtype, DType::kQUInt8);
+  EXPECT_EQ(quantized.quantizer->zero_point, 3);
+  EXPECT_EQ(segment.describe(3).dtype, DType::kFloat32);
+  EXPECT_TRUE(segment.was_recorded());
+}
+
+TEST(Specialise, WhatRaisesIsARefusal) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.linear(torch.relu(x), self.w, None)\n"
+      "    return torch.reshape(y, [torch.size(y, 7), -1])\n",
+      ops::ramp({2, 3}));
+  EXPECT_NE(s.refusal().find("Dimension out of range"), std::string::npos) << s.refusal();
+}
+
+}  // namespace
+}  // namespace torchlet::device
