@@ -86,13 +86,17 @@ BlockCache& cache() {
 
 }  // namespace
 
-std::byte* allocate_block(size_t nbytes) {
-  if (nbytes == 0) return nullptr;
+void check_block_size(size_t nbytes) {
   if (nbytes > physical_memory()) {
     fail(ErrorCode::kOutOfMemory,
          "a tensor of %zu bytes does not fit into the %zu bytes of memory here", nbytes,
          physical_memory());
   }
+}
+
+std::byte* allocate_block(size_t nbytes) {
+  if (nbytes == 0) return nullptr;
+  check_block_size(nbytes);
   const size_t capacity = capacity_for(nbytes);
   std::byte* block = capacity < kLeastKept ? nullptr : cache().take(capacity);
   if (!block) block = system_allocate(capacity);

@@ -7,6 +7,8 @@
 
 namespace torchlet {
 
+// Error kOutOfMemory if the machine cannot have so much.
+void check_block_size(size_t nbytes);
 // At least `nbytes` bytes, 64-byte aligned and with any content; null for 0 bytes. Error
 // kOutOfMemory if the machine has not that much. Thread-safe.
 std::byte* allocate_block(size_t nbytes);

@@ -8,7 +8,10 @@
 namespace torchlet {
 
 Storage::Storage(size_t nbytes) : nbytes_(nbytes) {
-  if (internal::making_meta) return;
+  if (internal::making_meta) {
+    check_block_size(nbytes);
+    return;
+  }
   charge_ = Charge(nbytes);
   data_ = allocate_block(nbytes);
   owned_ = true;

@@ -136,11 +136,21 @@ class Specialiser {
     for (size_t i = call.arguments.size(); i < parameters.size(); ++i) {
       call.arguments.emplace_back(parameters[i].default_value.value_or(Value()));
     }
-    if (is_known_before_the_run(call)) return compute(call);
+    std::vector<Value> known;
+    if (is_known_before_the_run(call)) {
+      known = compute(call);
+      if (!is_large_factory(call, known)) {
+        for (size_t i = 0; i < known.size(); ++i) set(node.output(i), std::move(known[i]));
+        return;
+      }
+    }
     for (const CallArgument& argument : call.arguments) use(argument);
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       call.outputs.push_back(output_of(call, i));
       set(node.output(i), call.outputs.back());
+      if (!known.empty()) {
+        result_.descriptions_.back() = torchlet::device::describe(known[i].to_tensor());
+      }
     }
     result_.calls.push_back(std::move(call));
   }
@@ -151,13 +161,29 @@ class Specialiser {
            std::ranges::all_of(call.arguments, &CallArgument::is_known);
   }
 
-  void compute(const Call& call) {
+  // A tensor made of numbers would stay in memory as long as what is compiled; a large one is made
+  // in each run instead.
+  static bool is_large_factory(const Call& call, const std::vector<Value>& results) {
+    constexpr int64_t kLarge = int64_t{1} << 20;  // bytes
+    const auto holds_tensor = [](const CallArgument& argument) {
+      return argument.is_tensor() || argument.is_list() || argument.known().is_tensor();
+    };
+    if (std::ranges::any_of(call.arguments, holds_tensor)) return false;
+    return std::ranges::any_of(results, [](const Value& value) {
+      return value.is_tensor() &&
+             value.tensor_impl()->numel *
+                     static_cast<int64_t>(element_size(value.tensor_impl()->dtype)) >
+                 kLarge;
+    });
+  }
+
+  std::vector<Value> compute(const Call& call) {
     std::vector<Value> arguments, results(call.node->outputs().size());
     for (const CallArgument& argument : call.arguments) {
       arguments.push_back(result_.meta_value(argument));
     }
     call.op->call(arguments, results);
-    for (size_t i = 0; i < results.size(); ++i) set(call.node->output(i), std::move(results[i]));
+    return results;
   }
 
   // Of a call whose place is the next.

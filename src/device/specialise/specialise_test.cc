@@ -13,13 +13,13 @@ namespace {
 using passes::module_class;
 using passes::Program;
 
-// The only segment of a method that begins "def forward(self, x: Tensor", for one input.
+// The only segment of a method that begins "def forward(self, x: Tensor".
 class Specialised {
  public:
-  Specialised(const std::string& rest, Value input)
+  Specialised(const std::string& rest, std::vector<Value> inputs)
       : program_(
             module_class("M", {"w : Tensor"}, "  def forward(self: __torch__.M, x: Tensor" + rest)),
-        inputs_{std::move(input)} {
+        inputs_(std::move(inputs)) {
     optimized_ = Program::optimized(program_.object("M", {{"w", ops::ramp({4, 3})}}));
     const std::shared_ptr<Device> device = cpu::make_cpu_device();
     partition(*optimized_.graph, {&device, 1}, std::make_shared<PlacementLog>());
@@ -83,7 +83,7 @@ TEST(Specialise, NumbersBranchesAndListsAreGone) {
       "      z = torch.tanh(y)\n"
       "    a, b = torch.split(z, [1, torch.sub(n, 1)], 1)\n"
       "    return torch.cat([b, torch.mul(a, n)], 1)\n",
-      ops::ramp({2, 5}));
+      {ops::ramp({2, 5})});
   EXPECT_EQ(text(s.run()),
             "relu(%0) sigmoid(%1) split(%2 [1, 4] 1) mul(%3 5) cat([%4 %5] 1) -> %6");
 }
@@ -93,7 +93,7 @@ TEST(Specialise, TensorsKnowWhoGivesAndWhoReadsThem) {
       ") -> Tensor:\n"
       "    y = torch.relu(x)\n"
       "    return torch.add(torch.mul(y, y), torch.sigmoid(y))\n",
-      ops::ramp({2, 5}));
+      {ops::ramp({2, 5})});
   const SpecialisedSegment segment = s.run();
   ASSERT_EQ(text(segment), "relu(%0) mul(%1 %1) sigmoid(%1) add(%2 %3 1) -> %4");
   EXPECT_EQ(segment.tensors[0].producer, -1);
@@ -108,7 +108,7 @@ TEST(Specialise, MetaTensorsDescribeWhatTheyCan) {
       "    y = torch.linear(x, self.w, None)\n"
       "    z = torch.softmax(torch.transpose(y, 0, 1), -1)\n"
       "    return torch.cat([z, z], 0)\n",
-      ops::ramp({2, 3}));
+      {ops::ramp({2, 3})});
   SpecialisedSegment segment = s.run();
   const TensorDescription& transposed = segment.describe(2);
   EXPECT_EQ(transposed.sizes, (IntArray{4, 2}));
@@ -124,7 +124,7 @@ TEST(Specialise, TheReferenceDescribesTheRest) {
       ") -> Tensor:\n"
       "    y = torch.quantize_per_tensor(torch.relu(x), 0.5, 3, 13)\n"
       "    return torch.dequantize(y)\n",
-      ops::ramp({2, 3}));
+      {ops::ramp({2, 3})});
   SpecialisedSegment segment = s.run();
   const TensorDescription& quantized = segment.describe(2);
   EXPECT_EQ(quantized.dtype, DType::kQUInt8);
@@ -133,12 +133,26 @@ TEST(Specialise, TheReferenceDescribesTheRest) {
   EXPECT_TRUE(segment.was_recorded());
 }
 
+TEST(Specialise, LargeTensorsMadeOfNumbersAreNotKept) {
+  const std::string body =
+      ") -> Tensor:\n"
+      "    y = torch.ones([torch.size(x, 0), 3])\n"
+      "    return torch.add(torch.relu(x), y)\n";
+  const Specialised small(body, {ops::ramp({10, 3})});
+  EXPECT_EQ(text(small.run()), "relu(%0) add(%1 tensor 1) -> %2");
+  const Specialised large(body, {ops::ramp({100'000, 3})});
+  SpecialisedSegment segment = large.run();
+  EXPECT_EQ(text(segment), "ones([100000, 3] None None None None) relu(%0) add(%2 %1 1) -> %3");
+  EXPECT_EQ(segment.describe(1).sizes, (IntArray{100'000, 3}));
+  EXPECT_FALSE(segment.was_recorded());
+}
+
 TEST(Specialise, WhatRaisesIsARefusal) {
   const Specialised s(
       ") -> Tensor:\n"
       "    y = torch.linear(torch.relu(x), self.w, None)\n"
       "    return torch.reshape(y, [torch.size(y, 7), -1])\n",
-      ops::ramp({2, 3}));
+      {ops::ramp({2, 3})});
   EXPECT_NE(s.refusal().find("Dimension out of range"), std::string::npos) << s.refusal();
 }
 
