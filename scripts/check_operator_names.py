@@ -4,7 +4,7 @@
     scripts/check_operator_names.py [ROOT]
 
 A pass names the operators that it rewrites or reads; a list of names elsewhere is a fact that the declarations lack. A
-device's own table, which says what it takes, is in its lower_*.cc files.
+device's own tables, which say what it takes, are in its folder lower/.
 """
 
 import pathlib
@@ -20,7 +20,7 @@ COMMENT = re.compile(r"//[^\n]*")
 
 
 def is_table(path: pathlib.Path) -> bool:
-    return path.name.startswith("lower_")
+    return path.parent.name == "lower"
 
 
 def problems(root: pathlib.Path):

@@ -53,7 +53,7 @@ class Device {
   // As users choose it (device/registry.h). Lives as long as the process.
   virtual const char* name() const = 0;
   // Why this operator cannot run here, whatever the shapes; empty if it can. Only asked of pure
-  // nodes (passes/effects.h) that call operators.
+  // nodes (passes/analysis/effects.h) that call operators.
   virtual std::string refusal(const Node& node) const = 0;
   virtual EntryCost entry_cost() const { return {}; }
   // Holds nothing of `segment` afterwards. Declined and Error, but for limits, are refusals too.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/prim_kinds.h"
-#include "passes/effects.h"
+#include "passes/analysis/effects.h"
 
 namespace torchlet::device {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {

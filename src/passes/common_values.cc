@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "passes/constants.h"
-#include "passes/effects.h"
+#include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "tensor/containers.h"
 
 namespace torchlet::passes {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "graph/graph.h"
-#include "passes/alias.h"
+#include "passes/analysis/alias.h"
 
 namespace torchlet::passes {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/prim_kinds.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "tensor/containers.h"
 
 namespace torchlet::passes {

@@ -8,8 +8,8 @@
 
 #include "base/limits.h"
 #include "graph/prim_kinds.h"
-#include "passes/constants.h"
-#include "passes/effects.h"
+#include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 

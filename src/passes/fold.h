@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "graph/graph.h"
-#include "passes/alias.h"
+#include "passes/analysis/alias.h"
 
 namespace torchlet::passes {
 

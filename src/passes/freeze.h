@@ -1,7 +1,7 @@
 #pragma once
 
-#include "passes/alias.h"
-#include "passes/read_write_sets.h"
+#include "passes/analysis/alias.h"
+#include "passes/analysis/read_write_sets.h"
 
 namespace torchlet::passes {
 
@@ -12,7 +12,8 @@ bool freeze_plain(Graph& graph, KnownObjects& objects);
 
 // Replaces attributes that hold tensors, lists and dicts by constants that share their memory,
 // unless this graph or `objects.writes()` writes them; constants of the program that are written
-// are marked (passes/constants.h). `aliases` are of this graph, after its calls were inlined.
+// are marked (passes/analysis/constants.h). `aliases` are of this graph, after its calls were
+// inlined.
 bool freeze_tensors(Graph& graph, KnownObjects& objects, const AliasAnalysis& aliases);
 
 }  // namespace torchlet::passes

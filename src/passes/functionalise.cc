@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/core/derived.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 
 namespace torchlet::passes {
 namespace {

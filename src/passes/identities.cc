@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "passes/constants.h"
-#include "passes/effects.h"
+#include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 
 namespace torchlet::passes {
 namespace {

@@ -1,6 +1,6 @@
 #include "passes/linear_bias.h"
 
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "tensor/containers.h"
 
 namespace torchlet::passes {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/core/testing.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "passes/testing.h"
 
 namespace torchlet::passes {

@@ -1,7 +1,7 @@
 #include "passes/pipeline.h"
 
 #include "graph/clone.h"
-#include "passes/alias.h"
+#include "passes/analysis/alias.h"
 #include "passes/batch_norm.h"
 #include "passes/common_values.h"
 #include "passes/dead_code.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "graph/function.h"
-#include "passes/read_write_sets.h"
+#include "passes/analysis/read_write_sets.h"
 
 namespace torchlet::passes {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "graph/prim_kinds.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {

@@ -8,8 +8,8 @@
 
 #include "graph/prim_kinds.h"
 #include "ops/core/derived.h"
-#include "passes/constants.h"
-#include "passes/effects.h"
+#include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "tensor/containers.h"
 
 namespace torchlet::passes {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/prim_kinds.h"
-#include "passes/effects.h"
+#include "passes/analysis/effects.h"
 
 namespace torchlet::passes {
 namespace {

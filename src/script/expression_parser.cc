@@ -41,7 +41,6 @@ constexpr BinaryOperator kBinaryOperators[] = {
     {K::kPercent, ExprOp::kMod, 7},
     {K::kAt, ExprOp::kMatMul, 7},
 };
-constexpr int kTightestBinary = 7;
 
 }  // namespace
 
@@ -149,26 +148,25 @@ ExprPtr ExpressionParser::negation() {
   return node(ExprKind::kNot, span, negation());
 }
 
-const BinaryOperator* ExpressionParser::current_binary(int precedence) const {
-  for (const BinaryOperator& candidate : kBinaryOperators) {
-    if (candidate.token != current().kind || candidate.precedence != precedence) continue;
-    if (candidate.token == K::kNot && lookahead().kind != K::kIn) return nullptr;
-    return &candidate;
-  }
-  return nullptr;
+const BinaryOperator* ExpressionParser::current_binary() const {
+  const BinaryOperator* found =
+      std::ranges::find(kBinaryOperators, current().kind, &BinaryOperator::token);
+  if (found == std::end(kBinaryOperators)) return nullptr;
+  if (found->token == K::kNot && lookahead().kind != K::kIn) return nullptr;
+  return found;
 }
 
-// Left-associative operators of `precedence` and tighter.
-ExprPtr ExpressionParser::binary(int precedence) {
-  if (precedence > kTightestBinary) return unary();
-  ExprPtr left = binary(precedence + 1);
-  while (const BinaryOperator* found = current_binary(precedence)) {
+// Left-associative operators of `least` precedence and tighter.
+ExprPtr ExpressionParser::binary(int least) {
+  ExprPtr left = unary();
+  for (const BinaryOperator* found = current_binary(); found && found->precedence >= least;
+       found = current_binary()) {
     ExprOp op = found->op;
     take();
     if (op == ExprOp::kNotIn) take();
     if (op == ExprOp::kIs && accept(K::kNot)) op = ExprOp::kIsNot;
     const Span span = left->span;
-    left = node(ExprKind::kBinary, span, std::move(left), binary(precedence + 1));
+    left = node(ExprKind::kBinary, span, std::move(left), binary(found->precedence + 1));
     left->op = op;
   }
   return left;

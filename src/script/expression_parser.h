@@ -68,8 +68,8 @@ class ExpressionParser {
   ExprPtr disjunction();
   ExprPtr conjunction();
   ExprPtr negation();
-  const struct BinaryOperator* current_binary(int precedence) const;
-  ExprPtr binary(int precedence);
+  const struct BinaryOperator* current_binary() const;
+  ExprPtr binary(int least);
   ExprPtr unary();
   ExprPtr call(ExprPtr callee);
   ExprPtr subscript(ExprPtr container);

@@ -185,7 +185,7 @@ class Lexer {
     const std::string_view name = text_.substr(begin, at_ - begin);
     TokenKind kind = K::kName;
     for (const Spelling& keyword : kKeywords) {
-      if (keyword.text == name) kind = keyword.kind;
+      if (keyword.text[0] == name[0] && keyword.text == name) kind = keyword.kind;
     }
     push(kind, begin, at_);
   }
@@ -249,7 +249,7 @@ class Lexer {
   void read_punctuation() {
     const std::string_view rest = text_.substr(at_);
     for (const Spelling& p : kPunctuation) {
-      if (!rest.starts_with(p.text)) continue;
+      if (p.text[0] != rest[0] || !rest.starts_with(p.text)) continue;
       if (p.kind == K::kLeftParen || p.kind == K::kLeftBracket || p.kind == K::kLeftBrace) {
         ++open_brackets_;
       } else if (p.kind == K::kRightParen || p.kind == K::kRightBracket ||

@@ -33,7 +33,8 @@ struct Quantizer {
 };
 
 // The parts of a sparse tensor: torch.sparse_coo_tensor or torch.sparse_csr_tensor. Matrices in
-// CSR hold the same parts, coalesced; what PyTorch compresses, row pointers, is made when asked for.
+// CSR hold the same parts, coalesced; what PyTorch compresses, row pointers, is made when asked
+// for.
 struct SparseParts {
   Tensor indices;          // int64 [sparse_dim, nnz]
   Tensor values;           // [nnz, dense sizes...]

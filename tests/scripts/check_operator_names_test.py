@@ -34,7 +34,7 @@ class CheckOperatorNames(unittest.TestCase):
                              "(graph/facts.h)\n"))
 
     def test_a_table_of_a_device_is_its_own(self):
-        self.assertEqual(check("src/device/cpu/lower_a.cc", names(50)), (0, ""))
+        self.assertEqual(check("src/device/cpu/lower/a.cc", names(50)), (0, ""))
         self.assertEqual(check("src/device/cpu/plan.cc", names(50))[0], 1)
 
     def test_parts_of_names(self):

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/limits.h"
 #include "device/cpu/fuse_blocks.h"
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "device/cpu/memory_planner.h"
 #include "device/cpu/reference_step.h"
 #include "tensor/containers.h"

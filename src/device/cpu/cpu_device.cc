@@ -1,7 +1,7 @@
 #include "device/cpu/cpu_device.h"
 
 #include "device/cpu/builder.h"
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "device/cpu/conv_step.h"
+#include "device/cpu/lower/conv_step.h"
 #include "kernels/conv_nhwc/inverted_residual.h"
 
 namespace torchlet::cpu {

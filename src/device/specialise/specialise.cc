@@ -6,7 +6,7 @@
 #include "device/specialise/viewed_output.h"
 #include "graph/prim_kinds.h"
 #include "ops/core/meta_call.h"
-#include "passes/effects.h"
+#include "passes/analysis/effects.h"
 #include "tensor/containers.h"
 
 namespace torchlet::device {

@@ -1,4 +1,4 @@
-#include "device/cpu/quantized_layer.h"
+#include "device/cpu/lower/quantized_layer.h"
 
 #include <algorithm>
 

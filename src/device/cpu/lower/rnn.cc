@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "base/thread_pool.h"
-#include "device/cpu/conv_step.h"
-#include "device/cpu/lowering.h"
-#include "device/cpu/quantized_layer.h"
+#include "device/cpu/lower/conv_step.h"
+#include "device/cpu/lower/lowering.h"
+#include "device/cpu/lower/quantized_layer.h"
 #include "kernels/quantized/linear_dynamic_q8.h"
 #include "kernels/sequence/rnn.h"
 #include "ops/core/custom_class.h"
 #include "ops/quantized/cell_params.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <array>
 #include <limits>
 
-#include "device/cpu/fusion.h"
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/epilogue_step.h"
+#include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/core/common.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
 

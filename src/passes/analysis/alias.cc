@@ -1,4 +1,4 @@
-#include "passes/alias.h"
+#include "passes/analysis/alias.h"
 
 #include <torchlet/error.h>
 
@@ -7,8 +7,8 @@
 
 #include "graph/function.h"
 #include "graph/prim_kinds.h"
-#include "passes/constants.h"
-#include "passes/effects.h"
+#include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {

@@ -1,4 +1,4 @@
-#include "device/cpu/quantized.h"
+#include "device/cpu/lower/quantized_matrix.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "device/cpu/conv_step.h"
+#include "device/cpu/lower/conv_step.h"
 
 namespace torchlet::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 
 #include <algorithm>
 #include <optional>

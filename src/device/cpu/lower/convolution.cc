@@ -1,7 +1,7 @@
 // Convolutions: NHWC images, weights packed once.
 #include "base/checked.h"
-#include "device/cpu/conv_step.h"
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/conv_step.h"
+#include "device/cpu/lower/lowering.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/core/common.h"
 

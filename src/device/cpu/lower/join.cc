@@ -1,5 +1,5 @@
 // Concatenation: parts are computed where they belong if they can be, else copied there.
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "ops/core/common.h"
 
 namespace torchlet::cpu {

@@ -1,10 +1,10 @@
-#include "passes/effects.h"
+#include "passes/analysis/effects.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "graph/prim_kinds.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 
 namespace torchlet::passes {
 namespace {

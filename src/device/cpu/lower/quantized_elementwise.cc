@@ -2,8 +2,8 @@
 // table that the reference implementation fills.
 #include <algorithm>
 
-#include "device/cpu/lowering.h"
-#include "device/cpu/quantized.h"
+#include "device/cpu/lower/lowering.h"
+#include "device/cpu/lower/quantized_matrix.h"
 #include "kernels/quantized/pool_nhwc_q8.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/core/common.h"

@@ -1,7 +1,7 @@
 // Linear layers and matrix products.
 #include "base/thread_pool.h"
-#include "device/cpu/conv_step.h"
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/conv_step.h"
+#include "device/cpu/lower/lowering.h"
 #include "kernels/gemm/gemm.h"
 #include "ops/core/common.h"
 

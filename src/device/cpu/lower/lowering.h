@@ -16,7 +16,7 @@ struct Lowering {
   std::string (*refusal)(const Node& node) = nullptr;
 };
 
-// One table for each file lower_*.cc.
+// One table for each file of this room that lowers operators.
 std::span<const Lowering> convolution_lowerings();
 std::span<const Lowering> dynamic_lowerings();
 std::span<const Lowering> elementwise_lowerings();

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "base/checked.h"
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "kernels/spatial/resize_nhwc.h"
 
 namespace torchlet::cpu {

@@ -1,4 +1,4 @@
-#include "device/cpu/fusion.h"
+#include "device/cpu/lower/epilogue_step.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 
 #include <initializer_list>
 #include <unordered_map>

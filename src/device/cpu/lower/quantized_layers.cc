@@ -1,8 +1,8 @@
 // Quantized convolutions and linear layers.
 #include "base/checked.h"
-#include "device/cpu/lowering.h"
-#include "device/cpu/quantized.h"
-#include "device/cpu/quantized_layer.h"
+#include "device/cpu/lower/lowering.h"
+#include "device/cpu/lower/quantized_layer.h"
+#include "device/cpu/lower/quantized_matrix.h"
 #include "kernels/quantized/conv_nhwc_q8.h"
 #include "kernels/quantized/dwconv_nhwc_q8.h"
 #include "kernels/spatial/window_size.h"

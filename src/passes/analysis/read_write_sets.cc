@@ -1,10 +1,10 @@
-#include "passes/read_write_sets.h"
+#include "passes/analysis/read_write_sets.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "graph/prim_kinds.h"
-#include "passes/constants.h"
+#include "passes/analysis/constants.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {

@@ -1,5 +1,5 @@
 // Views, which cost nothing.
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "tensor/containers.h"
 
 namespace torchlet::cpu {

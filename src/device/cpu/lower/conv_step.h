@@ -1,7 +1,7 @@
 // Steps that convolve images; other steps are made of them.
 #pragma once
 
-#include "device/cpu/fusion.h"
+#include "device/cpu/lower/epilogue_step.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
 

@@ -1,4 +1,4 @@
-#include "passes/alias.h"
+#include "passes/analysis/alias.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "device/cpu/lowering.h"
-#include "passes/constants.h"
+#include "device/cpu/lower/lowering.h"
+#include "passes/analysis/constants.h"
 
 namespace torchlet::cpu {
 namespace {

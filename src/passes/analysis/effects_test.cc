@@ -1,4 +1,4 @@
-#include "passes/effects.h"
+#include "passes/analysis/effects.h"
 
 #include <gtest/gtest.h>
 

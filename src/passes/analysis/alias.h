@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "passes/read_write_sets.h"
+#include "passes/analysis/read_write_sets.h"
 
 namespace torchlet::passes {
 

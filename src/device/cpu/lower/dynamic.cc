@@ -1,8 +1,8 @@
 // Linear layers whose input is quantized by its own range, call by call.
 #include <limits>
 
-#include "device/cpu/lowering.h"
-#include "device/cpu/quantized_layer.h"
+#include "device/cpu/lower/lowering.h"
+#include "device/cpu/lower/quantized_layer.h"
 #include "kernels/quantized/linear_dynamic_q8.h"
 #include "ops/core/custom_class.h"
 #include "ops/quantized/packed_params.h"

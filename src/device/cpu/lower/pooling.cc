@@ -1,5 +1,5 @@
 // Pooling and means over the pixels of images.
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "kernels/spatial/pool_nhwc.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/core/common.h"

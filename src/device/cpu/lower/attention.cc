@@ -2,7 +2,7 @@
 // steps that were made for the others before are dropped, since nobody reads what they compute.
 #include <algorithm>
 
-#include "device/cpu/lowering.h"
+#include "device/cpu/lower/lowering.h"
 #include "graph/prim_kinds.h"
 #include "kernels/sequence/attention.h"
 
