@@ -88,7 +88,7 @@ const Value* find_field(const Value& table, std::string_view key) {
 
 const Value& field(const Value& table, const char* key) {
   const Value* value = find_field(table, key);
-  if (!value) malformed(std::string("a function has no '") + key + "'");
+  if (!value) malformed(std::string("a table has no '") + key + "'");
   return *value;
 }
 
@@ -112,8 +112,20 @@ OperatorName parse_operator(const Value& value) {
   return result;
 }
 
-BytecodeFunction parse_function(const Value& value,
-                                const std::function<TypePtr(const std::string&)>& parse_type) {
+// The arguments or the returns of a schema.
+std::vector<Argument> parse_arguments(const Value& schema, const char* key,
+                                      const TypeParser& parse_type) {
+  std::vector<Argument> result;
+  for (const Value& item : tuple_items(field(schema, key), key)) {
+    const Value* default_value = find_field(item, "default_value");
+    result.push_back(make_argument(text(field(item, "name"), "an argument's name"),
+                                   parse_type(text(field(item, "type"), "an argument's type")),
+                                   default_value ? *default_value : Value()));
+  }
+  return result;
+}
+
+BytecodeFunction parse_function(const Value& value, const TypeParser& parse_type) {
   const std::vector<Value>& parts = tuple_items(value, "a function");
   if (parts.size() != 2 && parts.size() != 3) malformed("a function has not two or three parts");
   BytecodeFunction result;
@@ -131,16 +143,34 @@ BytecodeFunction parse_function(const Value& value,
   }
   result.register_size = integer(field(table, "register_size"), "register_size");
   if (parts.size() == 3) {
-    const Value* arguments = find_field(parts[2], "arguments");
-    if (arguments) result.num_arguments = tuple_items(*arguments, "the arguments").size();
+    Schema& schema = result.schema.emplace();
+    schema.name = result.name;
+    schema.arguments = parse_arguments(parts[2], "arguments", parse_type);
+    schema.returns = parse_arguments(parts[2], "returns", parse_type);
   }
   return result;
 }
 
 }  // namespace
 
-Bytecode parse_bytecode(const Value& pickled,
-                        const std::function<TypePtr(const std::string&)>& parse_type) {
+std::optional<Opcode> opcode_of_number(int64_t number) {
+  for (const auto& [name, opcode] : kNames) {
+    if (static_cast<int64_t>(opcode) == number) return opcode;
+  }
+  return std::nullopt;
+}
+
+Argument make_argument(std::string name, TypePtr type, const Value& default_value) {
+  Argument argument;
+  argument.name = std::move(name);
+  argument.type = std::move(type);
+  if (!default_value.is_none() || is_subtype(types::none(), argument.type)) {
+    argument.default_value = default_value;
+  }
+  return argument;
+}
+
+Bytecode parse_bytecode(const Value& pickled, const TypeParser& parse_type) {
   const std::vector<Value>& items = tuple_items(pickled, "it");
   if (items.empty()) malformed("it is empty");
   Bytecode result;

@@ -9,13 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/schema.h"
 #include "tensor/type.h"
 
 namespace torchlet::lite {
 
-// torch/csrc/jit/runtime/instruction.h; pickles spell the names.
+// torch/csrc/jit/runtime/instruction.h. Pickles spell the names, flatbuffers hold the numbers.
 enum class Opcode : uint8_t {
-  kOp,
+  kOp = 0,
   kOpN,
   kLoad,
   kMove,
@@ -30,7 +31,7 @@ enum class Opcode : uint8_t {
   kRet,
   kWait,
   kCall,
-  kInterfaceCall,
+  kInterfaceCall = 20,  // 15 to 19 never leave PyTorch's interpreter
   kGetAttr,
   kSetAttr,
   kListUnpack,
@@ -62,6 +63,9 @@ enum class Opcode : uint8_t {
   kExit,
 };
 
+// Null if no file may hold an instruction of this number.
+std::optional<Opcode> opcode_of_number(int64_t number);
+
 struct Instruction {
   Opcode opcode;
   int64_t x, n;
@@ -79,8 +83,9 @@ struct BytecodeFunction {
   std::vector<Value> constants;
   std::vector<TypePtr> types;
   int64_t register_size = 0;
-  // Of the schema, from version 4 on.
-  std::optional<size_t> num_arguments;
+  // From version 4 on: arguments and returns with their names and types. Files do not tell a
+  // default of None from none at all; it is taken for one where None fits the type.
+  std::optional<Schema> schema;
 };
 
 struct Bytecode {
@@ -88,10 +93,15 @@ struct Bytecode {
   std::vector<BytecodeFunction> functions;
 };
 
+// The type of a name in TorchScript's spelling; throws an Error if there is none.
+using TypeParser = std::function<TypePtr(const std::string&)>;
+
+// An argument or a return of a schema as files describe it.
+Argument make_argument(std::string name, TypePtr type, const Value& default_value);
+
 // The content of bytecode.pkl. Error kFileFormat if it is not of that form, kUnsupported if its
 // version is not 3 to 8.
-Bytecode parse_bytecode(const Value& pickled,
-                        const std::function<TypePtr(const std::string&)>& parse_type);
+Bytecode parse_bytecode(const Value& pickled, const TypeParser& parse_type);
 
 struct Program {
   // The class of a qualified name, or null.

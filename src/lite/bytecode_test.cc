@@ -11,19 +11,31 @@ namespace {
 Value tuple(std::vector<Value> items) { return Value::tuple(std::move(items)); }
 Value op(const char* name, int64_t x = 0, int64_t n = 0) { return tuple({name, x, n}); }
 
-// forward(self, x) of a class with one attribute.
+Value argument(const char* name, const char* type, Value default_value = Value()) {
+  return tuple({tuple({"name", name}), tuple({"type", type}),
+                tuple({"default_value", std::move(default_value)})});
+}
+
+// forward(self, x=2) of a class with one attribute.
 Value program(std::vector<Value> instructions, int64_t registers = 3, Value version = 8,
               Value types = Value::tuple({"int"})) {
   return tuple(
       {std::move(version),
-       tuple({"__torch__.Net.forward",
-              tuple({tuple({"instructions", tuple(std::move(instructions))}),
-                     tuple({"operators",
-                            tuple({tuple({"aten::view", "", 2}), tuple({"aten::view", "", 5}),
-                                   tuple({"aten::no_such", "", 1})})}),
-                     tuple({"constants", tuple({1, "name"})}), tuple({"types", std::move(types)}),
-                     tuple({"register_size", registers})}),
-              tuple({tuple({"arguments", tuple({tuple({}), tuple({})})})})})});
+       tuple(
+           {"__torch__.Net.forward",
+            tuple({tuple({"instructions", tuple(std::move(instructions))}),
+                   tuple({"operators",
+                          tuple({tuple({"aten::view", "", 2}), tuple({"aten::view", "", 5}),
+                                 tuple({"aten::no_such", "", 1})})}),
+                   tuple({"constants", tuple({1, "name"})}), tuple({"types", std::move(types)}),
+                   tuple({"register_size", registers})}),
+            tuple({tuple({"arguments", tuple({argument("self", "int"), argument("x", "int", 2)})}),
+                   tuple({"returns", tuple({argument("", "int")})})})})});
+}
+
+TypePtr parse_type(const std::string& text) {
+  if (text == "int") return types::integer();
+  fail(ErrorCode::kFileFormat, "no type " + text);
 }
 
 // The Error's message, or "" if the bytecode is good.
@@ -31,10 +43,7 @@ std::string check(const Value& pickled) {
   ClassType net(TypeKind::kClass, "__torch__.Net", true);
   net.add_attribute({"weight", types::tensor()});
   try {
-    const Bytecode bytecode = parse_bytecode(pickled, [](const std::string& text) -> TypePtr {
-      if (text != "int") fail(ErrorCode::kFileFormat, "no type " + text);
-      return types::integer();
-    });
+    const Bytecode bytecode = parse_bytecode(pickled, parse_type);
     verify(bytecode,
            {[&](const std::string& name) { return name == "__torch__.Net" ? &net : nullptr; },
             [](const std::string&) { return false; }});
@@ -60,6 +69,27 @@ TEST(Bytecode, GoodCodePasses) {
                            op("LOOP", 5, 3), op("STOREN", 2, 2), op("LOADC", 0), op("LOAD", 3),
                            op("JMP", -4), op("RET")})),
             "");
+}
+
+TEST(Bytecode, SchemasHaveNamesTypesAndDefaults) {
+  const Bytecode bytecode = parse_bytecode(program({kStart, op("RET")}), parse_type);
+  const Schema& schema = bytecode.functions.at(0).schema.value();
+  EXPECT_EQ(schema.str(), "__torch__.Net.forward(int self, int x=2) -> int");
+}
+
+TEST(Bytecode, NoneIsADefaultWhereItFits) {
+  EXPECT_FALSE(make_argument("n", types::integer(), Value()).default_value);
+  EXPECT_TRUE(make_argument("n", types::optional(types::integer()), Value()).default_value);
+}
+
+TEST(Bytecode, OpcodesHaveTheNumbersOfFlatbuffers) {
+  EXPECT_EQ(opcode_of_number(14), Opcode::kCall);
+  EXPECT_EQ(opcode_of_number(15), std::nullopt);
+  EXPECT_EQ(opcode_of_number(20), Opcode::kInterfaceCall);
+  EXPECT_EQ(opcode_of_number(37), Opcode::kIsNot);
+  EXPECT_EQ(opcode_of_number(49), Opcode::kExit);
+  EXPECT_EQ(opcode_of_number(50), std::nullopt);
+  EXPECT_EQ(opcode_of_number(-1), std::nullopt);
 }
 
 TEST(Bytecode, VersionThreeHasNoNumber) {

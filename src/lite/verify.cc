@@ -56,7 +56,7 @@ class FunctionVerifier {
 
   // The arguments lie on the stack; without a schema the first STOREN takes them all.
   size_t first_stack_size() const {
-    if (function_.num_arguments) return *function_.num_arguments;
+    if (function_.schema) return function_.schema->arguments.size();
     const Instruction& first = function_.instructions[0];
     const int64_t count = first.opcode == Opcode::kStoreN  ? first.n
                           : first.opcode == Opcode::kStore ? 1
