@@ -67,12 +67,6 @@ std::shared_ptr<const Source> read_source(const SharedReaderPtr& shared,
   return source;
 }
 
-void require_code(const ArchiveReader& reader) {
-  if (reader.has_code()) return;
-  fail(ErrorCode::kUnsupported,
-       reader.name() + " holds only Lite Interpreter bytecode; save the model with torch.jit.save");
-}
-
 void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   std::string names;
   for (size_t i = 0; i < missing.size() && i < 20; ++i)
@@ -87,12 +81,24 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   throw error;
 }
 
-// A Lite Interpreter archive runs from its source; its bytecode must make sense nevertheless.
-void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
+lite::Bytecode read_bytecode(ArchiveReader& reader, LoadedProgram& model) {
   api::ModelObjectFactory factory(model.unit, model.interpreter, "bytecode.pkl");
-  const lite::Bytecode bytecode = lite::parse_bytecode(
-      reader.read_bytecode(factory),
-      [&](const std::string& text) { return model.unit.parse_type("bytecode.pkl", text); });
+  return lite::parse_bytecode(reader.read_bytecode(factory), [&](const std::string& text) {
+    return model.unit.parse_type("bytecode.pkl", text);
+  });
+}
+
+// An archive without source runs from its bytecode.
+void use_bytecode(ArchiveReader& reader, LoadedProgram& model) {
+  model.bytecode = std::make_unique<lite::BytecodeProgram>(model.unit);
+  model.unit.set_class_finder([bytecode = model.bytecode.get()](const std::string& name) {
+    return bytecode->find_class(name);
+  });
+  model.bytecode->add_functions(read_bytecode(reader, model));
+}
+
+// An archive with source runs from that; its bytecode must make sense nevertheless.
+void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
   lite::Program program;
   program.find_class = [&](const std::string& name) {
     const TypePtr type = model.unit.find_type(name);
@@ -102,12 +108,11 @@ void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
     return std::ranges::any_of(model.survey.unsupported,
                                [&](const UnsupportedOperator& op) { return op.name == name; });
   };
-  lite::verify(bytecode, program);
+  lite::verify(read_bytecode(reader, model), program);
 }
 
 Module load_archive(ArchiveReader opened, const Options& options,
                     const std::shared_ptr<const RunLimits>& limits) {
-  require_code(opened);
   const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
   ArchiveReader& reader = shared->reader;
 
@@ -123,13 +128,19 @@ Module load_archive(ArchiveReader opened, const Options& options,
   model->info.file_version = reader.version();
   model->info.num_bytes = reader.bytes().size();
 
-  api::ModelObjectFactory constants(model->unit, model->interpreter, "constants.pkl");
-  model->unit.set_constants(reader.read_constants(constants));
-  api::ModelObjectFactory objects(model->unit, model->interpreter, "data.pkl");
+  if (reader.has_code()) {
+    api::ModelObjectFactory constants(model->unit, model->interpreter, "constants.pkl");
+    model->unit.set_constants(reader.read_constants(constants));
+  } else {
+    use_bytecode(reader, *model);
+  }
+  api::ModelObjectFactory objects(model->unit, model->interpreter, "data.pkl",
+                                  model->bytecode.get());
   Value root = reader.read_module(objects);
+  if (model->bytecode) model->bytecode->finish();
   model->info.root_class = root.object_ref().type->name();
   model->survey = api::survey(root);
-  if (reader.container() == Container::kLite) check_bytecode(reader, *model);
+  if (reader.container() == Container::kLite && reader.has_code()) check_bytecode(reader, *model);
   if (!options.allow_unsupported && !model->survey.unsupported.empty()) {
     refuse_unsupported(model->survey.unsupported);
   }

@@ -12,6 +12,7 @@
 #include "device/registry.h"
 #include "graph/event_sink.h"
 #include "interp/interpreter.h"
+#include "lite/program.h"
 #include "script/compilation_unit.h"
 
 namespace torchlet {
@@ -43,6 +44,7 @@ struct LoadedProgram {
   ModelInfo info;
   std::shared_ptr<const RunLimits> limits;
   script::CompilationUnit unit;
+  std::unique_ptr<lite::BytecodeProgram> bytecode;  // of an archive without source, else null
   interp::Interpreter interpreter;   // its code points into the unit's graphs
   std::vector<std::string> devices;  // Options::devices
   Precision precision;

@@ -55,8 +55,10 @@ Value ModelObjectFactory::build_object(const TypePtr& type, Value state) {
     fail(ErrorCode::kFileFormat, "there are no objects of type " + type->str().substr(0, 200));
   }
   const auto class_type = std::static_pointer_cast<const ClassType>(type);
+  Function* const set_state = class_type->find_method("__setstate__");
+  if (bytecode_ && !set_state) bytecode_->learn_attributes(*class_type, state);
   Value object(make_ref<Object>(class_type));
-  if (Function* set_state = class_type->find_method("__setstate__")) {
+  if (set_state) {
     if (set_state->schema().arguments.size() != 2) {
       fail(ErrorCode::kFileFormat, class_type->name() + ".__setstate__ must take one argument");
     }

@@ -3,16 +3,18 @@
 
 #include "archive/pickle.h"
 #include "interp/interpreter.h"
+#include "lite/program.h"
 #include "script/compilation_unit.h"
 
 namespace torchlet::api {
 
-// Classes come from the code of the model; their __setstate__ runs if they have one.
+// Classes come from the code of the model, or from `bytecode` if that is all there is; their
+// __setstate__ runs if they have one.
 class ModelObjectFactory final : public archive::ObjectFactory {
  public:
   ModelObjectFactory(script::CompilationUnit& unit, const interp::Interpreter& interpreter,
-                     std::string record)
-      : unit_(unit), interpreter_(interpreter), record_(std::move(record)) {}
+                     std::string record, lite::BytecodeProgram* bytecode = nullptr)
+      : unit_(unit), interpreter_(interpreter), record_(std::move(record)), bytecode_(bytecode) {}
 
   TypePtr parse_type(std::string_view text) override;
   TypePtr resolve_class(const std::string& qualified_name) override;
@@ -23,6 +25,7 @@ class ModelObjectFactory final : public archive::ObjectFactory {
   script::CompilationUnit& unit_;
   const interp::Interpreter& interpreter_;
   std::string record_;
+  lite::BytecodeProgram* bytecode_;
 };
 
 }  // namespace torchlet::api

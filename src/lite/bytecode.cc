@@ -153,6 +153,13 @@ BytecodeFunction parse_function(const Value& value, const TypeParser& parse_type
 
 }  // namespace
 
+std::string_view name_of(Opcode opcode) {
+  for (const auto& [name, known] : kNames) {
+    if (known == opcode) return name;
+  }
+  return "?";
+}
+
 std::optional<Opcode> opcode_of_number(int64_t number) {
   for (const auto& [name, opcode] : kNames) {
     if (static_cast<int64_t>(opcode) == number) return opcode;

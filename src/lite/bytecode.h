@@ -63,8 +63,13 @@ enum class Opcode : uint8_t {
   kExit,
 };
 
+// As pickles spell it: "OP".
+std::string_view name_of(Opcode opcode);
 // Null if no file may hold an instruction of this number.
 std::optional<Opcode> opcode_of_number(int64_t number);
+
+// Of values on the stack, and of registers.
+inline constexpr int64_t kMaxStack = int64_t{1} << 20;
 
 struct Instruction {
   Opcode opcode;

@@ -62,8 +62,10 @@ TypePtr CompilationUnit::find_type(const std::string& qualified_name) {
   }
   load_package(split_name(qualified_name).first);
   const auto pending = pending_classes_.find(qualified_name);
-  // A class that is being imported is not there either: it cannot contain itself.
-  if (pending == pending_classes_.end()) return nullptr;
+  if (pending == pending_classes_.end()) {
+    // A class that is being imported is not there either: it cannot contain itself.
+    return program_.find_class ? program_.find_class(qualified_name) : nullptr;
+  }
   PendingClass found = std::move(pending->second);
   pending_classes_.erase(pending);
   const Nested nested(*this, *found.source, found.def.span, kLevelsOfClass);

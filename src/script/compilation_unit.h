@@ -34,6 +34,8 @@ struct Program {
   // Of the file: decides how the operators that changed their meaning are read
   // (script/upgraders.h).
   int operator_version = kCurrentOperatorVersion;
+  // A class that no source declares, or null. May be empty.
+  std::function<TypePtr(const std::string& qualified_name)> find_class = {};
 };
 
 // A function of TorchScript source.
@@ -83,6 +85,10 @@ class CompilationUnit {
   // The constants may be of classes that only this unit knows, so they can come after it. Before
   // anything is compiled.
   void set_constants(std::vector<Value> constants) { program_.constants = std::move(constants); }
+  // Likewise.
+  void set_class_finder(std::function<TypePtr(const std::string&)> find_class) {
+    program_.find_class = std::move(find_class);
+  }
   const Program& program() const { return program_; }
   std::recursive_mutex& mutex() { return mutex_; }
 

@@ -75,6 +75,15 @@ TypePtr substitute(const TypePtr& type, const Bindings& bindings) {
   }
 }
 
+std::vector<TypePtr> substituted(const std::vector<Argument>& returns, const Bindings& bindings) {
+  std::vector<TypePtr> types;
+  for (const Argument& result : returns) {
+    const TypePtr type = substitute(result.type, bindings);
+    types.push_back(type ? type : types::unknown());
+  }
+  return types;
+}
+
 bool is_tuple_for_list(const Type& type, const Type& list) {
   return type.is(TypeKind::kTuple) && list.is(TypeKind::kList) &&
          std::ranges::all_of(type.elements(), [&](const TypePtr& element) {
@@ -191,10 +200,7 @@ class Matcher {
         return reject("there is no argument '" + call_.keywords[i].first + "'");
       }
     }
-    for (const Argument& result : schema_.returns) {
-      match.return_types.push_back(substitute(result.type, bindings_));
-      if (!match.return_types.back()) match.return_types.back() = types::unknown();
-    }
+    match.return_types = substituted(schema_.returns, bindings_);
     return match;
   }
 
@@ -292,6 +298,15 @@ std::optional<Match> match_schema(Builder& builder, const Schema& schema, const 
   std::optional<Match> match = Matcher(builder, schema, call, allow_conversions, why_not).run();
   if (!match) builder.roll_back(mark);
   return match;
+}
+
+std::vector<TypePtr> return_types(const Schema& schema, const std::vector<TypePtr>& arguments) {
+  Bindings bindings;
+  const size_t count = std::min(arguments.size(), schema.arguments.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (!bind_variables(schema.arguments[i].type, arguments[i], bindings)) bindings.clear();
+  }
+  return substituted(schema.returns, bindings);
 }
 
 SsaValue* convert(Builder& builder, SsaValue* value, const TypePtr& type, bool allow_conversions) {

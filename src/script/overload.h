@@ -32,6 +32,9 @@ struct Match {
 std::optional<Match> match_schema(Builder& builder, const Schema& schema, const CallArguments& call,
                                   bool allow_conversions, std::string* why_not);
 
+// What a call with arguments of these types gives; kUnknown where that does not tell.
+std::vector<TypePtr> return_types(const Schema& schema, const std::vector<TypePtr>& arguments);
+
 // `value` as a `type`, by a conversion if there is one; otherwise `value` itself: the caller
 // checks.
 SsaValue* convert(Builder& builder, SsaValue* value, const TypePtr& type, bool allow_conversions);

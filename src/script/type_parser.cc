@@ -90,6 +90,7 @@ class TypeParser {
     std::string name = dotted_name(*e.children[0]);
     name = name.substr(name.rfind('.') + 1);
     const size_t given = e.children.size() - 1;
+    if (given == 2 && dotted_name(*e.children[1]) == "NamedTuple") return named_tuple(e);
     if (name == "Tuple") {
       const bool empty =
           given == 1 && e.children[1]->kind == ExprKind::kTuple && e.children[1]->children.empty();
@@ -110,6 +111,18 @@ class TypeParser {
     if (name == "Final") return inner[0];
     if (name == "RRef") return std::make_shared<Type>(TypeKind::kRRef, std::move(inner));
     return types::future(inner[0]);
+  }
+
+  // Bytecode writes its fields out: "__torch__.Point[NamedTuple, [[x, Tensor], [y, int]]]".
+  TypePtr named_tuple(const Expr& e) const {
+    std::vector<std::string> names;
+    std::vector<TypePtr> elements;
+    for (const ExprPtr& field : e.children[2]->children) {
+      if (field->children.size() != 2) fail_at(source_, field->span, "this is no field");
+      names.push_back(dotted_name(*field->children[0]));
+      elements.push_back(parse(*field->children[1]));
+    }
+    return types::named_tuple(dotted_name(*e.children[0]), std::move(names), std::move(elements));
   }
 
   std::vector<TypePtr> arguments(const Expr& e) const {

@@ -141,6 +141,7 @@ class ClassType : public Type {
   const std::vector<Attribute>& attributes() const { return attributes_; }
   std::optional<size_t> find_attribute(std::string_view name) const;
   size_t add_attribute(Attribute attribute);
+  void set_attribute_type(size_t slot, TypePtr type) { attributes_[slot].type = std::move(type); }
 
   // Constants of the class body (`x : Final[int] = 3`); null if there is none of that name.
   const Value* find_constant(std::string_view name) const;

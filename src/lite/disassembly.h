@@ -1,0 +1,14 @@
+// Bytecode as text, which stands for the source in messages and in nodes' places.
+#pragma once
+
+#include <memory>
+
+#include "graph/source_range.h"
+#include "lite/bytecode.h"
+
+namespace torchlet::lite {
+
+// "bytecode of __torch__.Net.forward", a line for each instruction: "OP aten::conv2d".
+std::shared_ptr<const Source> disassemble(const BytecodeFunction& function);
+
+}  // namespace torchlet::lite
