@@ -4,8 +4,8 @@
     apt-get install python3-torch
     /usr/bin/python3 scripts/make_fuzz_seeds.py
 
-Each class below becomes seeds/archives/<class>.ptl, which holds source and bytecode, and seeds/bytecode/<class>.pkl, the
-bytecode alone. Seeds are fixed: a second run changes no byte.
+Each class below becomes seeds/archives/<class>.ptl, which holds source and bytecode, seeds/archives/<class>.bytecode.ptl
+without the source, and seeds/bytecode/<class>.pkl, the bytecode alone. Seeds are fixed: a second run changes no byte.
 """
 
 import os
@@ -111,6 +111,13 @@ class Picture(nn.Module):
         return self.up(x), nn.functional.interpolate(pooled, scale_factor=2.0, mode="bilinear")
 
 
+def drop_source(path: str, out: str) -> None:
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(out, "w") as bare:
+        for record in archive.infolist():
+            if "/code/" not in record.filename:
+                bare.writestr(zipfile.ZipInfo(record.filename), archive.read(record))
+
+
 def main() -> None:
     for folder in "archives", "bytecode":
         os.makedirs(f"{OUT}/{folder}", exist_ok=True)
@@ -119,6 +126,7 @@ def main() -> None:
         name = make.__name__.lower()
         path = f"{OUT}/archives/{name}.ptl"
         torch.jit.script(make().eval())._save_for_lite_interpreter(path)
+        drop_source(path, f"{OUT}/archives/{name}.bytecode.ptl")
         with zipfile.ZipFile(path) as archive, open(f"{OUT}/bytecode/{name}.pkl", "wb") as out:
             out.write(archive.read(f"{name}/bytecode.pkl"))
 

@@ -1,5 +1,5 @@
 // Bytecode without source: translated and run. What PyTorch's own files give is tested where models
-// are loaded (api/lite_module_test.cc); here is the code that PyTorch would not write.
+// are loaded (api/bytecode_module_test.cc); here is the code that PyTorch would not write.
 #include <gtest/gtest.h>
 #include <torchlet/error.h>
 

@@ -17,7 +17,8 @@ using Target = int(std::span<const std::byte> input);
 Target fuzz_load;
 // load(), then every method of the module on small inputs, on both devices.
 Target fuzz_run;
-// The pickle of a Lite Interpreter's bytecode: pickle reader, bytecode reader and verifier.
+// The pickle of a Lite Interpreter's bytecode: pickle reader, bytecode reader, verifier and
+// translator.
 Target fuzz_bytecode;
 // What a file is told to be by its first bytes and, if it is an archive, by its records.
 Target fuzz_file_kind;
