@@ -178,6 +178,26 @@ TEST(Bytecode, AttributesThatOnlyCodeSetsAreNumbered) {
   EXPECT_EQ(f({Value(7)}), "7");
 }
 
+// The class would own itself through the type of its attribute: the sanitizers tell of leaks.
+TEST(Bytecode, AnObjectThatHoldsItsOwnKind) {
+  Code f({{O::kStore, 1, 0},
+          {O::kCreateObject, 3, 0},
+          {O::kStore, 2, 0},
+          {O::kLoad, 2, 0},
+          {O::kCreateObject, 3, 0},
+          {O::kSetAttr, 0, 0},
+          {O::kLoad, 2, 0},
+          {O::kGetAttr, 0, 0},
+          {O::kLoadC, 0, 0},
+          {O::kSetAttr, 1, 0},
+          {O::kMove, 2, 0},
+          {O::kGetAttr, 0, 0},
+          {O::kGetAttr, 1, 0},
+          {O::kRet, 0, 0}},
+         {"inner"});
+  EXPECT_EQ(f(), "'inner'");
+}
+
 TEST(Bytecode, ASliceOfATuple) {
   Code f({{O::kStore, 1, 0},
           {O::kLoadC, 0, 0},

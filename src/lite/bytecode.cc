@@ -183,8 +183,8 @@ Bytecode parse_bytecode(const Value& pickled, const TypeParser& parse_type) {
   Bytecode result;
   const bool has_version = items[0].is_int();  // version 3 files begin with their first function
   if (has_version) result.version = items[0].to_int();
-  if (result.version < 3 || result.version > 8) {
-    fail(ErrorCode::kUnsupported, "the bytecode is of version %lld; Torchlet reads 3 to 8",
+  if (result.version < 3 || result.version > 9) {
+    fail(ErrorCode::kUnsupported, "the bytecode is of version %lld; Torchlet reads 3 to 9",
          static_cast<long long>(result.version));
   }
   for (size_t i = has_version ? 1 : 0; i < items.size(); ++i) {

@@ -105,7 +105,7 @@ using TypeParser = std::function<TypePtr(const std::string&)>;
 Argument make_argument(std::string name, TypePtr type, const Value& default_value);
 
 // The content of bytecode.pkl. Error kFileFormat if it is not of that form, kUnsupported if its
-// version is not 3 to 8.
+// version is not 3 to 9.
 Bytecode parse_bytecode(const Value& pickled, const TypeParser& parse_type);
 
 struct Program {

@@ -147,9 +147,9 @@ TEST(Bytecode, MalformedPicklesAreRefused) {
   EXPECT_EQ(check(program({"RET"})), start + "an instruction is a str, no tuple");
   EXPECT_EQ(check(program({op("FLY")})), start + "there is no instruction 'FLY'");
   EXPECT_EQ(check(program({op("RET")}, 3, 0)),
-            "the bytecode is of version 0; Torchlet reads 3 to 8");
-  EXPECT_EQ(check(program({op("RET")}, 3, 9)),
-            "the bytecode is of version 9; Torchlet reads 3 to 8");
+            "the bytecode is of version 0; Torchlet reads 3 to 9");
+  EXPECT_EQ(check(program({op("RET")}, 3, 10)),
+            "the bytecode is of version 10; Torchlet reads 3 to 9");
   EXPECT_EQ(check(program({op("RET")}, 3, 8, tuple({"List[[["}))), "no type List[[[");
 }
 

@@ -11,6 +11,13 @@ constexpr std::string_view kPrefix = "__torch__.";
 // Real classes have some hundreds.
 constexpr int64_t kMostAttributes = 10'000;
 
+// Of an attribute that nothing was seen of but its number. Told from other unknown types by
+// address.
+const TypePtr& not_seen() {
+  static const TypePtr type = std::make_shared<Type>(TypeKind::kUnknown, std::vector<TypePtr>());
+  return type;
+}
+
 }  // namespace
 
 class BytecodeProgram::Method final : public Function {
@@ -40,7 +47,15 @@ class BytecodeProgram::Method final : public Function {
 };
 
 BytecodeProgram::BytecodeProgram(script::CompilationUnit& unit) : unit_(unit) {}
-BytecodeProgram::~BytecodeProgram() = default;
+
+BytecodeProgram::~BytecodeProgram() {
+  // Types own each other, and objects may hold each other in a circle.
+  for (const auto& [name, type] : classes_) {
+    for (size_t slot = 0; slot < type->attributes().size(); ++slot) {
+      type->set_attribute_type(slot, types::unknown());
+    }
+  }
+}
 
 TypePtr BytecodeProgram::find_class(const std::string& qualified_name) {
   if (!qualified_name.starts_with(kPrefix)) return nullptr;
@@ -115,15 +130,15 @@ const ClassType::Attribute& BytecodeProgram::attribute(const ClassType& type, in
   }
   ClassType& known = class_of(type);
   while (known.attributes().size() <= static_cast<size_t>(slot)) {
-    known.add_attribute({std::to_string(known.attributes().size()), types::unknown()});
+    known.add_attribute({std::to_string(known.attributes().size()), not_seen()});
   }
   return known.attributes()[static_cast<size_t>(slot)];
 }
 
 void BytecodeProgram::widen_attribute(const ClassType& type, int64_t slot, const TypePtr& value) {
   const TypePtr& held = attribute(type, slot).type;
-  if (is_subtype(value, held)) return;
-  const TypePtr both = unify(held, value);
+  if (held != not_seen() && is_subtype(value, held)) return;
+  const TypePtr both = held == not_seen() ? value : unify(held, value);
   class_of(type).set_attribute_type(static_cast<size_t>(slot), both ? both : types::unknown());
 }
 
