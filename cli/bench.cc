@@ -50,9 +50,10 @@ uint64_t peak_memory() {
 }
 
 // What the command line names, else a picture for a method that takes one tensor.
-std::vector<Value> inputs_for(const Method& method, const BenchOptions& options) {
-  std::vector<Value> inputs = options.inputs.values();
+std::vector<Value> inputs_for(const Module& module, const BenchOptions& options) {
+  std::vector<Value> inputs = options.inputs.values(module, options.method);
   if (!inputs.empty()) return inputs;
+  const Method method = module.get_method(options.method);
   std::vector<std::string> needed;
   for (const MethodArgument& argument : method.arguments()) {
     if (!argument.default_value) needed.push_back(argument.type);
@@ -78,10 +79,11 @@ Module load_model(const BenchOptions& options, bool exact = false) {
 Timings measure(const BenchOptions& options, std::string& what) {
   Timings timings;
   double start = now();
-  const Method method = load_model(options).get_method(options.method);
+  const Module module = load_model(options);
+  const Method method = module.get_method(options.method);
   timings.load = now() - start;
 
-  const std::vector<Value> inputs = inputs_for(method, options);
+  const std::vector<Value> inputs = inputs_for(module, options);
   for (const Value& input : inputs)
     what += (what.empty() ? "" : ", ") +
             (input.is_tensor() ? input.to_tensor().describe() : std::string(input.kind_name()));
@@ -119,8 +121,9 @@ Timings measure(const BenchOptions& options, std::string& what) {
 // Answers each line of stdin, a number, with the milliseconds of so many runs, so that a program
 // can time several engines in turns.
 void serve(const BenchOptions& options) {
-  const Method method = load_model(options).get_method(options.method);
-  const std::vector<Value> inputs = inputs_for(method, options);
+  const Module module = load_model(options);
+  const Method method = module.get_method(options.method);
+  const std::vector<Value> inputs = inputs_for(module, options);
   for (char line[32]; std::fgets(line, sizeof line, stdin);) {
     const int count = std::atoi(line);
     for (int i = 0; i < count; ++i) {
@@ -136,8 +139,9 @@ void serve(const BenchOptions& options) {
 // What ran how long, run by run.
 void profile_model(const BenchOptions& options) {
   constexpr size_t kLeastRuns = 5;
-  const Method method = load_model(options).get_method(options.method);
-  const std::vector<Value> inputs = inputs_for(method, options);
+  const Module module = load_model(options);
+  const Method method = module.get_method(options.method);
+  const std::vector<Value> inputs = inputs_for(module, options);
   for (int i = 0; i <= options.warmup; ++i) method(inputs);
   const profile::Peaks peaks{kernels::measure_peak_flops() * num_threads(),
                              kernels::measure_peak_int8() * num_threads()};
@@ -158,9 +162,10 @@ void profile_model(const BenchOptions& options) {
 // Of the precision that was asked for, against float32; nothing if it is float32.
 std::optional<Accuracy> measure_accuracy(const BenchOptions& options) {
   if (!options.device.wants_float16() || !has_float16_arithmetic()) return std::nullopt;
-  const Method exact = load_model(options, true).get_method(options.method);
+  const Module exact = load_model(options, true);
   const std::vector<Value> inputs = inputs_for(exact, options);
-  return compare(exact(inputs), load_model(options).get_method(options.method)(inputs));
+  return compare(exact.get_method(options.method)(inputs),
+                 load_model(options).get_method(options.method)(inputs));
 }
 
 void bench(const BenchOptions& options) {

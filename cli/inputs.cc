@@ -1,5 +1,7 @@
 #include "cli/inputs.h"
 
+#include <torchlet/bundled_inputs.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <climits>
@@ -36,6 +38,15 @@ std::vector<int64_t> parse_shape(const std::string& text) {
     sizes.push_back(size);
     if (at == end) return sizes;
   }
+}
+
+std::vector<Value> bundled_call(const Module& module, const std::string& method,
+                                const std::string& index) {
+  const std::vector<std::vector<Value>> calls = bundled_inputs(module, method);
+  const size_t i = std::stoul(index);  // InputOptions has checked it
+  if (i < calls.size()) return calls[i];
+  fail(ErrorCode::kInvalidArgument, "the model has %zu bundled inputs for %s(), no number %zu",
+       calls.size(), method.c_str(), i);
 }
 
 Value from_json(const Json& node) {
@@ -156,6 +167,9 @@ void InputOptions::add_to(CLI::App& command) {
       "'scalar' for no dimension");
   add("--text", "TEXT", Kind::kText, "A str");
   add("--value", "JSON", Kind::kLiteral, "An int, float, bool, None, list or dict as JSON");
+  add("--bundled", "INDEX", Kind::kBundled,
+      "The inputs of this number that the model carries, from 0")
+      ->check(not_negative());
   command.add_option("--dtype", dtype_, "Of the tensors that --shape makes")->capture_default_str();
   command
       .add_option("--resize", image_options_.resize,
@@ -185,7 +199,7 @@ Value InputOptions::filled(const std::string& shape) const {
   return Value(values.to(dtype));
 }
 
-std::vector<Value> InputOptions::values() const {
+std::vector<Value> InputOptions::values(const Module& module, const std::string& method) const {
   std::vector<Value> result;
   std::map<const CLI::Option*, size_t> taken;
   for (const CLI::Option* option : command_->parse_order()) {
@@ -207,6 +221,9 @@ std::vector<Value> InputOptions::values() const {
         break;
       case Kind::kLiteral:
         result.push_back(parse_literal(text));
+        break;
+      case Kind::kBundled:
+        for (Value& value : bundled_call(module, method, text)) result.push_back(std::move(value));
         break;
     }
   }

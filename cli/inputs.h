@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torchlet/image.h>
+#include <torchlet/module.h>
 #include <torchlet/options.h>
 #include <torchlet/value.h>
 
@@ -22,12 +23,13 @@ class InputOptions {
   // Adds the options (and positional .npy files) to a command.
   void add_to(CLI::App& command);
 
-  // The values in the order in which the command line names them; empty if it names none.
-  std::vector<Value> values() const;
+  // The values in the order in which the command line names them; empty if it names none. Those of
+  // --bundled are the model's own for that method.
+  std::vector<Value> values(const Module& module, const std::string& method) const;
   bool has_image() const;
 
  private:
-  enum class Kind { kFile, kImage, kShape, kText, kLiteral };
+  enum class Kind { kFile, kImage, kShape, kText, kLiteral, kBundled };
 
   Value filled(const std::string& shape) const;
 

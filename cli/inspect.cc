@@ -160,7 +160,8 @@ void print_summary(const Module& module, const InspectOptions& options) {
 
 // Which takes one call: devices decide when they see the inputs.
 void show_placement(const Module& module, const InspectOptions& options) {
-  module.get_method(options.method.empty() ? "forward" : options.method)(options.inputs.values());
+  const std::string method = options.method.empty() ? "forward" : options.method;
+  module.get_method(method)(options.inputs.values(module, method));
   if (options.json) {
     std::printf("%s\n", json_text(placement_json(module), 1).c_str());
   } else {

@@ -122,7 +122,7 @@ void run_once(const RunOptions& options) {
     refuse_unsupported(module);
   }
   const Method method = module.get_method(options.method);
-  std::vector<Value> inputs = options.inputs.values();
+  std::vector<Value> inputs = options.inputs.values(module, options.method);
   const double start = now();
   const Value output = method(std::move(inputs));
   const double seconds = now() - start;

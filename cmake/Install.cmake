@@ -16,7 +16,7 @@ else()
   set(pc_requires Requires)
 endif()
 if(TARGET torchlet_cli)
-  install(TARGETS torchlet_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS torchlet_cli speed_benchmark_torch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(DIRECTORY include/torchlet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 

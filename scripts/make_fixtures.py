@@ -17,6 +17,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy
 import torch
+import torch.utils.bundled_inputs
 from torch import Tensor, nn
 
 import reproducible
@@ -315,6 +316,16 @@ def quantized_linear():
 def quantized_conv_per_channel():
     conv = torch.ao.nn.intrinsic.ConvReLU2d(nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.ReLU())
     return quantize(conv, torch.randn(1, 3, 9, 7), torch.ao.quantization.get_default_qconfig("fbgemm"))
+
+
+@fixture
+def bundled():
+    """Carries inputs for itself, of each kind that PyTorch deflates in its own way."""
+    module = torch.jit.script(nn.Linear(3, 2))
+    inputs = [(torch.tensor([[1.0, 2.0, 3.0]]),), (torch.full((40, 3), 0.5),),
+              (torch.utils.bundled_inputs.bundle_large_tensor(torch.arange(60.0).view(20, 3)),)]
+    torch.utils.bundled_inputs.augment_model_with_bundled_inputs(module, inputs)
+    return module, [inputs[0][0]]
 
 
 # ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <torchlet/bundled_inputs.h>
 #include <torchlet/torchlet.h>
 
 #include <fstream>
@@ -238,6 +239,25 @@ TEST(Module, ManyThreadsRunOneModule) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::vector<float>& result : got) EXPECT_EQ(result, want);
+}
+
+TEST(Module, BundledInputs) {
+  const Module module = load(fixture("bundled.pt"));
+  const auto calls = bundled_inputs(module);
+  ASSERT_EQ(calls.size(), 3u);
+  for (const auto& call : calls) ASSERT_EQ(call.size(), 1u);
+  EXPECT_EQ(floats(calls[0][0].to_tensor()), (std::vector<float>{1, 2, 3}));
+  // A constant, which the file holds as one number, and a ramp, which it holds whole.
+  EXPECT_EQ(floats(calls[1][0].to_tensor()), std::vector<float>(120, 0.5f));
+  EXPECT_EQ(floats(calls[2][0].to_tensor())[59], 59);
+  const std::vector<float> want = floats(load_npy(fixture("bundled.out0.npy")));
+  const std::vector<float> got = floats(module.forward(calls[0]).to_tensor());
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 5e-7f);
+
+  EXPECT_EQ(error_of([&] { bundled_inputs(module, "other"); }).code(), ErrorCode::kNotFound);
+  EXPECT_EQ(error_of([&] { bundled_inputs(load(fixture("linear.pt"))); }).code(),
+            ErrorCode::kNotFound);
 }
 
 }  // namespace

@@ -208,6 +208,23 @@ class Run(unittest.TestCase):
             self.assertTrue(saved.endswith(floats(*[2.5] * count)))
 
 
+class Bundled(unittest.TestCase):
+    def test_inputs_that_the_model_carries(self):
+        done = torchlet("run", f"{FIXTURES}/bundled.pt", "--bundled", "1")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("output: [40, 2] float32 "), done.stdout)
+        done = torchlet("bench", f"{FIXTURES}/bundled.pt", "--bundled", "2", "--seconds", "0.01")
+        self.assertIn("inputs      [20, 3] float32\n", done.stdout)
+
+    def test_inputs_that_it_does_not_carry(self):
+        done = torchlet("run", f"{FIXTURES}/bundled.pt", "--bundled", "3")
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "torchlet: error: the model has 3 bundled inputs for forward(), no number 3\n"))
+        done = torchlet("run", f"{FIXTURES}/linear.pt", "--bundled", "0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the model has no bundled inputs for forward(); add them with torch.utils.bundled_inputs", done.stderr)
+
+
 class Calls(unittest.TestCase):
     def calls(self, model: str, calls: list, data: bytes = b"", stateful: bool = False) -> list:
         with tempfile.TemporaryDirectory() as folder:
