@@ -4,6 +4,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "archive/file_budget.h"
 #include "archive/pickle_args.h"
 #include "archive/pickle_globals.h"
 #include "tensor/containers.h"
@@ -51,15 +52,6 @@ enum class Op : uint8_t {
   kLong1 = 0x8a,
 };
 
-// The memory that a pickle may take: plenty for small ones, and in proportion for large ones. Real
-// ones need about 30 bytes for each of theirs.
-constexpr size_t kMemoryFloor = size_t{64} << 20;
-constexpr size_t kMemoryPerByte = 48;
-// Rough costs in bytes of what the reader makes.
-constexpr size_t kContainerCost = 160;
-constexpr size_t kDictEntryCost = 200;
-constexpr size_t kObjectCost = 300;
-
 constexpr size_t kMaxGlobalLength = 4096;
 
 // An object between NEWOBJ, which names its class, and BUILD, which gives its state.
@@ -78,7 +70,7 @@ class Unpickler {
       : bytes_(bytes),
         factory_(factory),
         storages_(storages),
-        budget_(kMemoryFloor + kMemoryPerByte * stored_size),
+        budget_(stored_size),
         empty_tuple_(Value::tuple({})) {
     notes_[empty_tuple_.raw_int()] = Note();
   }
@@ -102,7 +94,6 @@ class Unpickler {
   std::string_view take_bytes(size_t count);
   std::string_view take_line();
 
-  void charge(size_t cost);
   void push(Value value);
   Value pop();
   std::vector<Value> pop_marked();
@@ -129,7 +120,7 @@ class Unpickler {
   std::span<const std::byte> bytes_;
   ObjectFactory& factory_;
   StorageLoader storages_;
-  size_t budget_;
+  FileBudget budget_;
   size_t position_ = 0;
   size_t op_position_ = 0;
   bool stopped_ = false;
@@ -174,15 +165,8 @@ std::string_view Unpickler::take_line() {
   return rest.substr(0, end);
 }
 
-void Unpickler::charge(size_t cost) {
-  if (cost > budget_) {
-    refuse("the pickle would need far more memory than a file of its size may ask for");
-  }
-  budget_ -= cost;
-}
-
 void Unpickler::push(Value value) {
-  charge(sizeof(Value));
+  budget_.charge(sizeof(Value));
   stack_.push_back(std::move(value));
 }
 
@@ -206,7 +190,7 @@ std::vector<Value> Unpickler::pop_count(size_t count) {
   if (count > stack_.size() - floor) {
     refuse("the pickle takes more values from its stack than there are");
   }
-  charge(count * sizeof(Value));
+  budget_.charge(count * sizeof(Value));
   const auto first = stack_.end() - static_cast<std::ptrdiff_t>(count);
   std::vector<Value> items(std::make_move_iterator(first), std::make_move_iterator(stack_.end()));
   stack_.erase(first, stack_.end());
@@ -249,7 +233,7 @@ Unpickler::Note Unpickler::use_all(const std::vector<Value>& items, bool interna
 }
 
 void Unpickler::push_container(Value container, const Note& note) {
-  charge(kContainerCost);
+  budget_.charge(kContainerCost);
   notes_[container.raw_int()] = note;
   push(std::move(container));
 }
@@ -276,7 +260,7 @@ const Value& Unpickler::open_container(ValueKind kind, const Note& added) {
 void Unpickler::append_all(std::vector<Value> items) {
   const Note added = use_all(items, /*internal_allowed=*/false);
   std::vector<Value>& list = open_container(ValueKind::kList, added).list_ref().items;
-  charge(2 * items.size() * sizeof(Value));
+  budget_.charge(2 * items.size() * sizeof(Value));
   list.insert(list.end(), std::make_move_iterator(items.begin()),
               std::make_move_iterator(items.end()));
 }
@@ -290,7 +274,7 @@ void Unpickler::set_all(std::vector<Value> items) {
     if (!key.is_scalar() && !key.is_string() && !key.is_tensor() && !key.is_device()) {
       refuse(format("%s is the key of a dict", key.kind_name()));
     }
-    charge(kDictEntryCost);
+    budget_.charge(kDictEntryCost);
     dict.set(key, std::move(items[i + 1]));
   }
 }
@@ -303,7 +287,7 @@ void Unpickler::memoize(uint64_t index) {
                   static_cast<unsigned long long>(index), bytes_.size()));
   }
   if (index >= memo_.size()) {
-    charge((index + 1 - memo_.size()) * sizeof(Value));
+    budget_.charge((index + 1 - memo_.size()) * sizeof(Value));
     memo_.resize(index + 1);
   }
   memo_[index] = stack_.back();
@@ -319,7 +303,7 @@ void Unpickler::recall(uint64_t index) {
 
 void Unpickler::push_string(uint64_t length) {
   const std::string_view text = take_bytes(length);
-  charge(kContainerCost + text.size());
+  budget_.charge(kContainerCost + text.size());
   push(Value(text));
 }
 
@@ -337,7 +321,7 @@ void Unpickler::push_long1() {
 void Unpickler::global() {
   const std::string module(take_line());
   const std::string name = module + "." + std::string(take_line());
-  charge(kObjectCost);
+  budget_.charge(kObjectCost);
   Ref<PickleGlobal> global = known_global(name);
   if (!global) {
     global = make_ref<PickleGlobal>(PickleGlobal::Kind::kClass, name);
@@ -356,7 +340,7 @@ void Unpickler::reduce() {
   const Value callee = pop();
   const auto* global = pickle_internal<PickleGlobal>(callee);
   if (!global) refuse(format("%s is called but is no function", callee.kind_name()));
-  charge(kObjectCost);
+  budget_.charge(kObjectCost);
   if (global->kind == PickleGlobal::Kind::kClass) {  // EnumClass(value)
     if (!global->type->is(TypeKind::kEnum)) refuse(global->name + " is called but is no enum");
     use(args, /*internal_allowed=*/false);
@@ -383,7 +367,7 @@ void Unpickler::new_object() {
   if (!args.is_tuple() || !args.tuple_ref().items.empty()) {
     refuse("an object of " + global->name + " is made with arguments");
   }
-  charge(kObjectCost);
+  budget_.charge(kObjectCost);
   push(Value(Ref<CustomObject>(make_ref<PickleInstance>(global->type))));
 }
 
@@ -417,7 +401,7 @@ void Unpickler::persistent_id() {
       __builtin_mul_overflow(numel, static_cast<int64_t>(element_size(type->dtype)), &nbytes)) {
     refuse(format("a storage of %lld elements", static_cast<long long>(numel)));
   }
-  charge(kObjectCost);
+  budget_.charge(kObjectCost);
   auto storage = storages_(key, static_cast<size_t>(nbytes));
   push(Value(Ref<CustomObject>(make_ref<PickleStorage>(std::move(storage), type->dtype, key))));
 }
@@ -434,7 +418,7 @@ void Unpickler::step(Op op) {
       stopped_ = true;
       return;
     case Op::kMark:
-      charge(sizeof(size_t));
+      budget_.charge(sizeof(size_t));
       marks_.push_back(stack_.size());
       return;
     case Op::kNone:

@@ -1,11 +1,11 @@
 #include "archive/pickle_globals.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "archive/pickle.h"
 #include "archive/pickle_args.h"
 #include "archive/pickle_tensor.h"
+#include "archive/stored_value.h"
 #include "tensor/tensor_text.h"
 
 namespace torchlet::archive {
@@ -92,24 +92,10 @@ Value restore_type_tag(const PickleArgs& args, ObjectFactory& factory) {
   return value;
 }
 
-// c10::Device's spelling: a type, and perhaps an index. Which devices exist is not asked:
-// everything runs where Torchlet runs.
-bool is_device_name(std::string_view text) {
-  const size_t colon = text.find(':');
-  const std::string_view type = text.substr(0, colon);
-  const auto is_type_char = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  if (type.empty() || type.size() > 16 || !std::ranges::all_of(type, is_type_char)) return false;
-  if (colon == std::string_view::npos) return true;
-  const std::string_view index = text.substr(colon + 1);
-  return !index.empty() && index.size() <= 4 &&
-         std::ranges::all_of(index, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 Value build_device(const PickleArgs& args) {
   std::string name = args.string(0, "the name of a device");
   if (args.size() == 2) name += ":" + std::to_string(args.integer(1, "the index of a device"));
-  if (!is_device_name(name)) args.refuse("a device such as 'cpu' or 'cuda:0'", name.c_str());
-  return Value::device(std::move(name));
+  return stored_device(std::move(name));
 }
 
 Value rebuild_from_type(const PickleArgs& args, ObjectFactory& factory) {

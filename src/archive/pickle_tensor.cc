@@ -1,9 +1,7 @@
 #include "archive/pickle_tensor.h"
 
-#include <cmath>
-#include <limits>
-
 #include "archive/pickle_globals.h"
+#include "archive/stored_value.h"
 
 namespace torchlet::archive {
 namespace {
@@ -20,76 +18,14 @@ Tensor rebuild_view(const PickleArgs& args) {
   const int64_t offset = args.integer(1, "the offset into the storage");
   const IntArray sizes = args.integers(2, "a tuple of sizes");
   const IntArray strides = args.integers(3, "a tuple of strides");
-  if (static_cast<int64_t>(sizes.size()) > kMaxDims) {
-    fail(ErrorCode::kFileFormat, "a tensor of %zu dimensions; at most %lld are possible",
-         sizes.size(), static_cast<long long>(kMaxDims));
-  }
-  try {
-    Tensor tensor = make_tensor(storage.storage, storage.dtype, sizes, strides, offset);
-    int64_t nbytes;
-    if (__builtin_mul_overflow(tensor.numel(), static_cast<int64_t>(element_size(storage.dtype)),
-                               &nbytes)) {
-      fail(ErrorCode::kFileFormat, "the bytes of a tensor overflow");
-    }
-    return tensor;
-  } catch (const Error& error) {
-    fail(ErrorCode::kFileFormat, error.message() + " (storage '" + storage.key + "')");
-  }
+  return stored_tensor(storage.storage, storage.key, storage.dtype, sizes, strides, offset);
 }
 
-// A tensor that is read element by element here. One that repeats its storage by zero strides could
-// be of any size, so it is refused.
+// A tensor that is read element by element here.
 Tensor small_tensor(const PickleArgs& args, size_t i, const char* what) {
   const Tensor tensor = args.tensor(i, what);
-  const TensorImpl& impl = *tensor.impl();
-  if (!impl.storage ||
-      static_cast<size_t>(impl.numel) > impl.storage->nbytes() / element_size(impl.dtype)) {
-    args.refuse(what, "a tensor that is larger than its storage");
-  }
+  if (repeats_storage(tensor)) args.refuse(what, "a tensor that is larger than its storage");
   return tensor;
-}
-
-void check_zero_point(int64_t zero_point, DType dtype) {
-  int64_t lowest = 0, highest = 255;
-  if (dtype == DType::kQInt8) lowest = -128, highest = 127;
-  if (dtype == DType::kQUInt4x2) highest = 15;
-  if (dtype == DType::kQInt32) {
-    lowest = std::numeric_limits<int32_t>::min();
-    highest = std::numeric_limits<int32_t>::max();
-  }
-  if (zero_point < lowest || zero_point > highest) {
-    fail(ErrorCode::kFileFormat, "zero point %lld is outside the range of %s",
-         static_cast<long long>(zero_point), dtype_name(dtype).data());
-  }
-}
-
-std::shared_ptr<const Quantizer> per_channel_quantizer(const PickleArgs& args, QScheme scheme,
-                                                       const Tensor& tensor) {
-  const bool float_params = scheme == QScheme::kPerChannelAffineFloatQParams;
-  const Tensor scales = small_tensor(args, 1, "a tensor of scales");
-  const Tensor zero_points = small_tensor(args, 2, "a tensor of zero points");
-  const int64_t axis = args.integer(3, "the axis of the channels");
-  if (axis < 0 || axis >= tensor.dim() || scales.dim() != 1 || zero_points.dim() != 1 ||
-      scales.numel() != tensor.sizes()[static_cast<size_t>(axis)] ||
-      zero_points.numel() != scales.numel()) {
-    fail(ErrorCode::kFileFormat,
-         "the quantizer of a tensor %s has scales %s and zero points %s for axis %lld",
-         tensor.describe().c_str(), scales.describe().c_str(), zero_points.describe().c_str(),
-         static_cast<long long>(axis));
-  }
-  auto quantizer = std::make_shared<Quantizer>();
-  quantizer->qscheme = scheme;
-  quantizer->axis = axis;
-  quantizer->scales = scales.to(float_params ? DType::kFloat32 : DType::kFloat64).contiguous();
-  quantizer->zero_points =
-      zero_points.to(float_params ? DType::kFloat32 : DType::kInt64).contiguous();
-  if (!float_params) {
-    const auto* zero_point = quantizer->zero_points.data_ptr<int64_t>();
-    for (int64_t i = 0; i < zero_points.numel(); ++i) {
-      check_zero_point(zero_point[i], tensor.dtype());
-    }
-  }
-  return quantizer;
 }
 
 std::shared_ptr<const Quantizer> rebuild_quantizer(const Value& value, const Tensor& tensor) {
@@ -98,19 +34,15 @@ std::shared_ptr<const Quantizer> rebuild_quantizer(const Value& value, const Ten
   if (!scheme || scheme->kind != PickleGlobal::Kind::kQScheme) {
     args.refuse("a qscheme such as torch.per_tensor_affine", args[0].kind_name());
   }
-  auto quantizer = std::make_shared<Quantizer>();
-  quantizer->qscheme = scheme->qscheme;
-  if (!quantizer->per_tensor()) {
-    if (args.size() != 4) args.refuse("scales, zero points and an axis", "less");
-    return per_channel_quantizer(args, scheme->qscheme, tensor);
+  if (scheme->qscheme == QScheme::kPerTensorAffine ||
+      scheme->qscheme == QScheme::kPerTensorSymmetric) {
+    return stored_quantizer(tensor, scheme->qscheme, args.number(1, "a scale"),
+                            args.integer(2, "a zero point"));
   }
-  quantizer->scale = args.number(1, "a scale");
-  quantizer->zero_point = args.integer(2, "a zero point");
-  if (!std::isfinite(quantizer->scale)) {
-    fail(ErrorCode::kFileFormat, "the scale of a quantized tensor is not finite");
-  }
-  check_zero_point(quantizer->zero_point, tensor.dtype());
-  return quantizer;
+  if (args.size() != 4) args.refuse("scales, zero points and an axis", "less");
+  return stored_quantizer(tensor, scheme->qscheme, small_tensor(args, 1, "a tensor of scales"),
+                          small_tensor(args, 2, "a tensor of zero points"),
+                          args.integer(3, "the axis of the channels"));
 }
 
 }  // namespace
