@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""Regenerates tests/fixtures/lite: small modules for the Lite Interpreter, each in both of its containers.
+
+    apt-get install python3-torch
+    /usr/bin/python3 scripts/make_lite_fixtures.py
+
+Each class below becomes lite/<class>.ptl, a zip archive of pickles, and lite/<class>.ff.ptl, a flatbuffer. Seeds are
+fixed: a second run changes no byte.
+"""
+
+import os
+from typing import Dict, List, Optional, Tuple
+
+import torch
+from torch import Tensor, nn
+
+import reproducible
+
+reproducible.rerun(globals())
+
+OUT = "tests/fixtures/lite"
+
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 2))
+        self.scale = 0.5
+
+    def forward(self, x: Tensor, times: int = 2, most: Optional[float] = None) -> Tensor:
+        for _ in range(times):
+            x = x * self.scale + 1
+        return x if most is None else x.clamp(max=most)
+
+
+class Values(nn.Module):
+    """Attributes of every kind."""
+
+    def __init__(self):
+        super().__init__()
+        base = torch.arange(12.0)
+        self.register_buffer("whole", base)
+        self.register_buffer("view", base[2:8].view(3, 2).t())
+        self.register_buffer("float16", torch.tensor([1.5, -2.0]).half())
+        self.register_buffer("flags", torch.tensor([True, False]))
+        self.register_buffer("empty", torch.zeros(0, 3))
+        self.count = 7
+        self.ratio = 0.25
+        self.switch = True
+        self.root = 1 + 2j
+        self.title = "title \u00e9"
+        self.place = torch.device("cuda:1")
+        self.missing: Optional[Tensor] = None
+        self.ints: List[int] = [1, -2, 1 << 40]
+        self.floats: List[float] = [0.5, -1.0]
+        self.bools: List[bool] = [True, False]
+        self.texts: List[str] = ["a", "b"]
+        self.tensors: List[Tensor] = [torch.ones(2), torch.zeros(1, dtype=torch.int64)]
+        self.pair: Tuple[int, List[str]] = (3, ["c"])
+        self.table: Dict[str, Tensor] = {"x": torch.eye(2), "a": torch.ones(1)}
+        self.codes: Dict[int, float] = {2: 0.5, 1: 1.5}
+        self.inner = Inner()
+        self.others = nn.ModuleList([Inner(), nn.Linear(2, 2)])
+
+    def forward(self, x: Tensor, names: List[str]) -> Dict[str, Tensor]:
+        found: Dict[str, Tensor] = {}
+        for name in names:
+            if name in self.table:
+                found[name] = self.inner(x, self.count) + self.table[name].sum()
+            else:
+                found[name] = x.view(-1)[:1] + len(self.texts)
+        found["constant"] = torch.cat([x, torch.full([1, 2], self.ratio)]).to(torch.float64)
+        return found
+
+
+class Quantized(nn.Module):
+    """Quantized tensors, and weights that C++ classes hold."""
+
+    def __init__(self):
+        super().__init__()
+        torch.backends.quantized.engine = "qnnpack"
+        self.register_buffer("per_tensor", torch.quantize_per_tensor(torch.randn(2, 3), 0.1, 3, torch.quint8))
+        self.register_buffer("per_channel", torch.quantize_per_channel(
+            torch.randn(2, 3), torch.tensor([0.1, 0.2]).double(), torch.tensor([0, 1]), 0, torch.qint8))
+        self.conv = torch.ao.nn.quantized.Conv2d(2, 3, 3)
+        self.conv.set_weight_bias(torch.quantize_per_tensor(torch.randn(3, 2, 3, 3), 0.05, 0, torch.qint8), torch.randn(3))
+        self.linear = torch.ao.nn.quantized.dynamic.Linear(3, 2)
+        self.linear.set_weight_bias(torch.quantize_per_tensor(torch.randn(2, 3), 0.05, 0, torch.qint8), torch.randn(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.conv(torch.quantize_per_tensor(x, 0.1, 3, torch.quint8)).dequantize()
+        return self.linear(y.mean([2, 3])) + self.per_tensor.dequantize().sum()
+
+
+class Stateful(nn.Module):
+    """Restores itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.table: Dict[str, int] = {"a": 1}
+        self.weight = torch.ones(2)
+
+    @torch.jit.export
+    def __getstate__(self) -> Tuple[Tensor, Dict[str, int], bool]:
+        return self.weight * 2, self.table, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: Tuple[Tensor, Dict[str, int], bool]) -> None:
+        self.weight = state[0] * 0.5
+        self.table = state[1]
+        self.training = state[2]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.weight + self.table["a"]
+
+
+class Holder(nn.Module):
+    """An object that restores itself within one that does not."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Stateful()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+def main() -> None:
+    os.makedirs(OUT, exist_ok=True)
+    for make in Values, Quantized, Stateful, Holder:
+        torch.manual_seed(0)
+        module = torch.jit.script(make().eval())
+        path = f"{OUT}/{make.__name__.lower()}"
+        module._save_for_lite_interpreter(path + ".ptl")
+        module._save_for_lite_interpreter(path + ".ff.ptl", _use_flatbuffer=True, _extra_files={"note.txt": "a note"})
+
+
+if __name__ == "__main__":
+    main()
