@@ -92,8 +92,8 @@ struct UnsupportedOperator {
 
 struct ModelInfo {
   std::string file;          // as it was given to load()
-  std::string container;     // "TorchScript" or "Lite Interpreter"
-  int64_t file_version = 0;  // of the format, 1 to 10
+  std::string container;     // "TorchScript", "Lite Interpreter", "Lite Interpreter flatbuffer"
+  int64_t file_version = 0;  // of the format, 1 to 10; of a flatbuffer's operators
   std::string root_class;    // "__torch__.torchvision.models.mobilenetv2.MobileNetV2"
   size_t num_bytes = 0;      // of the file
 };

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "kernels/half/float16.h"
 #include "lite/bytecode.h"
+#include "lite/flatbuffer.h"
 #include "script/debug_ranges.h"
 #include "tensor/containers.h"
 #include "tensor/storage.h"
@@ -81,24 +82,95 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   throw error;
 }
 
-lite::Bytecode read_bytecode(ArchiveReader& reader, LoadedProgram& model) {
-  api::ModelObjectFactory factory(model.unit, model.interpreter, "bytecode.pkl");
-  return lite::parse_bytecode(reader.read_bytecode(factory), [&](const std::string& text) {
-    return model.unit.parse_type("bytecode.pkl", text);
-  });
+// What a file holds, whichever its container is.
+struct Contents {
+  ModelInfo info;
+  script::Program program;
+  bool has_source = true;
+  // Named as in messages about them: "data.pkl".
+  std::string constants_record, bytecode_record, module_record;
+  std::function<std::vector<Value>(archive::ObjectFactory&)> read_constants;
+  std::function<lite::Bytecode(archive::ObjectFactory&)> read_bytecode;  // null: there is none
+  std::function<Value(archive::ObjectFactory&)> read_module;
+};
+
+Contents contents_of_zip(ArchiveReader opened) {
+  const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
+  ArchiveReader& reader = shared->reader;
+  const bool is_lite = reader.container() == Container::kLite;
+  Contents contents;
+  contents.info.container = is_lite ? "Lite Interpreter" : "TorchScript";
+  contents.info.file_version = reader.version();
+  contents.has_source = reader.has_code();
+  contents.program.find_source = [shared](const std::string& package) {
+    return read_source(shared, package);
+  };
+  contents.program.operator_version = static_cast<int>(reader.version());
+  contents.constants_record = "constants.pkl";
+  contents.read_constants = [&reader](archive::ObjectFactory& factory) {
+    return reader.read_constants(factory);
+  };
+  contents.bytecode_record = "bytecode.pkl";
+  if (is_lite) {
+    contents.read_bytecode = [&reader](archive::ObjectFactory& factory) {
+      return lite::parse_bytecode(reader.read_bytecode(factory), [&](const std::string& text) {
+        return factory.parse_type(text);
+      });
+    };
+  }
+  contents.module_record = "data.pkl";
+  contents.read_module = [&reader](archive::ObjectFactory& factory) {
+    return reader.read_module(factory);
+  };
+  return contents;
 }
 
-// An archive without source runs from its bytecode.
-void use_bytecode(ArchiveReader& reader, LoadedProgram& model) {
+Contents contents_of_flatbuffer(const ArchiveReader& file) {
+  const auto reader = std::make_shared<lite::FlatbufferReader>(file.bytes(), file.owner());
+  const auto sources =
+      std::make_shared<const std::map<std::string, std::string>>(reader->sources());
+  Contents contents;
+  contents.info.container = "Lite Interpreter flatbuffer";
+  contents.info.file_version = reader->operator_version();
+  contents.has_source = !sources->empty();
+  contents.program.find_source =
+      [sources](const std::string& package) -> std::shared_ptr<const Source> {
+    const auto found = sources->find(package);
+    if (found == sources->end()) return nullptr;
+    auto source = std::make_shared<Source>();
+    source->name = code_record(package);
+    source->text = found->second;
+    return source;
+  };
+  // The version is the bytecode's; who writes source writes today's.
+  if (!contents.has_source) {
+    contents.program.operator_version = static_cast<int>(reader->operator_version());
+  }
+  contents.constants_record = contents.bytecode_record = contents.module_record = "the flatbuffer";
+  contents.read_constants = [reader](archive::ObjectFactory& factory) {
+    return reader->read_constants(factory);
+  };
+  contents.read_bytecode = [reader](archive::ObjectFactory& factory) {
+    return reader->read_bytecode(factory);
+  };
+  contents.read_module = [reader](archive::ObjectFactory& factory) {
+    return reader->read_module(factory);
+  };
+  return contents;
+}
+
+// A file without source runs from its bytecode.
+void use_bytecode(const Contents& contents, LoadedProgram& model) {
   model.bytecode = std::make_unique<lite::BytecodeProgram>(model.unit);
   model.unit.set_class_finder([bytecode = model.bytecode.get()](const std::string& name) {
     return bytecode->find_class(name);
   });
-  model.bytecode->add_functions(read_bytecode(reader, model));
+  api::ModelObjectFactory factory(model.unit, model.interpreter, contents.bytecode_record);
+  model.bytecode->add_functions(contents.read_bytecode(factory));
 }
 
-// An archive with source runs from that; its bytecode must make sense nevertheless.
-void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
+// A file with source runs from that; its bytecode must make sense nevertheless.
+void check_bytecode(const Contents& contents, LoadedProgram& model) {
   lite::Program program;
   program.find_class = [&](const std::string& name) {
     const TypePtr type = model.unit.find_type(name);
@@ -108,39 +180,34 @@ void check_bytecode(ArchiveReader& reader, LoadedProgram& model) {
     return std::ranges::any_of(model.survey.unsupported,
                                [&](const UnsupportedOperator& op) { return op.name == name; });
   };
-  lite::verify(read_bytecode(reader, model), program);
+  api::ModelObjectFactory factory(model.unit, model.interpreter, contents.bytecode_record);
+  lite::verify(contents.read_bytecode(factory), program);
 }
 
-Module load_archive(ArchiveReader opened, const Options& options,
-                    const std::shared_ptr<const RunLimits>& limits) {
-  const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
-  ArchiveReader& reader = shared->reader;
+Module load_contents(ArchiveReader file, const Options& options,
+                     const std::shared_ptr<const RunLimits>& limits) {
+  const std::string name = file.name();
+  const size_t num_bytes = file.bytes().size();
+  Contents contents = file.container() == Container::kFlatbuffer ? contents_of_flatbuffer(file)
+                                                                 : contents_of_zip(std::move(file));
+  auto model = std::make_shared<LoadedProgram>(std::move(contents.program), options, limits);
+  model->info = std::move(contents.info);
+  model->info.file = name;
+  model->info.num_bytes = num_bytes;
 
-  script::Program program;
-  program.find_source = [shared](const std::string& package) {
-    return read_source(shared, package);
-  };
-  program.operator_version = static_cast<int>(reader.version());
-  auto model = std::make_shared<LoadedProgram>(std::move(program), options, limits);
-  model->info.file = reader.name();
-  model->info.container =
-      reader.container() == Container::kLite ? "Lite Interpreter" : "TorchScript";
-  model->info.file_version = reader.version();
-  model->info.num_bytes = reader.bytes().size();
-
-  if (reader.has_code()) {
-    api::ModelObjectFactory constants(model->unit, model->interpreter, "constants.pkl");
-    model->unit.set_constants(reader.read_constants(constants));
+  if (contents.has_source) {
+    api::ModelObjectFactory factory(model->unit, model->interpreter, contents.constants_record);
+    model->unit.set_constants(contents.read_constants(factory));
   } else {
-    use_bytecode(reader, *model);
+    use_bytecode(contents, *model);
   }
-  api::ModelObjectFactory objects(model->unit, model->interpreter, "data.pkl",
+  api::ModelObjectFactory objects(model->unit, model->interpreter, contents.module_record,
                                   model->bytecode.get());
-  Value root = reader.read_module(objects);
+  Value root = contents.read_module(objects);
   if (model->bytecode) model->bytecode->finish();
   model->info.root_class = root.object_ref().type->name();
   model->survey = api::survey(root);
-  if (reader.container() == Container::kLite && reader.has_code()) check_bytecode(reader, *model);
+  if (contents.has_source && contents.read_bytecode) check_bytecode(contents, *model);
   if (!options.allow_unsupported && !model->survey.unsupported.empty()) {
     refuse_unsupported(model->survey.unsupported);
   }
@@ -155,7 +222,7 @@ Module load_reader(const Options& options, const Open& open) {
   ArchiveReader reader = open();
   const std::string name = reader.name();
   try {
-    return load_archive(std::move(reader), options, limits);
+    return load_contents(std::move(reader), options, limits);
   } catch (Error& error) {
     const auto& places = error.context();
     if (places.empty() || places.back().find(name) == std::string::npos) {

@@ -36,6 +36,20 @@ Error error_of(const Body& body) {
   return Error(ErrorCode::kInternal, "");
 }
 
+TEST(Module, FlatbuffersGiveTheAnswersOfArchives) {
+  for (const auto& [name, input] : {std::pair("stateful", ones({2})),
+                                    {"holder", ones({2})},
+                                    {"quantized", ones({1, 2, 4, 4})}}) {
+    const std::string flat = std::string(name) + ".ff.ptl", zip = std::string(name) + ".ptl";
+    EXPECT_EQ(floats(load(fixture("lite/" + flat)).forward({input}).to_tensor()),
+              floats(load(fixture("lite/" + zip)).forward({input}).to_tensor()))
+        << name;
+  }
+  const Module module = load(fixture("lite/holder.ff.ptl"));
+  EXPECT_EQ(module.info().container, "Lite Interpreter flatbuffer");
+  EXPECT_EQ(floats(module.forward({ones({2})}).to_tensor()), (std::vector<float>{2, 2}));
+}
+
 TEST(Module, ForwardGivesPytorchsAnswer) {
   const Module module = load(fixture("linear.pt"));
   const std::vector<float> got =

@@ -2,11 +2,21 @@
 
 #include "archive/reader.h"
 #include "base/error.h"
-#include "lite/class_factory.h"
+#include "graph/operator.h"
 #include "tensor/containers.h"
 
 namespace torchlet::api {
 namespace {
+
+Value build_custom(const std::string& name, const Value& state) {
+  const CustomClass* found = find_custom_class(name);
+  if (!found) {
+    fail(ErrorCode::kUnsupported, "the model holds an object of the C++ class " +
+                                      name.substr(0, 200) +
+                                      ", which Torchlet does not have; save the model without it");
+  }
+  return found->set_state(state);
+}
 
 void set_attributes(Object& object, const Value& state) {
   const ClassType& type = *object.type;
@@ -38,9 +48,7 @@ TypePtr ModelObjectFactory::resolve_class(const std::string& qualified_name) {
 }
 
 Value ModelObjectFactory::build_object(const TypePtr& type, Value state) {
-  if (lite::is_custom_class_name(type->name())) {
-    return lite::make_custom_object(type->name(), state);
-  }
+  if (script::is_custom_class(*type)) return build_custom(type->name(), state);
   if (!type->is(TypeKind::kClass)) {
     fail(ErrorCode::kFileFormat, "there are no objects of type " + type->str().substr(0, 200));
   }

@@ -23,7 +23,7 @@ namespace torchlet::archive {
 enum class Container {
   kTorchScript,  // zip with code/, constants.pkl and data.pkl
   kLite,         // zip with bytecode.pkl; most of them have all of TorchScript's records too
-  kFlatbuffer,   // Lite Interpreter flatbuffer; no records, only bytes()
+  kFlatbuffer,   // Lite Interpreter flatbuffer; no records, only bytes() (lite/flatbuffer.h)
 };
 
 // A record by its name without the root folder: "data.pkl", "code/__torch__.py", "data/0".

@@ -107,9 +107,9 @@ Instruction parse_instruction(const Value& value) {
 OperatorName parse_operator(const Value& value) {
   const std::vector<Value>& parts = tuple_items(value, "an operator");
   if (parts.size() != 2 && parts.size() != 3) malformed("an operator has no name and overload");
-  OperatorName result{text(parts[0], "an operator's name"), text(parts[1], "an overload"), {}};
-  if (parts.size() == 3) result.num_args = integer(parts[2], "a number of arguments");
-  return result;
+  return {text(parts[0], "an operator's name"), text(parts[1], "an overload"),
+          parts.size() == 3 ? number_of_arguments(integer(parts[2], "a number of arguments"))
+                            : std::nullopt};
 }
 
 // The arguments or the returns of a schema.
@@ -165,6 +165,11 @@ std::optional<Opcode> opcode_of_number(int64_t number) {
     if (static_cast<int64_t>(opcode) == number) return opcode;
   }
   return std::nullopt;
+}
+
+std::optional<int64_t> number_of_arguments(int64_t number) {
+  constexpr int64_t kNotGiven = -1;
+  return number == kNotGiven ? std::nullopt : std::optional(number);
 }
 
 Argument make_argument(std::string name, TypePtr type, const Value& default_value) {

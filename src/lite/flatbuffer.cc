@@ -148,15 +148,13 @@ std::vector<Instruction> FlatbufferReader::read_instructions(const FlatVector& v
 }
 
 std::vector<OperatorName> FlatbufferReader::read_operators(const FlatVector& vector) {
-  constexpr int32_t kAll = -1;
   std::vector<OperatorName> result;
   for (size_t i = 0; i < vector.size(); ++i) {
     const FlatTable table = vector.table(i);
-    OperatorName op{
-        std::string(table.text(flat::op::kName)), std::string(table.text(flat::op::kOverload)), {}};
+    OperatorName op{std::string(table.text(flat::op::kName)),
+                    std::string(table.text(flat::op::kOverload)),
+                    number_of_arguments(table.number<int32_t>(flat::op::kNumArgs, -1))};
     values_.charge(sizeof(OperatorName) + op.name.size() + op.overload.size());
-    const auto num_args = table.number<int32_t>(flat::op::kNumArgs, kAll);
-    if (num_args != kAll) op.num_args = num_args;
     result.push_back(std::move(op));
   }
   return result;

@@ -10,8 +10,8 @@
 
 #include "archive/reader.h"
 #include "base/error.h"
-#include "lite/class_factory.h"
 #include "lite/flat_schema.h"
+#include "lite/testing.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::lite {
@@ -19,17 +19,16 @@ namespace {
 
 const std::string kFixtures = "tests/fixtures/lite/";
 
-// What both containers hold. The root comes last: it may hold the classes' last objects.
+// What both containers hold.
 struct Contents {
-  ClassFactory classes;
+  BareObjects classes;
   Bytecode bytecode;
   Value root;
 
   template <typename Reader>
   explicit Contents(Reader& reader, Bytecode read) : bytecode(std::move(read)) {
-    classes.set_functions(bytecode);
+    classes.program().add_functions(bytecode);
     root = reader.read_module(classes);
-    classes.finish();
   }
 };
 
@@ -55,11 +54,11 @@ std::string read_all(const Bytes& bytes) {
     FlatbufferReader reader = bytes.reader();
     reader.extra_files();
     reader.sources();
-    ClassFactory classes;
-    classes.set_functions(reader.read_bytecode(classes));
+    BareObjects classes;
+    classes.program().add_functions(reader.read_bytecode(classes));
     reader.read_module(classes);
     reader.read_constants(classes);
-    classes.finish();
+    classes.program().finish();
   } catch (const Error& error) {
     EXPECT_NE(error.code(), ErrorCode::kInternal) << error.what();
     return error.message();
@@ -169,7 +168,7 @@ TEST(Flatbuffer, HoldsWhatThePickledFormHolds) {
     SCOPED_TRACE(path);
     const Bytes bytes(file_text(path));
     FlatbufferReader flat = bytes.reader();
-    ClassFactory flat_types, zip_types;
+    BareObjects flat_types, zip_types;
     const Contents of_flat(flat, flat.read_bytecode(flat_types));
     archive::ArchiveReader zip =
         archive::ArchiveReader::open(path.substr(0, path.size() - 7) + ".ptl");
@@ -190,7 +189,7 @@ TEST(Flatbuffer, HoldsWhatThePickledFormHolds) {
 TEST(Flatbuffer, TensorsLieInTheFile) {
   const Bytes bytes(file_text(kFixtures + "values.ff.ptl"));
   FlatbufferReader reader = bytes.reader();
-  ClassFactory types;
+  BareObjects types;
   const Contents contents(reader, reader.read_bytecode(types));
   const Object& root = contents.root.object_ref();
   const auto slot = [&](const char* name) {
@@ -213,10 +212,10 @@ TEST(Flatbuffer, HasExtraFilesAndSource) {
 TEST(Flatbuffer, ObjectsWaitForTheirSetState) {
   const Bytes bytes(file_text(kFixtures + "holder.ff.ptl"));
   FlatbufferReader reader = bytes.reader();
-  ClassFactory types;
+  BareObjects types;
   const Contents contents(reader, reader.read_bytecode(types));
   ASSERT_EQ(contents.classes.waiting().size(), 1);
-  const ClassFactory::Waiting& waiting = contents.classes.waiting()[0];
+  const BareObjects::Waiting& waiting = contents.classes.waiting()[0];
   EXPECT_EQ(waiting.object->type->name(), "__torch__.Stateful");
   EXPECT_EQ(waiting.state.to_tuple().size(), 3);
   EXPECT_TRUE(Value(waiting.object).is_same(contents.root.object_ref().attribute("inner")));
@@ -322,7 +321,7 @@ std::string nested_tuples(uint32_t depth) {
 
 std::string constants_error(const std::string& text) {
   const Bytes bytes(text);
-  ClassFactory classes;
+  BareObjects classes;
   try {
     bytes.reader().read_constants(classes);
   } catch (const Error& error) {

@@ -20,6 +20,8 @@ Target fuzz_run;
 // The pickle of a Lite Interpreter's bytecode: pickle reader, bytecode reader, verifier and
 // translator.
 Target fuzz_bytecode;
+// The Lite Interpreter's flatbuffer: its values, as classes without source, and its bytecode.
+Target fuzz_flatbuffer;
 // What a file is told to be by its first bytes and, if it is an archive, by its records.
 Target fuzz_file_kind;
 // PNG and JPEG, decoded, resized and cropped.
