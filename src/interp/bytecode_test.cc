@@ -19,20 +19,19 @@ using O = lite::Opcode;
 class Code {
  public:
   explicit Code(std::vector<Instruction> instructions, std::vector<Value> constants = {},
-                int64_t registers = 8)
-      : unit_(script::Program{[](const std::string&) { return nullptr; }, {}}), program_(unit_) {
+                int operator_version = script::kCurrentOperatorVersion)
+      : unit_(script::Program{[](const std::string&) { return nullptr; }, {}, operator_version}),
+        program_(unit_) {
     unit_.set_class_finder([this](const std::string& name) { return program_.find_class(name); });
     function_.name = "__torch__.Net.f";
     function_.instructions = std::move(instructions);
     function_.constants = std::move(constants);
-    function_.register_size = registers;
+    function_.register_size = 8;
     function_.types = {types::list(types::integer()), types::string(), types::integer(),
                        unit_.find_type("__torch__.Point")};
-    function_.operators = {{"aten::add", "int", 2},
-                           {"aten::lt", "int", 2},
-                           {"aten::mul", "int", 2},
-                           {"aten::append", "t", 2},
-                           {"aten::no_such", "", 1}};
+    function_.operators = {{"aten::add", "int", 2},  {"aten::lt", "int", 2},
+                           {"aten::mul", "int", 2},  {"aten::append", "t", 2},
+                           {"aten::no_such", "", 1}, {"aten::div", "Scalar", 2}};
   }
 
   // f(self, arguments...) as Python writes what it gives, or the Error's message.
@@ -50,7 +49,16 @@ class Code {
     }
   }
 
-  // The kinds of the nodes of f.
+  Value run(std::vector<Value> arguments) {
+    const TypePtr net = unit_.find_type("__torch__.Net");
+    if (!net->as_class()->find_method("f")) program_.add_functions({8, {function_}});
+    arguments.insert(arguments.begin(),
+                     Value(make_ref<Object>(std::static_pointer_cast<const ClassType>(net))));
+    Function& f = *net->as_class()->find_method("f");
+    program_.finish();
+    return interpreter_.run(f, std::move(arguments));
+  }
+
   bool has_loop() {
     const Graph& graph = unit_.find_type("__torch__.Net")->as_class()->find_method("f")->graph();
     for (const Node* node : *graph.block()) {
@@ -66,7 +74,7 @@ class Code {
   Interpreter interpreter_;
 };
 
-enum : int64_t { kAdd, kLess, kMul, kAppend, kNoSuch };
+enum : int64_t { kAdd, kLess, kMul, kAppend, kNoSuch, kDivide };
 
 TEST(Bytecode, BranchesGiveWhatLiesOnTheStackAndInRegisters) {
   // r3 = x < 10 ? 1 : 2; return (x < 10 ? x + x : x * x) + r3
@@ -240,6 +248,23 @@ TEST(Bytecode, CodeThatGoesAstrayIsRefused) {
   EXPECT_EQ(refusal({start, {O::kLoadC, 0, 0}, {O::kGetAttr, 0, 0}, ret}),
             "bytecode of __torch__.Net.f:2: the bytecode is malformed: the class of the object is "
             "not known");
+}
+
+// What division was before version 4, called as an operator and as PyTorch's upgrader.
+TEST(Bytecode, OldOperatorsMeanWhatTheyMeant) {
+  const Tensor seven = zeros(std::vector<int64_t>{1}, DType::kInt64);
+  seven.data_ptr<int64_t>()[0] = 7;
+  for (const Instruction division : {Instruction{O::kOp, kDivide, 0}, {O::kCall, 2, 0}}) {
+    for (const auto& [version, dtype] : {std::pair(3, DType::kInt64), {4, DType::kFloat32}}) {
+      if (division.opcode == O::kCall && version == 4) continue;
+      Code f({{O::kStoreN, 1, 2}, {O::kLoad, 2, 0}, {O::kLoadC, 0, 0}, division, {O::kRet, 0, 0}},
+             {2}, version);
+      const Value quotient = f.run({Value(seven)});
+      EXPECT_EQ(quotient.to_tensor().dtype(), dtype);
+    }
+  }
+  Code none({{O::kStore, 1, 0}, {O::kCall, 0, 0}, {O::kRet, 0, 0}});
+  EXPECT_NE(none().find("a function is called that the file lacks"), std::string::npos) << none();
 }
 
 TEST(Bytecode, AnOperatorThatIsNotThereIsToldWhenItRuns) {

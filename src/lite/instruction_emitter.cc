@@ -1,6 +1,9 @@
 #include "lite/instruction_emitter.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include "base/error.h"
@@ -8,7 +11,6 @@
 #include "graph/prim_kinds.h"
 #include "lite/program.h"
 #include "script/overload.h"
-#include "script/upgraders.h"
 #include "tensor/containers.h"
 
 namespace torchlet::lite {
@@ -157,6 +159,8 @@ void InstructionEmitter::emit(size_t at) {
       return push(builder_.constant(entry(function_.constants, in.x, "constant")));
     case Opcode::kInterfaceCall:
       return call_interface(in);
+    case Opcode::kCall:
+      return call_upgrader(in.x);
     case Opcode::kGetAttr:
       return get_attribute(in.x);
     case Opcode::kSetAttr:
@@ -379,19 +383,46 @@ void InstructionEmitter::call(const Instruction& in) {
   if (op->schema.is_vararg) {
     return call_operator(*op, pop_many(given.value_or(0)));
   }
-  const script::Upgrader* old =
-      script::find_upgrader(op->schema, program_.unit().program().operator_version);
-  const Schema& schema = old ? old->old_schema() : op->schema;
-  std::vector<SsaValue*> inputs =
-      arguments(schema, given.value_or(static_cast<int64_t>(schema.arguments.size())));
-  if (!old) return call_operator(*op, std::move(inputs));
-  Node* node = builder_.node(prim::kCallFunction, std::move(inputs));
-  node->set_attribute("function", old->function());
+  if (const script::Upgrader* old = upgrader_of(*op)) return call_upgrader(*old, given);
+  call_operator(*op, arguments(op->schema, given));
+}
+
+const script::Upgrader* InstructionEmitter::upgrader_of(const Operator& op) const {
+  return script::find_upgrader(op.schema, program_.unit().program().operator_version);
+}
+
+void InstructionEmitter::call_upgrader(const script::Upgrader& old, std::optional<int64_t> given) {
+  const Schema& schema = old.old_schema();
+  Node* node = builder_.node(prim::kCallFunction, arguments(schema, given));
+  node->set_attribute("function", old.function());
   push(node->add_output(schema.returns.at(0).type));
 }
 
-std::vector<SsaValue*> InstructionEmitter::arguments(const Schema& schema, int64_t given) {
+// A file that was loaded and saved again has calls of PyTorch's upgraders in place of operators. It
+// numbers them by a list that differs between releases, but is always sorted by their names
+// (torch/csrc/jit/mobile/upgrader_mobile.cpp), and the operators still stand in the table.
+void InstructionEmitter::call_upgrader(int64_t index) {
+  std::set<int64_t> indices, in_use;
+  for (const Instruction& in : code()) {
+    if (in.opcode == Opcode::kCall) indices.insert(in.x);
+    if (in.opcode == Opcode::kOp) in_use.insert(in.x);
+  }
+  std::map<std::string_view, const script::Upgrader*> upgraders;
+  for (size_t i = 0; i < function_.operators.size(); ++i) {
+    const OperatorName& name = function_.operators[i];
+    const Operator* op = find_operator(name.name, name.overload);
+    const script::Upgrader* old = op ? upgrader_of(*op) : nullptr;
+    if (old && !in_use.contains(static_cast<int64_t>(i))) upgraders.emplace(old->body_name, old);
+  }
+  if (upgraders.size() != indices.size()) malformed("a function is called that the file lacks");
+  const auto place = std::distance(indices.begin(), indices.find(index));
+  call_upgrader(*std::next(upgraders.begin(), place)->second, std::nullopt);
+}
+
+std::vector<SsaValue*> InstructionEmitter::arguments(const Schema& schema,
+                                                     std::optional<int64_t> count) {
   const auto declared = static_cast<int64_t>(schema.arguments.size());
+  const int64_t given = count.value_or(declared);
   const int64_t outs = std::ranges::count_if(schema.arguments, is_out);
   if (given < outs || given > declared) {
     malformed(schema.full_name() + " does not take " + std::to_string(given) + " arguments");

@@ -8,6 +8,7 @@
 
 #include "lite/bytecode.h"
 #include "script/builder.h"
+#include "script/upgraders.h"
 
 namespace torchlet::lite {
 
@@ -93,8 +94,12 @@ class InstructionEmitter {
   bool call_kind(const OperatorName& name, std::optional<int64_t> given);
   void tuple_unpack();
   void call_missing(const OperatorName& name, std::optional<int64_t> given);
-  // `given` arguments of the schema are on the stack, those that are left out have defaults.
-  std::vector<SsaValue*> arguments(const Schema& schema, int64_t given);
+  const script::Upgrader* upgrader_of(const Operator& op) const;
+  void call_upgrader(const script::Upgrader& old, std::optional<int64_t> given);
+  void call_upgrader(int64_t index);
+  // `count` arguments of the schema are on the stack, or all; those that are left out have
+  // defaults.
+  std::vector<SsaValue*> arguments(const Schema& schema, std::optional<int64_t> count);
   void call_operator(const Operator& op, std::vector<SsaValue*> inputs);
   // The operator of an instruction that PyTorch made of it: its first overload.
   void call_promoted(const char* name, int64_t given);
