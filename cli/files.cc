@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/mapped_file.h"
 
 namespace torchlet::cli {
 
@@ -20,6 +21,12 @@ void write_file(const std::string& path, std::string_view text) {
   bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file && std::fclose(file) != 0) written = false;
   if (!written) fail(ErrorCode::kIo, "cannot write " + path + ": " + std::strerror(errno));
+}
+
+std::string read_file(const std::string& path) {
+  const MappedFile file(path);
+  const auto* text = reinterpret_cast<const char*>(file.bytes().data());
+  return {text, file.bytes().size()};
 }
 
 }  // namespace torchlet::cli

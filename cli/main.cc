@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     cli::add_inspect_command(app);
     cli::add_bench_command(app);
     cli::add_ops_command(app);
+    cli::add_convert_command(app);
     try {
       app.parse(argc, argv);
       return 0;

@@ -65,6 +65,8 @@ struct LoadedModel {
   static Module root(std::shared_ptr<LoadedModel> model, Value object) {
     return Module(std::move(model), std::move(object));
   }
+  static const LoadedModel& of(const Module& module) { return *module.model_; }
+  static const Value& object_of(const Module& module) { return module.object_; }
 };
 
 }  // namespace torchlet

@@ -109,6 +109,13 @@ std::span<Function* const> find_builtin_functions(Symbol op) {
   return {&found->second, 1};
 }
 
+std::string_view builtin_operator(const Function* function) {
+  for (const Builtin& builtin : kBuiltins) {
+    if (find_builtin_functions(Symbol(builtin.op))[0] == function) return builtin.op;
+  }
+  return "";
+}
+
 OwnFunctions::OwnFunctions(const char* package, std::string_view source)
     : package_(package),
       unit_(new CompilationUnit({

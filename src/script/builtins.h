@@ -13,6 +13,8 @@ namespace torchlet::script {
 // The functions that are overloads of `op`; they come behind its operators. Thread-safe; they live
 // for the whole process.
 std::span<Function* const> find_builtin_functions(Symbol op);
+// The operator that such a function stands for; empty for any other function.
+std::string_view builtin_operator(const Function* function);
 
 // A function of TorchScript that is part of Torchlet: `source` is compiled once for the whole
 // process, as the package `package`.

@@ -201,6 +201,18 @@ SsaValue* Emitter::call_operator_value(const char* name, std::vector<SsaValue*> 
   return value_of(result, builder_.span());
 }
 
+namespace {
+
+std::string keyword_names(const CallArguments& arguments) {
+  std::string names;
+  for (const auto& [keyword, value] : arguments.keywords) {
+    names += (names.empty() ? "" : " ") + keyword;
+  }
+  return names;
+}
+
+}  // namespace
+
 SugaredValue Emitter::unsupported_operator(Symbol name, const CallArguments& arguments,
                                            std::string reason) {
   std::vector<SsaValue*> inputs;
@@ -210,6 +222,9 @@ SugaredValue Emitter::unsupported_operator(Symbol name, const CallArguments& arg
   Node* node = builder_.node(prim::kUnsupported, std::move(inputs));
   node->set_attribute("name", name.str());
   node->set_attribute("reason", std::move(reason));
+  if (const std::string names = keyword_names(arguments); !names.empty()) {
+    node->set_attribute("keywords", names);
+  }
   return node->add_output(types::unknown());
 }
 
@@ -263,7 +278,11 @@ SsaValue* Emitter::call_method(SsaValue* self, const std::string& name,
   }
   std::vector<SsaValue*> inputs = with_self.positional;
   for (const auto& [keyword, value] : arguments.keywords) inputs.push_back(value);
-  return make_call(std::move(inputs), types::unknown())->output();
+  Node* node = make_call(std::move(inputs), types::unknown());
+  if (const std::string names = keyword_names(arguments); !names.empty()) {
+    node->set_attribute("keywords", names);
+  }
+  return node->output();
 }
 
 SsaValue* Emitter::construct(const TypePtr& type, const CallArguments& arguments, Span span) {

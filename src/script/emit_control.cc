@@ -1,5 +1,6 @@
 // Branches, conditions and loops.
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "graph/prim_kinds.h"
@@ -295,11 +296,14 @@ Emitter::Branch Emitter::emit_branch(Node* node, const std::vector<Refinement>& 
 }
 
 void Emitter::merge(Node* node, Branch& a, Branch& b) {
-  std::set<std::string> names;  // sorted, so that graphs do not depend on hashing
+  std::unordered_set<std::string_view> merged;  // what is deleted and assigned again comes twice
   for (const Branch* branch : {&a, &b}) {
-    for (const auto& [name, sugared] : branch->scope.names) names.insert(name);
+    for (const std::string& name : branch->scope.order) {
+      if (branch->scope.names.contains(name) && merged.insert(name).second) {
+        merge_variable(node, name, a, b);
+      }
+    }
   }
-  for (const std::string& name : names) merge_variable(node, name, a, b);
 }
 
 void Emitter::merge_variable(Node* node, const std::string& name, Branch& a, Branch& b) {
@@ -405,20 +409,19 @@ Emitter::Exit Emitter::emit_for(const Stmt& s) {
 }
 
 Emitter::Exit Emitter::emit_loop(SsaValue* most, SsaValue* first, const Body& body,
-                                 const std::set<std::string>& assigned,
+                                 std::vector<std::string> assigned,
                                  FunctionRef<void(SsaValue* trip)> head,
                                  FunctionRef<SsaValue*()> again) {
   const bool returns = has_return(body);
   const bool leaves = returns || has_jump(body);
-  std::set<std::string> names = assigned;
-  if (returns) names.insert({kReturned, kResult});
+  if (returns) assigned.insert(assigned.end(), {kReturned, kResult});
 
   Node* loop = builder_.node(prim::kLoop, {most, first});
   Block* block = loop->add_block();
   SsaValue* trip = block->add_input(types::integer());
   std::vector<std::string> carried;
   env_.push();
-  for (const std::string& name : names) {
+  for (const std::string& name : assigned) {
     const SugaredValue* outer = env_.find(name);
     SsaValue* const* value = outer ? std::get_if<SsaValue*>(outer) : nullptr;
     if (!value) continue;

@@ -71,6 +71,7 @@ Emitter::Exit Emitter::emit_statement(const Stmt& s) {
 void Emitter::emit_assign(const Stmt& s) {
   if (!s.value) fail(s.span, "an assignment without a value");
   TypePtr annotated = s.type ? type_of(*s.type) : nullptr;
+  const size_t first_own_value = builder_.graph().num_values();
   SugaredValue sugared = emit(*s.value, annotated);
   if (annotated) {
     SsaValue* value = convert(builder_, value_of(sugared, s.span), annotated, true);
@@ -85,7 +86,9 @@ void Emitter::emit_assign(const Stmt& s) {
     }
     sugared = value;
   }
+  first_own_value_ = first_own_value;
   for (const ExprPtr& target : s.targets) assign(*target, sugared);
+  first_own_value_ = 0;
 }
 
 void Emitter::assign(const Expr& target, const SugaredValue& sugared) {
@@ -118,7 +121,7 @@ void Emitter::assign_name(const Expr& target, SugaredValue sugared) {
     *value = convert(builder_, *value, type, true);
   }
   if (value && (*value)->name().empty() && target.text[0] != '_' &&
-      !Builder::constant_value(*value)) {
+      (*value)->id() >= first_own_value_ && !Builder::constant_value(*value)) {
     (*value)->set_name(target.text);
   }
   env_.assign(target.text, std::move(sugared));

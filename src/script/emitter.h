@@ -96,7 +96,7 @@ class Emitter {
   Exit emit_while(const Stmt& s);
   Exit emit_for(const Stmt& s);
   Exit emit_loop(SsaValue* most, SsaValue* first, const Body& body,
-                 const std::set<std::string>& assigned, FunctionRef<void(SsaValue* trip)> head,
+                 std::vector<std::string> assigned, FunctionRef<void(SsaValue* trip)> head,
                  FunctionRef<SsaValue*()> again);
   void emit_items(const Iterable& iterable, const Expr& target, FunctionRef<void()> body,
                   Span span);
@@ -172,6 +172,8 @@ class Emitter {
   TypePtr declared_return_;  // null: inferred
   bool early_returns_ = false;
   int loop_depth_ = 0;
+  // Of the assignment at hand: values from this id on are its own and take the name of its target.
+  size_t first_own_value_ = 0;
 };
 
 }  // namespace torchlet::script

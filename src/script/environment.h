@@ -2,9 +2,9 @@
 #pragma once
 
 #include <deque>
-#include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "script/sugared_value.h"
 
@@ -15,6 +15,7 @@ class Environment {
   // The variables assigned inside one block.
   struct Scope {
     std::unordered_map<std::string, SugaredValue> names;
+    std::vector<std::string> order;  // of the names, by their first assignment
     // Why a name that one might expect is not there ("y is not defined in the false branch").
     std::unordered_map<std::string, std::string> problems;
   };
@@ -46,7 +47,8 @@ class Environment {
   }
 
   void assign(const std::string& name, SugaredValue sugared) {
-    scopes_.back().names.insert_or_assign(name, std::move(sugared));
+    Scope& scope = scopes_.back();
+    if (scope.names.insert_or_assign(name, std::move(sugared)).second) scope.order.push_back(name);
   }
   bool erase(const std::string& name) {
     bool found = false;

@@ -1,6 +1,7 @@
 #include "script/syntax.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace torchlet::script {
 namespace {
@@ -14,10 +15,18 @@ bool any_statement(const Body& body, bool into_loops, bool (*test)(const Stmt&))
   });
 }
 
-void add_target(const Expr& target, std::set<std::string>& names) {
+struct AssignedNames {
+  void add(const std::string& name) {
+    if (seen.insert(name).second) order.push_back(name);
+  }
+  std::vector<std::string> order;
+  std::unordered_set<std::string> seen;
+};
+
+void add_target(const Expr& target, AssignedNames& names) {
   switch (target.kind) {
     case ExprKind::kName:
-      names.insert(target.text);
+      names.add(target.text);
       break;
     case ExprKind::kTuple:
     case ExprKind::kList:
@@ -29,7 +38,7 @@ void add_target(const Expr& target, std::set<std::string>& names) {
   }
 }
 
-void add_assigned(const Body& body, std::set<std::string>& names) {
+void add_assigned(const Body& body, AssignedNames& names) {
   for (const StmtPtr& s : body) {
     for (const ExprPtr& target : s->targets) add_target(*target, names);
     for (const WithItem& item : s->items) {
@@ -78,10 +87,10 @@ bool has_early_return(const Body& function_body) {
   return false;
 }
 
-std::set<std::string> assigned_names(const Body& body) {
-  std::set<std::string> names;
+std::vector<std::string> assigned_names(const Body& body) {
+  AssignedNames names;
   add_assigned(body, names);
-  return names;
+  return std::move(names.order);
 }
 
 }  // namespace torchlet::script

@@ -1,8 +1,8 @@
 // Questions about statements that need no types.
 #pragma once
 
-#include <set>
 #include <string>
+#include <vector>
 
 #include "script/ast.h"
 
@@ -18,7 +18,8 @@ bool has_jump(const Body& body);
 // A `return` in another place than the end of the function?
 bool has_early_return(const Body& function_body);
 
-// The variables that `body` assigns, functions inside it apart.
-std::set<std::string> assigned_names(const Body& body);
+// The variables that `body` assigns, functions inside it apart, in the order of their first
+// assignment.
+std::vector<std::string> assigned_names(const Body& body);
 
 }  // namespace torchlet::script

@@ -140,4 +140,11 @@ const Upgrader* find_upgrader(const Schema& op, int version) {
   return nullptr;
 }
 
+int version_of_meaning(const Schema& op) {
+  for (const Upgrader& upgrader : kUpgraders) {
+    if (upgrader.op.starts_with(op.name) && upgrader.op == op.full_name()) return upgrader.until;
+  }
+  return 0;
+}
+
 }  // namespace torchlet::script

@@ -25,5 +25,7 @@ struct Upgrader {
 // How a file of `version` understands the operator; null if as today. Thread-safe; upgraders live
 // for the whole process.
 const Upgrader* find_upgrader(const Schema& op, int version);
+// The least version whose files understand the operator as today; 0 if all do.
+int version_of_meaning(const Schema& op);
 
 }  // namespace torchlet::script

@@ -321,6 +321,11 @@ Value make_int_list(IntSpan items) {
   return make_list(types::integer(), std::vector<Value>(items.begin(), items.end()));
 }
 
+Value CustomObject::get_state() const {
+  fail(ErrorCode::kUnsupported,
+       "a " + std::string(class_name()) + " cannot be written to a file");
+}
+
 Value make_tensor_list(std::vector<Tensor> items) {
   return make_list(types::tensor(), std::vector<Value>(items.begin(), items.end()));
 }

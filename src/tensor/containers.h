@@ -140,6 +140,9 @@ class CustomObject : public RefCounted {
  public:
   // "__torch__.torch.classes.quantized.Conv2dPackedParamsBase"
   virtual std::string_view class_name() const = 0;
+  // What a file holds of it: CustomClass::set_state (graph/operator.h) makes the same object of it.
+  // Error kUnsupported unless the class says what that is.
+  virtual Value get_state() const;
 };
 
 // The dynamic type of a value ("what isinstance sees").

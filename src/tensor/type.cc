@@ -346,11 +346,13 @@ size_t ClassType::add_attribute(Attribute attribute) {
   return place->second;
 }
 const Value* ClassType::find_constant(std::string_view name) const {
-  const auto found = constants_.find(std::string(name));
-  return found == constants_.end() ? nullptr : &found->second;
+  const auto found = constant_index_.find(std::string(name));
+  return found == constant_index_.end() ? nullptr : &constants_[found->second].second;
 }
 void ClassType::add_constant(std::string name, Value value) {
-  constants_.insert_or_assign(std::move(name), std::move(value));
+  const auto [place, is_new] = constant_index_.emplace(name, constants_.size());
+  if (is_new) constants_.emplace_back(std::move(name), Value());
+  constants_[place->second].second = std::move(value);
 }
 Function* ClassType::find_method(std::string_view name) const {
   for (const auto& [own, method] : methods_) {

@@ -145,6 +145,7 @@ class ClassType : public Type {
 
   // Constants of the class body (`x : Final[int] = 3`); null if there is none of that name.
   const Value* find_constant(std::string_view name) const;
+  const std::vector<std::pair<std::string, Value>>& constants() const { return constants_; }
   void add_constant(std::string name, Value value);
 
   // Methods belong to the compilation unit; they are compiled on first use. Null if there is none.
@@ -160,7 +161,8 @@ class ClassType : public Type {
   std::vector<Attribute> attributes_;
   std::unordered_map<std::string, size_t> attribute_index_;
   std::vector<std::pair<std::string, Function*>> methods_;
-  std::unordered_map<std::string, Value> constants_;
+  std::vector<std::pair<std::string, Value>> constants_;
+  std::unordered_map<std::string, size_t> constant_index_;
 };
 
 class EnumType : public Type {

@@ -383,6 +383,51 @@ class Inspect(unittest.TestCase):
         self.assertIn("aten::mul", torchlet("inspect", f"{FIXTURES}/api.pt", "--graph", "--method", "forward").stdout)
 
 
+class Convert(unittest.TestCase):
+    def convert(self, *arguments: str) -> subprocess.CompletedProcess:
+        return torchlet("convert", *arguments)
+
+    def test_what_it_writes_runs_alike_and_converts_to_itself(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in "api", "containers", "script_class", "recurrent", "quantized_conv_per_channel", "unsupported":
+                once, twice = f"{folder}/{name}.pt", f"{folder}/{name}_again.pt"
+                for source, target in ((f"{FIXTURES}/{name}.pt", once), (once, twice)):
+                    done = self.convert(source, "-o", target)
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+                with open(once, "rb") as a, open(twice, "rb") as b:
+                    self.assertEqual(a.read(), b.read(), name)
+            answers = [torchlet("run", model, f"{FIXTURES}/api.in0.npy", "--json").stdout
+                       for model in (f"{FIXTURES}/api.pt", f"{folder}/api.pt")]
+            self.assertEqual(*(json.loads(answer)["output"] for answer in answers))
+
+    def test_the_archive_is_one_that_any_zip_reader_takes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            labels = f"{folder}/labels.txt"
+            with open(labels, "w") as f:
+                f.write("cat\n")
+            done = self.convert(f"{FIXTURES}/api.pt", "-o", f"{folder}/a.pt", "--extra-file", f"labels={labels}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.convert(f"{folder}/a.pt", "-o", f"{folder}/b.pt").returncode, 0)
+            with zipfile.ZipFile(f"{folder}/b.pt") as archive:
+                self.assertIsNone(archive.testzip())
+                self.assertEqual(archive.read("archive/extra/labels"), b"cat\n")
+                self.assertIn("class Api(Module)", archive.read("archive/code/__torch__.py").decode())
+
+    def test_nothing_is_left_of_what_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = f"{folder}/model.pt"
+            self.assertEqual(self.convert(f"{FIXTURES}/linear.pt", "-o", model).returncode, 0)
+            for arguments, words in (((model, "-o", model), "is the file that the model was loaded from"),
+                                     ((model, "-o", f"{folder}/none/a.pt"), "cannot write"),
+                                     ((f"{folder}/none.pt", "-o", f"{folder}/a.pt"), "cannot open"),
+                                     ((model, "-o", f"{folder}/a.pt", "--extra-file", "x=/none"), "cannot open")):
+                done = self.convert(*arguments)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(words, done.stderr)
+            self.assertEqual(os.listdir(folder), ["model.pt"])
+            self.assertEqual(self.convert(model, "-o", f"{folder}/a.pt", "--extra-file", "x").returncode, 2)
+
+
 class Bench(unittest.TestCase):
     def test_serve_answers_each_number_with_so_many_times(self):
         done = torchlet("bench", f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy", "--serve", stdin="3\n1\n")

@@ -10,6 +10,8 @@
 namespace torchlet::ops {
 namespace {
 
+Value bound_value(const std::optional<Scalar>& bound) { return bound ? Value(*bound) : Value(); }
+
 struct Clamp {
   std::optional<Scalar> low, high;
 
@@ -28,6 +30,9 @@ class LinearContext : public CustomObject {
  public:
   static constexpr char kClassName[] = "__torch__.torch.classes.xnnpack.LinearOpContext";
   std::string_view class_name() const override { return kClassName; }
+  Value get_state() const override {
+    return Value::tuple({weight, bias, bound_value(clamp.low), bound_value(clamp.high)});
+  }
   Tensor weight, bias;
   Clamp clamp;
 };
@@ -39,6 +44,14 @@ class ConvContext : public CustomObject {
       "__torch__.torch.classes.xnnpack.TransposeConv2dOpContext";
   std::string_view class_name() const override {
     return params.transposed ? kTransposedName : kClassName;
+  }
+  Value get_state() const override {
+    std::vector<Value> items = {weight, bias, make_int_list(params.stride),
+                                make_int_list(params.padding)};
+    if (params.transposed) items.push_back(make_int_list(params.output_padding));
+    items.insert(items.end(), {make_int_list(params.dilation), params.groups,
+                               bound_value(clamp.low), bound_value(clamp.high)});
+    return Value::tuple(std::move(items));
   }
   Tensor weight, bias;
   ConvParams params;

@@ -11,6 +11,8 @@ class CellParams : public CustomObject {
   static constexpr char kClassName[] = "__torch__.torch.classes.rnn.CellParamsBase";
   std::string_view class_name() const override { return kClassName; }
 
+  Value get_state() const override;
+
   Ref<CustomObject> ih, hh;  // LinearPackedParams, with their biases
 
   const LinearPackedParams& input() const { return static_cast<const LinearPackedParams&>(*ih); }

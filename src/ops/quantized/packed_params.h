@@ -27,6 +27,7 @@ class LinearPackedParams : public CustomObject {
  public:
   static constexpr char kClassName[] = "__torch__.torch.classes.quantized.LinearPackedParamsBase";
   std::string_view class_name() const override { return kClassName; }
+  Value get_state() const override { return Value::tuple({unpack().first, unpack().second}); }
 
   // weight [out, in]: qint8 (per tensor, or per channel on axis 0), or float for fp16 dynamic; bias
   // [out] or undefined.
@@ -53,6 +54,8 @@ class ConvPackedParams : public CustomObject {
   std::string_view class_name() const override { return spatial_ == 2 ? kClassName : kClassName3d; }
   static constexpr char kClassName[] = "__torch__.torch.classes.quantized.Conv2dPackedParamsBase";
   static constexpr char kClassName3d[] = "__torch__.torch.classes.quantized.Conv3dPackedParamsBase";
+  // quantized_conv_ops.cc, where it is read, too.
+  Value get_state() const override;
 
   // x quint8 [N, C, spatial...] -> quantized.
   Tensor apply(const Tensor& x, double scale, int64_t zero_point, bool relu) const;

@@ -1,5 +1,7 @@
 // quantized::conv*, plain, transposed, dynamic, and the packed parameters (conv_serialization.h). A
 // conv1d is a conv2d of height 1.
+#include <algorithm>
+
 #include "ops/core/custom_class.h"
 #include "ops/quantized/packed_params.h"
 
@@ -79,6 +81,31 @@ Value set_state(const Value& state) {
                  "unknown version of packed convolution parameters");
   return from_config(FromValue<IntArray>::get(items[1]), tensors[1], tensors[2]);
 }
+
+}  // namespace
+
+// Version 2, which every release reads.
+Value ConvPackedParams::get_state() const {
+  const auto k = static_cast<size_t>(spatial_);
+  IntArray config = {spatial_};
+  const auto add = [&](const IntArray& values, int64_t absent) {
+    for (size_t i = 0; i < k; ++i) {
+      config.push_back(values.empty() ? absent : values[std::min(i, values.size() - 1)]);
+    }
+  };
+  add(params_.stride, 1);
+  add(params_.padding, 0);
+  add(params_.dilation, 1);
+  add(params_.output_padding, 0);
+  config.push_back(params_.groups);
+  config.push_back(params_.transposed ? 1 : 0);
+  const Tensor numbers = empty(IntArray{std::ssize(config)}, DType::kInt16);
+  std::ranges::copy(config, numbers.data_ptr<int16_t>());
+  return Value::tuple({"2", make_tensor_list({numbers, weight()}),
+                       make_list(types::optional(types::tensor()), {Value(bias())})});
+}
+
+namespace {
 
 // ---- packing ----
 

@@ -14,6 +14,11 @@ class EmbeddingPackedParams : public CustomObject {
   static constexpr char kClassName[] =
       "__torch__.torch.classes.quantized.EmbeddingPackedParamsBase";
   std::string_view class_name() const override { return kClassName; }
+  // The doubles are not used.
+  Value get_state() const override {
+    return Value::tuple({1, make_tensor_list({weight}), make_list(types::floating(), {}),
+                         make_int_list(IntArray{four_bit() ? 4 : 8})});
+  }
 
   explicit EmbeddingPackedParams(const Tensor& quantized) : weight(quantized) {
     TORCHLET_CHECK(

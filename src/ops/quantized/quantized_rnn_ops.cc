@@ -36,6 +36,19 @@ Value set_state(const Value& state) {
   return make_cell(packed[0], packed[1]);
 }
 
+}  // namespace
+
+Value CellParams::get_state() const {
+  const auto linear_type = std::make_shared<ClassType>(
+      TypeKind::kClass, LinearPackedParams::kClassName, /*is_module=*/false);
+  return Value::tuple({"quantized_dynamic",
+                       make_tensor_list({input().unpack().second, hidden().unpack().second}),
+                       make_list(types::floating(), {}), make_int_list({}),
+                       make_list(linear_type, {Value(ih), Value(hh)})});
+}
+
+namespace {
+
 // ---- cells ----
 
 Tensor sigmoid(const Tensor& x) {

@@ -1,0 +1,35 @@
+// A file that is written whole or not at all.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace torchlet {
+
+// Writes beside `path` and takes its place in the end, so that nobody ever sees a part of it and a
+// failure leaves what was there. Errors are kIo and name the path.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  // Without a commit() nothing stays.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  // Written so far.
+  size_t size() const { return size_; }
+  // Makes sure that the bytes are on the disk, then gives them the name.
+  void commit();
+
+ private:
+  [[noreturn]] void refuse(int error) const;
+
+  const std::string path_;
+  std::string temporary_;
+  int fd_ = -1;
+  size_t size_ = 0;
+};
+
+}  // namespace torchlet

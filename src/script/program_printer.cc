@@ -1,0 +1,200 @@
+#include "script/program_printer.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "script/compilation_unit.h"
+#include "script/function_printer.h"
+#include "tensor/containers.h"
+
+namespace torchlet::script {
+namespace {
+
+// Of a class, NamedTuple, enum or interface.
+class TypePrinter {
+ public:
+  explicit TypePrinter(PrintContext& context) : context_(context) {}
+
+  std::string print(const Type& type) {
+    const size_t dot = type.name().rfind('.');
+    text_ = "class " + type.name().substr(dot + 1) + base(type) + ":\n";
+    if (const ClassType* class_type = type.as_class()) {
+      body(*class_type);
+    } else if (const EnumType* enum_type = type.as_enum()) {
+      for (const auto& [name, value] : enum_type->members()) {
+        line(name + " = " + context_.literal(value));
+      }
+    } else {
+      for (size_t i = 0; i < type.elements().size(); ++i) {
+        line(type.field_names().at(i) + " : " + context_.type(type.element(i)));
+      }
+    }
+    return std::move(text_);
+  }
+
+ private:
+  static std::string base(const Type& type) {
+    const ClassType* class_type = type.as_class();
+    if (type.is(TypeKind::kEnum)) return "(Enum)";
+    if (!class_type) return "(NamedTuple)";
+    if (type.is(TypeKind::kInterface)) {
+      return class_type->is_module() ? "(ModuleInterface)" : "(Interface)";
+    }
+    return class_type->is_module() ? "(Module)" : "";
+  }
+
+  void line(const std::string& text) { text_ += "  " + text + "\n"; }
+
+  void names(const char* field, const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += string_literal(name) + ", ";
+    line(field + std::string(" = [") + text + "]");
+  }
+
+  static std::vector<std::string> names_of(const ClassType& type, ClassType::AttributeKind kind) {
+    std::vector<std::string> names;
+    for (const ClassType::Attribute& attribute : type.attributes()) {
+      if (attribute.kind == kind) names.push_back(attribute.name);
+    }
+    return names;
+  }
+
+  void body(const ClassType& type) {
+    if (type.is_module() && type.is(TypeKind::kClass)) {
+      names("__parameters__", names_of(type, ClassType::AttributeKind::kParameter));
+      names("__buffers__", names_of(type, ClassType::AttributeKind::kBuffer));
+      if (!type.forward_pre_hooks.empty()) names("__forward_pre_hooks__", type.forward_pre_hooks);
+      if (!type.forward_hooks.empty()) names("__forward_hooks__", type.forward_hooks);
+    }
+    bool has_annotations = false;
+    for (const ClassType::Attribute& attribute : type.attributes()) {
+      const std::string attribute_type = context_.type(attribute.type);
+      if (is_identifier(attribute.name)) {
+        line(attribute.name + " : " + attribute_type);
+        continue;
+      }
+      if (!has_annotations) line("__annotations__ = []");
+      has_annotations = true;
+      line("__annotations__[" + string_literal(attribute.name) + "] = " + attribute_type);
+    }
+    for (const auto& [name, value] : type.constants()) {
+      line(name + " : Final[" + context_.type(type_of(value)) + "] = " + context_.literal(value));
+    }
+    for (const auto& [name, method] : type.methods()) {
+      text_ += FunctionPrinter(context_, 1).print(*method, name, type.is(TypeKind::kClass));
+    }
+  }
+
+  PrintContext& context_;
+  std::string text_;
+};
+
+// Prints what is needed, each before what needs it.
+class ProgramPrinter {
+ public:
+  PrintedProgram run(const Value& root) {
+    print_types_in(root);
+    // Printing the classes of constants may add constants.
+    for (size_t i = 0; i < context_.constants().size(); ++i) {
+      print_types_in(Value(context_.constants()[i]));
+    }
+    result_.constants = context_.constants();
+    result_.operator_version = context_.version();
+    return std::move(result_);
+  }
+
+ private:
+  struct Open {
+    Definition definition;
+    std::string text;
+    std::vector<Definition> needed;
+    size_t next = 0;
+  };
+
+  static const std::string& name_of(const Definition& definition) {
+    const auto* type = std::get_if<TypePtr>(&definition);
+    return type ? (*type)->name() : std::get<Function*>(definition)->qualified_name();
+  }
+
+  // A stack of our own: programs may be as long a chain as they like.
+  void print_with_needed(const Definition& root) {
+    std::vector<Open> open;
+    const auto begin = [&](const Definition& definition) {
+      const auto* type = std::get_if<TypePtr>(&definition);
+      if (type && is_custom_class(**type)) return;
+      if (!begun_.insert(name_of(definition)).second) return;
+      std::string text = type ? TypePrinter(context_).print(**type)
+                              : print_function(*std::get<Function*>(definition));
+      open.push_back({definition, std::move(text), context_.take_needed()});
+    };
+    begin(root);
+    while (!open.empty()) {
+      if (open.back().next < open.back().needed.size()) {
+        begin(Definition(open.back().needed[open.back().next++]));
+        continue;
+      }
+      add(name_of(open.back().definition), open.back().text);
+      open.pop_back();
+    }
+  }
+
+  std::string print_function(Function& function) {
+    const std::string& name = function.qualified_name();
+    return FunctionPrinter(context_, 0).print(function, name.substr(name.rfind('.') + 1), true);
+  }
+
+  // The classes of all objects that are reachable, and the types of lists and dicts.
+  void print_types_in(const Value& root) {
+    std::vector<Value> open = {root};
+    const auto add = [&](const TypePtr& type, const void* identity, std::vector<Value> items) {
+      print_named_in(type);
+      if (seen_.insert(identity).second) open.insert(open.end(), items.rbegin(), items.rend());
+    };
+    while (!open.empty()) {
+      const Value value = std::move(open.back());
+      open.pop_back();
+      if (value.is_object()) {
+        const Object& object = value.object_ref();
+        add(object.type, &object, object.slots);
+      } else if (value.is_list()) {
+        add(value.list_ref().element_type, &value.list_ref(), value.list_ref().items);
+      } else if (value.is_tuple()) {
+        const Tuple& tuple = value.tuple_ref();
+        add(tuple.type ? tuple.type : types::none(), &tuple, tuple.items);
+      } else if (value.is_dict()) {
+        const Dict& dict = value.dict_ref();
+        std::vector<Value> items;
+        for (const auto& [key, item] : dict.items()) items.insert(items.end(), {key, item});
+        print_named_in(dict.key_type);
+        add(dict.value_type, &dict, std::move(items));
+      } else if (value.is_enum()) {
+        print_with_needed(value.enum_ref().type);
+      }
+    }
+  }
+
+  void print_named_in(const TypePtr& type) {
+    if (!type->name().empty()) return print_with_needed(type);
+    for (const TypePtr& element : type->elements()) print_named_in(element);
+  }
+
+  void add(const std::string& qualified_name, const std::string& text) {
+    const std::string package = qualified_name.substr(0, qualified_name.rfind('.'));
+    const auto [found, is_new] = file_index_.emplace(package, result_.files.size());
+    if (is_new) result_.files.push_back({package, ""});
+    result_.files[found->second].text += text;
+  }
+
+  PrintContext context_;
+  PrintedProgram result_{};
+  std::unordered_set<std::string> begun_;
+  std::unordered_set<const void*> seen_;
+  std::unordered_map<std::string, size_t> file_index_;
+};
+
+}  // namespace
+
+PrintedProgram print_program(const Value& root) { return ProgramPrinter().run(root); }
+
+}  // namespace torchlet::script

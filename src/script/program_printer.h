@@ -1,0 +1,27 @@
+// A program as TorchScript source: the content of an archive's code/ and of its constants.pkl.
+#pragma once
+
+#include <torchlet/value.h>
+
+#include <string>
+#include <vector>
+
+namespace torchlet::script {
+
+struct PrintedProgram {
+  struct File {
+    std::string package;  // "__torch__.torch.nn"
+    std::string text;
+  };
+  std::vector<File> files;
+  std::vector<Value> constants;  // CONSTANTS.c0, CONSTANTS.c1, ...
+  // The least that reads the operators in it as they are meant today.
+  int operator_version;
+};
+
+// The classes of all objects that are reachable from `root`, and all that these speak of. The same
+// program gives the same text, and so does what is read back from it. Error kUnsupported for what
+// TorchScript cannot say.
+PrintedProgram print_program(const Value& root);
+
+}  // namespace torchlet::script
