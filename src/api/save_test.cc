@@ -23,7 +23,11 @@ std::vector<float> floats(const Tensor& tensor) {
   return {data, data + plain.numel()};
 }
 
-Module load_any(const std::string& path) { return load(path, {.allow_unsupported = true}); }
+Module load_any(const std::string& path) {
+  Options options;
+  options.allow_unsupported = true;
+  return load(path, options);
+}
 
 ErrorCode code_of(const std::function<void()>& body) {
   try {
