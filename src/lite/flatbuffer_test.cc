@@ -41,7 +41,7 @@ std::string file_text(const std::string& path) {
 // The bytes of a file where tensors may lie.
 struct Bytes {
   explicit Bytes(std::string_view text) : storage(std::make_shared<Storage>(text.size())) {
-    std::memcpy(storage->data(), text.data(), text.size());
+    if (!text.empty()) std::memcpy(storage->data(), text.data(), text.size());
   }
   std::span<std::byte> span() const { return {storage->data(), storage->nbytes()}; }
   FlatbufferReader reader() const { return FlatbufferReader(span(), storage); }
