@@ -15,10 +15,10 @@ namespace {
 // Deeper code runs as a state machine.
 constexpr int kMaxDepth = 200;
 
-// The type of what one of two ways gives.
-TypePtr either(const SsaValue* a, const SsaValue* b) {
-  if (a->node()->kind() == prim::kUninitialized) return b->type();
-  if (b->node()->kind() == prim::kUninitialized) return a->type();
+// The type of what one of two ways gives. What nobody reads is of the other one's.
+TypePtr either(SsaValue* a, SsaValue* b) {
+  if (a->node()->kind() == prim::kUninitialized) a->set_type(b->type());
+  if (b->node()->kind() == prim::kUninitialized) b->set_type(a->type());
   const TypePtr both = unify(a->type(), b->type());
   return both ? both : types::unknown();
 }
