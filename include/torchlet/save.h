@@ -1,5 +1,4 @@
-// Writes a model as a TorchScript file that PyTorch's torch.jit.load reads, from 1.8 on or as far
-// back as the operators that the model uses go.
+// Writes a model as a TorchScript file that PyTorch's torch.jit.load reads (docs/convert.md).
 #pragma once
 
 #include <torchlet/export.h>

@@ -34,7 +34,8 @@ const Schema& schema_of(Symbol kind);
 bool fits(const Type& type, const Type& declared);
 
 // [name: string, reason: string]: a call of the operator `name`, which Torchlet does not have or
-// not for these arguments, with the arguments as they were written. The output is of type kUnknown.
+// not for these arguments, with the arguments as they were written; the last ones by the names in
+// [keywords: string], separated by spaces, if that is there. The output is of type kUnknown.
 // Running it is an error; listing such nodes is how a model is checked.
 inline const Symbol kUnsupported = declare({"prim::Unsupported(...) -> t", {"name", "reason"}});
 
@@ -54,7 +55,7 @@ inline const Symbol kCallFunction = declare({"prim::CallFunction(...) -> t", {"f
 // [name: string, function: Function*](self, arguments...). "function" is there when the class of
 // self is known. Without it self is an interface (the method is looked up in the class of
 // the object), a C++ class (find_custom_class) or of unknown type (then the arguments are as they
-// were written).
+// were written, as of kUnsupported).
 inline const Symbol kCallMethod = declare({"prim::CallMethod(t self, ...) -> t1", {"name"}});
 // The block has no parameters, gives T and sees all outer values. Running it when the node runs is
 // right; what it raises is raised by aten::wait.

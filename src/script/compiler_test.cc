@@ -65,7 +65,7 @@ TEST(Compiler, RaisingBranchesHaveNoValues) {
             R"(graph(%c.0 : bool, %a.1 : int):
   %2 : str = prim::Constant[value='no']()
   %3 : str = prim::Constant[value='builtins.ValueError']()
-  %$result.5 : int, %r.7 : int = prim::If(%c.0)
+  %r.5 : int, %$result.7 : int = prim::If(%c.0)
     block0():
       -> (%a.1, %a.1)
     block1():
@@ -73,7 +73,7 @@ TEST(Compiler, RaisingBranchesHaveNoValues) {
       %4 : int = prim::Uninitialized()
       %6 : int = prim::Uninitialized()
       -> (%4, %6)
-  return (%$result.5)
+  return (%$result.7)
 )");
 }
 
@@ -129,12 +129,12 @@ TEST(Compiler, BreakBecomesAFlag) {
   %6 : bool = prim::Constant[value=True]()
   %c.11 : bool = prim::Loop(%2, %c.0, %c.0)
     block0(%3 : int, %c.4 : bool):
-      %$broke.7 : bool, %$left.8 : bool, %c.9 : bool = prim::If(%d.1)
+      %$left.7 : bool, %$broke.8 : bool, %c.9 : bool = prim::If(%d.1)
         block0():
           -> (%6, %6, %c.4)
         block1():
           -> (%5, %5, %d.1)
-      %10 : bool = prim::If(%$broke.7)
+      %10 : bool = prim::If(%$broke.8)
         block0():
           -> (%5)
         block1():
@@ -293,7 +293,7 @@ TEST(Compiler, UnknownOperatorsStayInTheGraph) {
             R"(graph(%x.0 : Tensor):
   %1 : int = prim::Constant[value=1]()
   %2 : float = prim::Constant[value=2.0]()
-  %3 : Unknown = prim::Unsupported[name='my::unknown', reason='Torchlet does not have it'](%x.0, %1, %2)
+  %3 : Unknown = prim::Unsupported[name='my::unknown', reason='Torchlet does not have it', keywords='scale'](%x.0, %1, %2)
   %a.4 : Unknown, %b.5 : Unknown = prim::TupleUnpack(%3)
   %c.6 : Unknown = aten::add(%a.4, %b.5, %1)
   %7 : Tuple[Unknown, Unknown] = prim::TupleConstruct(%c.6, %b.5)

@@ -1,6 +1,7 @@
 #include "script/function_printer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "graph/clone.h"
@@ -109,9 +110,9 @@ void FunctionPrinter::name_inputs(const Schema& schema, const Graph& graph) {
 // Names.
 
 std::string FunctionPrinter::unique_name(const std::string& hint) {
-  if (!hint.empty() && !is_reserved(hint) && used_names_.insert(hint).second) return hint;
-  size_t& next = next_suffix_[hint];
-  const std::string stem = hint.empty() || !is_identifier(hint) ? "_" : hint;
+  if (!is_reserved(hint) && used_names_.insert(hint).second) return hint;
+  const std::string stem = is_identifier(hint) ? hint : "_";
+  size_t& next = next_suffix_[stem];
   while (true) {
     std::string name = stem + std::to_string(next++);
     if (used_names_.insert(name).second) return name;
@@ -183,51 +184,55 @@ void FunctionPrinter::branches(const Node& node) {
   for (size_t i = 0; i < names.size(); ++i) texts_[node.output(i)] = names[i];
 }
 
+namespace {
+
+// Reading a `while` makes its condition one of the loop's variables. The one that is already, as a
+// parameter of the block.
+std::optional<size_t> carried_condition(const Node& loop) {
+  const Block& body = *loop.block(0);
+  for (size_t i = 1; i < body.inputs().size(); ++i) {
+    if (loop.input(i + 1) == loop.input(1) && body.outputs()[i] == body.outputs()[0]) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 // A loop's variables are one Python variable from its start to its end: the value that goes in, the
 // block's parameter and the node's output.
 void FunctionPrinter::loop(const Node& node) {
   const Block& body = *node.block(0);
   const SsaValue* trip = body.inputs().at(0);
+  const std::optional<size_t> condition = carried_condition(node);
   std::vector<std::string> names, first, next;
+  std::string head = "while ";
+  if (!condition && !is_for_loop(node)) {
+    names.push_back(unique_name(""));
+    first.push_back(use(node.input(1)));
+    next.push_back("");
+    head += names[0];
+  }
   for (size_t i = 1; i < body.inputs().size(); ++i) {
     names.push_back(name(body.inputs()[i], body.inputs()[i]->name()));
     texts_[node.output(i - 1)] = names.back();
     first.push_back(typed(node.input(i + 1)));
   }
-  std::string head;
+  assign(names, first);
   if (is_for_loop(node)) {
-    assign(names, first);
     const std::string most = use(node.input(0));
-    head = "for " + name(trip, trip->name()) + " in range(" + most + "):";
-  } else {
-    head = "while " + condition_of(node, names, first) + ":";
-    assign(names, first);
+    head = "for " + name(trip, trip->name()) + " in range(" + most + ")";
+  } else if (condition) {
+    head += texts_.at(body.inputs()[*condition]);
   }
-  line(head);
+  line(head + ":");
   ++indent_;
   const size_t before = text_.size();
   block(body);
-  if (names.size() == body.outputs().size()) next.push_back(use(body.outputs()[0]));
+  if (!next.empty()) next[0] = use(body.outputs()[0]);
   for (size_t i = 1; i < body.outputs().size(); ++i) next.push_back(typed(body.outputs()[i]));
   assign(names, next);
   if (text_.size() == before) line("pass");
   --indent_;
-}
-
-// Reading a `while` makes its condition one of the loop's variables, so one that is already there
-// is used.
-std::string FunctionPrinter::condition_of(const Node& loop, std::vector<std::string>& names,
-                                          std::vector<std::string>& first) {
-  const Block& body = *loop.block(0);
-  const SsaValue *before = loop.input(1), *again = body.outputs().at(0);
-  for (size_t i = 1; i < body.inputs().size(); ++i) {
-    if (loop.input(i + 1) == before && body.outputs()[i] == again) return names[i - 1];
-  }
-  if (before == again && Builder::constant_value(before)) return use(before);
-  std::string name = unique_name("");
-  names.insert(names.begin(), name);
-  first.insert(first.begin(), use(before));
-  return name;
 }
 
 void FunctionPrinter::fork(const Node& node) {

@@ -30,8 +30,6 @@ class FunctionPrinter {
   void define(const Node& node, const std::string& expression);
   void branches(const Node& node);
   void loop(const Node& node);
-  std::string condition_of(const Node& loop, std::vector<std::string>& names,
-                           std::vector<std::string>& first);
   void assign(const std::vector<std::string>& names, const std::vector<std::string>& values);
   void fork(const Node& node);
   void unpack(const Node& node);

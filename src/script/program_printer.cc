@@ -11,10 +11,14 @@
 namespace torchlet::script {
 namespace {
 
+// What the objects of a model tell of attributes whose types their classes leave open.
+using AttributeTypes = std::unordered_map<const ClassType::Attribute*, TypePtr>;
+
 // Of a class, NamedTuple, enum or interface.
 class TypePrinter {
  public:
-  explicit TypePrinter(PrintContext& context) : context_(context) {}
+  TypePrinter(PrintContext& context, const AttributeTypes& learned)
+      : context_(context), learned_(learned) {}
 
   std::string print(const Type& type) {
     const size_t dot = type.name().rfind('.');
@@ -69,7 +73,9 @@ class TypePrinter {
     }
     bool has_annotations = false;
     for (const ClassType::Attribute& attribute : type.attributes()) {
-      const std::string attribute_type = context_.type(attribute.type);
+      const auto learned = learned_.find(&attribute);
+      const std::string attribute_type =
+          context_.type(learned == learned_.end() ? attribute.type : learned->second);
       if (is_identifier(attribute.name)) {
         line(attribute.name + " : " + attribute_type);
         continue;
@@ -87,6 +93,7 @@ class TypePrinter {
   }
 
   PrintContext& context_;
+  const AttributeTypes& learned_;
   std::string text_;
 };
 
@@ -124,7 +131,7 @@ class ProgramPrinter {
       const auto* type = std::get_if<TypePtr>(&definition);
       if (type && is_custom_class(**type)) return;
       if (!begun_.insert(name_of(definition)).second) return;
-      std::string text = type ? TypePrinter(context_).print(**type)
+      std::string text = type ? TypePrinter(context_, learned_).print(**type)
                               : print_function(*std::get<Function*>(definition));
       open.push_back({definition, std::move(text), context_.take_needed()});
     };
@@ -144,11 +151,13 @@ class ProgramPrinter {
     return FunctionPrinter(context_, 0).print(function, name.substr(name.rfind('.') + 1), true);
   }
 
-  // The classes of all objects that are reachable, and the types of lists and dicts.
+  // The classes of all objects that are reachable, and the types of lists and dicts. All objects
+  // are looked at first, since they know more of their classes than these say.
   void print_types_in(const Value& root) {
+    std::vector<TypePtr> types;
     std::vector<Value> open = {root};
     const auto add = [&](const TypePtr& type, const void* identity, std::vector<Value> items) {
-      print_named_in(type);
+      types.push_back(type);
       if (seen_.insert(identity).second) open.insert(open.end(), items.rbegin(), items.rend());
     };
     while (!open.empty()) {
@@ -156,6 +165,7 @@ class ProgramPrinter {
       open.pop_back();
       if (value.is_object()) {
         const Object& object = value.object_ref();
+        learn_attributes(object);
         add(object.type, &object, object.slots);
       } else if (value.is_list()) {
         add(value.list_ref().element_type, &value.list_ref(), value.list_ref().items);
@@ -166,11 +176,20 @@ class ProgramPrinter {
         const Dict& dict = value.dict_ref();
         std::vector<Value> items;
         for (const auto& [key, item] : dict.items()) items.insert(items.end(), {key, item});
-        print_named_in(dict.key_type);
+        types.push_back(dict.key_type);
         add(dict.value_type, &dict, std::move(items));
       } else if (value.is_enum()) {
-        print_with_needed(value.enum_ref().type);
+        types.push_back(value.enum_ref().type);
       }
+    }
+    for (const TypePtr& type : types) print_named_in(type);
+  }
+
+  void learn_attributes(const Object& object) {
+    for (size_t i = 0; i < object.slots.size(); ++i) {
+      const ClassType::Attribute& attribute = object.type->attributes()[i];
+      if (!attribute.type->is(TypeKind::kUnknown) || object.slots[i].is_none()) continue;
+      learned_[&attribute] = type_of(object.slots[i]);
     }
   }
 
@@ -188,6 +207,7 @@ class ProgramPrinter {
 
   PrintContext context_;
   PrintedProgram result_{};
+  AttributeTypes learned_;
   std::unordered_set<std::string> begun_;
   std::unordered_set<const void*> seen_;
   std::unordered_map<std::string, size_t> file_index_;

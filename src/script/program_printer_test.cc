@@ -180,15 +180,14 @@ TEST(ProgramPrinter, ClassesComeBeforeTheirUsers) {
       "  __annotations__[\"0\"] = __torch__.Inner\n"
       "  size : Final[int] = 7\n"
       "  def f(self: __torch__.M,\n    x: Tensor) -> Tensor:\n"
-      "    _0 = __torch__.Point(x, 1)\n"
-      "    _1 = __torch__.helper(_0, __torch__.Color.GREEN)\n"
+      "    _0 = __torch__.helper(__torch__.Point(x, 1), __torch__.Color.GREEN)\n"
       "    lock = __torch__.Lock.__new__(__torch__.Lock)\n"
-      "    _2 = lock.__init__()\n"
-      "    with lock as _3:\n"
-      "      _4 = getattr(self, \"0\")\n"
-      "      _5 = _4.g(x)\n"
-      "    self.w = _5\n"
-      "    return _5\n";
+      "    _1 = lock.__init__()\n"
+      "    with lock as _2:\n"
+      "      _3 = getattr(self, \"0\")\n"
+      "      _4 = _3.g(x)\n"
+      "    self.w = _4\n"
+      "    return _4\n";
   const std::string got = printed(text);
   std::map<std::string, size_t> at;
   for (const char* name :

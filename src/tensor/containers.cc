@@ -322,8 +322,7 @@ Value make_int_list(IntSpan items) {
 }
 
 Value CustomObject::get_state() const {
-  fail(ErrorCode::kUnsupported,
-       "a " + std::string(class_name()) + " cannot be written to a file");
+  fail(ErrorCode::kUnsupported, "a " + std::string(class_name()) + " cannot be written to a file");
 }
 
 Value make_tensor_list(std::vector<Tensor> items) {
