@@ -83,11 +83,11 @@ TEST(PickleWriter, TensorsKeepWhatTheyAre) {
   quantizer->axis = 1;
   x.impl()->quantizer = quantizer;
   x.impl()->requires_grad = true;
-  const TensorImpl& back = *round(x).to_tensor().impl();
-  EXPECT_EQ(back.dtype, DType::kQInt8);
-  EXPECT_EQ(back.quantizer->axis, 1);
-  EXPECT_EQ(back.quantizer->scales.numel(), 3);
-  EXPECT_TRUE(back.requires_grad);
+  const Tensor back = round(x).to_tensor();
+  EXPECT_EQ(back.dtype(), DType::kQInt8);
+  EXPECT_EQ(back.impl()->quantizer->axis, 1);
+  EXPECT_EQ(back.impl()->quantizer->scales.numel(), 3);
+  EXPECT_TRUE(back.impl()->requires_grad);
 
   for (const Layout layout : {Layout::kSparse, Layout::kSparseCsr}) {
     const Tensor indices = zeros(IntArray{2, 2}, DType::kInt64);
