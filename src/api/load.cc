@@ -190,6 +190,11 @@ Module load_contents(ArchiveReader file, const Options& options,
   const size_t num_bytes = file.bytes().size();
   Contents contents = file.container() == Container::kFlatbuffer ? contents_of_flatbuffer(file)
                                                                  : contents_of_zip(std::move(file));
+  if (!contents.has_source && !contents.read_bytecode) {
+    fail(ErrorCode::kFileFormat,
+         "the archive holds neither source (code/) nor bytecode; it is incomplete, so save or "
+         "download the model again");
+  }
   auto model = std::make_shared<LoadedProgram>(std::move(contents.program), options, limits);
   model->info = std::move(contents.info);
   model->info.file = name;

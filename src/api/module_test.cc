@@ -255,6 +255,14 @@ TEST(Module, ManyThreadsRunOneModule) {
   for (const std::vector<float>& result : got) EXPECT_EQ(result, want);
 }
 
+TEST(Module, AnArchiveWithoutAnyProgramIsRefused) {
+  const Error error =
+      error_of([] { load("tests/fuzz/regressions/load/neither_source_nor_bytecode.pt"); });
+  EXPECT_EQ(error.code(), ErrorCode::kFileFormat);
+  EXPECT_TRUE(error.message().starts_with("the archive holds neither source (code/) nor bytecode;"))
+      << error.message();
+}
+
 TEST(Module, BundledInputs) {
   const Module module = load(fixture("bundled.pt"));
   const auto calls = bundled_inputs(module);
