@@ -126,6 +126,7 @@ TEST(MemoryLimit, WhatFitsRuns) {
   }
 }
 
+// Each result is used: nobody waits for one that is removed as dead code.
 TEST(TimeLimit, NoProgramEscapes) {
   const Asked programs[] = {
       {"a loop", {"l = [0]", "while True:", "  _0 = torch._set_item(l, 0, n)"}},
@@ -134,12 +135,15 @@ TEST(TimeLimit, NoProgramEscapes) {
         "  _0 = torch._set_item(l, 0, i)"}},
       {"recursion", {"m = __torch__.deep(900)"}},
       {"a product", {"x = torch.ones([6000, 6000])", "while True:", "  y = torch.mm(x, x)"}},
-      {"one product", {"x = torch.ones([8000, 8000])", "y = torch.mm(x, x)"}},
+      {"one product",
+       {"x = torch.ones([8000, 8000])", "y = torch.mm(x, x)",
+        "if torch.equal(x, y):", "  ops.prim.RaiseException(\"x\")"}},
       {"sums",
-       {"x = torch.expand(torch.ones([1, 1]), [1000000, 1000000])", "y = torch.sum(x, [1])"}},
+       {"x = torch.expand(torch.ones([1, 1]), [1000000, 1000000])", "y = torch.sum(x, [1])",
+        "if torch.equal(x, y):", "  ops.prim.RaiseException(\"x\")"}},
       {"a search",
        {"s = torch.ljust(\"\", 4000000, \"a\")", "t = torch.ljust(\"\", 2000000, \"a\")",
-        "i = torch.find(s, torch.add(t, \"b\"))"}},
+        "if torch.eq(torch.find(s, torch.add(t, \"b\")), 0):", "  ops.prim.RaiseException(\"x\")"}},
       {"forks", {"while True:", "  f = fork(__torch__.deep, 50)"}},
   };
   for (const Options& options : devices(0.1, size_t{1} << 30)) {
