@@ -33,31 +33,32 @@ class RunLimits {
 
 // Of one file: also shared by deep copies.
 struct LoadedProgram {
-  LoadedProgram(script::Program program, const Options& options,
+  LoadedProgram(script::Program program, Options load_options,
                 std::shared_ptr<const RunLimits> run_limits)
-      : limits(std::move(run_limits)),
+      : options(std::move(load_options)),
+        limits(std::move(run_limits)),
         unit(std::move(program)),
-        interpreter(options.print),
-        devices(options.devices),
-        precision(options.precision) {}
+        interpreter(options.print) {}
+
+  const Options options;
 
   ModelInfo info;
   std::shared_ptr<const RunLimits> limits;
   script::CompilationUnit unit;
   std::unique_ptr<lite::BytecodeProgram> bytecode;  // of an archive without source, else null
-  interp::Interpreter interpreter;   // its code points into the unit's graphs
-  std::vector<std::string> devices;  // Options::devices
-  Precision precision;
+  interp::Interpreter interpreter;  // its code points into the unit's graphs
   api::Survey survey;
 
-  bool runs_as_written() const { return devices.size() == 1 && devices[0] == kReferenceDevice; }
+  bool runs_as_written() const {
+    return options.devices.size() == 1 && options.devices[0] == kReferenceDevice;
+  }
 };
 
 // Of one tree of modules.
 struct LoadedModel {
   explicit LoadedModel(std::shared_ptr<LoadedProgram> p)
       : program(std::move(p)),
-        methods(device::make_devices(program->devices, {program->precision})) {}
+        methods(device::make_devices(program->options.devices, {program->options.precision})) {}
 
   std::shared_ptr<LoadedProgram> program;
   api::OptimizedMethods methods;
@@ -66,6 +67,9 @@ struct LoadedModel {
     return Module(std::move(model), std::move(object));
   }
   static const LoadedModel& of(const Module& module) { return *module.model_; }
+  static const std::shared_ptr<LoadedModel>& handle_of(const Module& module) {
+    return module.model_;
+  }
   static const Value& object_of(const Module& module) { return module.object_; }
 };
 

@@ -1,38 +1,14 @@
 #include <torchlet/save.h>
 
-#include <algorithm>
 #include <filesystem>
 
-#include "api/loaded_model.h"
-#include "archive/pickle_writer.h"
+#include "api/torchscript_file.h"
 #include "archive/reader.h"
-#include "archive/zip_writer.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
-#include "script/program_printer.h"
-#include "tensor/containers.h"
 
 namespace torchlet {
 namespace {
-
-using archive::bytes_of;
-using archive::ZipWriter;
-
-// "code/__torch__/torch/nn.py" of "__torch__.torch.nn"
-std::string code_record(std::string package) {
-  std::ranges::replace(package, '.', '/');
-  return "code/" + package + ".py";
-}
-
-void add_values(ZipWriter& zip, const std::string& name, const Value& value,
-                const archive::StateOf& state_of) {
-  archive::PickleWriter pickle(state_of);
-  const std::string bytes = pickle.write(value);
-  for (size_t i = 0; i < pickle.storages().size(); ++i) {
-    const Storage& storage = *pickle.storages()[i];
-    zip.add(name + "/" + std::to_string(i), {storage.data(), storage.nbytes()});
-  }
-  zip.add(name + ".pkl", bytes_of(bytes));
-}
 
 void refuse_own_file(const Module& module, const std::string& path) {
   std::error_code none;
@@ -47,28 +23,9 @@ void save(const Module& module, const std::string& path, const SaveOptions& opti
   refuse_own_file(module, path);
   const LoadedProgram& program = *LoadedModel::of(module).program;
   const LimitScope scope = program.limits->scope();
-  const auto state_of = [&](const Value& object) {
-    if (object.is_custom()) return object.custom_ref().get_state();
-    return program.interpreter.run(*object.object_ref().type->find_method("__getstate__"),
-                                   {object});
-  };
-  const Value root = LoadedModel::object_of(module);
-  const script::PrintedProgram printed = script::print_program(root);
-
-  // The root folder is the same for every file, so that the name of the file is not part of it.
-  ZipWriter zip(path, "archive");
-  for (const auto& [name, content] : options.extra_files) {
-    zip.add("extra/" + name, bytes_of(content));
-  }
-  add_values(zip, "data", root, state_of);
-  for (const script::PrintedProgram::File& file : printed.files) {
-    zip.add(code_record(file.package), bytes_of(file.text), ZipWriter::Form::kDeflatedIfLarge);
-  }
-  add_values(zip, "constants", Value::tuple(printed.constants), state_of);
-  const bool is_new = printed.operator_version >= 6;
-  zip.add(is_new ? ".data/version" : "version",
-          bytes_of(std::to_string(printed.operator_version) + "\n"));
-  zip.finish();
+  AtomicFile file(path);
+  api::write_torchscript(program, LoadedModel::object_of(module), file, options.extra_files);
+  file.commit();
 }
 
 std::map<std::string, std::string> read_extra_files(const std::string& path) {

@@ -107,7 +107,7 @@ void ZipWriter::add(std::string_view name, std::span<const std::byte> data, Form
     entry.stored_size = data.size();
   }
 
-  const uint64_t offset = file_.size();
+  const uint64_t offset = sink_.size();
   std::string extra =
       entry.is_large() ? zip64_field({entry.size, entry.stored_size}) : std::string();
   extra += padding_field(offset + kLocalHeader + entry.name.size() + extra.size());
@@ -115,8 +115,8 @@ void ZipWriter::add(std::string_view name, std::span<const std::byte> data, Form
   put(header, kVersionOfZip64);
   header += entry.common();
   put(header, static_cast<uint16_t>(extra.size()));
-  file_.write(bytes_of(header + entry.name + extra));
-  file_.write(data);
+  sink_.write(bytes_of(header + entry.name + extra));
+  sink_.write(data);
 
   const bool is_far = offset >= kNo32;
   std::string central_extra;
@@ -138,17 +138,16 @@ void ZipWriter::add(std::string_view name, std::span<const std::byte> data, Form
 }
 
 void ZipWriter::finish() {
-  const uint64_t begin = file_.size();
-  file_.write(bytes_of(directory_));
+  const uint64_t begin = sink_.size();
+  sink_.write(bytes_of(directory_));
   write_directory_end(begin);
-  file_.commit();
 }
 
 void ZipWriter::write_directory_end(uint64_t begin) {
   const uint64_t count = names_.size(), size = directory_.size();
   std::string end;
   if (begin >= kNo32 || size >= kNo32 || count >= kNo16) {
-    const uint64_t record = file_.size();
+    const uint64_t record = sink_.size();
     end += "PK\x06\x06";
     put(end, uint64_t{44});  // of what follows
     put(end, kVersionOfZip64);
@@ -171,7 +170,7 @@ void ZipWriter::write_directory_end(uint64_t begin) {
   put(end, clipped(size));
   put(end, clipped(begin));
   put(end, uint16_t{0});
-  file_.write(bytes_of(end));
+  sink_.write(bytes_of(end));
 }
 
 }  // namespace torchlet::archive

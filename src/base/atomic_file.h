@@ -1,25 +1,24 @@
 // A file that is written whole or not at all.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
+
+#include "base/byte_sink.h"
 
 namespace torchlet {
 
 // Writes beside `path` and takes its place in the end, so that nobody ever sees a part of it and a
 // failure leaves what was there. Errors are kIo and name the path.
-class AtomicFile {
+class AtomicFile final : public ByteSink {
  public:
   explicit AtomicFile(std::string path);
   // Without a commit() nothing stays.
-  ~AtomicFile();
+  ~AtomicFile() override;
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  void write(std::span<const std::byte> bytes);
-  // Written so far.
-  size_t size() const { return size_; }
+  void write(std::span<const std::byte> bytes) override;
+  size_t size() const override { return size_; }
   // Makes sure that the bytes are on the disk, then gives them the name.
   void commit();
 

@@ -1,5 +1,6 @@
 #include "script/program_printer.h"
 
+#include <sstream>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,11 +21,13 @@ class TypePrinter {
   TypePrinter(PrintContext& context, const AttributeTypes& learned)
       : context_(context), learned_(learned) {}
 
-  std::string print(const Type& type) {
+  // `methods` come last in a class.
+  std::string print(const Type& type, const std::string& methods) {
     const size_t dot = type.name().rfind('.');
     text_ = "class " + type.name().substr(dot + 1) + base(type) + ":\n";
     if (const ClassType* class_type = type.as_class()) {
       body(*class_type);
+      add_indented(methods);
     } else if (const EnumType* enum_type = type.as_enum()) {
       for (const auto& [name, value] : enum_type->members()) {
         line(name + " = " + context_.literal(value));
@@ -46,6 +49,11 @@ class TypePrinter {
       return class_type->is_module() ? "(ModuleInterface)" : "(Interface)";
     }
     return class_type->is_module() ? "(Module)" : "";
+  }
+
+  void add_indented(const std::string& source) {
+    std::istringstream lines(source);
+    for (std::string text; std::getline(lines, text);) line(text);
   }
 
   void line(const std::string& text) { text_ += "  " + text + "\n"; }
@@ -100,7 +108,9 @@ class TypePrinter {
 // Prints what is needed, each before what needs it.
 class ProgramPrinter {
  public:
-  PrintedProgram run(const Value& root) {
+  PrintedProgram run(const Value& root, const std::string& methods) {
+    root_class_ = root.object_ref().type.get();
+    root_methods_ = methods;
     print_types_in(root);
     // Printing the classes of constants may add constants.
     for (size_t i = 0; i < context_.constants().size(); ++i) {
@@ -131,7 +141,8 @@ class ProgramPrinter {
       const auto* type = std::get_if<TypePtr>(&definition);
       if (type && is_custom_class(**type)) return;
       if (!begun_.insert(name_of(definition)).second) return;
-      std::string text = type ? TypePrinter(context_, learned_).print(**type)
+      std::string text = type ? TypePrinter(context_, learned_)
+                                    .print(**type, type->get() == root_class_ ? root_methods_ : "")
                               : print_function(*std::get<Function*>(definition));
       open.push_back({definition, std::move(text), context_.take_needed()});
     };
@@ -206,6 +217,8 @@ class ProgramPrinter {
   }
 
   PrintContext context_;
+  const Type* root_class_ = nullptr;
+  std::string root_methods_;
   PrintedProgram result_{};
   AttributeTypes learned_;
   std::unordered_set<std::string> begun_;
@@ -215,6 +228,8 @@ class ProgramPrinter {
 
 }  // namespace
 
-PrintedProgram print_program(const Value& root) { return ProgramPrinter().run(root); }
+PrintedProgram print_program(const Value& root, const std::string& methods) {
+  return ProgramPrinter().run(root, methods);
+}
 
 }  // namespace torchlet::script

@@ -21,7 +21,7 @@ struct PrintedProgram {
 
 // The classes of all objects that are reachable from `root`, and all that these speak of. The same
 // program gives the same text, and so does what is read back from it. Error kUnsupported for what
-// TorchScript cannot say.
-PrintedProgram print_program(const Value& root);
+// TorchScript cannot say. `methods` are added to the class of `root`: TorchScript, not indented.
+PrintedProgram print_program(const Value& root, const std::string& methods = {});
 
 }  // namespace torchlet::script
