@@ -48,6 +48,21 @@ TEST(Save, WhatIsReadBackIsWrittenAlike) {
   }
 }
 
+TEST(Save, ErrorsStillNameThePythonLine) {
+  const auto error_of = [](const Module& module) {
+    try {
+      module.forward({zeros(std::array<int64_t, 1>{7}, DType::kFloat32)});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const Module before = load(fixture("scripted_convnet.pt"));
+  save(before, scratch("places.pt"));
+  EXPECT_NE(error_of(before).find(".py:"), std::string::npos) << error_of(before);
+  EXPECT_EQ(error_of(load(scratch("places.pt"))), error_of(before));
+}
+
 TEST(Save, TheAnswersStay) {
   for (const char* name : {"linear", "scripted_convnet", "traced_convnet", "quantized_linear",
                            "quantized_conv_per_channel", "script_class"}) {

@@ -4,6 +4,7 @@
 
 #include "archive/pickle_writer.h"
 #include "archive/zip_writer.h"
+#include "script/debug_ranges.h"
 #include "script/program_printer.h"
 #include "tensor/containers.h"
 
@@ -47,7 +48,12 @@ void write_torchscript(const LoadedProgram& program, const Value& root, ByteSink
   for (const auto& [name, content] : extra_files) zip.add("extra/" + name, bytes_of(content));
   add_values(zip, "data", root, state_of);
   for (const script::PrintedProgram::File& file : printed.files) {
-    zip.add(code_record(file.package), bytes_of(file.text), ZipWriter::Form::kDeflatedIfLarge);
+    const std::string record = code_record(file.package);
+    zip.add(record, bytes_of(file.source.text), ZipWriter::Form::kDeflatedIfLarge);
+    if (const Value places = script::debug_record(file.source.marks); !places.is_none()) {
+      const std::string pickle = archive::PickleWriter(state_of).write(places);
+      zip.add(record + ".debug_pkl", bytes_of(pickle), ZipWriter::Form::kDeflatedIfLarge);
+    }
   }
   add_values(zip, "constants", Value::tuple(printed.constants), state_of);
   const bool is_new = printed.operator_version >= 6;

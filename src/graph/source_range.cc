@@ -11,12 +11,13 @@ int SourceRange::line() const {
   return source->first_line + static_cast<int>(std::count(source->text.begin(), stop, '\n'));
 }
 
+SourceRange SourceRange::original() const {
+  return source && source->origin ? source->origin->original(begin) : SourceRange();
+}
+
 SourceRange SourceRange::origin() const {
-  if (source && source->origin) {
-    SourceRange range = source->origin->original(begin);
-    if (!range.empty()) return range;
-  }
-  return *this;
+  SourceRange range = original();
+  return range.empty() ? *this : range;
 }
 
 std::string SourceRange::where() const {

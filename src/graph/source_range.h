@@ -32,6 +32,8 @@ struct SourceRange {
   int line() const;
   // "mobilenet.py:57": the original place if it is known, else that of the archive's source.
   std::string where() const;
+  // The original place; empty if it is not known.
+  SourceRange original() const;
   // The original place if it is known, else this one.
   SourceRange origin() const;
 };

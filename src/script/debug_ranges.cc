@@ -30,14 +30,13 @@ const std::string* string_of(const Value& value, const Value& strings) {
   return text.is_string() ? &text.to_string() : nullptr;
 }
 
-// A text that is written out, or as indices of its lines.
-std::string text_of(const Value& value, const Value& strings) {
-  if (value.is_string()) return value.to_string();
-  constexpr size_t kLongestText = size_t{16} << 20;  // the same huge line may be listed many times
+// A text that is written out, or as indices of its lines; no longer than `most`.
+std::string text_of(const Value& value, const Value& strings, size_t most) {
   std::string text;
+  if (value.is_string() && value.to_string().size() <= most) text = value.to_string();
   for (const Value& line : items_of(value)) {
     const std::string* part = string_of(line, strings);
-    if (!part || text.size() + part->size() > kLongestText) break;
+    if (!part || part->size() > most - text.size()) break;
     text += *part;
   }
   return text;
@@ -82,17 +81,93 @@ SourceRange DebugRanges::original(size_t offset) const {
   if (after == entries_.begin()) return {};
   const std::span<const Value> range = items_of((after - 1)->range);
   if (range.size() < 3) return {};
-  const std::span<const Value> fields = items_of(range[0]);
-  if (fields.size() < 3) return {};
-  const std::string* file = string_of(fields[1], strings_);
-  if (!file || file->empty()) return {};
-
-  auto source = std::make_shared<Source>();
-  source->name = *file;
-  source->text = text_of(fields[0], strings_);
-  constexpr uint32_t kLastLine = 1 << 30;
-  source->first_line = static_cast<int>(std::min(offset_of(fields[2]), kLastLine));
+  std::shared_ptr<const Source> source = source_of(range[0]);
+  if (!source) return {};
   return {std::move(source), offset_of(range[1]), offset_of(range[2])};
 }
+
+// Null if it has no file.
+std::shared_ptr<const Source> DebugRanges::source_of(const Value& value) const {
+  const std::span<const Value> fields = items_of(value);
+  if (fields.size() < 3) return nullptr;
+  const std::string* file = string_of(fields[1], strings_);
+  if (!file || file->empty()) return nullptr;
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Source>& known = sources_[fields.data()];
+  if (known) return known;
+  auto source = std::make_shared<Source>();
+  source->name = *file;
+  source->text = text_of(fields[0], strings_, text_left_);
+  text_left_ -= source->text.size();
+  constexpr uint32_t kLastLine = 1 << 30;
+  source->first_line = static_cast<int>(std::min(offset_of(fields[2]), kLastLine));
+  known = std::move(source);
+  return known;
+}
+
+namespace {
+
+// As SourceRangeSerializer in source_range_serialization.cpp.
+class RecordWriter {
+ public:
+  Value write(const std::vector<Mark>& marks) {
+    std::vector<Value> records;
+    bool is_known = false;
+    for (size_t i = 0; i < marks.size(); ++i) {
+      const auto& [offset, place] = marks[i];
+      if (i + 1 < marks.size() && marks[i + 1].offset == offset) continue;
+      is_known |= !place.empty();
+      Value range =
+          Value::tuple({source(place.source.get()), int64_t{place.begin}, int64_t{place.end}});
+      constexpr int64_t kNoTag = -1;
+      records.push_back(Value::tuple({static_cast<int64_t>(offset), std::move(range), kNoTag}));
+    }
+    if (!is_known) return Value();
+    return Value::tuple({"FORMAT_WITH_STRING_TABLE", Value::tuple(std::move(strings_)),
+                         Value::tuple(std::move(records))});
+  }
+
+ private:
+  // Sources of the same content are one.
+  const Value& source(const Source* source) {
+    Value& known = by_address_[source];
+    if (!known.is_none()) return known;
+    std::vector<Value> lines;
+    int64_t file = 0, first_line = 0;
+    if (source) {
+      for (size_t begin = 0; begin < source->text.size();) {
+        const size_t end = std::min(source->text.find('\n', begin), source->text.size() - 1) + 1;
+        lines.emplace_back(string(source->text.substr(begin, end - begin)));
+        begin = end;
+      }
+      file = string(source->name);
+      first_line = source->first_line;
+    }
+    std::string content;
+    for (const Value& line : lines) content += std::to_string(line.to_int()) + ",";
+    content += std::to_string(file) + ":" + std::to_string(first_line);
+    Value& same = by_content_[content];
+    if (same.is_none()) {
+      const auto list = make_ref<List>(types::integer(), std::move(lines));
+      same = Value::tuple({Value(list), file, first_line});
+    }
+    return known = same;
+  }
+
+  int64_t string(const std::string& text) {
+    const auto [found, is_new] = indices_.emplace(text, strings_.size());
+    if (is_new) strings_.emplace_back(text);
+    return static_cast<int64_t>(found->second);
+  }
+
+  std::vector<Value> strings_ = {""};
+  std::unordered_map<std::string, size_t> indices_ = {{"", 0}};
+  std::unordered_map<const Source*, Value> by_address_;
+  std::unordered_map<std::string, Value> by_content_;
+};
+
+}  // namespace
+
+Value debug_record(const std::vector<Mark>& marks) { return RecordWriter().write(marks); }
 
 }  // namespace torchlet::script

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/source_range.h"
+#include "script/marked_text.h"
 
 namespace torchlet::script {
 
@@ -32,11 +34,18 @@ class DebugRanges : public SourceMap {
     Value range;
   };
   void read_records(const Value& pickled) const;
+  std::shared_ptr<const Source> source_of(const Value& fields) const;
 
   mutable std::once_flag once_;
   mutable std::function<Value()> load_;
   mutable Value strings_;
   mutable std::vector<Entry> entries_;  // ascending offsets
+  mutable std::mutex mutex_;            // of what follows
+  mutable std::unordered_map<const void*, std::shared_ptr<const Source>> sources_;
+  mutable size_t text_left_ = size_t{64} << 20;  // of all sources: few lines may spell many
 };
+
+// The record for a text with these marks, with a table of strings; None if no place is known.
+Value debug_record(const std::vector<Mark>& marks);
 
 }  // namespace torchlet::script

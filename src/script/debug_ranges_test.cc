@@ -82,5 +82,39 @@ TEST(DebugRanges, NonsenseMakesPlacesUnknown) {
   EXPECT_EQ(place(ranges, 7), "net.py:1073741824");
 }
 
+// A place in a source of three lines.
+SourceRange place_in(const std::shared_ptr<const Source>& source, uint32_t begin) {
+  return {source, begin, begin + 3};
+}
+
+TEST(DebugRecord, IsReadBack) {
+  const auto net =
+      std::make_shared<const Source>(Source{"net.py", "def f(x):\n  a\n  b", 7, nullptr});
+  const auto same = std::make_shared<const Source>(*net);
+  const auto other = std::make_shared<const Source>(Source{"other.py", "pass\n", 1, nullptr});
+  const Value record = debug_record({{0, {}},
+                                     {10, place_in(other, 0)},
+                                     {10, place_in(net, 10)},  // takes its place
+                                     {20, place_in(same, 15)},
+                                     {30, {}},
+                                     {40, place_in(other, 0)}});
+  const DebugRanges ranges = ranges_of(record);
+  EXPECT_EQ(place(ranges, 9), "?");
+  EXPECT_EQ(place(ranges, 10), "net.py:8");
+  EXPECT_EQ(place(ranges, 29), "net.py:9");
+  EXPECT_EQ(place(ranges, 30), "?");
+  EXPECT_EQ(place(ranges, 40), "other.py:1");
+  EXPECT_EQ(ranges.original(10).source->text, net->text);
+  EXPECT_EQ(ranges.original(10).begin, 10u);
+  EXPECT_EQ(ranges.original(10).end, 13u);
+  // Each text stands there once: "", three lines, two files, one line.
+  EXPECT_EQ(record.to_tuple()[1].to_tuple().size(), 7u);
+}
+
+TEST(DebugRecord, IsNotThereWithoutPlaces) {
+  EXPECT_TRUE(debug_record({}).is_none());
+  EXPECT_TRUE(debug_record({{0, {}}, {5, {}}}).is_none());
+}
+
 }  // namespace
 }  // namespace torchlet::script

@@ -45,13 +45,13 @@ bool is_reserved(const std::string& name) {
 
 }  // namespace
 
-std::string FunctionPrinter::print(Function& function, const std::string& name, bool has_body) {
+MarkedText FunctionPrinter::print(Function& function, const std::string& name, bool has_body) {
   const Schema& schema = function.schema();
   if (!has_body) {
     signature(schema, name, has_body);
     ++indent_;
     line("pass");
-    return std::move(text_);
+    return std::move(out_);
   }
   try {
     std::unique_ptr<Graph> unmixed;
@@ -61,6 +61,7 @@ std::string FunctionPrinter::print(Function& function, const std::string& name, 
     }
     const Graph& graph = unmixed ? *unmixed : function.graph();
     name_inputs(schema, graph);
+    out_.mark({});
     signature(schema, name, has_body);
     ++indent_;
     block(*graph.block());
@@ -68,14 +69,14 @@ std::string FunctionPrinter::print(Function& function, const std::string& name, 
   } catch (Error& error) {
     throw error.add_context("in " + function.qualified_name());
   }
-  return std::move(text_);
+  return std::move(out_);
 }
 
 void FunctionPrinter::line(const std::string& text) {
   context_.count(text.size() + static_cast<size_t>(indent_) * 2 + 1);
-  text_.append(static_cast<size_t>(indent_) * 2, ' ');
-  text_ += text;
-  text_ += '\n';
+  out_.text.append(static_cast<size_t>(indent_) * 2, ' ');
+  out_.text += text;
+  out_.text += '\n';
 }
 
 void FunctionPrinter::signature(const Schema& schema, const std::string& name, bool has_body) {
@@ -132,6 +133,7 @@ void FunctionPrinter::block(const Block& block) {
 void FunctionPrinter::node(const Node& node) {
   const Symbol kind = node.kind();
   if (kind == prim::kConstant) return;
+  out_.mark(node.range().original());
   if (kind == prim::kIf) return branches(node);
   if (kind == prim::kLoop) return loop(node);
   if (kind == prim::kFork) return fork(node);
@@ -170,7 +172,7 @@ void FunctionPrinter::branches(const Node& node) {
     const Block& side = *node.block(which);
     line(which == 0 ? "if " + use(node.input(0)) + ":" : "else:");
     ++indent_;
-    const size_t before = text_.size();
+    const size_t before = out_.text.size();
     block(side);
     if (which == 0) {
       for (const SsaValue* output : node.outputs()) names.push_back(unique_name(output->name()));
@@ -178,7 +180,7 @@ void FunctionPrinter::branches(const Node& node) {
     std::vector<std::string> values;
     for (const SsaValue* output : side.outputs()) values.push_back(typed(output));
     assign(names, values);
-    if (text_.size() == before) line("pass");
+    if (out_.text.size() == before) line("pass");
     --indent_;
   }
   for (size_t i = 0; i < names.size(); ++i) texts_[node.output(i)] = names[i];
@@ -226,12 +228,12 @@ void FunctionPrinter::loop(const Node& node) {
   }
   line(head + ":");
   ++indent_;
-  const size_t before = text_.size();
+  const size_t before = out_.text.size();
   block(body);
   if (!next.empty()) next[0] = use(body.outputs()[0]);
   for (size_t i = 1; i < body.outputs().size(); ++i) next.push_back(typed(body.outputs()[i]));
   assign(names, next);
-  if (text_.size() == before) line("pass");
+  if (out_.text.size() == before) line("pass");
   --indent_;
 }
 
@@ -279,11 +281,11 @@ void FunctionPrinter::enter(const Node& node) {
   const std::string object = use(node.input(0));
   line("with " + object + " as " + name(node.output(), node.output()->name()) + ":");
   ++indent_;
-  entered_.push_back(text_.size());
+  entered_.push_back(out_.text.size());
 }
 
 void FunctionPrinter::leave() {
-  if (entered_.back() == text_.size()) line("pass");
+  if (entered_.back() == out_.text.size()) line("pass");
   entered_.pop_back();
   --indent_;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/function.h"
+#include "script/marked_text.h"
 #include "script/print_context.h"
 
 namespace torchlet::script {
@@ -17,8 +18,9 @@ class FunctionPrinter {
  public:
   FunctionPrinter(PrintContext& context, int indent) : context_(context), indent_(indent) {}
 
-  // The whole `def`. The methods of interfaces have no body.
-  std::string print(Function& function, const std::string& name, bool has_body);
+  // The whole `def`; its statements are marked with the places of their nodes. The methods of
+  // interfaces have no body.
+  MarkedText print(Function& function, const std::string& name, bool has_body);
 
  private:
   // function_printer.cc
@@ -57,7 +59,7 @@ class FunctionPrinter {
 
   PrintContext& context_;
   int indent_;
-  std::string text_;
+  MarkedText out_;
   std::vector<size_t> entered_;  // where the bodies of open `with` statements begin in the text
   // The name of a value, or the expression that stands for it.
   std::unordered_map<const SsaValue*, std::string> texts_;

@@ -22,9 +22,9 @@ class TypePrinter {
       : context_(context), learned_(learned) {}
 
   // `methods` come last in a class.
-  std::string print(const Type& type, const std::string& methods) {
+  MarkedText print(const Type& type, const std::string& methods) {
     const size_t dot = type.name().rfind('.');
-    text_ = "class " + type.name().substr(dot + 1) + base(type) + ":\n";
+    out_.text = "class " + type.name().substr(dot + 1) + base(type) + ":\n";
     if (const ClassType* class_type = type.as_class()) {
       body(*class_type);
       add_indented(methods);
@@ -37,7 +37,7 @@ class TypePrinter {
         line(type.field_names().at(i) + " : " + context_.type(type.element(i)));
       }
     }
-    return std::move(text_);
+    return std::move(out_);
   }
 
  private:
@@ -56,7 +56,7 @@ class TypePrinter {
     for (std::string text; std::getline(lines, text);) line(text);
   }
 
-  void line(const std::string& text) { text_ += "  " + text + "\n"; }
+  void line(const std::string& text) { out_.text += "  " + text + "\n"; }
 
   void names(const char* field, const std::vector<std::string>& names) {
     std::string text;
@@ -96,13 +96,13 @@ class TypePrinter {
       line(name + " : Final[" + context_.type(type_of(value)) + "] = " + context_.literal(value));
     }
     for (const auto& [name, method] : type.methods()) {
-      text_ += FunctionPrinter(context_, 1).print(*method, name, type.is(TypeKind::kClass));
+      out_.append(FunctionPrinter(context_, 1).print(*method, name, type.is(TypeKind::kClass)));
     }
   }
 
   PrintContext& context_;
   const AttributeTypes& learned_;
-  std::string text_;
+  MarkedText out_;
 };
 
 // Prints what is needed, each before what needs it.
@@ -124,7 +124,7 @@ class ProgramPrinter {
  private:
   struct Open {
     Definition definition;
-    std::string text;
+    MarkedText source;
     std::vector<Definition> needed;
     size_t next = 0;
   };
@@ -141,10 +141,10 @@ class ProgramPrinter {
       const auto* type = std::get_if<TypePtr>(&definition);
       if (type && is_custom_class(**type)) return;
       if (!begun_.insert(name_of(definition)).second) return;
-      std::string text = type ? TypePrinter(context_, learned_)
-                                    .print(**type, type->get() == root_class_ ? root_methods_ : "")
-                              : print_function(*std::get<Function*>(definition));
-      open.push_back({definition, std::move(text), context_.take_needed()});
+      MarkedText source = type ? TypePrinter(context_, learned_)
+                                     .print(**type, type->get() == root_class_ ? root_methods_ : "")
+                               : print_function(*std::get<Function*>(definition));
+      open.push_back({definition, std::move(source), context_.take_needed()});
     };
     begin(root);
     while (!open.empty()) {
@@ -152,12 +152,12 @@ class ProgramPrinter {
         begin(Definition(open.back().needed[open.back().next++]));
         continue;
       }
-      add(name_of(open.back().definition), open.back().text);
+      add(name_of(open.back().definition), open.back().source);
       open.pop_back();
     }
   }
 
-  std::string print_function(Function& function) {
+  MarkedText print_function(Function& function) {
     const std::string& name = function.qualified_name();
     return FunctionPrinter(context_, 0).print(function, name.substr(name.rfind('.') + 1), true);
   }
@@ -209,11 +209,11 @@ class ProgramPrinter {
     for (const TypePtr& element : type->elements()) print_named_in(element);
   }
 
-  void add(const std::string& qualified_name, const std::string& text) {
+  void add(const std::string& qualified_name, const MarkedText& source) {
     const std::string package = qualified_name.substr(0, qualified_name.rfind('.'));
     const auto [found, is_new] = file_index_.emplace(package, result_.files.size());
-    if (is_new) result_.files.push_back({package, ""});
-    result_.files[found->second].text += text;
+    if (is_new) result_.files.push_back({package, {}});
+    result_.files[found->second].source.append(source);
   }
 
   PrintContext context_;

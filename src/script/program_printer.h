@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "script/marked_text.h"
+
 namespace torchlet::script {
 
 struct PrintedProgram {
   struct File {
     std::string package;  // "__torch__.torch.nn"
-    std::string text;
+    MarkedText source;
   };
   std::vector<File> files;
   std::vector<Value> constants;  // CONSTANTS.c0, CONSTANTS.c1, ...

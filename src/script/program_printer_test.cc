@@ -20,12 +20,12 @@ std::string printed(const std::string& text, std::vector<Value> constants = {}) 
   const auto unit = unit_of(text, std::move(constants));
   const PrintedProgram first = print_program(object_of(*unit));
   EXPECT_EQ(first.files.size(), 1u);
-  const auto again = unit_of(first.files.at(0).text, first.constants);
+  const auto again = unit_of(first.files.at(0).source.text, first.constants);
   const PrintedProgram second = print_program(object_of(*again));
-  EXPECT_EQ(first.files.at(0).text, second.files.at(0).text);
+  EXPECT_EQ(first.files.at(0).source.text, second.files.at(0).source.text);
   EXPECT_EQ(first.operator_version, second.operator_version);
   EXPECT_EQ(first.constants.size(), second.constants.size());
-  return first.files.at(0).text;
+  return first.files.at(0).source.text;
 }
 
 constexpr const char* kModule = "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n";
