@@ -1,6 +1,7 @@
 #include "lite/program.h"
 
 #include "base/error.h"
+#include "lite/infer_schema.h"
 #include "lite/translate.h"
 #include "tensor/containers.h"
 
@@ -31,19 +32,25 @@ class BytecodeProgram::Method final : public Function {
   const std::string& qualified_name() const override { return name_; }
   const Schema& schema() override { return schema_; }
   const Graph& graph() override {
-    if (!graph_) {
-      graph_ = translate(*function_, schema_, program_);
-      function_.reset();
-    }
+    if (!graph_) graph_ = translate(*function_, schema_, program_);
     return *graph_;
+  }
+  // Makes the graph for the last time.
+  void finish() {
+    if (infer_schema(schema_, graph())) {
+      // Code of the first graph may have run, and be kept.
+      first_graph_ = std::exchange(graph_, translate(*function_, schema_, program_));
+      infer_schema(schema_, *graph_);
+    }
+    function_.reset();
   }
 
  private:
   BytecodeProgram& program_;
   const std::string name_;
-  const Schema schema_;
-  std::optional<BytecodeFunction> function_;  // until it is translated
-  std::unique_ptr<const Graph> graph_;
+  Schema schema_;
+  std::optional<BytecodeFunction> function_;  // until finish()
+  std::unique_ptr<const Graph> first_graph_, graph_;
 };
 
 BytecodeProgram::BytecodeProgram(script::CompilationUnit& unit) : unit_(unit) {}
@@ -120,7 +127,7 @@ void BytecodeProgram::learn_attributes(const ClassType& type, const Value& state
 }
 
 void BytecodeProgram::finish() {
-  for (const std::unique_ptr<Method>& method : methods_) method->graph();
+  for (const std::unique_ptr<Method>& method : methods_) method->finish();
 }
 
 const ClassType::Attribute& BytecodeProgram::attribute(const ClassType& type, int64_t slot) {
@@ -130,7 +137,7 @@ const ClassType::Attribute& BytecodeProgram::attribute(const ClassType& type, in
   }
   ClassType& known = class_of(type);
   while (known.attributes().size() <= static_cast<size_t>(slot)) {
-    known.add_attribute({std::to_string(known.attributes().size()), not_seen()});
+    known.add_attribute({"attribute_" + std::to_string(known.attributes().size()), not_seen()});
   }
   return known.attributes()[static_cast<size_t>(slot)];
 }
@@ -139,7 +146,7 @@ void BytecodeProgram::widen_attribute(const ClassType& type, int64_t slot, const
   const TypePtr& held = attribute(type, slot).type;
   if (held != not_seen() && is_subtype(value, held)) return;
   const TypePtr both = held == not_seen() ? value : unify(held, value);
-  class_of(type).set_attribute_type(static_cast<size_t>(slot), both ? both : types::unknown());
+  class_of(type).set_attribute_type(static_cast<size_t>(slot), both ? both : types::any());
 }
 
 }  // namespace torchlet::lite

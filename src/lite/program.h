@@ -14,7 +14,7 @@ namespace torchlet::lite {
 
 // No class is declared in such a file. One is made when it is first named; its attributes are those
 // of its objects in data.pkl, in order, as bytecode names attributes by number; one that only code
-// sets is called by its number ("3"). Types are those of the values that are there.
+// sets is called by its number ("attribute_3"). Types are those of the values that are there.
 //
 // Not thread-safe until finish() has been called, and does not change any more then.
 class BytecodeProgram {

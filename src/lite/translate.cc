@@ -1,11 +1,14 @@
 #include "lite/translate.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "graph/prim_kinds.h"
+#include "lite/add_casts.h"
 #include "lite/disassembly.h"
+#include "lite/infer_schema.h"
 #include "lite/program.h"
 #include "lite/state_machine.h"
 
@@ -15,12 +18,37 @@ namespace {
 // Deeper code runs as a state machine.
 constexpr int kMaxDepth = 200;
 
-// The type of what one of two ways gives. What nobody reads is of the other one's.
+// What nobody reads is of any type.
+void settle(SsaValue* value, const TypePtr& type) {
+  if (!value->type()->is(TypeKind::kUnknown)) return;
+  Node* node = value->node();
+  if (node->kind() != prim::kUninitialized && node->kind() != prim::kIf) return;
+  value->set_type(type);
+  for (const Block* way : node->blocks()) settle(way->outputs()[value->index()], type);
+}
+
+// The type of what one of two ways gives.
 TypePtr either(SsaValue* a, SsaValue* b) {
-  if (a->node()->kind() == prim::kUninitialized) a->set_type(b->type());
-  if (b->node()->kind() == prim::kUninitialized) b->set_type(a->type());
+  settle(a, b->type());
+  settle(b, a->type());
   const TypePtr both = unify(a->type(), b->type());
-  return both ? both : types::unknown();
+  if (both) return both;
+  const bool is_known = !a->type()->is(TypeKind::kUnknown) && !b->type()->is(TypeKind::kUnknown);
+  return is_known ? types::any() : types::unknown();
+}
+
+// Is it known what `None is None` and `None is not None` give? There, bytecode keeps the way that
+// takes None for something else.
+std::optional<bool> known_condition(const SsaValue* value) {
+  const Node* node = value->node();
+  if (!node->op() || node->inputs().size() != 2) return std::nullopt;
+  for (const SsaValue* input : node->inputs()) {
+    const Value* constant = script::Builder::constant_value(input);
+    if (!constant || !constant->is_none()) return std::nullopt;
+  }
+  if (node->op()->schema.name == "aten::__is__") return true;
+  if (node->op()->schema.name == "aten::__isnot__") return false;
+  return std::nullopt;
 }
 
 // Control flow as If and Loop; throws Unstructured where it has no such form.
@@ -79,7 +107,12 @@ class StructuredTranslator {
       after = emitter_.target(then_end);
       if (after < otherwise || after > end) throw Unstructured();
     }
-    Node* node = emitter_.add_node(prim::kIf, {emitter_.pop()});
+    SsaValue* condition = emitter_.pop();
+    if (const std::optional<bool> known = known_condition(condition)) {
+      *known ? sequence(at + 1, then_end) : sequence(otherwise, after);
+      return after;
+    }
+    Node* node = emitter_.add_node(prim::kIf, {condition});
     const Outcome yes = aside(node->add_block(), at + 1, then_end);
     const Outcome no = aside(node->add_block(), otherwise, after);
     emitter_.set_place(at);
@@ -184,6 +217,20 @@ class StructuredTranslator {
   int depth_ = 0;
 };
 
+// Values that no run reads have the types of their uses, and go if they have none.
+void finish_uninitialized(Block& block) {
+  for (Node *node = block.first(), *next; node; node = next) {
+    next = node->next();
+    for (Block* inner : node->blocks()) finish_uninitialized(*inner);
+    if (node->kind() != prim::kUninitialized) continue;
+    if (node->output()->users().empty()) {
+      node->destroy();
+    } else if (node->output()->type()->is(TypeKind::kUnknown)) {
+      node->output()->set_type(type_of_uses(*node->output()));
+    }
+  }
+}
+
 // The arguments are on the stack when the code begins.
 void add_arguments(InstructionEmitter& emitter, const Schema& schema) {
   for (const Argument& argument : schema.arguments) {
@@ -200,6 +247,8 @@ std::unique_ptr<Graph> translate_by(const BytecodeFunction& function, const Sche
   add_arguments(emitter, schema);
   Translator(emitter).run();
   emitter.builder().drop_unused_constants();
+  finish_uninitialized(*graph->block());
+  add_casts(*graph, schema);
   graph->verify();
   return graph;
 }
@@ -210,6 +259,11 @@ Schema schema_of(const BytecodeFunction& function, const TypePtr& self_type) {
   Schema schema;
   if (function.schema) {
     schema = *function.schema;
+    if (schema.returns.size() != 1) {
+      fail(ErrorCode::kFileFormat, "the bytecode is malformed: " + function.name.substr(0, 200) +
+                                       " gives " + std::to_string(schema.returns.size()) +
+                                       " results and not one");
+    }
   } else {
     // The first instruction takes the arguments from the stack.
     const Instruction& first = function.instructions[0];

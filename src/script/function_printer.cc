@@ -178,7 +178,9 @@ void FunctionPrinter::branches(const Node& node) {
       for (const SsaValue* output : node.outputs()) names.push_back(unique_name(output->name()));
     }
     std::vector<std::string> values;
-    for (const SsaValue* output : side.outputs()) values.push_back(typed(output));
+    for (size_t i = 0; i < side.outputs().size(); ++i) {
+      values.push_back(typed(side.outputs()[i], node.output(i)->type()));
+    }
     assign(names, values);
     if (out_.text.size() == before) line("pass");
     --indent_;
@@ -217,7 +219,7 @@ void FunctionPrinter::loop(const Node& node) {
   for (size_t i = 1; i < body.inputs().size(); ++i) {
     names.push_back(name(body.inputs()[i], body.inputs()[i]->name()));
     texts_[node.output(i - 1)] = names.back();
-    first.push_back(typed(node.input(i + 1)));
+    first.push_back(typed(node.input(i + 1), body.inputs()[i]->type()));
   }
   assign(names, first);
   if (is_for_loop(node)) {
@@ -231,7 +233,9 @@ void FunctionPrinter::loop(const Node& node) {
   const size_t before = out_.text.size();
   block(body);
   if (!next.empty()) next[0] = use(body.outputs()[0]);
-  for (size_t i = 1; i < body.outputs().size(); ++i) next.push_back(typed(body.outputs()[i]));
+  for (size_t i = 1; i < body.outputs().size(); ++i) {
+    next.push_back(typed(body.outputs()[i], body.inputs()[i]->type()));
+  }
   assign(names, next);
   if (out_.text.size() == before) line("pass");
   --indent_;

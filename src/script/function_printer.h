@@ -45,6 +45,8 @@ class FunctionPrinter {
   std::string use(const SsaValue* value);
   // The same where nothing else says of which type a None is.
   std::string typed(const SsaValue* value);
+  // The same for a variable that takes values of more types.
+  std::string typed(const SsaValue* value, const TypePtr& variable);
   std::vector<std::string> uses(const Node& node, size_t from = 0);
   std::string expression(const Node& node);
   std::string operator_call(const Node& node);

@@ -74,7 +74,8 @@ void PrintContext::count(size_t bytes) {
 void PrintContext::need_types_in(const TypePtr& type) {
   if (type->is(TypeKind::kUnknown)) {
     fail(ErrorCode::kUnsupported,
-         "a type has to be written that is not known, since an operator is missing");
+         "a type has to be written that is not known: an operator is missing, or the bytecode does "
+         "not tell it");
   }
   const bool is_named = !type->name().empty() && !type->is(TypeKind::kVar);
   if (is_named) return static_cast<void>(needed_.emplace_back(type));

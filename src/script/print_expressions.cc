@@ -24,6 +24,15 @@ std::string FunctionPrinter::typed(const SsaValue* value) {
   return texts_.at(value);
 }
 
+std::string FunctionPrinter::typed(const SsaValue* value, const TypePtr& variable) {
+  if (value->type()->is(TypeKind::kNone) && !variable->is(TypeKind::kNone))
+    return "annotate(" + context_.type(variable) + ", None)";
+  if (variable->is(TypeKind::kAny) && !value->type()->is(TypeKind::kAny)) {
+    return "unchecked_cast(" + context_.type(variable) + ", " + use(value) + ")";
+  }
+  return typed(value);
+}
+
 std::vector<std::string> FunctionPrinter::uses(const Node& node, size_t from) {
   std::vector<std::string> texts;
   for (size_t i = from; i < node.inputs().size(); ++i) texts.push_back(use(node.input(i)));

@@ -81,9 +81,7 @@ class TypePrinter {
     }
     bool has_annotations = false;
     for (const ClassType::Attribute& attribute : type.attributes()) {
-      const auto learned = learned_.find(&attribute);
-      const std::string attribute_type =
-          context_.type(learned == learned_.end() ? attribute.type : learned->second);
+      const std::string attribute_type = context_.type(type_of(attribute));
       if (is_identifier(attribute.name)) {
         line(attribute.name + " : " + attribute_type);
         continue;
@@ -93,11 +91,19 @@ class TypePrinter {
       line("__annotations__[" + string_literal(attribute.name) + "] = " + attribute_type);
     }
     for (const auto& [name, value] : type.constants()) {
-      line(name + " : Final[" + context_.type(type_of(value)) + "] = " + context_.literal(value));
+      line(name + " : Final[" + context_.type(torchlet::type_of(value)) +
+           "] = " + context_.literal(value));
     }
     for (const auto& [name, method] : type.methods()) {
       out_.append(FunctionPrinter(context_, 1).print(*method, name, type.is(TypeKind::kClass)));
     }
+  }
+
+  TypePtr type_of(const ClassType::Attribute& attribute) const {
+    const auto learned = learned_.find(&attribute);
+    if (learned != learned_.end()) return learned->second;
+    const bool is_open = attribute.type->is(TypeKind::kUnknown);
+    return is_open ? types::none() : attribute.type;
   }
 
   PrintContext& context_;
