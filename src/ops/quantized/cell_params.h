@@ -14,6 +14,9 @@ class CellParams : public CustomObject {
   Value get_state() const override;
 
   Ref<CustomObject> ih, hh;  // LinearPackedParams, with their biases
+  bool has_float16_weights = false;
+  // For engines other than QNNPACK, which Torchlet computes as: kept for them.
+  bool reduce_range = false;
 
   const LinearPackedParams& input() const { return static_cast<const LinearPackedParams&>(*ih); }
   const LinearPackedParams& hidden() const { return static_cast<const LinearPackedParams&>(*hh); }

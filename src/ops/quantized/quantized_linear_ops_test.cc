@@ -39,5 +39,19 @@ TEST(QuantizedLinear, ABiasBeyond32BitsIsClampedAndTheSumWrapsAround) {
   EXPECT_EQ(linear_of_one(100, 100, kTiny, almost), 255);
 }
 
+// Other engines than QNNPACK compute otherwise with a reduced range.
+TEST(CellParams, KeepWhetherTheRangeIsReduced) {
+  const Value packed =
+      call_op("quantized::linear_prepack", "", {quantized(1, DType::kQInt8, 0.5), Value()});
+  const Tensor bias = make({0});
+  for (const bool reduced : {false, true}) {
+    const Value cell = call_op("quantized::make_quantized_cell_params_dynamic", "",
+                               {packed, packed, bias, bias, reduced});
+    const std::vector<Value> state = cell.custom_ref().get_state().to_tuple();
+    EXPECT_EQ(state.at(0).to_string(), "quantized_dynamic");
+    EXPECT_EQ(state.at(3).to_list().at(0).to_int(), reduced);
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

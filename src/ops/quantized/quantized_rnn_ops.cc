@@ -15,25 +15,31 @@ Ref<CustomObject> packed_linear(const Value& value) {
   return Ref<CustomObject>(&custom_object<LinearPackedParams>(value));
 }
 
-Value make_cell(const Value& ih, const Value& hh) {
+Ref<CellParams> make_cell(const Value& ih, const Value& hh) {
   auto cell = make_ref<CellParams>();
   cell->ih = packed_linear(ih);
   cell->hh = packed_linear(hh);
-  return Value(Ref<CustomObject>(cell));
+  return cell;
 }
 
-// (kind, tensors, doubles, ints, packed linears)
+constexpr std::string_view kDynamic = "quantized_dynamic", kFloat16 = "quantized_fp16";
+
+// CellParamsSerializationType: (kind, tensors, doubles, ints, packed linears). The tensors are the
+// biases, which the packed linears have as well; the int is reduce_range.
 Value set_state(const Value& state) {
   const std::vector<Value> items = state.to_tuple();
   TORCHLET_CHECK(items.size() == 5, "the state of a CellParamsBase has %zu items, expected 5",
                  items.size());
   const std::string& kind = items[0].to_string();
-  const std::vector<Value> packed = items[4].to_list();
+  const std::vector<Value> ints = items[3].to_list(), packed = items[4].to_list();
   if (packed.size() != 2) {
     fail(ErrorCode::kUnsupported,
          "quantized recurrent cells of the kind '" + kind + "' are not supported");
   }
-  return make_cell(packed[0], packed[1]);
+  const Ref<CellParams> cell = make_cell(packed[0], packed[1]);
+  cell->has_float16_weights = kind == kFloat16;
+  cell->reduce_range = !ints.empty() && ints[0].to_int() != 0;
+  return Value(Ref<CustomObject>(cell));
 }
 
 }  // namespace
@@ -41,10 +47,15 @@ Value set_state(const Value& state) {
 Value CellParams::get_state() const {
   const auto linear_type = std::make_shared<ClassType>(
       TypeKind::kClass, LinearPackedParams::kClassName, /*is_module=*/false);
-  return Value::tuple({"quantized_dynamic",
-                       make_tensor_list({input().unpack().second, hidden().unpack().second}),
-                       make_list(types::floating(), {}), make_int_list({}),
-                       make_list(linear_type, {Value(ih), Value(hh)})});
+  const Value packed = make_list(linear_type, {Value(ih), Value(hh)});
+  const Value no_doubles = make_list(types::floating(), {});
+  if (has_float16_weights) {
+    return Value::tuple(
+        {std::string(kFloat16), make_tensor_list({}), no_doubles, make_int_list({}), packed});
+  }
+  const Value biases = make_tensor_list({input().unpack().second, hidden().unpack().second});
+  return Value::tuple({std::string(kDynamic), biases, no_doubles,
+                       make_list(types::integer(), {int64_t{reduce_range}}), packed});
 }
 
 namespace {
@@ -243,13 +254,19 @@ TORCHLET_OP(make_quantized_cell_params_dynamic,
             "quantized::make_quantized_cell_params_dynamic(" TORCHLET_LINEAR
             " w_ih, " TORCHLET_LINEAR
             " w_hh, Tensor bias_ih, Tensor bias_hh, bool reduce_range=False) -> " TORCHLET_CELL,
-            [](const Value& ih, const Value& hh, const Tensor&, const Tensor&, bool) {
-              return make_cell(ih, hh);
+            [](const Value& ih, const Value& hh, const Tensor&, const Tensor&, bool reduce_range) {
+              const Ref<CellParams> cell = make_cell(ih, hh);
+              cell->reduce_range = reduce_range;
+              return Value(Ref<CustomObject>(cell));
             });
 TORCHLET_OP(make_quantized_cell_params_fp16,
             "quantized::make_quantized_cell_params_fp16(" TORCHLET_LINEAR " w_ih, " TORCHLET_LINEAR
             " w_hh) -> " TORCHLET_CELL,
-            [](const Value& ih, const Value& hh) { return make_cell(ih, hh); });
+            [](const Value& ih, const Value& hh) {
+              const Ref<CellParams> cell = make_cell(ih, hh);
+              cell->has_float16_weights = true;
+              return Value(Ref<CustomObject>(cell));
+            });
 
 TORCHLET_OP_WITH(
     quantized_lstm_input, varies("dropout train"),
