@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
@@ -29,6 +30,14 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     fail(ErrorCode::kIo, "cannot write '" + path_ + "': it is there and no regular file");
   }
+#if defined(O_TMPFILE) && !defined(__ANDROID__)
+  // Has no name, so that nothing stays even of a process that is killed. (Apps on Android may not
+  // link, which it takes to give it one.)
+  const std::string folder = std::filesystem::path(path_).parent_path();
+  fd_ = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd_ >= 0) return;
+#endif
+  // Not every file system has such files.
   temporary_ = path_ + ".XXXXXX";
   fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
   if (fd_ < 0) refuse(errno);
@@ -37,7 +46,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(fd_);
-  ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::refuse(int error) const {
@@ -57,9 +66,23 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::commit() {
   if (::fchmod(fd_, permissions()) != 0 || ::fsync(fd_) != 0) refuse(errno);
+  if (temporary_.empty()) give_name();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(errno);
   ::close(fd_);
   fd_ = -1;
+}
+
+// A link cannot take the place of another file, so it gets a name of its own first.
+void AtomicFile::give_name() {
+  const std::string opened = "/proc/self/fd/" + std::to_string(fd_);
+  for (int i = 0;; ++i) {
+    std::string name = path_ + "." + std::to_string(::getpid()) + "-" + std::to_string(i);
+    if (::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST) refuse(errno);
+  }
 }
 
 }  // namespace torchlet

@@ -24,9 +24,10 @@ class AtomicFile final : public ByteSink {
 
  private:
   [[noreturn]] void refuse(int error) const;
+  void give_name();
 
   const std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // its name until it has its own; empty: it has none
   int fd_ = -1;
   size_t size_ = 0;
 };

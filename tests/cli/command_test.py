@@ -3,6 +3,8 @@
 
 import json
 import os
+import resource
+import signal
 import struct
 import subprocess
 import tempfile
@@ -426,6 +428,26 @@ class Convert(unittest.TestCase):
                 self.assertIn(words, done.stderr)
             self.assertEqual(os.listdir(folder), ["model.pt"])
             self.assertEqual(self.convert(model, "-o", f"{folder}/a.pt", "--extra-file", "x").returncode, 2)
+
+    def test_a_full_disk_or_a_kill_leaves_what_was_there(self):
+        def no_room(action: signal.Handlers):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+            signal.signal(signal.SIGXFSZ, action)
+
+        with tempfile.TemporaryDirectory() as folder:
+            target = f"{folder}/a.pt"
+            with open(target, "w") as f:
+                f.write("what was there")
+            # Beyond the limit a write fails, or the signal kills the process in the middle of it.
+            for action, status in ((signal.SIG_IGN, 1), (signal.SIG_DFL, -signal.SIGXFSZ)):
+                command = [os.environ["TORCHLET"], "convert", "models/digits_mobilenet_v2.pt", "-o", target]
+                done = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: no_room(action))
+                self.assertEqual(done.returncode, status, done.stderr)
+                if action == signal.SIG_IGN:
+                    self.assertEqual(done.stderr, f"torchlet: error: cannot write '{target}': File too large\n")
+                self.assertEqual(os.listdir(folder), ["a.pt"])
+                with open(target) as f:
+                    self.assertEqual(f.read(), "what was there")
 
 
 class Bench(unittest.TestCase):
