@@ -14,6 +14,7 @@
 #include "cli/files.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 #include "graph/event_sink.h"
 #include "kernels/peak/peak_flops.h"

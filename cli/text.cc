@@ -1,7 +1,5 @@
 #include "cli/text.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -99,23 +97,6 @@ std::string describe(const Value& value, const std::string& name) {
 double now() {
   using std::chrono::duration;
   return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Progress::Progress(std::string what)
-    : what_(std::move(what)), start_(now()), terminal_(isatty(STDERR_FILENO) != 0) {}
-
-Progress::~Progress() {
-  if (shown_) std::fprintf(stderr, "\r\x1b[K");
-}
-
-void Progress::update(double fraction) {
-  constexpr int kWidth = 30;
-  if (!terminal_ || now() - start_ < 1) return;
-  shown_ = true;
-  const int filled = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * kWidth);
-  std::fprintf(stderr, "\r%s [%s%s] %3.0f %%", what_.c_str(),
-               std::string(static_cast<size_t>(filled), '#').c_str(),
-               std::string(static_cast<size_t>(kWidth - filled), ' ').c_str(), fraction * 100);
 }
 
 }  // namespace torchlet::cli

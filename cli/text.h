@@ -23,22 +23,6 @@ Tensor plain_numbers(const Tensor& tensor);
 // with names of places inside containers. Ends with a line's end.
 std::string describe(const Value& value, const std::string& name);
 
-// A bar on standard error, shown if the work takes over a second and there is a terminal.
-class Progress {
- public:
-  explicit Progress(std::string what);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  void update(double fraction);
-
- private:
-  std::string what_;
-  double start_;
-  bool terminal_;
-  bool shown_ = false;
-};
-
 // Seconds of a clock that never goes back.
 double now();
 
