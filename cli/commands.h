@@ -8,10 +8,16 @@ class App;
 
 namespace torchlet::cli {
 
+// Thrown by a command that has done its work and found that the answer is no.
+struct Negative {
+  static constexpr int kExitStatus = 3;
+};
+
 void add_run_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_ops_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
 
 }  // namespace torchlet::cli

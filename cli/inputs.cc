@@ -90,29 +90,36 @@ void add_threads_option(CLI::App& command, int& threads) {
       ->default_str("auto");
 }
 
-void DeviceOptions::add_to(CLI::App& command) {
+void DeviceOptions::add_to(CLI::App& command, const std::string& suffix,
+                           const std::string& otherwise) {
   std::string help = "What runs it, each part on the first that takes it: ";
   for (const device::DeviceEntry& entry : device::all_devices()) {
     help += std::string(entry.name) + " (" + entry.description + "), ";
   }
-  const auto set = [this](const std::string& text) {
+  const auto set = [this, suffix](const std::string& text) {
     devices_ = CLI::detail::split(text, ',');
+    is_given_ = true;
     try {
       device::make_devices(devices_, {});
     } catch (const Error& error) {
-      throw CLI::ValidationError("--device", error.what());
+      throw CLI::ValidationError("--device" + suffix, error.what());
     }
   };
   command
       .add_option_function<std::string>(
-          "--device", set, help + "reference (the program as it was written, operator by operator)")
+          "--device" + suffix, set,
+          help + "reference (the program as it was written, operator by operator)")
       ->type_name("NAME[,NAME...]")
-      ->default_str("cpu");
+      ->default_str(otherwise);
   command
-      .add_option("--precision", precision_,
+      .add_option("--precision" + suffix, precision_,
                   "fp32, or fp16: faster and less exact, where the processor computes in float16")
       ->check(CLI::IsMember({"fp32", "fp16"}))
       ->capture_default_str();
+}
+
+void DeviceOptions::set_default(std::vector<std::string> devices) {
+  if (!is_given_) devices_ = std::move(devices);
 }
 
 Options DeviceOptions::options() const {
@@ -150,16 +157,18 @@ Value parse_literal(const std::string& text) {
   return from_json(node);
 }
 
-void InputOptions::add_to(CLI::App& command) {
+void InputOptions::add_to(CLI::App& command, bool positional) {
   command_ = &command;
   const auto add = [&](const char* name, const char* value, Kind kind, const std::string& help) {
     CLI::Option* option = command.add_option(name, help)->type_name(value);
     kinds_[option] = kind;
     return option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
-  add("input", "FILE.npy", Kind::kFile, "Tensors from .npy files")
-      ->expected(1, -1)
-      ->allow_extra_args();
+  if (positional) {
+    add("input", "FILE.npy", Kind::kFile, "Tensors from .npy files")
+        ->expected(1, -1)
+        ->allow_extra_args();
+  }
   add("--input", "FILE.npy", Kind::kFile, "A tensor from a .npy file");
   add("--image", "FILE", Kind::kImage, "A picture (PNG, JPEG), prepared as for ImageNet");
   add("--shape", "1,3,224,224", Kind::kShape,

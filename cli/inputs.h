@@ -20,8 +20,9 @@ namespace torchlet::cli {
 
 class InputOptions {
  public:
-  // Adds the options (and positional .npy files) to a command.
-  void add_to(CLI::App& command);
+  // Adds the options to a command, and .npy files as arguments that are no options, unless these
+  // are the command's own.
+  void add_to(CLI::App& command, bool positional = true);
 
   // The values in the order in which the command line names them; empty if it names none. Those of
   // --bundled are the model's own for that method.
@@ -44,13 +45,19 @@ void add_model(CLI::App& command, std::string& path);
 // --device and --precision.
 class DeviceOptions {
  public:
-  void add_to(CLI::App& command);
+  // `suffix` goes to the options' names: --device-a. `otherwise` is what the help says of no
+  // --device.
+  void add_to(CLI::App& command, const std::string& suffix = "",
+              const std::string& otherwise = "cpu");
+  // If the command line names none.
+  void set_default(std::vector<std::string> devices);
   // Says on standard error if the processor lacks the precision.
   Options options() const;
   bool wants_float16() const { return precision_ == "fp16"; }
 
  private:
   std::vector<std::string> devices_ = Options().devices;
+  bool is_given_ = false;
   std::string precision_ = "fp32";
 };
 

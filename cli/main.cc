@@ -1,7 +1,7 @@
 // The `torchlet` command.
 //
-// Exit status: 0 success, 1 the model or a file is wrong or fails, 2 wrong use. An error is one
-// line on standard error that starts with "torchlet: error: ".
+// Exit status: 0 success, 1 the model or a file is wrong or fails, 2 wrong use, 3 a comparison says
+// no. An error is one line on standard error that starts with "torchlet: error: ".
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
@@ -32,12 +32,15 @@ int main(int argc, char** argv) {
     cli::add_bench_command(app);
     cli::add_ops_command(app);
     cli::add_convert_command(app);
+    cli::add_compare_command(app);
     try {
       app.parse(argc, argv);
       return 0;
     } catch (const CLI::Success& help_or_version) {
       return app.exit(help_or_version);
     }
+  } catch (const cli::Negative&) {
+    return cli::Negative::kExitStatus;
   } catch (const CLI::ParseError& error) {
     return fail_with(error.what() + std::string(" (see --help)"), 2);
   } catch (const Error& error) {
