@@ -1,53 +1,110 @@
-// `torchlet ops`: which operators there are, and which of them a model needs.
+// `torchlet ops`: which operators there are, and which of them models need.
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <map>
 
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/progress.h"
 #include "graph/operator.h"
 
 namespace torchlet::cli {
 namespace {
 
 struct OpsOptions {
-  std::string model;
+  std::vector<std::string> models;
   LimitOptions limits;
+  std::string format = "text";
   bool json = false;
 };
 
-// By full name: how often the model calls it, 0 without a model.
-std::map<std::string, size_t> wanted(const OpsOptions& options) {
-  std::map<std::string, size_t> names;
-  if (options.model.empty()) {
-    for (const Operator* op : all_operators()) names[op->schema.full_name()] = 0;
-    return names;
-  }
+// An operator that models call, or that there is.
+struct OperatorNeed {
+  std::map<std::string, size_t> calls;  // by model: how often it stands in its code
+  const Operator* op = nullptr;         // null if Torchlet does not have it
+  std::string reason;                   // why not
+};
+using OperatorNeeds = std::map<std::string, OperatorNeed>;  // by full name
+
+void add_needs(const std::string& model, const OpsOptions& options, OperatorNeeds& needs) {
   Options load_options;
+  load_options.allow_unsupported = true;
   options.limits.apply(load_options);
-  const Module module = load(options.model, load_options);
-  for (const auto& [name, count] : module.operators()) names[name] = count;
-  return names;
+  const Module module = load(model, load_options);
+  for (const auto& [name, count] : module.operators()) needs[name].calls[model] += count;
+  for (const UnsupportedOperator& op : module.unsupported_operators()) {
+    OperatorNeed& need = needs[op.name];
+    need.calls[model] += op.places.size();
+    need.reason = op.reason;
+  }
+}
+
+// Without a model: every operator.
+OperatorNeeds all_needs(const OpsOptions& options) {
+  OperatorNeeds needs;
+  Progress progress("reading models");
+  for (size_t i = 0; i < options.models.size(); ++i) {
+    add_needs(options.models[i], options, needs);
+    progress.update(static_cast<double>(i + 1) / static_cast<double>(options.models.size()));
+  }
+  for (const Operator* op : all_operators()) {
+    const std::string name = op->schema.full_name();
+    if (options.models.empty()) needs[name];
+    if (const auto found = needs.find(name); found != needs.end()) found->second.op = op;
+  }
+  return needs;
+}
+
+Json needs_json(const OperatorNeeds& needs) {
+  Json all = Json::array();
+  for (const auto& [name, need] : needs) {
+    Json row = {{"name", name}, {"supported", need.op != nullptr}};
+    if (need.op) {
+      row["schema"] = need.op->schema.str();
+    } else {
+      row["reason"] = need.reason;
+    }
+    size_t calls = 0;
+    for (const auto& [model, count] : need.calls) calls += count;
+    if (calls > 0) row["calls"] = calls;
+    if (!need.calls.empty()) row["models"] = need.calls;
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
+bool is_plain_name(std::string_view name) {
+  return std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == ':' || c == '_' || c == '.';
+  });
+}
+
+void print_need(const std::string& op, const OperatorNeed& need, const std::string& format) {
+  // Bytecode can name anything; in quotes it is one line, and one item of YAML.
+  const std::string name = is_plain_name(op) ? op : json_text(op);
+  if (format == "list") {
+    std::printf("%s\n", name.c_str());
+  } else if (format == "yaml") {
+    std::printf("- %s\n", name.c_str());
+  } else if (need.op) {
+    std::printf("%s\n", need.op->schema.str().c_str());
+  } else {
+    std::printf("%s  NOT SUPPORTED: %s\n", name.c_str(), need.reason.c_str());
+  }
 }
 
 void list_operators(const OpsOptions& options) {
-  const std::map<std::string, size_t> names = wanted(options);
-  Json all = Json::array();
-  for (const Operator* op : all_operators()) {
-    const auto found = names.find(op->schema.full_name());
-    if (found == names.end()) continue;
-    if (!options.json) {
-      std::printf("%s\n", op->schema.str().c_str());
-      continue;
-    }
-    Json row = {{"name", found->first}, {"schema", op->schema.str()}};
-    if (found->second > 0) row["calls"] = found->second;
-    all.push_back(std::move(row));
+  const OperatorNeeds needs = all_needs(options);
+  if (options.json || options.format == "json") {
+    std::printf("%s\n", json_text(needs_json(needs), 1).c_str());
+    return;
   }
-  if (options.json) std::printf("%s\n", json_text(all, 1).c_str());
+  for (const auto& [name, need] : needs) print_need(name, need, options.format);
 }
 
 }  // namespace
@@ -55,11 +112,22 @@ void list_operators(const OpsOptions& options) {
 void add_ops_command(CLI::App& app) {
   auto options = std::make_shared<OpsOptions>();
   CLI::App* command = app.add_subcommand(
-      "ops", "List the operators that there are, or those that a model needs, by their schemas");
-  command->add_option("model", options->model, "A TorchScript file; none: every operator")
-      ->type_name("FILE.pt");
+      "ops", "List the operators that there are, or those that models need, by their schemas");
+  command->add_option("models", options->models, "TorchScript files; none: every operator")
+      ->type_name("FILE.pt")
+      ->expected(0, -1);
+  command
+      ->add_option("--format", options->format,
+                   "text (schemas), json, list (names) or yaml (names, as PyTorch's custom build "
+                   "takes them)")
+      ->check(CLI::IsMember({"text", "json", "list", "yaml"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "As --format json, with the number of calls");
   options->limits.add_to(*command);
-  command->add_flag("--json", options->json, "Write the list as JSON, with the number of calls");
+  command->footer(
+      "Examples: torchlet ops model.pt\n"
+      "          torchlet ops a.pt b.ptl --format list > operators.txt   (what an app needs)\n"
+      "          torchlet ops a.pt --format yaml > a.yaml                (SELECTED_OP_LIST)");
   command->callback([options] { list_operators(*options); });
 }
 

@@ -171,6 +171,25 @@ class Run(unittest.TestCase):
         for row in needed:
             self.assertIn(row["schema"], every)
 
+    def test_the_operators_of_several_models_are_one_list(self):
+        models = [f"{FIXTURES}/{name}.pt" for name in ("linear", "unsupported", "recurrent")]
+        rows = {row["name"]: row for row in json.loads(torchlet("ops", *models, "--json").stdout)}
+        self.assertEqual(rows["aten::linear"]["models"], {models[0]: 1})
+        self.assertTrue(rows["aten::linear"]["supported"])
+        self.assertEqual(rows["aten::cudnn_grid_sampler"]["models"], {models[1]: 1})
+        self.assertFalse(rows["aten::cudnn_grid_sampler"]["supported"])
+        for row in rows.values():
+            self.assertEqual(row["calls"], sum(row["models"].values()))
+        names = torchlet("ops", *models, "--format", "list").stdout.splitlines()
+        self.assertEqual(names, list(rows))
+        self.assertEqual(names, sorted(set().union(*(torchlet("ops", m, "--format", "list").stdout.split() for m in models))))
+        yaml = torchlet("ops", *models, "--format", "yaml").stdout.splitlines()
+        self.assertEqual(yaml, ["- " + name for name in names])
+        text = torchlet("ops", *models).stdout
+        self.assertIn("aten::cudnn_grid_sampler  NOT SUPPORTED: Torchlet does not have it\n", text)
+        self.assertEqual(torchlet("ops", models[0], "none.pt").returncode, 1)
+        self.assertEqual(torchlet("ops", models[0], "--format", "xml").returncode, 2)
+
     def test_missing_operators_can_be_allowed(self):
         done = torchlet("run", f"{FIXTURES}/unsupported.pt", "--shape", "2", "--allow-unsupported")
         self.assertEqual(done.returncode, 0, done.stderr)
