@@ -252,7 +252,8 @@ void add_bench_command(CLI::App& app) {
       "For each line on stdin, a number, write the milliseconds of so many runs on one line");
   command->footer(
       "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
-      "Example: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1");
+      "Examples: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1\n"
+      "          torchlet bench model.ptl --bundled 0 --profile --trace run.json");
   command->callback([options] { bench(*options); });
 }
 

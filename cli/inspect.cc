@@ -204,6 +204,10 @@ void add_inspect_command(CLI::App& app) {
   options->device.add_to(*command);
   options->limits.add_to(*command);
   command->add_flag("--json", options->json, "Write everything as JSON");
+  command->footer(
+      "Examples: torchlet inspect model.pt\n"
+      "          torchlet inspect model.pt --graph --method forward --optimized\n"
+      "          torchlet inspect model.pt --placement --shape 1,3,224,224");
   command->callback([options] { inspect(*options); });
 }
 

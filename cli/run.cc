@@ -181,7 +181,10 @@ void add_run_command(CLI::App& app) {
   command->add_flag("--allow-unsupported", options->allow_unsupported,
                     "Run although operators are missing, until one of them is reached");
   command->add_flag("--json", options->json, "Write the result as JSON");
-  command->footer("Example: torchlet run mobilenet.pt --image cat.jpg --labels imagenet.txt");
+  command->footer(
+      "Examples: torchlet run mobilenet.pt --image cat.jpg --labels imagenet.txt\n"
+      "          torchlet run model.pt x.npy --save out\n"
+      "          torchlet run model.ptl --bundled 0 --json");
   command->callback([options] { run(*options); });
 }
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import struct
@@ -53,6 +54,16 @@ class Usage(unittest.TestCase):
             done = torchlet(*arguments)
             self.assertEqual((done.returncode, done.stderr), (0, ""), arguments)
             self.assertTrue(done.stdout)
+
+    def test_every_command_has_examples_json_and_a_page(self):
+        commands = re.findall(r"^  (\w+)  ", torchlet("--help").stdout.split("Subcommands:")[1], re.MULTILINE)
+        self.assertIn("run", commands)
+        for command in commands:
+            text = torchlet(command, "--help").stdout
+            self.assertIn(f"Examples: torchlet {command} ", text)
+            self.assertIn("--json", text, command)
+            with open(f"docs/{command}.md") as page:
+                self.assertIn(f"    torchlet {command} ", page.read(), command)
 
     def test_help_tells_options_with_their_defaults(self):
         text = torchlet("run", "--help").stdout
