@@ -1,35 +1,42 @@
-// `torchlet convert`: a model read and written again, as a TorchScript file.
+// `torchlet convert`: a model read and written again, in the container that the ending asks for.
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/files.h"
 #include "cli/inputs.h"
+#include "cli/json_values.h"
+#include "cli/output.h"
 
 namespace torchlet::cli {
 namespace {
 
 struct ConvertOptions {
-  std::string model, output;
-  std::vector<std::string> extra_files;
+  std::string model;
+  OutputOptions output;
   LimitOptions limits;
+  bool json = false;
 };
+
+Json described(const std::string& path, const ModelInfo& info) {
+  return {{"file", path},
+          {"container", info.container},
+          {"format_version", info.file_version},
+          {"bytes", info.num_bytes}};
+}
 
 void convert(const ConvertOptions& options) {
   Options load_options;
   load_options.allow_unsupported = true;
   options.limits.apply(load_options);
-  SaveOptions save_options;
-  save_options.extra_files = read_extra_files(options.model);
-  for (const std::string& extra : options.extra_files) {
-    const size_t equals = extra.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      throw CLI::ValidationError("--extra-file", "expected NAME=PATH, got '" + extra + "'");
-    }
-    save_options.extra_files[extra.substr(0, equals)] = read_file(extra.substr(equals + 1));
-  }
-  save(load(options.model, load_options), options.output, save_options);
+  const Module module = load(options.model, load_options);
+  options.output.save(module, options.model);
+  if (!options.json) return;
+  const std::string& path = options.output.path();
+  const Json report = {{"input", described(options.model, module.info())},
+                       {"output", described(path, load(path, load_options).info())}};
+  std::printf("%s\n", json_text(report, 1).c_str());
 }
 
 }  // namespace
@@ -37,14 +44,16 @@ void convert(const ConvertOptions& options) {
 void add_convert_command(CLI::App& app) {
   auto options = std::make_shared<ConvertOptions>();
   CLI::App* command =
-      app.add_subcommand("convert", "Read a model and write it as a TorchScript file");
+      app.add_subcommand("convert", "Read a model and write it as another file of PyTorch");
   add_model(*command, options->model);
-  command->add_option("-o,--output", options->output, "Where to write")
-      ->required()
-      ->type_name("FILE.pt");
-  command->add_option("--extra-file", options->extra_files, "Add the file at PATH as extra/NAME")
-      ->type_name("NAME=PATH");
+  options->output.add_to(*command);
   options->limits.add_to(*command);
+  command->add_flag("--json", options->json, "Read the new file, too, and write what both are");
+  command->footer(
+      "Examples: torchlet convert model.pt -o model.ptl\n"
+      "          torchlet convert model.ptl -o model.pt          (with or without source)\n"
+      "          torchlet convert model.ptl -o old.ptl --bytecode-version 5\n"
+      "          torchlet convert model.pt -o model.ff --extra-file labels=labels.txt");
   command->callback([options] { convert(*options); });
 }
 

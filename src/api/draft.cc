@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "api/torchscript_file.h"
+#include "api/saved_model.h"
 #include "base/error.h"
 #include "tensor/containers.h"
 
@@ -136,7 +136,7 @@ Value Draft::root() const {
 Module Draft::finish() const {
   const LimitScope scope = program().limits->scope();
   MemorySink bytes;
-  write_torchscript(program(), root(), bytes, {}, source_);
+  write_archive(model_with_source(program(), root(), source_), bytes);
   Module module = load(bytes.bytes(), program().options);
   // Its file is still the one that must not be written to.
   LoadedModel::handle_of(module)->program->info.file = program().info.file;

@@ -46,7 +46,7 @@ struct LoadedProgram {
   std::shared_ptr<const RunLimits> limits;
   script::CompilationUnit unit;
   std::unique_ptr<lite::BytecodeProgram> bytecode;  // of an archive without source, else null
-  interp::Interpreter interpreter;  // its code points into the unit's graphs
+  interp::Interpreter interpreter;                  // its code points into the unit's graphs
   api::Survey survey;
 
   bool runs_as_written() const {

@@ -2,10 +2,11 @@
 
 #include <filesystem>
 
-#include "api/torchscript_file.h"
+#include "api/saved_model.h"
 #include "archive/reader.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "lite/flatbuffer.h"
 
 namespace torchlet {
 namespace {
@@ -23,13 +24,25 @@ void save(const Module& module, const std::string& path, const SaveOptions& opti
   refuse_own_file(module, path);
   const LoadedProgram& program = *LoadedModel::of(module).program;
   const LimitScope scope = program.limits->scope();
+  const Value& root = LoadedModel::object_of(module);
+  const bool is_lite = options.container != FileContainer::kTorchScript;
+  api::SavedModel model = is_lite
+                              ? api::model_with_bytecode(program, root, options.bytecode_version)
+                              : api::model_with_source(program, root);
+  model.extra_files = options.extra_files;
   AtomicFile file(path);
-  api::write_torchscript(program, LoadedModel::object_of(module), file, options.extra_files);
+  if (options.container == FileContainer::kFlatbuffer) {
+    api::write_flatbuffer(model, file);
+  } else {
+    api::write_archive(model, file);
+  }
   file.commit();
 }
 
 std::map<std::string, std::string> read_extra_files(const std::string& path) {
-  return archive::ArchiveReader::open(path).extra_files();
+  archive::ArchiveReader file = archive::ArchiveReader::open(path);
+  if (file.container() != archive::Container::kFlatbuffer) return file.extra_files();
+  return lite::FlatbufferReader(file.bytes(), file.owner()).extra_files();
 }
 
 }  // namespace torchlet

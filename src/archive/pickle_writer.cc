@@ -47,6 +47,12 @@ const char* list_builder(const Type& element) {
 
 }  // namespace
 
+size_t StorageTable::number_of(const Ref<Storage>& storage) {
+  const auto [known, is_new] = numbers_.emplace(storage.get(), storages_.size());
+  if (is_new) storages_.push_back(storage);
+  return known->second;
+}
+
 std::string PickleWriter::write(const Value& value) {
   op(code::kProto);
   op(2);
@@ -400,9 +406,7 @@ void PickleWriter::storage(const Ref<Storage>& storage, DType dtype) {
   }
   // A persistent id says of what type the elements are, so a storage that is seen as two has two.
   const std::string type = scalar_type_name(dtype) + std::string("Storage");
-  const auto [known, is_new] = storage_index_.emplace(storage.get(), storages_.size());
-  if (is_new) storages_.push_back(storage);
-  const std::string key = std::to_string(known->second);
+  const std::string key = std::to_string(storages_.number_of(storage));
   if (recall("p" + type + key)) return;
   op(code::kMark);
   string("storage");

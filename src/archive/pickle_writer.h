@@ -19,16 +19,28 @@ namespace torchlet::archive {
 // other object is a dict of its attributes.
 using StateOf = std::function<Value(const Value& object)>;
 
+// The storages of tensors in the order in which they were first met.
+class StorageTable {
+ public:
+  // Tensors that share memory share a number.
+  size_t number_of(const Ref<Storage>& storage);
+  const std::vector<Ref<Storage>>& storages() const { return storages_; }
+
+ private:
+  std::vector<Ref<Storage>> storages_;
+  std::unordered_map<const Storage*, size_t> numbers_;
+};
+
 class PickleWriter {
  public:
-  explicit PickleWriter(StateOf state_of) : state_of_(std::move(state_of)) {}
+  // The bytes of `storages` are the records "0", "1", ... that the pickle speaks of; several pickles
+  // may share them.
+  PickleWriter(StateOf state_of, StorageTable& storages)
+      : state_of_(std::move(state_of)), storages_(storages) {}
 
   // The pickle. Values that are shared in `value` are written once. Error kUnsupported for what no
   // pickle of TorchScript can hold, kRuntime for what is nested too deeply or contains itself.
   std::string write(const Value& value);
-  // Whose bytes are the records "0", "1", ... that the pickle speaks of. Tensors that share memory
-  // share one.
-  const std::vector<Ref<Storage>>& storages() const { return storages_; }
 
  private:
   void op(char code) { out_ += code; }
@@ -61,8 +73,7 @@ class PickleWriter {
 
   const StateOf state_of_;
   std::string out_;
-  std::vector<Ref<Storage>> storages_;
-  std::unordered_map<const Storage*, size_t> storage_index_;
+  StorageTable& storages_;
   size_t next_memo_ = 0;
   std::unordered_map<const void*, size_t> memo_;
   std::unordered_map<std::string, size_t> memo_of_text_;

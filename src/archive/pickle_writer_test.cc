@@ -14,12 +14,13 @@ Value no_state(const Value&) { fail(ErrorCode::kInternal, "there is no __getstat
 
 // Written and read again.
 Value round(const Value& value) {
-  PickleWriter writer(no_state);
+  StorageTable storages;
+  PickleWriter writer(no_state, storages);
   const std::string bytes = writer.write(value);
   TestFactory factory;
   return read_pickle(std::as_bytes(std::span(bytes)), bytes.size(), "data.pkl", factory,
                      [&](std::string_view key, size_t) {
-                       return writer.storages().at(std::stoul(std::string(key)));
+                       return storages.storages().at(std::stoul(std::string(key)));
                      });
 }
 

@@ -168,8 +168,7 @@ std::optional<Opcode> opcode_of_number(int64_t number) {
 }
 
 std::optional<int64_t> number_of_arguments(int64_t number) {
-  constexpr int64_t kNotGiven = -1;
-  return number == kNotGiven ? std::nullopt : std::optional(number);
+  return number == kAnyNumberOfArguments ? std::nullopt : std::optional(number);
 }
 
 Argument make_argument(std::string name, TypePtr type, const Value& default_value) {

@@ -101,7 +101,8 @@ struct Bytecode {
 // The type of a name in TorchScript's spelling; throws an Error if there is none.
 using TypeParser = std::function<TypePtr(const std::string&)>;
 
-// OperatorName::num_args as files write it: -1 if the operator takes any number.
+// OperatorName::num_args as files write it: this if the operator takes any number.
+inline constexpr int64_t kAnyNumberOfArguments = -1;
 std::optional<int64_t> number_of_arguments(int64_t number);
 
 // An argument or a return of a schema as files describe it.

@@ -20,6 +20,7 @@ enum : unsigned {
   kSources,
   kConstants,
   kOperatorVersion,
+  kMobileValueCount,  // of the values, those before the constants of the source
 };
 }
 namespace extra_file {
@@ -84,6 +85,8 @@ enum : unsigned {
   kTypes,
   kRegisterSize,
   kSchema,
+  kDebugInfo,
+  kClass,
 };
 }
 namespace instruction {  // a structure: offsets in bytes

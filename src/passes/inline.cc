@@ -37,8 +37,11 @@ size_t depth_of(const Node& node) {
 
 class Inliner {
  public:
-  Inliner(Graph& graph, const Function& function)
-      : graph_(graph), function_(function), num_nodes_(count_nodes(*graph.block())) {}
+  Inliner(Graph& graph, const Function& function, size_t max_nodes)
+      : graph_(graph),
+        function_(function),
+        max_nodes_(max_nodes),
+        num_nodes_(count_nodes(*graph.block())) {}
 
   bool run() {
     block(*graph_.block());
@@ -66,7 +69,7 @@ class Inliner {
     const Callee& callee = callee_of(*function);
     if (!callee.graph || callee.graph->inputs().size() != call.inputs().size() ||
         callee.graph->outputs().size() > 1 || call.outputs().size() > 1 ||
-        num_nodes_ + callee.num_nodes > kMaxInlinedNodes ||
+        num_nodes_ + callee.num_nodes > max_nodes_ ||
         depth_of(call) + callee.depth > kMaxBlockDepth) {
       return false;
     }
@@ -133,6 +136,7 @@ class Inliner {
 
   Graph& graph_;
   const Function& function_;
+  const size_t max_nodes_;
   size_t num_nodes_;
   bool changed_ = false;
   std::unordered_map<Function*, Callee> callees_;
@@ -140,6 +144,8 @@ class Inliner {
 
 }  // namespace
 
-bool inline_calls(Graph& graph, const Function& function) { return Inliner(graph, function).run(); }
+bool inline_calls(Graph& graph, const Function& function, size_t max_nodes) {
+  return Inliner(graph, function, max_nodes).run();
+}
 
 }  // namespace torchlet::passes

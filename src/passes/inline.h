@@ -8,10 +8,10 @@ namespace torchlet::passes {
 // Replaces calls of known functions by their bodies, but not the calls in these: one level, so that
 // branches which are never taken can go before what they call comes. The nodes remember the call
 // (Node::inlined_call). Left as they are: recursive calls, calls whose number of arguments is
-// wrong, and what would make the graph larger than kMaxInlinedNodes or nest its blocks deeper than
+// wrong, and what would make the graph larger than `max_nodes` or nest its blocks deeper than
 // kMaxBlockDepth. `function` is the one whose
 // graph this is.
 inline constexpr size_t kMaxInlinedNodes = 20'000, kMaxBlockDepth = 500;
-bool inline_calls(Graph& graph, const Function& function);
+bool inline_calls(Graph& graph, const Function& function, size_t max_nodes = kMaxInlinedNodes);
 
 }  // namespace torchlet::passes

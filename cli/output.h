@@ -1,0 +1,31 @@
+// The options of commands that write a model.
+#pragma once
+
+#include <torchlet/module.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace torchlet::cli {
+
+class OutputOptions {
+ public:
+  // -o, --bytecode-version and --extra-file.
+  void add_to(CLI::App& command);
+  const std::string& path() const { return path_; }
+  // Writes the module, which was made of the file `model`, with that file's extra files: .ptl as a
+  // Lite Interpreter file, .ff as one in a flatbuffer, anything else as TorchScript.
+  void save(const Module& module, const std::string& model) const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> extra_files_;
+  std::optional<int> bytecode_version_;
+};
+
+}  // namespace torchlet::cli
