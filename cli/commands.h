@@ -19,5 +19,6 @@ void add_bench_command(CLI::App& app);
 void add_ops_command(CLI::App& app);
 void add_convert_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
+void add_bundle_command(CLI::App& app);
 
 }  // namespace torchlet::cli

@@ -174,12 +174,14 @@ void InputOptions::add_to(CLI::App& command, bool positional) {
   add("--shape", "1,3,224,224", Kind::kShape,
       "A tensor of this shape with pseudo-random values in [0, 1), or in 0..9 for integers; "
       "'scalar' for no dimension");
+  add("--zeros", "1,3,224,224", Kind::kZeros, "A tensor of zeros of this shape");
   add("--text", "TEXT", Kind::kText, "A str");
   add("--value", "JSON", Kind::kLiteral, "An int, float, bool, None, list or dict as JSON");
   add("--bundled", "INDEX", Kind::kBundled,
       "The inputs of this number that the model carries, from 0")
       ->check(not_negative());
-  command.add_option("--dtype", dtype_, "Of the tensors that --shape makes")->capture_default_str();
+  command.add_option("--dtype", dtype_, "Of the tensors that --shape and --zeros make")
+      ->capture_default_str();
   command
       .add_option("--resize", image_options_.resize,
                   "Shorter side of --image before it is cropped; 0 keeps it")
@@ -190,11 +192,18 @@ void InputOptions::add_to(CLI::App& command, bool positional) {
       ->capture_default_str();
 }
 
+void InputOptions::add_next_to(CLI::App& command) {
+  const auto is_only_heard = [](int64_t) {};
+  CLI::Option* next = command.add_flag_function("--next", is_only_heard,
+                                                "The inputs that follow are of another call");
+  kinds_[next] = Kind::kNext;
+}
+
 bool InputOptions::has_image() const { return command_->count("--image") > 0; }
 
 // A fixed generator (Knuth's MMIX constants), so that two runs see the same numbers.
 Value InputOptions::filled(const std::string& shape) const {
-  const DType dtype = dtype_option(dtype_);
+  const DType dtype = this->dtype();
   const Tensor values = empty(parse_shape(shape), DType::kFloat64);
   uint64_t state = 1;
   for (int64_t i = 0; i < values.numel(); ++i) {
@@ -208,35 +217,51 @@ Value InputOptions::filled(const std::string& shape) const {
   return Value(values.to(dtype));
 }
 
-std::vector<Value> InputOptions::values(const Module& module, const std::string& method) const {
-  std::vector<Value> result;
+std::vector<InputOptions::Named> InputOptions::named() const {
+  std::vector<Named> result;
   std::map<const CLI::Option*, size_t> taken;
   for (const CLI::Option* option : command_->parse_order()) {
     const auto kind = kinds_.find(option);
     if (kind == kinds_.end()) continue;
-    const std::string& text = option->results()[taken[option]++];
-    switch (kind->second) {
-      case Kind::kFile:
-        result.emplace_back(load_npy(text));
-        break;
-      case Kind::kImage:
-        result.emplace_back(load_image(text, image_options_));
-        break;
-      case Kind::kShape:
-        result.push_back(filled(text));
-        break;
-      case Kind::kText:
-        result.emplace_back(text);
-        break;
-      case Kind::kLiteral:
-        result.push_back(parse_literal(text));
-        break;
-      case Kind::kBundled:
-        for (Value& value : bundled_call(module, method, text)) result.push_back(std::move(value));
-        break;
-    }
+    result.push_back({kind->second, option->results()[taken[option]++]});
   }
   return result;
 }
+
+std::vector<Value> InputOptions::values_of(const Named& named, const Module& module,
+                                           const std::string& method) const {
+  const std::string& text = named.text;
+  switch (named.kind) {
+    case Kind::kFile:
+      return {Value(load_npy(text))};
+    case Kind::kImage:
+      return {Value(load_image(text, image_options_))};
+    case Kind::kShape:
+      return {filled(text)};
+    case Kind::kZeros:
+      return {Value(zeros(parse_shape(text), dtype()))};
+    case Kind::kText:
+      return {Value(text)};
+    case Kind::kLiteral:
+      return {parse_literal(text)};
+    case Kind::kBundled:
+      return bundled_call(module, method, text);
+    case Kind::kNext:
+      break;
+  }
+  return {};
+}
+
+std::vector<Value> InputOptions::values(const Module& module, const std::string& method) const {
+  std::vector<Value> result;
+  for (const Named& one : named()) {
+    for (Value& value : values_of(one, module, method)) result.push_back(std::move(value));
+  }
+  return result;
+}
+
+std::vector<int64_t> InputOptions::shape_of(const Named& named) { return parse_shape(named.text); }
+
+DType InputOptions::dtype() const { return dtype_option(dtype_); }
 
 }  // namespace torchlet::cli

@@ -20,18 +20,32 @@ namespace torchlet::cli {
 
 class InputOptions {
  public:
+  enum class Kind { kFile, kImage, kShape, kZeros, kText, kLiteral, kBundled, kNext };
+  struct Named {
+    Kind kind;
+    std::string text;
+  };
+
   // Adds the options to a command, and .npy files as arguments that are no options, unless these
   // are the command's own.
   void add_to(CLI::App& command, bool positional = true);
+  // --next, which begins the inputs of another call. After add_to().
+  void add_next_to(CLI::App& command);
 
   // The values in the order in which the command line names them; empty if it names none. Those of
   // --bundled are the model's own for that method.
   std::vector<Value> values(const Module& module, const std::string& method) const;
   bool has_image() const;
 
- private:
-  enum class Kind { kFile, kImage, kShape, kText, kLiteral, kBundled };
+  // What the command line names, in that order, and what one of it stands for.
+  std::vector<Named> named() const;
+  std::vector<Value> values_of(const Named& named, const Module& module,
+                               const std::string& method) const;
+  // Of the tensor that --shape makes.
+  static std::vector<int64_t> shape_of(const Named& named);
+  DType dtype() const;
 
+ private:
   Value filled(const std::string& shape) const;
 
   const CLI::App* command_ = nullptr;

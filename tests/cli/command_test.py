@@ -254,7 +254,7 @@ class Bundled(unittest.TestCase):
                          (1, "torchlet: error: the model has 3 bundled inputs for forward(), no number 3\n"))
         done = torchlet("run", f"{FIXTURES}/linear.pt", "--bundled", "0")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("the model has no bundled inputs for forward(); add them with torch.utils.bundled_inputs", done.stderr)
+        self.assertIn("the model has no bundled inputs for forward(); add them with `torchlet bundle`", done.stderr)
 
 
 class Calls(unittest.TestCase):

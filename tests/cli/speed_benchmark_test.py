@@ -50,8 +50,8 @@ class SpeedBenchmark(unittest.TestCase):
         self.assertRegex(lines[0], r"\[40, 2\] float32")
         self.fails(2, "--use_bundled_input: the model has only 3 bundled inputs (see --help)",
                    f"--model={FIXTURES}/bundled.pt", "--use_bundled_input=3")
-        self.fails(1, "the model has no bundled inputs for forward(); add them with torch.utils.bundled_inputs before it is "
-                      "saved, or name inputs", f"--model={FIXTURES}/linear.pt", "--use_bundled_input=0")
+        self.fails(1, "the model has no bundled inputs for forward(); add them with `torchlet bundle` or name "
+                      "inputs", f"--model={FIXTURES}/linear.pt", "--use_bundled_input=0")
 
     def test_several_inputs_and_formats(self):
         # linear takes one: the second is refused by the model, so both were made.
