@@ -198,7 +198,8 @@ void add_bundle_command(CLI::App& app) {
       ->type_name("FILE.pt");
   command->add_option("--method", options->method, "Whose inputs they are")->capture_default_str();
   command->add_option("--info", options->info, "What is told about the first call, the second, ...")
-      ->type_name("TEXT");
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   command->add_flag("--no-run", options->no_run, "Do not try whether the method takes the inputs");
   command->add_flag("--remove", options->remove, "With -o: write the model without any inputs");
   command->add_flag("--list", options->list, "Show what the model carries");
