@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "base/error.h"
@@ -12,15 +13,18 @@
 #include "cli/files.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "tensor/containers.h"
 #include "tensor/npy.h"
 
 namespace torchlet::cli {
 namespace {
 
 struct BundleCommand {
-  std::string model, output, extract, method = "forward";
+  std::string model, extract, method = "forward";
+  OutputOptions output;
   InputOptions inputs;
   LimitOptions limits;
   std::vector<std::string> info;
@@ -85,9 +89,7 @@ void add_bundle(const BundleCommand& command) {
   Module bundled = command.remove ? unbundle(module)
                                   : bundle(module, command.method, calls_named(module, command));
   if (!command.remove && !command.no_run) try_calls(bundled, command.method);
-  SaveOptions options;
-  options.extra_files = read_extra_files(command.model);
-  save(bundled, command.output, options);
+  command.output.save(bundled, command.model);
 }
 
 // ---- showing ----
@@ -150,6 +152,13 @@ void list_bundle(const BundleCommand& command) {
   }
 }
 
+// A name that a model gives may be of any characters.
+std::string as_file_name(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_'; }, '_');
+  return name.substr(0, 100);
+}
+
 // FOLDER/calls.json with data.npy, which `torchlet run --calls` takes; and each tensor as an .npy
 // of its own, "forward.0.x.npy".
 void extract_bundle(const BundleCommand& command) {
@@ -165,8 +174,8 @@ void extract_bundle(const BundleCommand& command) {
       if (!value.is_tensor() || inputs.back()["t"] != "tensor") continue;
       std::string npy;
       append_npy(value.to_tensor(), npy);
-      write_file(command.extract + "/" + call.method + "." + std::to_string(call.number) + "." +
-                     name + ".npy",
+      write_file(command.extract + "/" + as_file_name(call.method) + "." +
+                     std::to_string(call.number) + "." + as_file_name(name) + ".npy",
                  npy);
     }
     written.push_back({{"method", call.method}, {"inputs", std::move(inputs)}});
@@ -176,7 +185,7 @@ void extract_bundle(const BundleCommand& command) {
 }
 
 void run_bundle(const BundleCommand& command) {
-  const bool writes = !command.output.empty();
+  const bool writes = !command.output.path().empty();
   if (writes + command.list + !command.extract.empty() != 1) {
     throw CLI::ValidationError("bundle", "expected one of -o, --list and --extract");
   }
@@ -194,8 +203,7 @@ void add_bundle_command(CLI::App& app) {
   add_model(*command, options->model);
   options->inputs.add_to(*command);
   options->inputs.add_next_to(*command);
-  command->add_option("-o,--output", options->output, "Where to write the model with these inputs")
-      ->type_name("FILE.pt");
+  options->output.add_to(*command, /*required=*/false);
   command->add_option("--method", options->method, "Whose inputs they are")->capture_default_str();
   command->add_option("--info", options->info, "What is told about the first call, the second, ...")
       ->type_name("TEXT")

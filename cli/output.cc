@@ -19,12 +19,12 @@ FileContainer container_of(const std::string& path) {
 
 }  // namespace
 
-void OutputOptions::add_to(CLI::App& command) {
+void OutputOptions::add_to(CLI::App& command, bool required) {
   command
       .add_option("-o,--output", path_,
                   "Where to write: .ptl is a Lite Interpreter file, .ff one in a flatbuffer, and "
                   "anything else TorchScript")
-      ->required()
+      ->required(required)
       ->type_name("FILE.{pt,ptl,ff}");
   command
       .add_option("--bytecode-version", bytecode_version_,

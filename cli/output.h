@@ -16,8 +16,8 @@ namespace torchlet::cli {
 class OutputOptions {
  public:
   // -o, --bytecode-version and --extra-file.
-  void add_to(CLI::App& command);
-  const std::string& path() const { return path_; }
+  void add_to(CLI::App& command, bool required = true);
+  const std::string& path() const { return path_; }  // empty if it was not given
   // Writes the module, which was made of the file `model`, with that file's extra files: .ptl as a
   // Lite Interpreter file, .ff as one in a flatbuffer, anything else as TorchScript.
   void save(const Module& module, const std::string& model) const;
