@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     cli::add_convert_command(app);
     cli::add_compare_command(app);
     cli::add_bundle_command(app);
+    cli::add_optimize_command(app);
     try {
       app.parse(argc, argv);
       return 0;

@@ -11,6 +11,8 @@ namespace {
 
 class Copier {
  public:
+  explicit Copier(bool detached) : detached_(detached) {}
+
   Value copy(const Value& value) {
     switch (value.kind()) {
       case ValueKind::kTensor:
@@ -67,7 +69,7 @@ class Copier {
     const TensorImpl& from = *tensor.impl();
     auto made = make_ref<TensorImpl>();
     made->dtype = from.dtype;
-    made->requires_grad = from.requires_grad;
+    made->requires_grad = from.requires_grad && !detached_;
     made->storage_offset = from.storage_offset;
     made->numel = from.numel;
     made->sizes = from.sizes;
@@ -88,6 +90,7 @@ class Copier {
   }
 
   Ref<Storage> copy_storage(const Ref<Storage>& storage) {
+    if (detached_) return storage;
     Ref<Storage>& made = storages_[storage.get()];
     if (!made) {
       made = make_ref<Storage>(storage->nbytes());
@@ -96,12 +99,14 @@ class Copier {
     return made;
   }
 
+  const bool detached_;
   std::unordered_map<int64_t, Value> copies_;  // by address
   std::unordered_map<const Storage*, Ref<Storage>> storages_;
 };
 
 }  // namespace
 
-Value deep_copy(const Value& value) { return Copier().copy(value); }
+Value deep_copy(const Value& value) { return Copier(false).copy(value); }
+Value detached_copy(const Value& value) { return Copier(true).copy(value); }
 
 }  // namespace torchlet::api

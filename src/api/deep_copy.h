@@ -9,4 +9,7 @@ namespace torchlet::api {
 // be changed and stay the same.
 Value deep_copy(const Value& value);
 
+// The same, but that tensors share their memory with the original's, and need no gradients.
+Value detached_copy(const Value& value);
+
 }  // namespace torchlet::api

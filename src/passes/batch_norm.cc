@@ -98,7 +98,7 @@ Tensor vector_of(const std::vector<double>& values, DType dtype) {
   return wide.to(dtype);
 }
 
-bool fold(Node& norm) {
+bool fold(Node& norm, ChangeLog* log) {
   const auto layer = layer_of(norm.input(0));
   const Value* training = constant_argument(norm, "training");
   const Value* eps = constant_argument(norm, "eps");
@@ -141,6 +141,7 @@ bool fold(Node& norm) {
                      insert_constant(&conv, Value(weight), types::tensor()));
   conv.replace_input(*schema.find_argument("bias"),
                      insert_constant(&conv, Value(vector_of(*bias, dtype)), types::tensor()));
+  if (log) log->note(place_of(norm) + " folded into " + place_of(conv));
   norm.output()->replace_all_uses_with(conv.output());
   norm.destroy();
   return true;
@@ -148,10 +149,10 @@ bool fold(Node& norm) {
 
 }  // namespace
 
-bool fold_batch_norms(Graph& graph) {
+bool fold_batch_norms(Graph& graph, ChangeLog* log) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
-    if (node.kind() == kBatchNorm && node.op()) changed = fold(node) || changed;
+    if (node.kind() == kBatchNorm && node.op()) changed = fold(node, log) || changed;
   });
   return changed;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "graph/graph.h"
+#include "passes/change_log.h"
 
 namespace torchlet::passes {
 
@@ -9,6 +10,6 @@ namespace torchlet::passes {
 // Inference", 2018, section 3.2): w' = w * s, b' = (b - mean) * s + beta with
 // s = gamma / sqrt(var + eps), computed in double. Results differ by rounding alone. Convolutions
 // of any dimension, transposed ones too, whose weights are constants.
-bool fold_batch_norms(Graph& graph);
+bool fold_batch_norms(Graph& graph, ChangeLog* log = nullptr);
 
 }  // namespace torchlet::passes

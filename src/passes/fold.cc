@@ -58,8 +58,8 @@ bool may_be_none(const Type& type) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget)
-      : graph_(graph), aliases_(aliases), budget_(budget) {}
+  Folder(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget, bool for_file)
+      : graph_(graph), aliases_(aliases), budget_(budget), for_file_(for_file) {}
 
   bool run() {
     block(*graph_.block());
@@ -108,8 +108,25 @@ class Folder {
     }
   }
 
+  // What both branches give is known without them.
+  void forward_agreement(Node& node) {
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      SsaValue *a = node.block(0)->outputs()[i], *b = node.block(1)->outputs()[i];
+      const Value *x = constant_of(a), *y = constant_of(b);
+      if (node.output(i)->users().empty()) continue;
+      if (a == b) {
+        forward(*node.output(i), a);  // from outside: no value is seen in both
+      } else if (x && y && x->is_same(*y) && is_immutable(*x)) {
+        replace(*node.output(i), *x);
+      }
+    }
+  }
+
   void fold(Node& node) {
-    if (node.kind() == prim::kIf) forward_past_raise(node);
+    if (node.kind() == prim::kIf) {
+      forward_past_raise(node);
+      forward_agreement(node);
+    }
     if (node.outputs().empty() || node.kind() == prim::kConstant || !node.blocks().empty()) return;
     if (forward(node)) {
       // It would have given these values, so it did not raise.
@@ -227,7 +244,10 @@ class Folder {
 
   // What went into a tuple or a list and comes out again.
   bool forward(Node& node) {
-    if (node.kind() == prim::kUncheckedCast) return forward(*node.output(), node.input(0));
+    if (node.kind() == prim::kUncheckedCast) {
+      const bool is_needed = for_file_ && !is_subtype(node.input(0)->type(), node.output()->type());
+      return !is_needed && forward(*node.output(), node.input(0));
+    }
     const Node* from = node.inputs().empty() ? nullptr : node.input(0)->node();
     if (!from) return false;
     const bool is_tuple = from->kind() == prim::kTupleConstruct;
@@ -281,13 +301,14 @@ class Folder {
   Graph& graph_;
   const AliasAnalysis* aliases_;
   FoldBudget& budget_;
+  const bool for_file_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool fold_constants(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget) {
-  return Folder(graph, aliases, budget).run();
+bool fold_constants(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget, bool for_file) {
+  return Folder(graph, aliases, budget, for_file).run();
 }
 
 }  // namespace torchlet::passes

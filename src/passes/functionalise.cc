@@ -12,19 +12,29 @@ namespace {
 
 class Functionaliser {
  public:
-  Functionaliser(Graph& graph, const AliasAnalysis& aliases) : graph_(graph), aliases_(aliases) {}
+  Functionaliser(Graph& graph, const AliasAnalysis& aliases, bool for_file)
+      : graph_(graph), aliases_(aliases), for_file_(for_file) {}
 
   bool run() {
     index(*graph_.block());
     for_each_node(*graph_.block(), [&](Node& node) {
       if (!node.op() || !node.op()->facts->is_pointwise || node.op()->facts->may_alias) return;
-      const Operator* twin = ops::functional_twin(*node.op());
+      const Operator* twin = twin_of(*node.op());
       if (twin && may_replace(node)) replace(node, *twin);
     });
     return changed_;
   }
 
  private:
+  const Operator* twin_of(const Operator& inplace) const {
+    const Operator* twin = ops::functional_twin(inplace);
+    if (!twin || !for_file_) return twin;
+    const auto& arguments = inplace.schema.arguments;
+    const bool reads_another = std::any_of(arguments.begin() + 1, arguments.end(),
+                                           [](const Argument& a) { return is_mutable(*a.type); });
+    return reads_another ? nullptr : inplace.base;
+  }
+
   void index(const Block& block) {
     for (const SsaValue* input : block.inputs()) index(input);
     for (const Node* node : block) {
@@ -98,6 +108,7 @@ class Functionaliser {
 
   Graph& graph_;
   const AliasAnalysis& aliases_;
+  const bool for_file_;
   std::unordered_map<const Node*, size_t> order_;        // pre-order; a return is last
   std::unordered_map<const SsaValue*, size_t> defined_;  // how many nodes came before
   std::unordered_map<const Node*, std::vector<const SsaValue*>> names_;  // by maker
@@ -107,8 +118,8 @@ class Functionaliser {
 
 }  // namespace
 
-bool functionalise(Graph& graph, const AliasAnalysis& aliases) {
-  return Functionaliser(graph, aliases).run();
+bool functionalise(Graph& graph, const AliasAnalysis& aliases, bool for_file) {
+  return Functionaliser(graph, aliases, for_file).run();
 }
 
 }  // namespace torchlet::passes

@@ -28,7 +28,7 @@ bool is_only_read(const SsaValue* value) {
 
 }  // namespace
 
-bool remove_identities(Graph& graph) {
+bool remove_identities(Graph& graph, ChangeLog* log) {
   bool asks_for_grad = false;
   for_each_node(*graph.block(),
                 [&](Node& node) { asks_for_grad = asks_for_grad || node.kind() == kRequiresGrad; });
@@ -37,6 +37,7 @@ bool remove_identities(Graph& graph) {
     if (!node.op() || node.outputs().size() != 1) return;
     const bool is_detach = node.kind() == kDetach && !asks_for_grad && is_only_read(node.output());
     if (!is_detach && !is_identity(node)) return;
+    if (log) log->note(std::string(node.kind().name()) + " of " + place_of(node) + " removed");
     node.output()->replace_all_uses_with(node.input(0));
     node.destroy();
     changed = true;

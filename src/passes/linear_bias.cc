@@ -32,7 +32,7 @@ Tensor weight_of(const Node& node) {
                    matrix.storage_offset());
 }
 
-bool fold(Node& add, size_t place) {
+bool fold(Node& add, size_t place, ChangeLog* log) {
   const Value* alpha = constant_argument(add, "alpha");
   const bool plain = alpha && (alpha->is_int() || alpha->is_float()) && alpha->to_double() == 1;
   Node& product = *add.input(place)->node();
@@ -49,6 +49,7 @@ bool fold(Node& add, size_t place) {
   linear->set_range(product.range());
   linear->set_inlined_call(product.inlined_call());
   linear->insert_before(&add);
+  if (log) log->note("an addition became the bias of a product in " + place_of(product));
   add.output()->replace_all_uses_with(linear->add_output(types::tensor()));
   add.destroy();
   product.destroy();
@@ -57,11 +58,11 @@ bool fold(Node& add, size_t place) {
 
 }  // namespace
 
-bool fold_linear_biases(Graph& graph) {
+bool fold_linear_biases(Graph& graph, ChangeLog* log) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     if (node.kind() == kAdd && node.op() && node.op()->schema.overload == "Tensor") {
-      changed |= fold(node, 0) || fold(node, 1);
+      changed |= fold(node, 0, log) || fold(node, 1, log);
     }
   });
   return changed;

@@ -1,10 +1,10 @@
 #include "passes/padding.h"
 
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/rewrite.h"
 #include "tensor/containers.h"
 
 namespace torchlet::passes {
@@ -12,17 +12,6 @@ namespace {
 
 const Symbol kPad("aten::pad"), kConstantPad("aten::constant_pad_nd"), kConv1d("aten::conv1d"),
     kConv2d("aten::conv2d"), kConv3d("aten::conv3d");
-
-std::optional<std::vector<int64_t>> constant_ints(const SsaValue* value) {
-  const Value* constant = constant_of(value);
-  if (!constant || !constant->is_list()) return std::nullopt;
-  std::vector<int64_t> items;
-  for (const Value& item : constant->list_ref().items) {
-    if (!item.is_int()) return std::nullopt;
-    items.push_back(item.to_int());
-  }
-  return items;
-}
 
 // pad(input, pad, mode, value) or constant_pad_nd(input, pad, value) with zeros.
 bool pads_with_zeros(const Node& node) {
@@ -39,7 +28,7 @@ bool pads_with_zeros(const Node& node) {
 }
 
 // (input, weight, bias, stride, padding, dilation, groups)
-bool fold(Node& conv, size_t dims) {
+bool fold(Node& conv, size_t dims, ChangeLog* log) {
   Node& pad = *conv.input(0)->node();
   if (!pads_with_zeros(pad) || pad.output()->users().size() != 1) return false;
   // The last dimension comes first, both ends of it.
@@ -56,6 +45,7 @@ bool fold(Node& conv, size_t dims) {
   }
   conv.replace_input(4, insert_constant(&conv, make_list(types::integer(), std::move(sum)),
                                         types::list(types::integer())));
+  if (log) log->note(place_of(pad) + " folded into " + place_of(conv));
   conv.replace_input(0, pad.input(0));
   pad.destroy();
   return true;
@@ -63,7 +53,7 @@ bool fold(Node& conv, size_t dims) {
 
 }  // namespace
 
-bool fold_padding(Graph& graph) {
+bool fold_padding(Graph& graph, ChangeLog* log) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     const size_t dims = node.kind() == kConv1d   ? 1
@@ -71,7 +61,7 @@ bool fold_padding(Graph& graph) {
                         : node.kind() == kConv3d ? 3
                                                  : 0;
     // With padding="same" the fifth argument is a string.
-    if (dims && node.op() && node.inputs().size() == 7) changed = fold(node, dims) || changed;
+    if (dims && node.op() && node.inputs().size() == 7) changed = fold(node, dims, log) || changed;
   });
   return changed;
 }

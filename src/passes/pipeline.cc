@@ -2,72 +2,72 @@
 
 #include "graph/clone.h"
 #include "passes/analysis/alias.h"
-#include "passes/batch_norm.h"
-#include "passes/common_values.h"
-#include "passes/dead_code.h"
-#include "passes/dicts.h"
-#include "passes/fold.h"
-#include "passes/freeze.h"
-#include "passes/functionalise.h"
-#include "passes/identities.h"
-#include "passes/inline.h"
-#include "passes/linear_bias.h"
-#include "passes/lists.h"
-#include "passes/padding.h"
-#include "passes/properties.h"
-#include "passes/ranks.h"
-#include "passes/sink_into_branches.h"
 
 namespace torchlet::passes {
 namespace {
 
 // Passes feed each other: so often at most. Calls are inlined a level in each round.
 constexpr int kMaxRounds = 20, kMaxCallDepth = 200;
+// For a file there is time, and the clock must not decide what is in it.
+constexpr double kSecondsForFile = 600;
 
-void run_passes(Graph& graph, Function& method, KnownObjects& objects) {
-  FoldBudget fold_budget;
-  for (int round = 0; round < kMaxCallDepth; ++round) {
-    bool changed = freeze_plain(graph, objects);
-    changed = fold_constants(graph, nullptr, fold_budget) || changed;
-    changed = remove_dead_code(graph) || changed;
-    changed = inline_calls(graph, method) || changed;
-    if (!changed) break;
+class Pipeline {
+ public:
+  Pipeline(PassState& state, const PassSet& passes) : state_(state), passes_(passes) {}
+
+  void run() {
+    for (int round = 0; round < kMaxCallDepth && stage(kInlining); ++round) {
+    }
+    for (int round = 0; round < kMaxRounds && stage_with_aliases(kSimplifying); ++round) {
+    }
+    stage(kRewriting);
+    stage_with_aliases(kSharing);
+    stage(kLowering);
+    stage(kCleaning);
   }
-  for (int round = 0; round < kMaxRounds; ++round) {
-    const AliasAnalysis aliases(graph, &objects);
-    bool changed = freeze_tensors(graph, objects, aliases);
-    changed = fold_constants(graph, &aliases, fold_budget) || changed;
-    changed = fold_ranks(graph) || changed;
-    changed = fold_properties(graph) || changed;
-    changed = merge_appends(graph) || changed;
-    changed = forward_dict_items(graph) || changed;
-    changed = remove_dead_code(graph) || changed;
-    if (!changed) break;
+
+ private:
+  bool stage_with_aliases(Stage which) {
+    const AliasAnalysis aliases(state_.graph, &state_.objects);
+    state_.aliases = &aliases;
+    const bool changed = stage(which);
+    state_.aliases = nullptr;
+    return changed;
   }
-  remove_identities(graph);
-  fold_batch_norms(graph);
-  fold_padding(graph);
-  fold_linear_biases(graph);
-  {
-    const AliasAnalysis aliases(graph, &objects);
-    share_common_values(graph, aliases);
-    functionalise(graph, aliases);
+
+  bool stage(Stage which) {
+    bool changed = false;
+    for (const Pass& pass : all_passes()) {
+      if (!(pass.stages & which) || !passes_.contains(pass)) continue;
+      if (state_.log) state_.log->begin(pass.name, state_.graph);
+      changed = pass.run(state_) || changed;
+      if (state_.log) state_.log->end(state_.graph);
+    }
+    return changed;
   }
-  remove_dead_code(graph);
-  sink_into_branches(graph);
-}
+
+  PassState& state_;
+  const PassSet& passes_;
+};
 
 }  // namespace
 
-Optimized optimize(Function& method, const Value& self, const WriteSet& writes) {
+Optimized optimize(Function& method, const Value& self, const WriteSet& writes,
+                   const Request& request) {
   WriteSet all_writes = writes;
   for (int attempt = 0;; ++attempt) {
     KnownObjects objects(self, all_writes);
     std::unique_ptr<Graph> graph = clone_graph(method.graph());
-    run_passes(*graph, method, objects);
+    ChangeLog log;
+    PassState state{.graph = *graph, .method = method, .objects = objects};
+    state.for_file = request.for_file;
+    if (request.for_file) state.fold_budget.seconds = kSecondsForFile;
+    if (request.log) state.log = &log;
+    Pipeline(state, request.passes).run();
     WriteSet own = AliasAnalysis(*graph, &objects).writes();
     // A method may change itself what was taken for given: then once more, knowing that.
     if (!objects.reads().conflicts(own)) {
+      if (request.log) request.log->merge(log);
       return {clone_graph(*graph), std::move(objects.reads()), std::move(own)};
     }
     all_writes.merge(own);

@@ -5,6 +5,7 @@
 
 #include "graph/function.h"
 #include "passes/analysis/read_write_sets.h"
+#include "passes/pass_list.h"
 
 namespace torchlet::passes {
 
@@ -14,9 +15,16 @@ struct Optimized {
   WriteSet writes;               // what running it may change
 };
 
+struct Request {
+  PassSet passes = PassSet::of(kAtLoad);
+  bool for_file = false;     // PassState::for_file
+  ChangeLog* log = nullptr;  // of this method
+};
+
 // The method of one object, inlined, frozen and folded; gives the same answers, and the same errors
 // with the same places. The original graphs stay as they are. `writes` is what other methods may
 // change. Thread-safe.
-Optimized optimize(Function& method, const Value& self, const WriteSet& writes);
+Optimized optimize(Function& method, const Value& self, const WriteSet& writes,
+                   const Request& request = {});
 
 }  // namespace torchlet::passes

@@ -32,7 +32,7 @@ bool is_real_number(const Type& type) {
 
 class Folder {
  public:
-  explicit Folder(Graph& graph) : graph_(graph) {}
+  Folder(Graph& graph, bool here) : graph_(graph), here_(here) {}
 
   bool run() {
     for_each_node(*graph_.block(), [&](Node& node) {
@@ -138,13 +138,13 @@ class Folder {
   // it.
   std::optional<Value> answer_of(const Node& node) const {
     if (!node.op() || node.outputs().size() != 1) return std::nullopt;
-    if (node.kind() == kIsGradEnabled && !changes_grad_mode_) return Value(false);
+    if (node.kind() == kIsGradEnabled && here_ && !changes_grad_mode_) return Value(false);
     if (node.inputs().size() != 1 || !node.input(0)->type()->is(TypeKind::kTensor)) {
       return std::nullopt;
     }
     const LooksAt looks_at = node.op()->facts->looks_at;
     const Properties input = of(node.input(0));
-    const bool is_known = looks_at == LooksAt::kNothing ||
+    const bool is_known = (looks_at == LooksAt::kNothing && here_) ||
                           (looks_at == LooksAt::kDType && input.dtype) ||
                           (looks_at == LooksAt::kPlainness && input.is_plain);
     if (!is_known) return std::nullopt;
@@ -157,6 +157,7 @@ class Folder {
       kSetGradEnabled{"aten::set_grad_enabled"};
 
   Graph& graph_;
+  const bool here_;
   std::unordered_map<const SsaValue*, Properties> known_;
   bool changes_tensors_ = false, changes_grad_mode_ = false;
   bool changed_ = false;
@@ -164,6 +165,6 @@ class Folder {
 
 }  // namespace
 
-bool fold_properties(Graph& graph) { return Folder(graph).run(); }
+bool fold_properties(Graph& graph, bool here) { return Folder(graph, here).run(); }
 
 }  // namespace torchlet::passes

@@ -1,0 +1,122 @@
+#include "passes/pass_list.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "passes/activations.h"
+#include "passes/add_relu.h"
+#include "passes/batch_norm.h"
+#include "passes/common_values.h"
+#include "passes/conv1d.h"
+#include "passes/dead_code.h"
+#include "passes/dicts.h"
+#include "passes/freeze.h"
+#include "passes/functionalise.h"
+#include "passes/identities.h"
+#include "passes/inline.h"
+#include "passes/linear_bias.h"
+#include "passes/lists.h"
+#include "passes/packed_weights.h"
+#include "passes/padding.h"
+#include "passes/prepack.h"
+#include "passes/properties.h"
+#include "passes/ranks.h"
+#include "passes/sink_into_branches.h"
+
+namespace torchlet::passes {
+namespace {
+
+constexpr unsigned kEverywhere = kAtLoad | kForFiles | kForMobile, kFiles = kForFiles | kForMobile;
+
+bool freeze(PassState& s) {
+  return s.aliases ? freeze_tensors(s.graph, s.objects, *s.aliases)
+                   : freeze_plain(s.graph, s.objects);
+}
+
+// In order.
+constexpr Pass kPasses[] = {
+    {"freeze", "attributes that no method writes become constants", kInlining | kSimplifying,
+     kEverywhere, freeze},
+    {"fold-constants", "what follows from constants is computed, and branches on it are taken",
+     kInlining | kSimplifying, kEverywhere,
+     [](PassState& s) { return fold_constants(s.graph, s.aliases, s.fold_budget, s.for_file); }},
+    {"ranks", "questions for numbers of dimensions that are known", kSimplifying, kEverywhere,
+     [](PassState& s) { return fold_ranks(s.graph); }},
+    {"properties", "questions for dtypes that the weights tell", kSimplifying, kEverywhere,
+     [](PassState& s) { return fold_properties(s.graph, !s.for_file); }},
+    {"lists", "lists that are filled item by item are made at once", kSimplifying, kEverywhere,
+     [](PassState& s) { return merge_appends(s.graph); }},
+    {"dicts", "what is put into a dict and read again is passed on directly", kSimplifying,
+     kEverywhere, [](PassState& s) { return forward_dict_items(s.graph); }},
+    {"dead-code", "what nobody reads and has no effect is left out",
+     kInlining | kSimplifying | kCleaning, kEverywhere,
+     [](PassState& s) { return remove_dead_code(s.graph); }},
+    {"inline", "calls are replaced by what they call", kInlining, kEverywhere,
+     [](PassState& s) { return inline_calls(s.graph, s.method); }},
+    {"unpack", "PyTorch Mobile's packed layers become plain ones", kRewriting, kAtLoad,
+     [](PassState& s) { return unpack_layers(s.graph); }},
+    {"dropout", "dropout that is off, and detach()", kRewriting, kEverywhere,
+     [](PassState& s) { return remove_identities(s.graph, s.log); }},
+    {"batch-norm", "merged into the convolution or linear layer before it", kRewriting, kEverywhere,
+     [](PassState& s) { return fold_batch_norms(s.graph, s.log); }},
+    {"padding", "zero padding becomes the padding of the convolution after it", kRewriting,
+     kEverywhere, [](PassState& s) { return fold_padding(s.graph, s.log); }},
+    {"linear-bias", "a product with a constant matrix and an addition become a linear layer",
+     kRewriting, kEverywhere, [](PassState& s) { return fold_linear_biases(s.graph, s.log); }},
+    {"packed-weights", "weights are packed once and not in each run", kRewriting, kFiles,
+     [](PassState& s) { return pack_weights(s.graph, s.log); }},
+    {"quantized-relu", "becomes part of the quantized layer before it", kRewriting, kFiles,
+     [](PassState& s) { return fuse_quantized_relus(s.graph, s.log); }},
+    {"common-values", "numbers that are computed twice are computed once", kSharing, kEverywhere,
+     [](PassState& s) { return share_common_values(s.graph, *s.aliases); }},
+    {"out-of-place",
+     "operators in place on memory of their own give new memory, so that others "
+     "can take them over",
+     kSharing, kAtLoad | kForMobile,
+     [](PassState& s) { return functionalise(s.graph, *s.aliases, s.for_file); }},
+    {"conv1d-to-2d", "1d convolutions become 2d ones, which PyTorch Mobile has packed", kLowering,
+     kForMobile, [](PassState& s) { return widen_conv1d(s.graph, s.log); }},
+    {"prepack", "convolutions and linear layers become PyTorch Mobile's packed ones", kLowering,
+     kForMobile, [](PassState& s) { return prepack_layers(s.graph, s.log); }},
+    {"activations", "relu, relu6, hardtanh and clamp become part of the packed layer before them",
+     kLowering, kForMobile, [](PassState& s) { return fuse_activations(s.graph, s.log); }},
+    {"add-relu", "an addition and a relu become one operator", kLowering, kForMobile,
+     [](PassState& s) { return fuse_add_relus(s.graph, s.log); }},
+    {"sink", "what only one branch needs is computed there", kCleaning, kEverywhere,
+     [](PassState& s) { return sink_into_branches(s.graph); }},
+};
+static_assert(std::size(kPasses) <= 64);  // bits of a PassSet
+
+uint64_t bit_of(const Pass& pass) { return uint64_t{1} << (&pass - kPasses); }
+
+const Pass* find_pass(std::string_view name) {
+  const Pass* found = std::ranges::find(kPasses, name, &Pass::name);
+  return found == std::end(kPasses) ? nullptr : found;
+}
+
+const Pass& require_pass(std::string_view name) {
+  if (const Pass* pass = find_pass(name)) return *pass;
+  std::string known;
+  for (const Pass& pass : kPasses) known += (known.empty() ? "" : ", ") + std::string(pass.name);
+  fail(ErrorCode::kInvalidArgument,
+       "there is no pass '" + std::string(name.substr(0, 100)) + "'; there are: " + known);
+}
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+PassSet PassSet::of(User user) {
+  PassSet set;
+  for (const Pass& pass : kPasses) {
+    if (pass.users & user) set.bits_ |= bit_of(pass);
+  }
+  return set;
+}
+
+void PassSet::insert(std::string_view name) { bits_ |= bit_of(require_pass(name)); }
+void PassSet::erase(std::string_view name) { bits_ &= ~bit_of(require_pass(name)); }
+bool PassSet::contains(const Pass& pass) const { return bits_ & bit_of(pass); }
+bool PassSet::contains(std::string_view name) const { return contains(require_pass(name)); }
+
+}  // namespace torchlet::passes
