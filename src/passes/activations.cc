@@ -56,8 +56,8 @@ bool fuse(Node& activation, ChangeLog* log) {
   const CustomClass* custom = find_custom_class(object.class_name());
   const Value bounded = custom->set_state(Value::tuple(std::move(state)));
   if (log) {
-    log->note(std::string(activation.kind().name()) + " of " + place_of(activation) +
-              " fused into " + place_of(*layer));
+    log->note(activation.kind().str() + " of " + place_of(activation) + " fused into " +
+              place_of(*layer));
   }
   layer->replace_input(1, insert_constant(layer, bounded, layer->input(1)->type()));
   replace_by(activation, *layer);

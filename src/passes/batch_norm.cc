@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "passes/analysis/constants.h"
+#include "passes/ranks.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {
 namespace {
 
-const Symbol kBatchNorm("aten::batch_norm");
+const Symbol kBatchNorm("aten::batch_norm"), kLinear("aten::linear");
 
 // A layer whose output channels a batch norm can scale.
 struct Layer {
@@ -36,14 +37,26 @@ std::optional<bool> is_transposed(const Node& convolution) {
   return transposed && transposed->is_bool() ? std::optional(transposed->to_bool()) : std::nullopt;
 }
 
-// The convolution that makes `value` for nobody else.
+// Is it a linear layer whose output is a matrix?
+bool is_linear_of_matrix(const Node& node) {
+  if (node.kind() != kLinear) return false;
+  const auto ranks = known_ranks(*node.graph());
+  const auto rank = ranks.find(node.output());
+  return rank != ranks.end() && rank->second == 2;
+}
+
+// The layer that makes `value` for nobody else.
 std::optional<Layer> layer_of(const SsaValue* value) {
   Node* node = value->node();
-  if (value->users().size() != 1 || !node->op() || node->op()->facts->dtype != DTypeRule::kWeight ||
-      !node->op()->schema.find_argument("groups")) {
+  if (value->users().size() != 1 || !node->op() || node->op()->facts->dtype != DTypeRule::kWeight) {
     return std::nullopt;
   }
-  const auto transposed = is_transposed(*node);
+  std::optional<bool> transposed;
+  if (node->op()->schema.find_argument("groups")) {
+    transposed = is_transposed(*node);
+  } else if (is_linear_of_matrix(*node)) {
+    transposed = false;
+  }
   if (!transposed) return std::nullopt;
   Layer layer;
   layer.node = node;

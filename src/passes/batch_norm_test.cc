@@ -74,6 +74,48 @@ TEST(FoldBatchNorms, IntoATransposedConvolutionWithGroups) {
                               Value::list({0, 0}), 2, Value::list({1, 1})}));
 }
 
+TEST(FoldBatchNorms, IntoAConvolutionWithPaddingByName) {
+  const Tensor x = ramp({2, 3, 5, 4}), w = ramp({4, 3, 3, 3}, 1);
+  const auto list = [] { return Value::list({1, 1}); };
+  for (const char* padding : {"valid", "same"}) {
+    const Optimized made = optimized(
+        "torch.conv2d(x, self.w, self.b, [1, 1], \"" + std::string(padding) + "\", [1, 1], 1)", w,
+        Value());
+    EXPECT_EQ(outline(*made.graph), "conv2d");
+    expect_same(
+        made, x,
+        ops::result_of("aten::conv2d", "padding", {x, w, Value(), list(), padding, list(), 1}));
+  }
+}
+
+TEST(FoldBatchNorms, IntoALinearLayerOfAMatrixAlone) {
+  const Tensor x = ramp({3, 5}), w = ramp({4, 5}, 1), b = ramp({4}, 2);
+  const Optimized made = optimized("torch.linear(torch.view(x, [3, 5]), self.w, self.b)", w, b);
+  EXPECT_EQ(outline(*made.graph), "view linear");
+  expect_same(made, x, ops::result_of("aten::linear", "", {x, w, b}));
+  // With another dimension the norm would be of that one.
+  EXPECT_EQ(outline(*optimized("torch.linear(x, self.w, self.b)", w, b).graph),
+            "linear batch_norm");
+  EXPECT_EQ(
+      outline(*optimized("torch.linear(torch.view(x, [1, 4, 5]), self.w, self.b)", w, b).graph),
+      "view linear batch_norm");
+}
+
+TEST(FoldBatchNorms, LayersThatShareAWeightGetTheirOwn) {
+  const Tensor w = ramp({4, 4, 1}), b = ramp({4});
+  const Optimized made =
+      optimized("torch.conv1d(x, self.w, self.b, [1], [0], [1], 1)", w, b,
+                "    x = " + std::string(kNorm) +
+                    "    y = torch.conv1d(x, self.w, self.b, [1], [0], [1], 1)\n");
+  EXPECT_EQ(outline(*made.graph), "conv1d conv1d");
+  const auto list = [](int64_t n) { return Value::list({n}); };
+  const auto layer = [&](const Tensor& x) {
+    return ops::result_of("aten::conv1d", "", {x, w, b, list(1), list(0), list(1), 1});
+  };
+  expect_same(made, ramp({1, 4, 3}), layer(ramp({1, 4, 3})));
+  EXPECT_EQ(ops::elements_of(w), ops::elements_of(ramp({4, 4, 1})));
+}
+
 TEST(FoldBatchNorms, NotIfTheConvolutionIsSeenOrWritten) {
   const Tensor w = ramp({4, 3, 3}), b = ramp({4});
   const std::string layer = "torch.conv1d(x, self.w, self.b, [1], [1], [1], 1)";

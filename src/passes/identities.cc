@@ -37,7 +37,7 @@ bool remove_identities(Graph& graph, ChangeLog* log) {
     if (!node.op() || node.outputs().size() != 1) return;
     const bool is_detach = node.kind() == kDetach && !asks_for_grad && is_only_read(node.output());
     if (!is_detach && !is_identity(node)) return;
-    if (log) log->note(std::string(node.kind().name()) + " of " + place_of(node) + " removed");
+    if (log) log->note(node.kind().str() + " of " + place_of(node) + " removed");
     node.output()->replace_all_uses_with(node.input(0));
     node.destroy();
     changed = true;

@@ -29,7 +29,7 @@ bool pack(Node& node, ChangeLog* log) {
   } catch (const Error&) {
     return false;  // it is an error of the run, if one gets there
   }
-  if (log) log->note(std::string(node.kind().name()) + " of " + place_of(node));
+  if (log) log->note(node.kind().str() + " of " + place_of(node));
   node.output()->replace_all_uses_with(insert_constant(&node, made, node.output()->type()));
   node.destroy();
   return true;

@@ -107,7 +107,7 @@ bool prepack(Node& node, ChangeLog* log) {
   packing->arguments.resize(pack.schema.arguments.size());  // no bounds
   Value context;
   pack.call(packing->arguments, {&context, 1});
-  if (log) log->note(std::string(node.kind().name()) + " of " + place_of(node));
+  if (log) log->note(node.kind().str() + " of " + place_of(node));
   Node* run =
       insert_call(&node, *find_operator(packing->run.str(), ""),
                   {node.input(0), insert_constant(&node, context, pack.schema.returns[0].type)});

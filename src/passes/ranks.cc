@@ -28,7 +28,8 @@ bool changes_rank_in_place(const Node& node) {
 
 class Ranks {
  public:
-  explicit Ranks(Graph& graph) : graph_(graph), parent_(graph.num_values(), nullptr) {}
+  Ranks(Graph& graph, bool folds)
+      : graph_(graph), folds_(folds), parent_(graph.num_values(), nullptr) {}
 
   bool run() {
     bool unsafe = false;
@@ -38,6 +39,16 @@ class Ranks {
     });
     if (!unsafe) block(*graph_.block());
     return changed_;
+  }
+
+  std::unordered_map<const SsaValue*, int64_t> known() {
+    std::unordered_map<const SsaValue*, int64_t> known;
+    for_each_node(*graph_.block(), [&](const Node& node) {
+      for (const SsaValue* output : node.outputs()) {
+        if (const auto found = rank(output)) known[output] = *found;
+      }
+    });
+    return known;
   }
 
  private:
@@ -232,6 +243,7 @@ class Ranks {
   // The dim of a convolution's result is that of its input: asking there leaves the result to the
   // one that computes with it.
   void ask_earlier(Node& dim) {
+    if (!folds_) return;
     SsaValue* value = dim.input(0);
     while (has_rank_of_first(*value->node())) {
       value = value->node()->input(0);
@@ -244,7 +256,7 @@ class Ranks {
   // The node gives the rank of `tensor`.
   void replace(Node& node, const SsaValue& tensor) {
     const auto known = rank(&tensor);
-    if (!known || node.output()->users().empty()) return;
+    if (!folds_ || !known || node.output()->users().empty()) return;
     node.output()->replace_all_uses_with(insert_constant(&node, Value(*known), types::integer()));
     parent_.resize(graph_.num_values(), nullptr);
     changed_ = true;
@@ -254,6 +266,7 @@ class Ranks {
       kNot{"aten::__not__"}, kFlatten{"aten::flatten"}, kLen{"aten::len"}, kSize{"aten::size"};
 
   Graph& graph_;
+  const bool folds_;
   std::vector<const SsaValue*> parent_;
   std::unordered_map<const SsaValue*, int64_t> ranks_;  // of roots
   std::vector<const SsaValue*> set_here_;
@@ -262,6 +275,12 @@ class Ranks {
 
 }  // namespace
 
-bool fold_ranks(Graph& graph) { return Ranks(graph).run(); }
+bool fold_ranks(Graph& graph) { return Ranks(graph, true).run(); }
+
+std::unordered_map<const SsaValue*, int64_t> known_ranks(Graph& graph) {
+  Ranks ranks(graph, false);
+  ranks.run();
+  return ranks.known();
+}
 
 }  // namespace torchlet::passes
