@@ -1,4 +1,5 @@
 // `torchlet optimize`: a model made smaller and faster, and written when its answers are proved.
+#include <torchlet/bundled_inputs.h>
 #include <torchlet/optimize.h>
 #include <torchlet/torchlet.h>
 
@@ -9,15 +10,18 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/guessed_inputs.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/output.h"
 #include "cli/text.h"
 
 namespace torchlet::cli {
 namespace {
 
 struct OptimizeCommand {
-  std::string model, output, method = "forward", passes, skip, preserve;
+  std::string model, method = "forward", passes, skip, preserve;
+  OutputOptions output;
   InputOptions inputs;
   LimitOptions limits;
   OptimizeOptions options;
@@ -57,7 +61,7 @@ void show(const OptimizeCommand& command, const OptimizeReport& report, uint64_t
                 proof.device.c_str(), proof.calls, proof.calls == 1 ? "call" : "calls",
                 proof.max_abs, decibels(proof.sqnr).c_str());
   }
-  if (report.proofs.empty()) std::printf("proof       none: nothing was compared (--no-proof)\n");
+  if (report.proofs.empty()) std::printf("proof       none: nothing was compared\n");
   std::printf("size        %s -> %s\n", human_bytes(bytes_before).c_str(),
               human_bytes(bytes_after).c_str());
 }
@@ -78,7 +82,7 @@ Json json_report(const OptimizeCommand& command, const OptimizeReport& report,
     proofs.push_back(std::move(node));
   }
   return {{"model", command.model},
-          {"output", command.output},
+          {"output", command.output.path()},
           {"methods", report.methods},
           {"nodes_before", report.nodes_before},
           {"nodes_after", report.nodes_after},
@@ -88,27 +92,51 @@ Json json_report(const OptimizeCommand& command, const OptimizeReport& report,
           {"proofs", std::move(proofs)}};
 }
 
+bool is_in_training_mode(const Module& module) {
+  const Value training = module.hasattr("training") ? module.attr("training") : Value(false);
+  return training.is_bool() && training.to_bool();
+}
+
+// Given inputs, bundled ones (which optimize() finds), or such as the model takes.
+void choose_calls(OptimizeCommand& command, const Module& module) {
+  OptimizeOptions& options = command.options;
+  options.prove = !command.no_proof;
+  std::vector<Value> inputs = command.inputs.values(module, command.method);
+  if (!inputs.empty()) options.calls.push_back({command.method, std::move(inputs)});
+  if (!options.prove || !options.calls.empty() || !bundled_methods(module).empty()) return;
+  if (auto guessed = guessed_inputs(module, command.method)) {
+    options.calls.push_back({command.method, std::move(*guessed)});
+    return;
+  }
+  std::fprintf(stderr,
+               "torchlet: not proved: the model bundles no inputs, and it is not known which %s "
+               "takes; give them (--shape 1,3,224,224, --input FILE.npy)\n",
+               command.method.c_str());
+  options.prove = false;
+}
+
 void optimize_file(OptimizeCommand& command) {
   set_num_threads(command.threads);
   OptimizeOptions& options = command.options;
   options.passes = split(command.passes);
   options.skip = split(command.skip);
   options.preserve = split(command.preserve);
-  options.prove = !command.no_proof;
   Options load_options;
   load_options.allow_unsupported = true;
   load_options.print = [](std::string_view) {};
   command.limits.apply(load_options);
   const Module module = load(command.model, load_options);
-  std::vector<Value> inputs = command.inputs.values(module, command.method);
-  if (!inputs.empty()) options.calls.push_back({command.method, std::move(inputs)});
+  if (!options.eval && is_in_training_mode(module)) {
+    std::fprintf(stderr,
+                 "torchlet: the model is in training mode, so its batch norms and dropouts stay; "
+                 "--eval puts it into evaluation mode\n");
+  }
+  choose_calls(command, module);
   const OptimizedModule result = optimize(module, options);
 
-  SaveOptions save_options;
-  save_options.extra_files = read_extra_files(command.model);
-  save(result.module, command.output, save_options);
+  command.output.save(result.module, command.model);
   const uint64_t before = std::filesystem::file_size(command.model);
-  const uint64_t after = std::filesystem::file_size(command.output);
+  const uint64_t after = std::filesystem::file_size(command.output.path());
   if (command.json) {
     std::printf("%s\n", json_text(json_report(command, result.report, before, after), 1).c_str());
   } else {
@@ -134,9 +162,7 @@ void add_optimize_command(CLI::App& app) {
       "optimize", "Freeze, fold and fuse a model, prove that its answers stay, and write it");
   add_model(*command, options->model);
   options->inputs.add_to(*command);
-  command->add_option("-o,--output", options->output, "Where to write")
-      ->required()
-      ->type_name("FILE.pt");
+  options->output.add_to(*command);
   command->add_option("--method", options->method, "What the inputs are for")
       ->capture_default_str();
   options->passes = "default";

@@ -37,7 +37,8 @@ struct OptimizeOptions {
   // of them. If it is empty, methods stay that no other method of the root calls: those were
   // exported.
   std::vector<std::string> preserve;
-  // Puts a model in training mode into evaluation mode; without it that is refused.
+  // Puts a model in training mode into evaluation mode. Otherwise its batch norms and dropouts
+  // stay.
   bool eval = false;
 
   // The calls whose answers are compared; those that the model bundles if there are none.
@@ -76,9 +77,8 @@ struct OptimizedModule {
 
 // The module itself stays as it is, but its methods may run, with copies of its state.
 //
-// Error kInvalidArgument for an unknown pass or method, a module in training mode, and if there is
-// nothing to compare although `prove` is set; kRuntime if the answers differ by more than the
-// tolerance; and as save().
+// Error kInvalidArgument for an unknown pass or method, and if there is nothing to compare although
+// `prove` is set; kRuntime if the answers differ by more than the tolerance; and as save().
 TORCHLET_API OptimizedModule optimize(const Module& module, const OptimizeOptions& options = {});
 
 }  // namespace torchlet

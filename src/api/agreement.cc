@@ -5,6 +5,7 @@
 #include <limits>
 #include <ranges>
 
+#include "ops/engines/quantize.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 
@@ -23,6 +24,7 @@ std::string shown(const Value& value) {
 Tensor wide(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   if (impl.sparse) return wide(impl.sparse->values);
+  if (is_quantized(impl.dtype)) return wide(ops::dequantize(tensor));
   if (!is_complex(impl.dtype)) return tensor.to(DType::kFloat64).contiguous();
   const Tensor pairs = tensor.to(DType::kComplex128).contiguous();
   const Tensor numbers = empty(IntArray{2 * pairs.numel()}, DType::kFloat64);

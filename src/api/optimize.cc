@@ -106,13 +106,7 @@ void set_to_evaluation(const Value& root) {
 Module working_copy(const Module& module, bool eval) {
   const auto& handle = LoadedModel::handle_of(module);
   const Value copy = api::detached_copy(LoadedModel::object_of(module));
-  if (eval) {
-    set_to_evaluation(copy);
-  } else if (is_training(copy.object_ref())) {
-    fail(ErrorCode::kInvalidArgument,
-         "the model is in training mode; call eval() before it is saved, or pass --eval "
-         "(OptimizeOptions::eval)");
-  }
+  if (eval) set_to_evaluation(copy);
   return LoadedModel::root(std::make_shared<LoadedModel>(handle->program), copy);
 }
 
@@ -254,11 +248,7 @@ class Optimizer {
 std::vector<ProofCall> calls_to_compare(const Module& module, const OptimizeOptions& options) {
   if (!options.calls.empty()) return options.calls;
   std::vector<ProofCall> calls;
-  for (const auto& [name, method] : LoadedModel::object_of(module).object_ref().type->methods()) {
-    if (is_bundled_inputs_method(name)) continue;
-    const bool bundles = module.find_method("get_all_bundled_inputs_for_" + name) ||
-                         (name == "forward" && module.find_method("get_all_bundled_inputs"));
-    if (!bundles) continue;
+  for (const auto& [name, info] : bundled_methods(module)) {
     for (std::vector<Value>& inputs : bundled_inputs(module, name)) {
       calls.push_back({name, std::move(inputs)});
     }

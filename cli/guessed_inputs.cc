@@ -1,0 +1,52 @@
+#include "cli/guessed_inputs.h"
+
+#include <torchlet/error.h>
+#include <torchlet/tensor.h>
+
+#include <algorithm>
+#include <random>
+
+namespace torchlet::cli {
+namespace {
+
+std::vector<std::vector<int64_t>> likely_sizes(const Module& module) {
+  std::vector<std::vector<int64_t>> all = {{1, 3, 224, 224}};
+  for (const auto& [name, weight] : module.named_parameters()) {
+    if (weight.dim() < 2) continue;
+    std::vector<int64_t> sizes = {1, weight.size(1)};
+    sizes.resize(static_cast<size_t>(weight.dim()), 64);
+    all.push_back(sizes);
+    break;
+  }
+  return all;
+}
+
+Tensor random_tensor(const std::vector<int64_t>& sizes) {
+  const Tensor tensor = zeros(sizes, DType::kFloat32);
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<float> numbers(0, 1);
+  std::generate_n(tensor.data_ptr<float>(), tensor.numel(), [&] { return numbers(generator); });
+  return tensor;
+}
+
+}  // namespace
+
+std::optional<std::vector<Value>> guessed_inputs(const Module& module, const std::string& name) {
+  const std::optional<Method> method = module.find_method(name);
+  if (!method) return std::nullopt;
+  std::vector<MethodArgument> needed = method->arguments();
+  std::erase_if(needed, [](const MethodArgument& argument) { return argument.default_value; });
+  if (needed.size() != 1 || needed[0].type != "Tensor") return std::nullopt;
+  for (const std::vector<int64_t>& sizes : likely_sizes(module)) {
+    const Tensor input = random_tensor(sizes);
+    try {
+      module.deepcopy().get_method(name)({input});
+      return std::vector<Value>{input};
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace torchlet::cli

@@ -1,0 +1,18 @@
+// Inputs for models that nobody gave any.
+#pragma once
+
+#include <torchlet/module.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace torchlet::cli {
+
+// Pseudo-random numbers that the method takes: a float32 picture [1, 3, 224, 224], or what the
+// first weight among the parameters could be for, a convolution's or a linear layer's. Nothing if
+// the method takes something else than one Tensor, or runs with none of these; each is tried on a
+// copy of the model.
+std::optional<std::vector<Value>> guessed_inputs(const Module& module, const std::string& method);
+
+}  // namespace torchlet::cli
