@@ -5,10 +5,12 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/torchlet)
 
-# Either library is torchlet::torchlet for who finds the package. Who links the static one links what it uses, too.
+# torchlet::torchlet runs models, torchlet::tools prepares them, too. The static library is both; who links it links what it
+# uses, too.
 if(BUILD_SHARED_LIBS)
   set_target_properties(torchlet_shared PROPERTIES EXPORT_NAME torchlet)
-  install(TARGETS torchlet_shared EXPORT torchletTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(torchlet_tools_shared PROPERTIES EXPORT_NAME tools)
+  install(TARGETS torchlet_shared torchlet_tools_shared EXPORT torchletTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set(pc_requires Requires.private)
 else()
   install(TARGETS torchlet EXPORT torchletTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

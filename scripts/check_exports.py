@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds libtorchlet.so to the public headers: check_exports.py LIBRARY. Fails if it shows a symbol of anything else."""
+"""Holds a shared library to the public headers: check_exports.py LIBRARY. Fails if it shows a symbol of anything else."""
 
 import glob
 import os

@@ -4,7 +4,6 @@
 #include <torchlet/export.h>
 #include <torchlet/module.h>
 #include <torchlet/options.h>
-#include <torchlet/save.h>
 #include <torchlet/tensor.h>
 #include <torchlet/threads.h>
 #include <torchlet/value.h>

@@ -77,21 +77,6 @@ TEST(BytecodeModule, GivesWhatItsSourceGives) {
   }
 }
 
-TEST(BytecodeModule, IsWrittenAsSource) {
-  for (const auto& [name, sizes] :
-       std::vector<std::pair<std::string, std::vector<int64_t>>>{{"control", {2, 3}},
-                                                                 {"shapes", {5}},
-                                                                 {"attention", {1, 6}},
-                                                                 {"picture", {1, 3, 9, 8}}}) {
-    SCOPED_TRACE(name);
-    const std::string path = testing::TempDir() + "bytecode_module_test_" + name + ".pt";
-    save(from_bytecode(name), path);
-    const Module written = load(path);
-    EXPECT_EQ(written.info().container, "TorchScript");
-    expect_same(written.forward({ramp(sizes)}), from_source(name).forward({ramp(sizes)}));
-  }
-}
-
 TEST(BytecodeModule, HasTheAttributesOfItsObjects) {
   const Module module = from_bytecode("picture");
   EXPECT_EQ(module.submodule("conv").attr("weight").to_tensor().dim(), 4);

@@ -1,0 +1,284 @@
+#include <torchlet/optimize.h>
+
+#include <torchlet/bundled_inputs.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "api/deep_copy.h"
+#include "api/loaded_model.h"
+#include "base/error.h"
+#include "passes/analysis/constants.h"
+#include "passes/pipeline.h"
+#include "prepare/draft.h"
+#include "prepare/proof.h"
+#include "prepare/used_attributes.h"
+#include "prepare/written_constants.h"
+#include "tensor/containers.h"
+
+namespace torchlet {
+namespace {
+
+using passes::ChangeLog;
+using passes::PassSet;
+
+constexpr std::string_view kFreeze = "freeze";
+
+PassSet passes_of(const OptimizeOptions& options) {
+  const PassSet by_default =
+      PassSet::of(options.for_mobile ? passes::kForMobile : passes::kForFiles);
+  PassSet chosen{};
+  for (const std::string& name : options.passes) {
+    if (name == "default") {
+      chosen.insert_all(by_default);
+    } else if (name != "none") {
+      chosen.insert(name);
+    }
+  }
+  for (const std::string& name : options.skip) chosen.erase(name);
+  return chosen;
+}
+
+// ---- which methods stay ----
+
+void add_callees(const Graph& graph, const Function* caller,
+                 std::unordered_set<const Function*>& callees) {
+  passes::for_each_node(*graph.block(), [&](const Node& node) {
+    if (!node.has_attribute("function")) return;
+    const Function* callee = node.function_attribute("function");
+    if (callee != caller) callees.insert(callee);
+  });
+}
+
+bool is_bundled_inputs_method(const std::string& name) {
+  return name.find("bundled_inputs") != std::string::npos;
+}
+
+std::vector<std::string> methods_to_keep(const ClassType& type, const OptimizeOptions& options) {
+  const auto is_asked_for = [&](const std::string& name) {
+    return std::ranges::find(options.preserve, name) != options.preserve.end();
+  };
+  for (const std::string& name : options.preserve) {
+    if (name == "all" || type.find_method(name) || type.find_attribute(name)) continue;
+    fail(ErrorCode::kInvalidArgument,
+         "the model has no method and no attribute '" + name.substr(0, 100) + "' to preserve");
+  }
+  std::unordered_set<const Function*> called;
+  if (options.preserve.empty()) {
+    for (const auto& [name, method] : type.methods()) add_callees(method->graph(), method, called);
+  }
+  std::vector<std::string> kept;
+  for (const auto& [name, method] : type.methods()) {
+    const bool is_exported = options.preserve.empty() && !called.contains(method);
+    const bool is_special = name == "forward" || name == "__getstate__" || name == "__setstate__" ||
+                            is_bundled_inputs_method(name);
+    if (is_exported || is_special || is_asked_for("all") || is_asked_for(name)) {
+      kept.push_back(name);
+    }
+  }
+  return kept;
+}
+
+// ---- training ----
+
+bool is_training(const Object& object) {
+  const auto slot = object.type->find_attribute("training");
+  return slot && object.slots[*slot].is_bool() && object.slots[*slot].to_bool();
+}
+
+void set_to_evaluation(const Value& root) {
+  std::unordered_set<const Object*> seen;
+  std::vector<Value> open = {root};
+  while (!open.empty()) {
+    const Value value = std::move(open.back());
+    open.pop_back();
+    Object& object = value.object_ref();
+    if (!object.type->is_module() || !seen.insert(&object).second) continue;
+    if (is_training(object)) object.set_attribute("training", Value(false));
+    for (const Value& held : object.slots) {
+      if (held.is_object()) open.push_back(held);
+    }
+  }
+}
+
+// A copy that may be taken apart.
+Module working_copy(const Module& module, bool eval) {
+  const auto& handle = LoadedModel::handle_of(module);
+  const Value copy = api::detached_copy(LoadedModel::object_of(module));
+  if (eval) set_to_evaluation(copy);
+  return LoadedModel::root(std::make_shared<LoadedModel>(handle->program), copy);
+}
+
+// ---- the work ----
+
+struct Method {
+  std::string name;
+  passes::Optimized optimized;
+  ChangeLog log;
+};
+
+class Optimizer {
+ public:
+  Optimizer(const Module& module, const OptimizeOptions& options)
+      : module_(module),
+        options_(options),
+        root_(LoadedModel::object_of(module)),
+        type_(*root_.object_ref().type),
+        passes_(passes_of(options)),
+        kept_(methods_to_keep(type_, options)) {}
+
+  OptimizedModule run() {
+    const LimitScope scope = LoadedModel::of(module_).program->limits->scope();
+    run_passes();
+    prepare::Draft draft(module_);
+    for (const auto& [name, method] : type_.methods()) {
+      if (std::ranges::find(kept_, name) == kept_.end()) draft.remove_method(name);
+    }
+    const bool prunes = passes_.contains(kFreeze);
+    if (prunes) prune(draft);
+    std::vector<Graph*> graphs;
+    for (Method& method : methods_) graphs.push_back(method.optimized.graph.get());
+    for (prepare::GivenAttribute& given : prepare::settle_constants(graphs, names_kept_)) {
+      draft.set_attribute(given.name, std::move(given.type), std::move(given.value));
+    }
+    OptimizeReport report = make_report();
+    for (Method& method : methods_) {
+      draft.set_method(method.name, std::move(method.optimized.graph));
+    }
+    return {draft.finish(), std::move(report)};
+  }
+
+ private:
+  // Each method's graph has to hold whatever the others write.
+  void run_passes() {
+    const passes::Request request{.passes = passes_, .for_file = true};
+    passes::WriteSet writes;
+    for (int attempt = 0;; ++attempt) {
+      methods_.clear();
+      passes::WriteSet all = writes;
+      for (const std::string& name : kept_) {
+        Method& method = methods_.emplace_back();
+        method.name = name;
+        passes::Request own = request;
+        own.log = &method.log;
+        method.optimized = passes::optimize(*type_.find_method(name), root_, writes, own);
+        all.merge(method.optimized.writes);
+      }
+      const bool holds = std::ranges::none_of(
+          methods_, [&](const Method& method) { return method.optimized.reads.conflicts(all); });
+      if (holds) {
+        writes_ = std::move(all);
+        return;
+      }
+      writes = std::move(all);
+      if (attempt == 3) writes.all = true;
+    }
+  }
+
+  void prune(prepare::Draft& draft) {
+    prepare::UsedAttributes used(root_, writes_);
+    for (const Method& method : methods_) used.add(*method.optimized.graph);
+    const Object& object = root_.object_ref();
+    const bool all = used.uses_all_of_self() || is_preserved("all");
+    for (size_t i = 0; i < object.slots.size(); ++i) {
+      const ClassType::Attribute& attribute = type_.attributes()[i];
+      const bool stays = all || attribute.name == "training" || is_preserved(attribute.name);
+      if (!stays && !used.uses({&object, i})) {
+        draft.remove_attribute(attribute.name);
+        continue;
+      }
+      names_kept_.insert(attribute.name);
+      if (stays || !object.slots[i].is_object()) continue;
+      const Value value =
+          used.pruned(object.slots[i], [&](const std::string& name) { return mangled(name); });
+      if (value.is_same(object.slots[i])) continue;
+      draft.set_attribute(attribute.name, value.object_ref().type, value);
+    }
+  }
+
+  bool is_preserved(std::string_view name) const {
+    return std::ranges::find(options_.preserve, name) != options_.preserve.end();
+  }
+
+  // "__torch__.m.___torch_mangle_3.Net", as PyTorch names classes of the same name.
+  std::string mangled(const std::string& name) {
+    const size_t dot = name.rfind('.');
+    const std::string package = name.substr(0, dot), own = name.substr(dot + 1);
+    script::CompilationUnit& unit = LoadedModel::of(module_).program->unit;
+    while (true) {
+      std::string candidate =
+          package + ".___torch_mangle_" + std::to_string(next_mangle_++) + "." + own;
+      if (!unit.find_type(candidate)) return candidate;
+    }
+  }
+
+  OptimizeReport make_report() const {
+    OptimizeReport report{};
+    ChangeLog log;
+    for (const Method& method : methods_) {
+      report.methods.push_back(method.name);
+      report.nodes_before += passes::count_operations(type_.find_method(method.name)->graph());
+      report.nodes_after += passes::count_operations(*method.optimized.graph);
+      log.merge(method.log);
+    }
+    for (const passes::Pass& pass : passes::all_passes()) {
+      const auto changes = log.changes().find(pass.name);
+      if (changes == log.changes().end()) continue;
+      const auto& [added, removed, notes] = changes->second;
+      report.passes.push_back({std::string(pass.name), added, removed, notes});
+    }
+    return report;
+  }
+
+  const Module& module_;
+  const OptimizeOptions& options_;
+  const Value root_;
+  const ClassType& type_;
+  const PassSet passes_;
+  const std::vector<std::string> kept_;
+  std::vector<Method> methods_;
+  passes::WriteSet writes_;
+  std::unordered_set<std::string> names_kept_;
+  size_t next_mangle_ = 0;
+};
+
+// ---- the proof ----
+
+std::vector<ProofCall> calls_to_compare(const Module& module, const OptimizeOptions& options) {
+  if (!options.calls.empty()) return options.calls;
+  std::vector<ProofCall> calls;
+  for (const auto& [name, info] : bundled_methods(module)) {
+    for (std::vector<Value>& inputs : bundled_inputs(module, name)) {
+      calls.push_back({name, std::move(inputs)});
+    }
+  }
+  if (!calls.empty()) return calls;
+  fail(ErrorCode::kInvalidArgument,
+       "there is nothing to prove the result with: the model bundles no inputs; give inputs "
+       "(--shape 1,3,224,224, --input FILE.npy), or pass --no-proof to write it unproved");
+}
+
+}  // namespace
+
+std::vector<PassInfo> optimize_passes() {
+  std::vector<PassInfo> infos;
+  for (const passes::Pass& pass : passes::all_passes()) {
+    if (!(pass.users & (passes::kForFiles | passes::kForMobile))) continue;
+    infos.push_back({pass.name, pass.summary, (pass.users & passes::kForFiles) != 0,
+                     (pass.users & passes::kForMobile) != 0});
+  }
+  return infos;
+}
+
+OptimizedModule optimize(const Module& module, const OptimizeOptions& options) {
+  const Module original = working_copy(module, options.eval);
+  OptimizedModule result = Optimizer(original, options).run();
+  if (options.prove) {
+    result.report.proofs = prepare::prove(original, result.module,
+                                          calls_to_compare(original, options), options.tolerance);
+  }
+  return result;
+}
+
+}  // namespace torchlet

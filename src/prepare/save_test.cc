@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+#include <torchlet/save.h>
+#include <torchlet/torchlet.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "prepare/agreement.h"
+#include "tensor/npy.h"
+
+namespace torchlet {
+namespace {
+
+std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
+std::string scratch(const std::string& name) { return testing::TempDir() + "save_test_" + name; }
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<float> floats(const Tensor& tensor) {
+  const Tensor plain = tensor.to(DType::kFloat32).contiguous();
+  const float* data = plain.data_ptr<float>();
+  return {data, data + plain.numel()};
+}
+
+Module load_any(const std::string& path) {
+  Options options;
+  options.allow_unsupported = true;
+  return load(path, options);
+}
+
+ErrorCode code_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorCode::kInternal;
+}
+
+TEST(Save, WhatIsReadBackIsWrittenAlike) {
+  for (const auto& entry : std::filesystem::directory_iterator("tests/fixtures")) {
+    if (entry.path().extension() != ".pt") continue;
+    save(load_any(entry.path()), scratch("a.pt"));
+    save(load_any(scratch("a.pt")), scratch("b.pt"));
+    EXPECT_EQ(content(scratch("a.pt")), content(scratch("b.pt"))) << entry.path();
+  }
+}
+
+// scripts/make_fuzz_seeds.py makes them: archives with source, and the same without.
+TEST(Save, BytecodeBecomesSource) {
+  const std::pair<const char*, std::vector<int64_t>> models[] = {
+      {"control", {2, 3}}, {"shapes", {5}}, {"attention", {1, 6}}, {"picture", {1, 3, 9, 8}}};
+  for (const auto& [name, sizes] : models) {
+    SCOPED_TRACE(name);
+    const std::string seed = std::string("tests/fuzz/seeds/archives/") + name;
+    save(load(seed + ".bytecode.ptl"), scratch("source.pt"));
+    const Module written = load(scratch("source.pt"));
+    EXPECT_EQ(written.info().container, "TorchScript");
+    const Tensor input = zeros(sizes, DType::kFloat32);
+    for (int64_t i = 0; i < input.numel(); ++i) {
+      input.data_ptr<float>()[i] = 0.25f * static_cast<float>(i % 7) - 0.5f;
+    }
+    prepare::Agreement agreement;
+    agreement.add(load(seed + ".ptl").forward({input.clone()}), written.forward({input.clone()}));
+    EXPECT_EQ(agreement.mismatch(), "");
+    EXPECT_EQ(agreement.max_abs(), 0);
+  }
+}
+
+TEST(Save, ErrorsStillNameThePythonLine) {
+  const auto error_of = [](const Module& module) {
+    try {
+      module.forward({zeros(std::array<int64_t, 1>{7}, DType::kFloat32)});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const Module before = load(fixture("scripted_convnet.pt"));
+  save(before, scratch("places.pt"));
+  EXPECT_NE(error_of(before).find(".py:"), std::string::npos) << error_of(before);
+  EXPECT_EQ(error_of(load(scratch("places.pt"))), error_of(before));
+}
+
+TEST(Save, TheAnswersStay) {
+  for (const char* name : {"linear", "scripted_convnet", "traced_convnet", "quantized_linear",
+                           "quantized_conv_per_channel", "script_class"}) {
+    const Module before = load(fixture(name + std::string(".pt")));
+    save(before, scratch("c.pt"));
+    const Module after = load(scratch("c.pt"));
+    const Tensor input = load_npy(fixture(name + std::string(".in0.npy")));
+    const auto answer = [&](const Module& module) {
+      const Value value = module.forward({input});
+      return floats((value.is_tuple() ? value.to_tuple()[0] : value).to_tensor());
+    };
+    EXPECT_EQ(answer(before), answer(after)) << name;
+  }
+}
+
+TEST(Save, TheModuleIsWrittenAsItIsNow) {
+  const Module module = load(fixture("api.pt"));
+  module.run_method("step");
+  module.setattr("name", "other");
+  save(module, scratch("d.pt"));
+  const Module again = load(scratch("d.pt"));
+  EXPECT_EQ(again.attr("name").to_string(), "other");
+  EXPECT_EQ(again.run_method("step").to_int(), 2);
+  EXPECT_EQ(again.named_parameters().size(), module.named_parameters().size());
+  EXPECT_EQ(again.get_method("forward").schema(), module.get_method("forward").schema());
+}
+
+TEST(Save, SharedMemoryStaysShared) {
+  save(load_any(fixture("dtypes.pt")), scratch("e.pt"));
+  const Module copy = load_any(scratch("e.pt"));
+  copy.attr("head").to_tensor().data_ptr<float>()[4] = 77;  // the first element of tail
+  EXPECT_EQ(copy.attr("tail").to_tensor().data_ptr<float>()[0], 77);
+}
+
+TEST(Save, ExtraFilesLieBesideTheModel) {
+  save(load(fixture("linear.pt")), scratch("f.pt"), {.extra_files = {{"labels", "a\nb\n"}}});
+  EXPECT_EQ(read_extra_files(scratch("f.pt")),
+            (std::map<std::string, std::string>{{"labels", "a\nb\n"}}));
+}
+
+TEST(Save, RefusesWhatItCannotDo) {
+  std::filesystem::copy_file(fixture("linear.pt"), scratch("g.pt"),
+                             std::filesystem::copy_options::overwrite_existing);
+  const Module module = load(scratch("g.pt"));
+  const std::string before = content(scratch("g.pt"));
+  EXPECT_EQ(code_of([&] { save(module, scratch("g.pt")); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { save(module, scratch("none/g.pt")); }), ErrorCode::kIo);
+  EXPECT_EQ(content(scratch("g.pt")), before);
+}
+
+}  // namespace
+}  // namespace torchlet
