@@ -27,9 +27,9 @@ void OutputOptions::add_to(CLI::App& command, bool required) {
       ->required(required)
       ->type_name("FILE.{pt,ptl,ff}");
   command
-      .add_option("--bytecode-version", bytecode_version_,
-                  "Of a .ptl or .ff: 4 is read since PyTorch 1.6, 5 since 1.8, 6 since 1.9, 7 "
-                  "since 1.10, 8 since 1.12")
+      .add_option(
+          "--bytecode-version", bytecode_version_,
+          "Of a .ptl or .ff, 4 to 8: a lower one for apps with an older PyTorch (default 8)")
       ->check(CLI::Range(4, 8))
       ->type_name("N");
   command.add_option("--extra-file", extra_files_, "Add the file at PATH as extra/NAME")

@@ -20,8 +20,7 @@ struct SaveOptions {
   // Name -> content of the files that go beside the model (torch.jit.save's _extra_files).
   std::map<std::string, std::string> extra_files = {};
   FileContainer container = FileContainer::kTorchScript;
-  // Of the bytecode, 4 to 8: what the oldest PyTorch that will read the file understands. PyTorch
-  // writes 8 since 1.12.
+  // Of the bytecode, 4 to 8: a lower one for apps with an older PyTorch. 1.13 writes 8.
   int bytecode_version = 8;
 };
 
