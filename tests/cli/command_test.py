@@ -415,6 +415,12 @@ class Inspect(unittest.TestCase):
         self.assertIn("aten::mul", torchlet("inspect", f"{FIXTURES}/api.pt", "--graph", "--method", "forward").stdout)
 
 
+def archive_names(path: str) -> set[str]:
+    """The records of an archive, without its root folder."""
+    with zipfile.ZipFile(path) as archive:
+        return {name.partition("/")[2] for name in archive.namelist()}
+
+
 class Convert(unittest.TestCase):
     def convert(self, *arguments: str) -> subprocess.CompletedProcess:
         return torchlet("convert", *arguments)
@@ -444,6 +450,51 @@ class Convert(unittest.TestCase):
                 self.assertIsNone(archive.testzip())
                 self.assertEqual(archive.read("archive/extra/labels"), b"cat\n")
                 self.assertIn("class Api(Module)", archive.read("archive/code/__torch__.py").decode())
+
+    def test_the_ending_chooses_the_container(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = {}
+            for ending in "pt", "ptl", "ff":
+                made[ending] = f"{folder}/api.{ending}"
+                done = self.convert(f"{FIXTURES}/api.pt", "-o", made[ending], "--extra-file", f"note={__file__}")
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+            self.assertEqual([archive_names(made[ending]) & {"bytecode.pkl", "code/__torch__.py"} for ending in ("pt", "ptl")],
+                             [{"code/__torch__.py"}, {"bytecode.pkl", "code/__torch__.py"}])
+            with open(made["ff"], "rb") as f:
+                self.assertEqual(f.read()[4:8], b"PTMF")
+            # Any of them from any other, with its extra file.
+            for source in made.values():
+                for ending, expected in made.items():
+                    again = f"{folder}/again.{ending}"
+                    self.assertEqual(self.convert(source, "-o", again).returncode, 0)
+                    with open(again, "rb") as a, open(expected, "rb") as b:
+                        self.assertEqual(a.read(), b.read(), f"{source} -> {ending}")
+            answers = [torchlet("run", model, f"{FIXTURES}/api.in0.npy", "--json").stdout
+                       for model in (f"{FIXTURES}/api.pt", *made.values())]
+            self.assertEqual(len({str(json.loads(answer)["output"]) for answer in answers}), 1)
+
+    def test_the_bytecode_is_of_the_version_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = {}
+            for version in None, 4, 5, 6, 7, 8:
+                made[version] = f"{folder}/{version}.ptl"
+                asked = () if version is None else ("--bytecode-version", str(version))
+                done = self.convert(f"{FIXTURES}/api.pt", "-o", made[version], *asked)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                with zipfile.ZipFile(made[version]) as archive:
+                    written = archive.read("archive/bytecode.pkl")
+                # PROTO 2, MARK, BININT1 version
+                self.assertEqual(written[:5], b"\x80\x02(K" + bytes([version or 8]))
+            self.assertEqual(self.convert(made[8], "-o", f"{folder}/a.ptl", "--bytecode-version", "5").returncode, 0)
+            with open(f"{folder}/a.ptl", "rb") as a, open(made[5], "rb") as b:
+                self.assertEqual(a.read(), b.read())
+            for arguments, words in ((("-o", f"{folder}/b.ptl", "--bytecode-version", "3"), "not in range"),
+                                     (("-o", f"{folder}/b.ptl", "--bytecode-version", "9"), "not in range"),
+                                     (("-o", f"{folder}/b.pt", "--bytecode-version", "7"), "only .ptl and .ff hold bytecode")):
+                done = self.convert(f"{FIXTURES}/api.pt", *arguments)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(words, done.stderr)
+            self.assertFalse([name for name in os.listdir(folder) if name.startswith("b.")])
 
     def test_nothing_is_left_of_what_fails(self):
         with tempfile.TemporaryDirectory() as folder:

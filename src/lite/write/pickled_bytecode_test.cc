@@ -22,7 +22,7 @@ BytecodeFunction function() {
   schema.arguments[0].type = types::tensor();
   schema.arguments[1].name = "k";
   schema.arguments[1].type = types::integer();
-  schema.arguments[1].default_value = Value(3);
+  schema.arguments[1].default_value.emplace(3);
   schema.returns.resize(1);
   schema.returns[0].type = types::string();
   return result;
