@@ -474,6 +474,8 @@ bool InstructionEmitter::call_kind(const OperatorName& name, std::optional<int64
     push(builder_.value(kind, {}, types::unknown()));
   } else if (kind == prim::kRaiseException) {
     raise(given == 2 ? 2 : arguments_of_raise());
+  } else if (kind == prim::kModuleContainerIndex) {
+    push(add_node(kind, pop_many(2))->add_output(types::unknown()));
   } else if (kind == prim::kPrint) {
     builder_.node(kind, pop_many(given.value_or(0)));
   } else if (kind == prim::kEnumName || kind == prim::kEnumValue) {
