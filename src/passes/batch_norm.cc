@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/layers.h"
 #include "passes/ranks.h"
 #include "tensor/tensor_impl.h"
 
@@ -28,15 +29,6 @@ std::optional<Tensor> constant_tensor(const Value* constant) {
   return constant->to_tensor();
 }
 
-// A convolution has groups; only those that may be transposed have an output padding.
-std::optional<bool> is_transposed(const Node& convolution) {
-  const Schema& schema = convolution.op()->schema;
-  if (!schema.find_argument("transposed"))
-    return schema.find_argument("output_padding").has_value();
-  const Value* transposed = constant_argument(convolution, "transposed");
-  return transposed && transposed->is_bool() ? std::optional(transposed->to_bool()) : std::nullopt;
-}
-
 // Is it a linear layer whose output is a matrix?
 bool is_linear_of_matrix(const Node& node) {
   if (node.kind() != kLinear) return false;
@@ -48,15 +40,9 @@ bool is_linear_of_matrix(const Node& node) {
 // The layer that makes `value` for nobody else.
 std::optional<Layer> layer_of(const SsaValue* value) {
   Node* node = value->node();
-  if (value->users().size() != 1 || !node->op() || node->op()->facts->dtype != DTypeRule::kWeight) {
-    return std::nullopt;
-  }
-  std::optional<bool> transposed;
-  if (node->op()->schema.find_argument("groups")) {
-    transposed = is_transposed(*node);
-  } else if (is_linear_of_matrix(*node)) {
-    transposed = false;
-  }
+  if (value->users().size() != 1 || !node->op()) return std::nullopt;
+  std::optional<bool> transposed = is_transposed_convolution(*node);
+  if (!transposed && is_linear_of_matrix(*node)) transposed = false;
   if (!transposed) return std::nullopt;
   Layer layer;
   layer.node = node;

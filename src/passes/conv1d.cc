@@ -1,8 +1,7 @@
 #include "passes/conv1d.h"
 
-#include <optional>
-
 #include "passes/analysis/constants.h"
+#include "passes/analysis/layers.h"
 #include "passes/analysis/rewrite.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
@@ -10,13 +9,14 @@
 namespace torchlet::passes {
 namespace {
 
-const Symbol kConv1d("aten::conv1d"), kConv2d("aten::conv2d");
+const Symbol kConv2d("aten::conv2d");
 
 // [n] -> [first, n]
-SsaValue* widened(Node& conv, size_t input, int64_t first) {
-  const auto items = constant_ints(conv.input(input));
-  if (!items || items->size() != 1) return nullptr;
-  return insert_constant(&conv, make_int_list(std::vector<int64_t>{first, items->front()}),
+SsaValue* widened(Node& conv, const char* argument, int64_t first) {
+  const Value* items = constant_argument(conv, argument);
+  if (!items || !items->is_list() || items->list_ref().items.size() != 1) return nullptr;
+  return insert_constant(&conv,
+                         make_list(types::integer(), {Value(first), items->list_ref().items[0]}),
                          types::list(types::integer()));
 }
 
@@ -26,14 +26,14 @@ SsaValue* reshaped(Node& conv, const char* op, const char* overload, SsaValue* v
   return insert_call(&conv, *find_operator(op, overload), {value, at})->output();
 }
 
-// (input, weight, bias, stride, padding, dilation, groups)
 bool widen(Node& conv, ChangeLog* log) {
   const Value* weight = constant_argument(conv, "weight");
-  if (!weight || !weight->is_tensor()) return false;
+  const Value* groups = constant_argument(conv, "groups");
+  if (!weight || !weight->is_tensor() || !groups) return false;
   const Tensor narrow = weight->to_tensor();
   if (narrow.dim() != 3 || narrow.impl()->sparse || narrow.impl()->nested) return false;
-  SsaValue *stride = widened(conv, 3, 1), *padding = widened(conv, 4, 0),
-           *dilation = widened(conv, 5, 1);
+  SsaValue *stride = widened(conv, "stride", 1), *padding = widened(conv, "padding", 0),
+           *dilation = widened(conv, "dilation", 1);
   if (!stride || !padding || !dilation) return false;
   if (log) log->note("conv1d of " + place_of(conv) + " as conv2d");
   const IntSpan sizes = narrow.sizes(), strides = narrow.strides();
@@ -41,9 +41,10 @@ bool widen(Node& conv, ChangeLog* log) {
                                 {{strides[0], strides[1], sizes[2] * strides[2], strides[2]}},
                                 narrow.storage_offset());
   SsaValue* input = reshaped(conv, "aten::unsqueeze", "", conv.input(0), -2);
-  Node* made = insert_call(&conv, *find_operator(kConv2d.str(), ""),
-                           {input, insert_constant(&conv, Value(wide), types::tensor()),
-                            conv.input(2), stride, padding, dilation, conv.input(6)});
+  Node* made =
+      insert_call(&conv, *find_operator(kConv2d.str(), ""),
+                  {input, insert_constant(&conv, Value(wide), types::tensor()), conv.input(2),
+                   stride, padding, dilation, insert_constant(&conv, *groups, types::integer())});
   SsaValue* output = reshaped(conv, "aten::squeeze", "dim", made->output(), -2);
   replace_by(conv, *output->node());
   return true;
@@ -54,9 +55,7 @@ bool widen(Node& conv, ChangeLog* log) {
 bool widen_conv1d(Graph& graph, ChangeLog* log) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
-    if (node.kind() == kConv1d && node.op() && node.op()->schema.overload.empty()) {
-      changed = widen(node, log) || changed;
-    }
+    if (is_transposed_convolution(node) == false) changed = widen(node, log) || changed;
   });
   return changed;
 }

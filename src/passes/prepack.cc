@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/layers.h"
 #include "passes/analysis/rewrite.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
@@ -34,20 +35,20 @@ std::optional<std::vector<Value>> weights_of(const Node& node, int64_t dim) {
 }
 
 // Two numbers, each at least that; one stands for both.
-std::optional<Value> pair_of(const SsaValue* value, int64_t least) {
-  auto items = constant_ints(value);
-  if (!items || items->empty() || items->size() > 2) return std::nullopt;
-  items->resize(2, items->front());
-  if (std::ranges::any_of(*items, [&](int64_t item) { return item < least; })) return std::nullopt;
-  return make_int_list(*items);
+std::optional<Value> pair_of(const Value* value, int64_t least) {
+  if (!value || !value->is_list()) return std::nullopt;
+  std::vector<Value> items = value->to_list();
+  if (items.empty() || items.size() > 2) return std::nullopt;
+  items.resize(2, items.front());
+  const auto fits = [&](const Value& item) { return item.is_int() && item.to_int() >= least; };
+  if (!std::ranges::all_of(items, fits)) return std::nullopt;
+  return make_list(types::integer(), std::move(items));
 }
 
 // padding="valid" is none; "same" is half of what the window reaches beyond one pixel, if that has
 // two equal halves.
-std::optional<Value> padding_of(const SsaValue* value, const Tensor& weight,
-                                const Value& dilation) {
-  const Value* text = constant_of(value);
-  if (!text || !text->is_string()) return pair_of(value, 0);
+std::optional<Value> padding_of(const Value* text, const Tensor& weight, const Value& dilation) {
+  if (!text || !text->is_string()) return pair_of(text, 0);
   if (text->to_string() == "valid") return make_int_list(std::vector<int64_t>{0, 0});
   if (text->to_string() != "same") return std::nullopt;
   std::vector<int64_t> padding;
@@ -71,33 +72,31 @@ struct Packing {
 };
 
 std::optional<Packing> packing_of(const Node& node) {
-  const size_t count = node.inputs().size();
-  if (node.kind() == kLinear && count == 3) {
+  if (node.kind() == kLinear) {
     auto arguments = weights_of(node, 2);
     if (!arguments) return std::nullopt;
     return Packing{"prepacked::linear_clamp_prepack", kLinearRun, *std::move(arguments)};
   }
-  const bool transposed = node.kind() == kTransposed && count == 8;
-  if (!transposed && !(node.kind() == kConv2d && count == 7)) return std::nullopt;
-  auto arguments = weights_of(node, 4);
+  const auto transposed = is_transposed_convolution(node);
+  auto arguments = transposed ? weights_of(node, 4) : std::nullopt;
   const Value* groups = constant_argument(node, "groups");
   if (!arguments || !groups || !groups->is_int() || groups->to_int() < 1) return std::nullopt;
   const Tensor weight = (*arguments)[0].to_tensor();
-  const auto stride = pair_of(node.input(3), 1);
-  const auto dilation = pair_of(node.input(transposed ? 7 : 5), 1);
+  const auto stride = pair_of(constant_argument(node, "stride"), 1);
+  const auto dilation = pair_of(constant_argument(node, "dilation"), 1);
   if (!stride || !dilation) return std::nullopt;
-  const auto padding = padding_of(node.input(4), weight, *dilation);
+  const auto padding = padding_of(constant_argument(node, "padding"), weight, *dilation);
   if (!padding) return std::nullopt;
   arguments->insert(arguments->end(), {*stride, *padding});
-  if (transposed) {
-    const auto output_padding = pair_of(node.input(5), 0);
+  if (*transposed) {
+    const auto output_padding = pair_of(constant_argument(node, "output_padding"), 0);
     if (!output_padding) return std::nullopt;
     arguments->push_back(*output_padding);
   }
   arguments->insert(arguments->end(), {*dilation, *groups});
   return Packing{
-      transposed ? "prepacked::conv2d_transpose_clamp_prepack" : "prepacked::conv2d_clamp_prepack",
-      transposed ? kTransposedRun : kConv2dRun, *std::move(arguments)};
+      *transposed ? "prepacked::conv2d_transpose_clamp_prepack" : "prepacked::conv2d_clamp_prepack",
+      *transposed ? kTransposedRun : kConv2dRun, *std::move(arguments)};
 }
 
 bool prepack(Node& node, ChangeLog* log) {
