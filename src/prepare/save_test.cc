@@ -120,11 +120,14 @@ TEST(Save, EveryVersionGivesTheAnswersOfTheBytecodeThatWasRead) {
 }
 
 TEST(Save, EveryContainerGoesIntoEveryOther) {
+  // A flatbuffer does not keep the places in the original Python.
+  save_as(FileContainer::kFlatbuffer, load(fixture("scripted_convnet.pt")), scratch("x"));
+  save(load(scratch("x")), scratch("model"));
   for (const FileContainer from : kContainers) {
     for (const FileContainer to : kContainers) {
-      save_as(from, load(fixture("scripted_convnet.pt")), scratch("x"));
+      save_as(from, load(scratch("model")), scratch("x"));
       save_as(to, load(scratch("x")), scratch("y"));
-      save_as(to, load(fixture("scripted_convnet.pt")), scratch("z"));
+      save_as(to, load(scratch("model")), scratch("z"));
       EXPECT_EQ(content(scratch("y")), content(scratch("z")));
     }
   }

@@ -453,10 +453,14 @@ class Convert(unittest.TestCase):
 
     def test_the_ending_chooses_the_container(self):
         with tempfile.TemporaryDirectory() as folder:
+            # A flatbuffer does not keep the places in the original Python.
+            plain, model = f"{folder}/plain.ff", f"{folder}/plain.pt"
+            self.assertEqual(self.convert(f"{FIXTURES}/api.pt", "-o", plain).returncode, 0)
+            self.assertEqual(self.convert(plain, "-o", model).returncode, 0)
             made = {}
             for ending in "pt", "ptl", "ff":
                 made[ending] = f"{folder}/api.{ending}"
-                done = self.convert(f"{FIXTURES}/api.pt", "-o", made[ending], "--extra-file", f"note={__file__}")
+                done = self.convert(model, "-o", made[ending], "--extra-file", f"note={__file__}")
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
             self.assertEqual([archive_names(made[ending]) & {"bytecode.pkl", "code/__torch__.py"} for ending in ("pt", "ptl")],
                              [{"code/__torch__.py"}, {"bytecode.pkl", "code/__torch__.py"}])

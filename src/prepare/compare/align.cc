@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 
 namespace torchlet::prepare {
 namespace {
@@ -81,6 +83,116 @@ void align_same(std::span<const ObservedNode> a, std::span<const ObservedNode> b
   }
 }
 
+// Programs compute what does not depend on each other in any order. So of a pair whose nodes read
+// what others compute, the node of b is given a node of a that reads the same, if there is one; and
+// then those that are still alone.
+class Rewiring {
+ public:
+  Rewiring(std::span<const ObservedNode> a, std::span<const ObservedNode> b, const Pairs& pairs)
+      : a_(a), b_(b), of_a_(a.size(), kAlone), of_b_(b.size(), kAlone) {
+    for (const auto& [i, j] : pairs) join(i, j);
+  }
+
+  Pairs run() {
+    // What is joined tells more of what others read.
+    constexpr int kMostRounds = 4;
+    for (int round = 0; round < kMostRounds; ++round) {
+      const bool joined = join_alone();
+      if (!change_partners() && !joined) break;
+    }
+    Pairs pairs;
+    for (size_t i = 0; i < a_.size(); ++i) {
+      if (of_a_[i] != kAlone) pairs.emplace_back(i, of_a_[i]);
+    }
+    return pairs;
+  }
+
+ private:
+  using Sources = std::set<size_t>;  // indices in b
+
+  void join(size_t i, size_t j) {
+    of_a_[i] = j;
+    of_b_[j] = i;
+  }
+
+  // The paired nodes nearest before node `i`.
+  static std::vector<size_t> paired_before(std::span<const ObservedNode> nodes,
+                                           const std::vector<size_t>& partners, size_t i) {
+    std::vector<size_t> found, open = nodes[i].inputs;
+    std::unordered_set<size_t> seen;
+    while (!open.empty()) {
+      const size_t at = open.back();
+      open.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (partners[at] != kAlone) {
+        found.push_back(at);
+      } else {
+        open.insert(open.end(), nodes[at].inputs.begin(), nodes[at].inputs.end());
+      }
+    }
+    return found;
+  }
+  Sources sources_of_a(size_t i) const {
+    Sources sources;
+    for (const size_t before : paired_before(a_, of_a_, i)) sources.insert(of_a_[before]);
+    return sources;
+  }
+  Sources sources_of_b(size_t j) const {
+    const std::vector<size_t> before = paired_before(b_, of_b_, j);
+    return {before.begin(), before.end()};
+  }
+
+  bool reads_the_same(size_t i, size_t j) const { return sources_of_a(i) == sources_of_b(j); }
+
+  bool join_alone() {
+    bool changed = false;
+    for (size_t j = 0; j < b_.size(); ++j) {
+      if (of_b_[j] != kAlone) continue;
+      const size_t i = reader_like(j);
+      if (i == kAlone || of_a_[i] != kAlone) continue;
+      join(i, j);
+      changed = true;
+    }
+    return changed;
+  }
+
+  bool change_partners() {
+    bool changed = false;
+    for (size_t i = 0; i < a_.size(); ++i) {
+      const size_t j = of_a_[i];
+      if (j == kAlone || reads_the_same(i, j)) continue;
+      const size_t better = reader_like(j);
+      if (better == kAlone) continue;
+      const size_t left = of_a_[better];  // who had that
+      of_a_[i] = kAlone;
+      join(better, j);
+      if (left != kAlone) of_b_[left] = kAlone;
+      if (left != kAlone && score(a_[i], b_[left]) > 0) join(i, left);
+      changed = true;
+    }
+    return changed;
+  }
+
+  // A node of a that may be a pair with node `j` of b and reads what that reads, and is alone or
+  // has a partner who reads something else; the one that has most in common with it.
+  size_t reader_like(size_t j) const {
+    const Sources sources = sources_of_b(j);
+    size_t best = kAlone;
+    int most = 0;
+    for (size_t i = 0; i < a_.size(); ++i) {
+      const int common = score(a_[i], b_[j]);
+      if (common <= most || sources_of_a(i) != sources) continue;
+      if (of_a_[i] != kAlone && (of_a_[i] == j || reads_the_same(i, of_a_[i]))) continue;
+      most = common;
+      best = i;
+    }
+    return best;
+  }
+
+  std::span<const ObservedNode> a_, b_;
+  std::vector<size_t> of_a_, of_b_;  // the partner of each node
+};
+
 // The one node that reads each node, or kAlone.
 std::vector<size_t> only_readers(std::span<const ObservedNode> nodes) {
   constexpr size_t kSeveral = kAlone - 1;
@@ -136,7 +248,7 @@ std::vector<Match> with_steps(std::span<const ObservedNode> a, std::span<const O
 }  // namespace
 
 std::vector<Match> align(std::span<const ObservedNode> a, std::span<const ObservedNode> b) {
-  constexpr size_t kMostCells = 25'000'000;
+  constexpr size_t kMostCells = 25'000'000, kMostToRewire = 4'000'000;
   Pairs pairs;
   size_t begin = 0, a_end = a.size(), b_end = b.size();
   while (begin < std::min(a_end, b_end) && is_same(a[begin], b[begin])) {
@@ -150,6 +262,7 @@ std::vector<Match> align(std::span<const ObservedNode> a, std::span<const Observ
   const bool is_long = (a_end - begin + 1) > kMostCells / (b_end - begin + 1);
   (is_long ? align_same : align_best)(a, b, begin, a_end, begin, b_end, pairs);
   pairs.insert(pairs.end(), tail.rbegin(), tail.rend());
+  if (a.size() * b.size() <= kMostToRewire) pairs = Rewiring(a, b, pairs).run();
   return with_steps(a, b, pairs);
 }
 

@@ -18,8 +18,9 @@ struct Match {
 
 // In the order of a; nodes may stay alone. The first nodes of a match have equal sizes, and
 // operators of one kind, the same module path or the same line. Of all such lists it is one whose
-// matches have most in common (Needleman and Wunsch's alignment), unless both sides are very long:
-// then only nodes that have everything in common are matched.
+// matches have most in common (Needleman and Wunsch's alignment), but for nodes that then turn out
+// to read something else: they are matched by what they read. If both sides are very long, only
+// nodes that have everything in common are matched.
 std::vector<Match> align(std::span<const ObservedNode> a, std::span<const ObservedNode> b);
 
 }  // namespace torchlet::prepare

@@ -121,6 +121,25 @@ TEST(Align, StepsThatAreMergedStandForTheirFirst) {
   EXPECT_EQ(matches[1].b, (std::vector<size_t>{1}));
 }
 
+TEST(Align, FollowsWhatNodesReadWhereTheOrderIsAnother) {
+  // Two branches, low and high, which b computes the other way round.
+  const std::vector<prepare::ObservedNode> a = {
+      node("aten::relu", "", {4}, {}), node("aten::sigmoid", "", {4}, {0}),
+      node("aten::conv2d", "high", {2}, {1}), node("aten::conv2d", "low", {2}, {0}),
+      node("aten::add.Tensor", "", {2}, {2, 3})};
+  const std::vector<prepare::ObservedNode> b = {
+      node("aten::relu", "", {4}, {}), node("aten::conv2d", "", {2}, {0}),
+      node("aten::sigmoid", "", {4}, {0}), node("aten::conv2d", "", {2}, {2}),
+      node("aten::add.Tensor", "", {2}, {1, 3})};
+  std::vector<std::pair<size_t, size_t>> pairs;
+  for (const prepare::Match& match : prepare::align(a, b)) {
+    ASSERT_EQ(match.a.size() + match.b.size(), 2u);
+    pairs.emplace_back(match.a[0], match.b[0]);
+  }
+  EXPECT_EQ(pairs,
+            (std::vector<std::pair<size_t, size_t>>{{0, 0}, {1, 2}, {2, 3}, {3, 1}, {4, 4}}));
+}
+
 TEST(Align, NeedsEqualSizesAndSomethingInCommon) {
   const std::vector<prepare::ObservedNode> a = {node("aten::mul.Tensor", "", {2}, {}),
                                                 node("aten::add.Tensor", "", {2}, {0})};
@@ -239,6 +258,16 @@ TEST(Compare, SeesAValueBeforeItIsWritten) {
     ASSERT_EQ(c.nodes.size(), 3u);
     for (const ComparedNode& node : c.nodes) EXPECT_EQ(node.difference.sqnr, kInfinity);
   }
+}
+
+TEST(Compare, LeavesMemoryOutThatIsFilledLater) {
+  const Module a =
+      module_of(forward("    y = torch.empty_like(x)\n"
+                        "    z = torch.fill_(y, 3)\n"
+                        "    return torch.mul(y, x)\n"));
+  const Comparison c = compare(a, a, {Value(make({1.0, 5.0}))});
+  ASSERT_EQ(c.nodes.size(), 2u);
+  EXPECT_EQ(c.nodes[0].operator_a, "aten::fill_.Scalar");
 }
 
 TEST(Compare, LeavesModelsAndInputsAsTheyWere) {

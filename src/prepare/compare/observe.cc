@@ -195,8 +195,10 @@ void ObservedMethod::find_candidates() {
     for (size_t output = 0; output < node.outputs().size(); ++output) {
       const SsaValue* value = node.output(output);
       if (!value->type()->is(TypeKind::kTensor)) continue;
-      const bool at_end = !devices_.empty() && !aliases.is_written(value);
-      candidates_.push_back({i, output, at_end});
+      const bool is_written = aliases.is_written(value);
+      // Memory as it was found, which somebody fills later.
+      if (is_written && node.op()->facts->varies_unless && !passes::writes_inputs(node)) continue;
+      candidates_.push_back({i, output, !devices_.empty() && !is_written});
     }
   }
 }

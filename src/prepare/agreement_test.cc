@@ -1,4 +1,4 @@
-#include "api/agreement.h"
+#include "prepare/agreement.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "ops/core/testing.h"
 
-namespace torchlet::api {
+namespace torchlet::prepare {
 namespace {
 
 using ops::make;
@@ -53,4 +53,4 @@ TEST(Agreement, LooksIntoContainers) {
 }
 
 }  // namespace
-}  // namespace torchlet::api
+}  // namespace torchlet::prepare

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <torchlet/bundled_inputs.h>
 #include <torchlet/optimize.h>
+#include <torchlet/save.h>
 #include <torchlet/torchlet.h>
 
 #include <cmath>
