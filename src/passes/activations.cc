@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/layers.h"
 #include "passes/analysis/rewrite.h"
 #include "tensor/containers.h"
 
@@ -44,16 +45,15 @@ bool fuse(Node& activation, ChangeLog* log) {
   const auto bounds = bounds_of(activation);
   Node* layer = bounds ? sole_maker(activation.input(0), activation) : nullptr;
   if (!layer || std::ranges::find(kRuns, layer->kind()) == std::end(kRuns)) return false;
-  const Value* context = constant_of(layer->input(1));
-  if (!context || !context->is_custom()) return false;
-  const CustomObject& object = context->custom_ref();
+  const CustomObject* context = packed_context(*layer);
+  if (!context) return false;
   // The last two items of a context's state are its bounds.
-  std::vector<Value> state = object.get_state().to_tuple();
+  std::vector<Value> state = context->get_state().to_tuple();
   Value &low = state[state.size() - 2], &high = state.back();
   if (!low.is_none() || !high.is_none()) return false;
   low = bounds->low;
   high = bounds->high;
-  const CustomClass* custom = find_custom_class(object.class_name());
+  const CustomClass* custom = find_custom_class(context->class_name());
   const Value bounded = custom->set_state(Value::tuple(std::move(state)));
   if (log) {
     log->note(activation.kind().str() + " of " + place_of(activation) + " fused into " +

@@ -135,13 +135,12 @@ void clamp_output(Node& node, Node& layer, const Value& low, const Value& high) 
 bool unpack(Node& node) {
   const bool transposed = node.kind() == kTransposedRun;
   if (!transposed && node.kind() != kConv2dRun && node.kind() != kLinearRun) return false;
-  const Value* context = node.op() ? constant_of(node.input(1)) : nullptr;
-  if (!context || !context->is_custom()) return false;
-  std::vector<Value> state = context->custom_ref().get_state().to_tuple();
+  const CustomObject* context = packed_context(node);
+  if (!context) return false;
+  std::vector<Value> state = context->get_state().to_tuple();
   const Value high = state.back(), low = state[state.size() - 2];
   state.resize(state.size() - 2);
   const bool linear = node.kind() == kLinearRun;
-  if (state.size() != (linear ? 2u : transposed ? 7u : 6u)) return false;  // another class
   // conv_transpose2d() takes the groups before the dilation.
   if (transposed) std::swap(state[5], state[6]);
   std::vector<SsaValue*> inputs = {node.input(0)};

@@ -11,4 +11,8 @@ namespace torchlet::passes {
 // is not known.
 std::optional<bool> is_transposed_convolution(const Node& node);
 
+// The context of one of PyTorch Mobile's packed layers (its second argument), if it is a constant
+// of the class that the operator declares; else null.
+const CustomObject* packed_context(const Node& layer);
+
 }  // namespace torchlet::passes
