@@ -33,8 +33,8 @@ class StorageTable {
 
 class PickleWriter {
  public:
-  // The bytes of `storages` are the records "0", "1", ... that the pickle speaks of; several pickles
-  // may share them.
+  // The bytes of `storages` are the records "0", "1", ... that the pickle speaks of; several
+  // pickles may share them.
   PickleWriter(StateOf state_of, StorageTable& storages)
       : state_of_(std::move(state_of)), storages_(storages) {}
 

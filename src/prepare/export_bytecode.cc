@@ -53,7 +53,11 @@ class Exporter {
       : classes_(classes_in(root)), form_(version) {
     bytecode_.version = version;
     if (!unit) return;
-    for (const ClassType*& type : classes_) type = unit->find_type(type->name())->as_class();
+    for (const ClassType*& type : classes_) {
+      const TypePtr found = unit->find_type(type->name());
+      TORCHLET_ASSERT(found && found->as_class());
+      type = found->as_class();
+    }
   }
 
   // PyTorch looks methods up from the beginning, so those of the root come first.

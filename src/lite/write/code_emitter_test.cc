@@ -186,6 +186,7 @@ TEST(CodeTables, TypesAreSpelledForTheMobileRuntime) {
   EXPECT_EQ(schema_type_text(*point), "__torch__.Point");
   EXPECT_EQ(type_text(*types::list(types::union_of({types::integer(), types::string()}))),
             "List[Any]");
+  EXPECT_EQ(schema_type_text(*types::unknown()), "Any");
   EXPECT_EQ(type_text(*types::list(types::future(types::tensor()))), "List[Tensor]");
   EXPECT_EQ(type_text(*types::tuple({types::floating(), types::device()})), "Tuple[float, Device]");
 }

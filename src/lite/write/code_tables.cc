@@ -58,6 +58,7 @@ int64_t CodeTables::operation(const OperatorName& name) {
 std::string type_text(const Type& type) {
   switch (type.kind()) {
     case TypeKind::kUnion:
+    case TypeKind::kUnknown:
       return "Any";
     case TypeKind::kFuture:
       return type_text(*type.element(0));

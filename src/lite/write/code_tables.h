@@ -32,8 +32,8 @@ class CodeTables {
 
 // A type as the mobile runtime reads it: NamedTuples with their fields
 // ("__torch__.Point[NamedTuple,
-// [[x, Tensor],[y, int]]]"), since no class is declared; unions, which it does not know, as Any;
-// and futures as what they will be, since what is forked runs at once.
+// [[x, Tensor],[y, int]]]"), since no class is declared; unions, which it does not know, and what
+// nothing is known of, as Any; and futures as what they will be, since what is forked runs at once.
 std::string type_text(const Type& type);
 // The same in the schema of a function, where classes and NamedTuples stand by their names alone.
 std::string schema_type_text(const Type& type);
