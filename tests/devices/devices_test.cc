@@ -1,5 +1,6 @@
 // Models on devices that take little, refuse or fail: right answers, plans for the rest, reasons.
 #include <gtest/gtest.h>
+#include <torchlet/compare.h>
 #include <torchlet/torchlet.h>
 
 #include <cmath>
@@ -121,6 +122,21 @@ TEST_F(TestDevices, AfterTheLastComesTheReference) {
   expect_right(load_on({"test-refusing", "test-failing"}));
   expect_right(load_on({"test-failing", "test-convolutions", "test-refusing", "cpu"}));
   expect_right(load_on({"test-convolutions", "reference"}));
+}
+
+TEST_F(TestDevices, AreComparedByWhatTheyGive) {
+  const auto compared_with = [](const Devices& devices) {
+    const Comparison c = compare(load_on({"reference"}), load_on(devices), {Value(picture())});
+    EXPECT_TRUE(c.within);
+    EXPECT_FALSE(c.first_divergence);
+    return c.nodes.size();
+  };
+  // Its segments tell nothing of their steps: only what leaves them is known.
+  EXPECT_EQ(compared_with({"test-failing"}), 1u);
+  // Refused segments run operator by operator; of the batch norms and convolutions one is left
+  // each.
+  EXPECT_GT(compared_with({"test-refusing"}), 40u);
+  EXPECT_GT(compared_with({"test-convolutions", "cpu"}), 30u);
 }
 
 TEST_F(TestDevices, NamesThatThereAreNotAreRefused) {

@@ -31,6 +31,7 @@ class StepSink : public EventSink {
     if (event.node && event.kernel != kCompileEvent) nodes_.insert(event.node);
   }
   bool heard(const Node* node) const { return nodes_.contains(node); }
+  void add(const Node* node) { nodes_.insert(node); }
   // The graph that ran, node by node in the order of a walk.
   std::vector<Node*> walk;
   std::unique_ptr<Graph> graph;
@@ -106,6 +107,23 @@ std::unique_ptr<Graph> inlined(Function& function) {
   for (int level = 0; level < kMostLevels && passes::inline_calls(*graph, function); ++level) {
   }
   return clone_graph(*graph);
+}
+
+// A device may tell nothing of what it does inside of a segment; what it gives is then known by the
+// nodes that leave the segment.
+void add_ends_of_silent_segments(StepSink& steps) {
+  for (const Node* segment : walk(*steps.graph)) {
+    if (segment->kind() != prim::kSegment) continue;
+    std::vector<Node*> inside;
+    walk_into(*segment->block(0), inside);
+    const auto is_heard = [&](const Node* node) { return steps.heard(node); };
+    if (std::ranges::any_of(inside, is_heard)) continue;
+    for (const SsaValue* output : segment->block(0)->outputs()) {
+      const Node* node = output->node();
+      while (gives_view(*node) && !node->inputs().empty()) node = node->input(0)->node();
+      steps.add(node);
+    }
+  }
 }
 
 std::string name_of(const Node& node, size_t output) {
@@ -243,6 +261,7 @@ Value ObservedMethod::survey(const std::vector<Value>& inputs) {
     StepSink steps;
     output = run_candidates(
         inputs, {}, [](size_t, const Tensor&) {}, &steps);
+    add_ends_of_silent_segments(steps);
     for (Candidate& candidate : candidates_) {
       candidate.is_step = every_operator_ || steps.heard(steps.walk[candidate.node]);
     }

@@ -18,6 +18,8 @@
 
 namespace torchlet::prepare {
 
+class StepSink;
+
 // A tensor that a node of the graph computes. Views, and what gives its input back, are no such
 // nodes: they compute nothing.
 struct ObservedNode {
@@ -61,11 +63,10 @@ class ObservedMethod {
   };
 
   void find_candidates();
-  void find_steps(const class StepSink& steps);
   void find_inputs();
   // The candidates with these numbers are heard by `see`, with their number.
   Value run_candidates(const std::vector<Value>& inputs, std::span<const size_t> candidates,
-                       See see, class StepSink* steps = nullptr) const;
+                       See see, StepSink* steps = nullptr) const;
 
   std::shared_ptr<LoadedModel> model_;
   Value self_;
