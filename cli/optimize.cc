@@ -108,11 +108,22 @@ void choose_calls(OptimizeCommand& command, const Module& module) {
     options.calls.push_back({command.method, std::move(*guessed)});
     return;
   }
-  std::fprintf(stderr,
-               "torchlet: not proved: the model bundles no inputs, and it is not known which %s "
-               "takes; give them (--shape 1,3,224,224, --input FILE.npy)\n",
-               command.method.c_str());
   options.prove = false;
+}
+
+// Of what was written.
+void warn(const OptimizeCommand& command, const Module& module) {
+  if (!command.options.prove && !command.no_proof) {
+    std::fprintf(stderr,
+                 "torchlet: not proved: the model bundles no inputs, and it is not known which %s "
+                 "takes; give them (--shape 1,3,224,224, --input FILE.npy)\n",
+                 command.method.c_str());
+  }
+  if (!command.options.eval && is_in_training_mode(module)) {
+    std::fprintf(stderr,
+                 "torchlet: the model is in training mode, so its batch norms and dropouts stay; "
+                 "--eval puts it into evaluation mode\n");
+  }
 }
 
 void optimize_file(OptimizeCommand& command) {
@@ -126,15 +137,11 @@ void optimize_file(OptimizeCommand& command) {
   load_options.print = [](std::string_view) {};
   command.limits.apply(load_options);
   const Module module = load(command.model, load_options);
-  if (!options.eval && is_in_training_mode(module)) {
-    std::fprintf(stderr,
-                 "torchlet: the model is in training mode, so its batch norms and dropouts stay; "
-                 "--eval puts it into evaluation mode\n");
-  }
   choose_calls(command, module);
   const OptimizedModule result = optimize(module, options);
 
   command.output.save(result.module, command.model);
+  warn(command, module);
   const uint64_t before = std::filesystem::file_size(command.model);
   const uint64_t after = std::filesystem::file_size(command.output.path());
   if (command.json) {
