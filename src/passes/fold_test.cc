@@ -285,5 +285,34 @@ TEST(Fold, AttributesMayBeDeep) {
   EXPECT_EQ(Program::optimized(self).graph->inputs().size(), 2u);
 }
 
+TEST(Fold, WhatBothBranchesGive) {
+  EXPECT_EQ(outline_of("    if torch.gt(torch.len(torch.size(x)), 2):\n"
+                       "      print(1)\n"
+                       "      n, m = annotate(Optional[int], None), 3\n"
+                       "    else:\n"
+                       "      n, m = annotate(Optional[int], None), 4\n"
+                       "    if torch.__is__(n, None):\n"
+                       "      y = torch.relu(x)\n"
+                       "    else:\n"
+                       "      y = torch.neg(x)\n"
+                       "    return torch.add(y, m)\n"),
+            "size len gt If(Print|) relu add");
+}
+
+TEST(Fold, CastsStayInFilesWhereTheyTellATypeFirst) {
+  Program program(module_class("M", {},
+                               "  def forward(self: __torch__.M, n: Optional[int]) -> int:\n"
+                               "    if torch.__is__(n, None):\n"
+                               "      m = 0\n"
+                               "    else:\n"
+                               "      m = torch.neg(unchecked_cast(int, n))\n"
+                               "    return m\n"));
+  const Value object = program.object("M", {});
+  EXPECT_EQ(outline(*Program::optimized(object).graph), "__is__ If(|neg)");
+  const Request for_file{PassSet::of(kForFiles), true, nullptr};
+  EXPECT_EQ(outline(*optimize(Program::method(object), object, {}, for_file).graph),
+            "__is__ If(|unchecked_cast neg)");
+}
+
 }  // namespace
 }  // namespace torchlet::passes

@@ -107,5 +107,19 @@ TEST(Functionalise, TwinsGiveWhatSelfWouldHold) {
   EXPECT_FALSE(ops::functional_twin(*find_operator("aten::unsqueeze_", "")));
 }
 
+TEST(Functionalise, InFilesOnlyWhatReadsNoOtherTensor) {
+  Program program(module_class("M", {},
+                               "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+                               "    a = torch.relu_(torch.matmul(x, x))\n"
+                               "    b = torch.matmul(a, x)\n"
+                               "    return torch.hardtanh_(torch.add_(b, x))\n"));
+  const Value object = program.object("M", {});
+  PassSet passes = PassSet::of(kForFiles);
+  passes.insert("out-of-place");
+  const Optimized made = optimize(Program::method(object), object, {}, {passes, true, nullptr});
+  // As PyTorch knows it, add() of a float64 x would give float64.
+  EXPECT_EQ(outline(*made.graph), "matmul relu matmul add_ hardtanh_");
+}
+
 }  // namespace
 }  // namespace torchlet::passes
