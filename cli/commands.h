@@ -21,5 +21,6 @@ void add_convert_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_bundle_command(CLI::App& app);
 void add_optimize_command(CLI::App& app);
+void add_quantize_command(CLI::App& app);
 
 }  // namespace torchlet::cli

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     cli::add_compare_command(app);
     cli::add_bundle_command(app);
     cli::add_optimize_command(app);
+    cli::add_quantize_command(app);
     try {
       app.parse(argc, argv);
       return 0;

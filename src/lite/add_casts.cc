@@ -67,9 +67,25 @@ SsaValue* cast(SsaValue* value, const TypePtr& type, Node* before) {
   return node->add_output(type);
 }
 
+// What a branch gives has the type of what the node gives.
+void cast_results(const Node& branch) {
+  for (Block* block : branch.blocks()) {
+    for (size_t i = 0; i < branch.outputs().size(); ++i) {
+      SsaValue* value = block->outputs().at(i);
+      const TypePtr type = narrowed(value->type(), branch.output(i)->type());
+      if (type == value->type()) continue;
+      Node* node = block->graph()->create(prim::kUncheckedCast, {value});
+      node->set_range(branch.range());
+      block->append(node);
+      block->replace_output(i, node->add_output(type));
+    }
+  }
+}
+
 void add_casts_in(Block& block) {
   for (Node* node : block) {
     for (Block* inner : node->blocks()) add_casts_in(*inner);
+    if (node->kind() == prim::kIf) cast_results(*node);
     const Schema* schema = schema_of(*node);
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       SsaValue* value = node->input(i);

@@ -1,0 +1,21 @@
+// Inputs of a model from files, for commands that want many of them.
+#pragma once
+
+#include <torchlet/image.h>
+#include <torchlet/module.h>
+#include <torchlet/value.h>
+
+#include <string>
+#include <vector>
+
+namespace torchlet::cli {
+
+// The arguments of one call each: of every file, and of every .npy, PNG and JPEG file of a folder,
+// sorted by name; "bundled" stands for the inputs that the model carries. A file is the only
+// argument of its call. Error kInvalidArgument for a folder without such files or files of another
+// kind, kIo for what is not there.
+std::vector<std::vector<Value>> calibration_calls(const Module& module, const std::string& method,
+                                                  const std::vector<std::string>& sources,
+                                                  const ImageOptions& image_options);
+
+}  // namespace torchlet::cli

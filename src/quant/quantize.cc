@@ -1,0 +1,259 @@
+#include <torchlet/quantize.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/loaded_model.h"
+#include "base/error.h"
+#include "graph/clone.h"
+#include "ops/engines/quantize.h"
+#include "quant/calibration.h"
+#include "quant/choices.h"
+#include "quant/dynamic.h"
+#include "quant/interface.h"
+#include "quant/layers.h"
+#include "quant/probe.h"
+#include "quant/program.h"
+#include "quant/rewrite.h"
+#include "quant/sensitivity.h"
+
+namespace torchlet {
+namespace {
+
+using namespace quant;
+
+// Power of a signal and of its error.
+struct Powers {
+  double signal = 0, error = 0;
+  // Only what lies within the useful part counts.
+  void add(const Tensor& exact, const Tensor& other, const Useful& useful) {
+    const Tensor a = exact.contiguous(), b = other.contiguous();
+    const float *x = a.data_ptr<float>(), *y = b.data_ptr<float>();
+    for (int64_t i = 0; i < a.numel(); ++i) {
+      const auto value = static_cast<double>(std::clamp(x[i], useful.low, useful.high));
+      const double difference =
+          value - static_cast<double>(std::clamp(y[i], useful.low, useful.high));
+      signal += value * value;
+      error += difference * difference;
+    }
+  }
+  double decibels() const {
+    constexpr double kMost = 200;
+    if (error == 0) return kMost;
+    return std::clamp(10 * std::log10(signal / error), -kMost, kMost);
+  }
+};
+
+// The SQNR of each layer that gives one of `quantized`, values of `graph`.
+std::vector<double> measure(const Program& program, std::unique_ptr<Graph> graph,
+                            const std::vector<SsaValue*>& quantized,
+                            std::span<const std::vector<Value>> calls,
+                            const std::function<void(double)>& progress) {
+  ProbedGraph exact(clone_graph(*program.graph), *program.method, program.self);
+  const std::vector<Layer> layers = find_layers(exact.graph());
+  ProbedGraph other(std::move(graph), *program.method, program.self);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!quantized[i]) continue;
+    exact.add_probe(i, layers[i].last(), {layers[i].output()});
+    other.add_probe(i, quantized[i]->node(), {quantized[i]});
+  }
+  std::vector<Powers> powers(layers.size());
+  std::vector<Useful> useful;
+  for (const Layer& layer : find_layers(*program.graph)) {
+    useful.push_back(useful_part(*layer.output()));
+  }
+  for (size_t call = 0; call < calls.size(); ++call) {
+    progress(static_cast<double>(call) / static_cast<double>(calls.size()));
+    std::vector<Tensor> values(layers.size());
+    exact.run(calls[call],
+              [&](size_t i, std::span<const Value> shown) { values[i] = shown[0].to_tensor(); });
+    other.run(calls[call], [&](size_t i, std::span<const Value> shown) {
+      if (!values[i].defined()) return;
+      powers[i].add(values[i], ops::dequantize(shown[0].to_tensor()), useful[i]);
+    });
+  }
+  std::vector<double> decibels;
+  for (const Powers& power : powers) decibels.push_back(power.decibels());
+  return decibels;
+}
+
+void fill_histogram(const Histogram& histogram, LayerReport& report) {
+  report.histogram_low = static_cast<double>(histogram.range().low);
+  report.histogram_high = static_cast<double>(histogram.range().high);
+  const size_t each = Histogram::kBins / report.histogram.size();
+  for (size_t bin = 0; bin < Histogram::kBins; ++bin) {
+    report.histogram[bin / each] += histogram.counts()[bin];
+  }
+}
+
+void fill_sizes(const Layer& layer, const LayerChoice& choice, LayerReport& report) {
+  if (layer.kind != LayerKind::kConv && layer.kind != LayerKind::kLinear) return;
+  const auto weights = static_cast<size_t>(weights_of(layer).weight.numel());
+  report.weight_bytes = weights * sizeof(float);
+  report.quantized_weight_bytes = choice.quantize ? weights : report.weight_bytes;
+}
+
+std::vector<LayerReport> report(const std::vector<Layer>& layers,
+                                const std::vector<LayerChoice>& choices,
+                                const std::vector<std::string>& reasons,
+                                const Calibration& calibration,
+                                const std::vector<double>& decibels) {
+  std::vector<LayerReport> reports;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    LayerReport& r = reports.emplace_back();
+    r.path = layers[i].path;
+    r.op = layers[i].op + (layers[i].relu ? "_relu" : "");
+    r.quantized = choices[i].quantize;
+    r.reason = reasons[i];
+    const Observer& seen = calibration.observer(layers[i].output());
+    r.low = static_cast<double>(seen.range().low);
+    r.high = static_cast<double>(seen.range().high);
+    fill_histogram(seen.histogram(), r);
+    fill_sizes(layers[i], choices[i], r);
+    if (!r.quantized) continue;
+    r.scale = choices[i].output.scale;
+    r.zero_point = choices[i].output.zero_point;
+    r.sqnr_db = decibels[i];
+  }
+  return reports;
+}
+
+}  // namespace
+
+namespace {
+
+// Takes layers from those that are wanted until the answers are as good as the options ask.
+void leave_the_worst(const Program& program, const std::vector<Layer>& layers,
+                     const std::vector<LayerChoice>& choices,
+                     std::span<const std::vector<Value>> calls, const QuantizationOptions& options,
+                     const std::function<void(double)>& progress, std::vector<bool>& wanted,
+                     std::vector<std::string>& reasons, std::vector<double>& alone) {
+  constexpr size_t kCalls = 16;
+  calls = calls.first(std::min(calls.size(), kCalls));
+  const auto nobody = [](size_t, std::span<const Value>) {};
+  ProbedGraph exact(clone_graph(*program.graph), *program.method, program.self);
+  std::vector<Value> answers;
+  for (const auto& call : calls) answers.push_back(exact.run(call, nobody));
+  const Evaluate evaluate = [&](const std::vector<bool>& quantized) {
+    std::unique_ptr<Graph> graph = clone_graph(*program.graph);
+    const std::vector<LayerChoice> some = restricted(*program.graph, layers, choices, quantized);
+    rewrite(*graph, find_layers(*graph), some);
+    ProbedGraph other(std::move(graph), *program.method, program.self);
+    Fidelity fidelity;
+    for (size_t i = 0; i < calls.size(); ++i) {
+      fidelity.add(answers[i], other.run(calls[i], nobody));
+    }
+    return fidelity;
+  };
+  const Target target{options.least_agreement.value_or(0), options.least_sqnr_db.value_or(-1000)};
+  std::vector<bool> compared;  // the others are quantized where these let it pay
+  for (const Layer& layer : layers) {
+    compared.push_back(layer.kind == LayerKind::kConv || layer.kind == LayerKind::kLinear);
+  }
+  Sweep found = sweep(wanted, compared, target, evaluate, progress);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (wanted[i] && !found.wanted[i]) reasons[i] = "costs too much accuracy";
+  }
+  wanted = std::move(found.wanted);
+  alone = std::move(found.alone_db);
+}
+
+// The model with the interface that the mode wants.
+Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
+                 const QuantizationOptions& options) {
+  const auto inputs_of = [](const Interface& interface) {
+    std::vector<InputQuantization> inputs;
+    for (const QParams& params : interface.inputs) {
+      inputs.push_back({params.scale, params.zero_point});
+    }
+    return inputs;
+  };
+  if (options.mode == QuantizationMode::kFull) {
+    const Interface interface = take_quantized(*graph);
+    if (!interface.objection.empty()) {
+      fail(ErrorCode::kUnsupported, "mode full needs quantized tensors at both ends: " +
+                                        interface.objection + "; use mode core or inside");
+    }
+    return {with_method(program, std::move(graph), options.preserve), inputs_of(interface), {}};
+  }
+  if (options.mode == QuantizationMode::kCore && can_have_core(program)) {
+    const Interface interface = take_quantized(*graph);
+    if (interface.objection.empty()) {
+      const std::string wrapper = wrapper_of(*graph, program.name, kCoreMethod, interface);
+      return {with_method(program, std::move(graph), options.preserve, wrapper),
+              inputs_of(interface),
+              {}};
+    }
+  }
+  return {with_method(program, std::move(graph), options.preserve), {}, {}};
+}
+
+Quantized quantize_weights(const Program& program, const QuantizationOptions& options) {
+  std::unique_ptr<Graph> graph = clone_graph(*program.graph);
+  std::vector<LayerReport> layers = options.mode == QuantizationMode::kDynamic
+                                        ? quantize_dynamically(*graph, options)
+                                        : halve_weights(*graph, options);
+  if (std::ranges::none_of(layers, &LayerReport::quantized)) {
+    fail(ErrorCode::kUnsupported, "there is nothing to quantize in " + options.method);
+  }
+  graph->verify();
+  return {with_method(program, std::move(graph), options.preserve), {}, std::move(layers)};
+}
+
+}  // namespace
+
+Quantized quantize(const Module& model, std::span<const std::vector<Value>> calibration,
+                   const QuantizationOptions& options) {
+  if (options.mode == QuantizationMode::kDynamic || options.mode == QuantizationMode::kHalf) {
+    const Program program(model, options.method);
+    const LimitScope scope = LoadedModel::of(model).program->limits->scope();
+    return quantize_weights(program, options);
+  }
+  if (calibration.empty()) {
+    fail(ErrorCode::kInvalidArgument,
+         "quantization needs calibration inputs: the arguments of some calls of " + options.method);
+  }
+  const Program program(model, options.method);
+  const LimitScope scope = LoadedModel::of(model).program->limits->scope();
+  const auto progress = [&](const char* what) {
+    return [&options, what](double done) {
+      if (options.progress) options.progress(what, done);
+    };
+  };
+  const std::vector<Layer> layers = find_layers(*program.graph);
+  const Calibration seen(*program.graph, layers, *program.method, program.self, calibration,
+                         progress("calibrating"));
+  std::vector<std::string> reasons = objections(layers, &seen, options);
+  const std::vector<LayerChoice> all = choose(layers, seen, options, reasons);
+  std::vector<bool> wanted;
+  for (const LayerChoice& choice : all) wanted.push_back(choice.quantize);
+  std::vector<double> alone(layers.size(), 0);
+  if (options.least_agreement || options.least_sqnr_db) {
+    leave_the_worst(program, layers, all, calibration, options, progress("comparing layers"),
+                    wanted, reasons, alone);
+  }
+  const std::vector<LayerChoice> choices = restricted(*program.graph, layers, all, wanted);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (wanted[i] && !choices[i].quantize) reasons[i] = "no quantized layer before or behind it";
+  }
+  if (std::ranges::none_of(choices, &LayerChoice::quantize)) {
+    const bool was_something = std::ranges::any_of(all, &LayerChoice::quantize);
+    fail(ErrorCode::kUnsupported, was_something
+                                      ? "no layer can be quantized within the drop that is allowed"
+                                      : "there is nothing to quantize in " + options.method);
+  }
+
+  std::unique_ptr<Graph> graph = clone_graph(*program.graph);
+  const std::vector<SsaValue*> quantized = rewrite(*graph, find_layers(*graph), choices);
+  graph->verify();
+  // Its values have other places after copying, so the probes go into the graph itself.
+  std::unique_ptr<Graph> result = clone_graph(*graph);
+  const std::vector<double> decibels =
+      measure(program, std::move(graph), quantized, calibration, progress("measuring"));
+  Quantized quantized_model = finish(program, std::move(result), options);
+  quantized_model.layers = report(layers, choices, reasons, seen, decibels);
+  for (size_t i = 0; i < layers.size(); ++i) quantized_model.layers[i].alone_sqnr_db = alone[i];
+  return quantized_model;
+}
+
+}  // namespace torchlet

@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""What `torchlet quantize` writes, prints and refuses."""
+
+import json
+import os
+import random
+import struct
+import subprocess
+import tempfile
+import unittest
+
+CONVNET = "tests/fixtures/traced_convnet.pt"
+RECURRENT = "tests/fixtures/recurrent.pt"
+
+
+def torchlet(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([os.environ["TORCHLET"], *arguments], capture_output=True, text=True)
+
+
+def write_inputs(folder: str, count: int, shape: tuple = (1, 3, 8, 8)) -> None:
+    numbers = random.Random(1)
+    size = 1
+    for n in shape:
+        size *= n
+    for i in range(count):
+        header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+        data = struct.pack(f"<{size}f", *(numbers.gauss(0, 1) for _ in range(size)))
+        with open(f"{folder}/{i}.npy", "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+
+
+class Quantize(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.inputs = self.folder.name + "/inputs"
+        os.mkdir(self.inputs)
+        write_inputs(self.inputs, 4)
+        self.output = self.folder.name + "/out.pt"
+
+    def quantize(self, *arguments: str, model: str = CONVNET) -> subprocess.CompletedProcess:
+        return torchlet("quantize", model, "-o", self.output, *arguments)
+
+    def assert_refused(self, done: subprocess.CompletedProcess, *words: str):
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("torchlet: error: "), done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertFalse(os.path.exists(self.output))
+
+    def operators(self) -> str:
+        return torchlet("inspect", self.output).stdout
+
+    def test_core_prints_a_table_and_writes_quantized_operators(self):
+        done = self.quantize("--calibration", self.inputs)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for words in "layer ", "SQNR dB", "conv2d_relu", "file ", "latency ", "core takes argument 0 as quint8":
+            self.assertIn(words, done.stdout)
+        self.assertIn("quantized::conv2d_relu.new", self.operators())
+        self.assertIn("core(", self.operators())
+
+    def test_json_tells_the_same(self):
+        done = self.quantize("--calibration", self.inputs, "--json")
+        told = json.loads(done.stdout)
+        self.assertEqual([layer["quantized"] for layer in told["layers"]], [True] * 3)
+        self.assertGreater(told["model"]["sqnr_db"], 20)
+        self.assertGreater(told["layers"][0]["scale"], 0)
+
+    def test_the_same_input_gives_the_same_bytes(self):
+        self.quantize("--calibration", self.inputs)
+        with open(self.output, "rb") as file:
+            first = file.read()
+        self.quantize("--calibration", self.inputs)
+        with open(self.output, "rb") as file:
+            self.assertEqual(file.read(), first)
+
+    def test_full_takes_quantized_tensors(self):
+        done = self.quantize("--calibration", self.inputs, "--mode", "full")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("forward takes argument 0 as quint8", done.stdout)
+        self.assertNotIn("aten::quantize_per_tensor", self.operators())
+        self.assertNotIn("aten::dequantize", self.operators())
+
+    def test_inside_has_one_method(self):
+        self.assertEqual(self.quantize("--calibration", self.inputs, "--mode", "inside").returncode, 0)
+        self.assertNotIn("core(", self.operators())
+
+    def test_dynamic_and_half_need_no_inputs(self):
+        self.assertEqual(self.quantize("--mode", "dynamic").returncode, 0)
+        self.assertIn("quantized::linear_dynamic", self.operators())
+        self.assertEqual(self.quantize("--weights", "fp16").returncode, 0)
+        self.assertNotIn("quantized::", self.operators())
+
+    def test_names_choose_layers(self):
+        told = json.loads(self.quantize("--calibration", self.inputs, "--json", "--skip", "linear").stdout)
+        self.assertEqual([layer["quantized"] for layer in told["layers"]], [True, True, False])
+        told = json.loads(self.quantize("--calibration", self.inputs, "--json", "--only", "linear").stdout)
+        self.assertEqual([layer["quantized"] for layer in told["layers"]], [False, False, True])
+
+    def test_max_drop_keeps_what_it_says(self):
+        plain = json.loads(self.quantize("--calibration", self.inputs, "--json").stdout)["model"]["sqnr_db"]
+        done = self.quantize("--calibration", self.inputs, "--json", "--max-drop", f"{plain + 3}dB")
+        told = json.loads(done.stdout)
+        self.assertGreaterEqual(told["model"]["sqnr_db"], plain + 2)
+        self.assertIn("costs too much accuracy", [layer.get("reason") for layer in told["layers"]])
+
+    def test_report_is_one_page(self):
+        page = self.folder.name + "/page.html"
+        self.assertEqual(self.quantize("--calibration", self.inputs, "--report", page).returncode, 0)
+        with open(page) as file:
+            text = file.read()
+        self.assertIn("<svg", text)
+        self.assertNotIn("http://", text.replace("http://www.w3.org", ""))
+
+    def test_no_calibration_inputs(self):
+        self.assert_refused(self.quantize(), "calibration inputs")
+        empty = self.folder.name + "/empty"
+        os.mkdir(empty)
+        self.assert_refused(self.quantize("--calibration", empty), "no .npy, PNG or JPEG file")
+        self.assert_refused(self.quantize("--calibration", self.folder.name + "/none"), "there is no file")
+        self.assert_refused(self.quantize("--calibration", "bundled"), "bundled")
+
+    def test_inputs_that_do_not_fit(self):
+        write_inputs(self.inputs, 1, (1, 5, 8, 8))
+        self.assert_refused(self.quantize("--calibration", self.inputs), "calibration input 0")
+        text = self.folder.name + "/input.txt"
+        with open(text, "w") as file:
+            file.write("1")
+        self.assert_refused(self.quantize("--calibration", text), "is no .npy")
+
+    def test_wrong_names(self):
+        calibration = ("--calibration", self.inputs)
+        self.assert_refused(self.quantize(*calibration, "--method", "backward"), "backward")
+        self.assert_refused(self.quantize(*calibration, "--only", "nothing"), "nothing to quantize")
+        self.assert_refused(self.quantize(*calibration, "--mode", "both"), "--mode")
+        self.assert_refused(self.quantize(*calibration, "--max-drop", "3"), "--max-drop")
+
+    def test_output_that_cannot_be_written(self):
+        self.output = self.folder.name + "/none/out.pt"
+        self.assert_refused(self.quantize("--calibration", self.inputs), "out.pt")
+
+
+if __name__ == "__main__":
+    unittest.main()
