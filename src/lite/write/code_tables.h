@@ -30,10 +30,10 @@ class CodeTables {
   std::map<std::pair<std::string, std::string>, int64_t> operators_;
 };
 
-// A type as the mobile runtime reads it: NamedTuples with their fields
-// ("__torch__.Point[NamedTuple,
-// [[x, Tensor],[y, int]]]"), since no class is declared; unions, which it does not know, and what
-// nothing is known of, as Any; and futures as what they will be, since what is forked runs at once.
+// A type as the mobile runtime reads it. No class is declared there, so NamedTuples have their
+// fields: "__torch__.Point[NamedTuple, [[x, Tensor],[y, int]]]". Unions, which it does not know,
+// and what nothing is known of are Any; futures are what they will be, since what is forked runs at
+// once.
 std::string type_text(const Type& type);
 // The same in the schema of a function, where classes and NamedTuples stand by their names alone.
 std::string schema_type_text(const Type& type);
