@@ -13,7 +13,7 @@ namespace torchlet::prepare {
 namespace {
 
 // Of one method. Real models have some thousands of nodes.
-constexpr size_t kMostNodes = 2'000'000;
+constexpr size_t kMostNodes = 500'000;
 
 // The classes of the objects that are reachable from `root`, whose own is the first.
 std::vector<const ClassType*> classes_in(const Value& root) {

@@ -323,7 +323,7 @@ class CodeEmitter {
       what = "the operator " + node.string_attribute("name") + ", which Torchlet does not know";
     } else if (node.has_attribute("function")) {
       what = "a call of " + node.function_attribute("function")->qualified_name() +
-             ", which calls itself";
+             ", which calls itself or makes the method too large";
     } else if (node.kind() == prim::kCreateObject) {
       what = "an object of " + node.output()->type()->str() + " that a method makes";
     }
