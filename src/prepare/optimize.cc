@@ -9,6 +9,7 @@
 #include "api/deep_copy.h"
 #include "api/loaded_model.h"
 #include "base/error.h"
+#include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
@@ -52,7 +53,7 @@ void add_callees(const Graph& graph, const Function* caller,
 }
 
 bool is_bundled_inputs_method(const std::string& name) {
-  return name.find("bundled_inputs") != std::string::npos;
+  return name.find("bundled_input") != std::string::npos;
 }
 
 std::vector<std::string> methods_to_keep(const ClassType& type, const OptimizeOptions& options) {
@@ -78,6 +79,36 @@ std::vector<std::string> methods_to_keep(const ClassType& type, const OptimizeOp
     }
   }
   return kept;
+}
+
+bool sets_attributes(const Graph& graph) {
+  bool found = false;
+  passes::for_each_node(*graph.block(),
+                        [&](const Node& node) { found |= node.kind() == prim::kSetAttr; });
+  return found;
+}
+
+// Takes those out of `kept` that hand out bundled inputs and call others with them, and adds what
+// they need: left as they are, they go on calling forward(), which is in the file once.
+std::vector<std::string> take_as_written(const ClassType& type, std::vector<std::string>& kept) {
+  std::vector<std::string> taken;
+  std::erase_if(kept, [&](const std::string& name) {
+    if (!is_bundled_inputs_method(name)) return false;
+    if (sets_attributes(type.find_method(name)->graph())) return false;
+    taken.push_back(name);
+    return true;
+  });
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const Function* caller = type.find_method(taken[i]);
+    std::unordered_set<const Function*> callees;
+    add_callees(type.find_method(taken[i])->graph(), caller, callees);
+    for (const auto& [name, method] : type.methods()) {
+      const bool is_there = std::ranges::count(kept, name) || std::ranges::count(taken, name);
+      if (is_there || !callees.contains(method)) continue;
+      (sets_attributes(method->graph()) ? kept : taken).push_back(name);
+    }
+  }
+  return taken;
 }
 
 // ---- training ----
@@ -126,14 +157,17 @@ class Optimizer {
         root_(LoadedModel::object_of(module)),
         type_(*root_.object_ref().type),
         passes_(passes_of(options)),
-        kept_(methods_to_keep(type_, options)) {}
+        kept_(methods_to_keep(type_, options)),
+        as_written_(take_as_written(type_, kept_)) {}
 
   OptimizedModule run() {
     const LimitScope scope = LoadedModel::of(module_).program->limits->scope();
     run_passes();
     prepare::Draft draft(module_);
     for (const auto& [name, method] : type_.methods()) {
-      if (std::ranges::find(kept_, name) == kept_.end()) draft.remove_method(name);
+      if (!std::ranges::count(kept_, name) && !std::ranges::count(as_written_, name)) {
+        draft.remove_method(name);
+      }
     }
     const bool prunes = passes_.contains(kFreeze);
     if (prunes) prune(draft);
@@ -178,7 +212,13 @@ class Optimizer {
 
   void prune(prepare::Draft& draft) {
     prepare::UsedAttributes used(root_, writes_);
-    for (const Method& method : methods_) used.add(*method.optimized.graph);
+    std::unordered_set<const Function*> all_kept;
+    for (const std::string& name : kept_) all_kept.insert(type_.find_method(name));
+    for (const std::string& name : as_written_) all_kept.insert(type_.find_method(name));
+    for (const Method& method : methods_) used.add(*method.optimized.graph, all_kept);
+    for (const std::string& name : as_written_) {
+      used.add(type_.find_method(name)->graph(), all_kept);
+    }
     const Object& object = root_.object_ref();
     const bool all = used.uses_all_of_self() || is_preserved("all");
     for (size_t i = 0; i < object.slots.size(); ++i) {
@@ -236,7 +276,8 @@ class Optimizer {
   const Value root_;
   const ClassType& type_;
   const PassSet passes_;
-  const std::vector<std::string> kept_;
+  std::vector<std::string> kept_;
+  const std::vector<std::string> as_written_;
   std::vector<Method> methods_;
   passes::WriteSet writes_;
   std::unordered_set<std::string> names_kept_;

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <torchlet/bundle.h>
 #include <torchlet/bundled_inputs.h>
 #include <torchlet/optimize.h>
 #include <torchlet/save.h>
@@ -273,6 +274,18 @@ TEST(Optimize, RefusesAnswersThatDiffer) {
   const std::string message = message_of([&] { optimize(load(kDigits), options); });
   EXPECT_EQ(message.substr(0, 53), "forward() gives other answers on reference: they diff")
       << message;
+}
+
+TEST(Optimize, BundledInputsGoOnCallingTheMethod) {
+  const Tensor input = load_npy("tests/fixtures/linear.in0.npy");
+  const Module bundled = bundle(load("tests/fixtures/linear.pt"), "forward", {{{input}}});
+  const OptimizedModule result = optimize(bundled);
+  EXPECT_EQ(result.report.methods, std::vector<std::string>{"forward"});
+  const Method run = result.module.get_method("run_on_bundled_input");
+  EXPECT_NE(run.graph().find("prim::CallMethod"), std::string::npos) << run.graph();
+  EXPECT_EQ(bundled_inputs(result.module, "forward").size(), 1u);
+  const Tensor expected = bundled.forward({input}).to_tensor();
+  EXPECT_EQ(run({int64_t{0}}).to_tensor().sizes()[0], expected.sizes()[0]);
 }
 
 }  // namespace

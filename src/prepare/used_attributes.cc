@@ -1,5 +1,7 @@
 #include "prepare/used_attributes.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
@@ -7,14 +9,27 @@
 
 namespace torchlet::prepare {
 
+namespace {
+
+// Is `object` what the method is called on, and no argument?
+bool calls_one_of(const Node& node, const SsaValue& object,
+                  const std::unordered_set<const Function*>& methods) {
+  return node.kind() == prim::kCallMethod && node.has_attribute("function") &&
+         methods.contains(node.function_attribute("function")) &&
+         std::ranges::count(node.inputs(), &object) == 1 && node.input(0) == &object;
+}
+
+}  // namespace
+
 void UsedAttributes::use_whole(const Value& value) {
   for (const void* part : passes::memory_of(value)) whole_.insert(part);
 }
 
 // Of a value that is this object in each run.
-void UsedAttributes::use(const SsaValue& value, const Value& object,
-                         passes::KnownObjects& objects) {
+void UsedAttributes::use(const SsaValue& value, const Value& object, passes::KnownObjects& objects,
+                         const std::unordered_set<const Function*>& kept) {
   for (const Node* user : value.users()) {
+    if (object.is_same(self_) && calls_one_of(*user, value, kept)) continue;
     const bool is_access = (user->kind() == prim::kGetAttr || user->kind() == prim::kSetAttr ||
                             user->kind() == prim::kModuleContainerIndex) &&
                            user->input(0) == &value;
@@ -47,11 +62,11 @@ void UsedAttributes::use(const SsaValue& value, const Value& object,
   }
 }
 
-void UsedAttributes::add(const Graph& graph) {
+void UsedAttributes::add(const Graph& graph, const std::unordered_set<const Function*>& kept) {
   passes::KnownObjects objects(self_, writes_);
   const auto look_at = [&](const SsaValue* value) {
     const auto known = objects.known(value);
-    if (known && known->is_object()) use(*value, *known, objects);
+    if (known && known->is_object()) use(*value, *known, objects, kept);
   };
   if (!graph.inputs().empty()) look_at(graph.inputs()[0]);
   passes::for_each_node(*graph.block(), [&](const Node& node) {

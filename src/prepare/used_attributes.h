@@ -21,8 +21,9 @@ class UsedAttributes {
       : self_(std::move(self)), writes_(std::move(writes)) {}
 
   // A method of self. An object whose attributes it reads and writes one by one is used by these;
-  // one that it hands on (to a call, into a list) is used with all that it holds.
-  void add(const Graph& graph);
+  // one that it hands on (to a call, into a list) is used with all that it holds. Calls of the
+  // methods `kept` on self use nothing more: those are added themselves.
+  void add(const Graph& graph, const std::unordered_set<const Function*>& kept = {});
 
   // Is self handed on?
   bool uses_all_of_self() const { return whole_.contains(&self_.object_ref()); }
@@ -33,7 +34,8 @@ class UsedAttributes {
 
  private:
   void use_whole(const Value& value);
-  void use(const SsaValue& value, const Value& object, passes::KnownObjects& objects);
+  void use(const SsaValue& value, const Value& object, passes::KnownObjects& objects,
+           const std::unordered_set<const Function*>& kept);
   Value pruned_object(const Value& value,
                       const std::function<std::string(const std::string&)>& new_name);
 
