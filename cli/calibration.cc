@@ -53,6 +53,12 @@ std::vector<std::vector<Value>> calibration_calls(const Module& module, const st
                                                   const std::vector<std::string>& sources,
                                                   const ImageOptions& image_options) {
   std::vector<std::vector<Value>> calls;
+  const auto arguments = module.get_method(method).arguments();
+  const bool takes_list = !arguments.empty() && arguments[0].type == "List[Tensor]";
+  const auto add = [&](const Tensor& tensor) {
+    const Value value(tensor);
+    calls.push_back({takes_list ? Value::list({value}) : value});
+  };
   for (const std::string& source : sources) {
     if (source == "bundled") {
       for (auto& call : bundled_inputs(module, method)) calls.push_back(std::move(call));
@@ -60,9 +66,9 @@ std::vector<std::vector<Value>> calibration_calls(const Module& module, const st
     }
     for (const fs::path& file : files_of(source)) {
       if (is_array(file)) {
-        calls.push_back({Value(load_npy(file.string()))});
+        add(load_npy(file.string()));
       } else if (is_picture(file)) {
-        calls.push_back({Value(load_image(file.string(), image_options))});
+        add(load_image(file.string(), image_options));
       } else {
         fail(ErrorCode::kInvalidArgument, "'" + file.string() + "' is no .npy, PNG or JPEG file");
       }

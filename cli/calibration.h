@@ -12,8 +12,9 @@ namespace torchlet::cli {
 
 // The arguments of one call each: of every file, and of every .npy, PNG and JPEG file of a folder,
 // sorted by name; "bundled" stands for the inputs that the model carries. A file is the only
-// argument of its call. Error kInvalidArgument for a folder without such files or files of another
-// kind, kIo for what is not there.
+// argument of its call, or the only item of it where the method takes a list of tensors. Error
+// kInvalidArgument for a folder without such files or files of another kind, kIo for what is not
+// there.
 std::vector<std::vector<Value>> calibration_calls(const Module& module, const std::string& method,
                                                   const std::vector<std::string>& sources,
                                                   const ImageOptions& image_options);

@@ -149,7 +149,8 @@ void print_comparison(const Comparison& c) {
     std::printf("top 1    %.2f %% as the float model, of %zu\n", c.fidelity.agreement() * 100,
                 c.fidelity.rows());
   }
-  std::printf("latency  %.2f ms -> %.2f ms\n", c.before_ms, c.after_ms);
+  std::printf("latency  %.2f ms -> %.2f ms%s\n", c.before_ms, c.after_ms,
+              c.after_ms < c.before_ms ? "" : ": quantizing gains no time here");
 }
 
 Json json_of(const std::vector<LayerReport>& layers) {
