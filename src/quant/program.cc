@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include "prepare/draft.h"
 #include "api/loaded_model.h"
 #include "base/error.h"
 #include "graph/module_path.h"
@@ -13,6 +12,7 @@
 #include "passes/analysis/constants.h"
 #include "passes/dead_code.h"
 #include "passes/pipeline.h"
+#include "prepare/draft.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 
