@@ -19,7 +19,7 @@ help:
 	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
 	@echo 'make size     build libtorchlet.so and show what takes its room'
 	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
-	@echo 'make command  build the command alone: build/release/torchlet'
+	@echo 'make command  build the commands alone: build/release/torchlet and speed_benchmark_torch'
 	@echo 'make build    build the library, the command and the tests'
 	@echo 'make format   clang-format over the C++ sources'
 	@echo 'make clean    remove build/'
@@ -35,7 +35,7 @@ build: configure
 	@cmake --build --preset $(PRESET) --parallel $(JOBS)
 
 command: configure
-	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli speed_benchmark_torch
 
 demo: command
 	$(BUILD_DIR)/torchlet run models/digits_mobilenet_v2.pt --image $(DIGIT) --labels models/digits_labels.txt
