@@ -326,7 +326,7 @@ void add_quantize_command(CLI::App& app) {
   command->add_option("--range", q.range, "How the range of an activation is chosen")
       ->transform(CLI::CheckedTransformer(kRanges).description(""))
       ->type_name("min-max|moving-average|histogram|l2|percentile|entropy")
-      ->default_str("histogram");
+      ->default_str("l2");
   command
       ->add_option_function<std::string>(
           "--weights", [options](const std::string& form) { options->half = form == "fp16"; },

@@ -46,7 +46,7 @@ enum class RangeMethod {
 struct QuantizationOptions {
   std::string method = "forward";
   QuantizationMode mode = QuantizationMode::kCore;
-  RangeMethod range = RangeMethod::kHistogram;
+  RangeMethod range = RangeMethod::kL2;
   bool per_channel = true;    // a scale for each output channel of a weight
   bool reduce_range = false;  // activations in 0..127
   bool bias_correction = true;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 
 #include "ops/engines/quantize.h"
 #include "tensor/containers.h"
@@ -82,9 +81,8 @@ void Agreement::tensors(const Tensor& exact, const Tensor& result) {
   const auto count = static_cast<size_t>(x.numel());
   const double *from = x.data_ptr<double>(), *to = y.data_ptr<double>();
   if (!is_exact(a.dtype)) return numbers(from, to, count);
-  const size_t others =
-      count - static_cast<size_t>(std::ranges::count_if(
-                  std::views::iota(size_t{0}, count), [&](size_t i) { return from[i] == to[i]; }));
+  size_t others = 0;
+  for (size_t i = 0; i < count; ++i) others += from[i] != to[i];
   if (others && mismatch_.empty()) {
     mismatch_ = std::to_string(others) + " of the " + std::to_string(count) +
                 " integers of a tensor are others";
