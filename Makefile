@@ -37,7 +37,8 @@ build: configure
 command: configure
 	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli speed_benchmark_torch
 
-demo: command
+demo: configure
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli
 	$(BUILD_DIR)/torchlet run models/digits_mobilenet_v2.pt --image $(DIGIT) --labels models/digits_labels.txt
 	$(BUILD_DIR)/torchlet bench models/digits_mobilenet_v2.pt --shape 1,3,224,224
 
