@@ -3,7 +3,8 @@
 
     scripts/check_includes.py [ROOT]
 
-Each folder of src/ is a stage; a stage sees the stages below it and never one above it.
+Each folder of src/ is a stage; a stage sees the stages below it and never one above it. neuralnetworks/ stands above the
+stages and writes its own includes from the root.
 """
 
 import pathlib
@@ -33,6 +34,9 @@ ALLOWED = {
     "prepare": [*RUNTIME, "passes", "interp", "device", "api"],
     "quant": [*RUNTIME, "passes", "interp", "api", "prepare"],
 }
+
+# What neuralnetworks/ may include besides itself.
+NEURALNETWORKS = [*RUNTIME, "passes", "interp", "device", "profile", "api"]
 
 # The public headers that a stage below the API owns and that it and the stages above it therefore see.
 PUBLIC_OWNER = {
@@ -66,8 +70,8 @@ def includes(path: pathlib.Path):
         yield text.count("\n", 0, match.start(2)) + 1, match[1] == '"', match[2]
 
 
-def problem_in_stage(stage: str, src: pathlib.Path, quoted: bool, name: str):
-    """Why a file of src/<stage>/ may not include `name`, or None."""
+def problem_in_stage(stage: str, src: pathlib.Path, quoted: bool, name: str, allowed: list):
+    """Why a file of src/<stage>/, which may include the stages `allowed`, may not include `name`, or None."""
     if name.startswith("torchlet/"):
         owner = PUBLIC_OWNER.get(name.removeprefix("torchlet/"), "api")
         if quoted:
@@ -78,9 +82,16 @@ def problem_in_stage(stage: str, src: pathlib.Path, quoted: bool, name: str):
             return f'"{name}" is not a file under src/, from where includes are written'
     else:
         return None  # a system or library header
-    if owner == stage or owner in ALLOWED[stage]:
+    if owner == stage or owner in allowed:
         return None
     return f"{stage} may not include {owner}: {name}"
+
+
+def problem_in_neuralnetworks(root: pathlib.Path, quoted: bool, name: str):
+    """Why a file of neuralnetworks/ may not include `name`, or None."""
+    if quoted and name.startswith("neuralnetworks/"):
+        return None if (root / name).is_file() else f'"{name}" is not a file'
+    return problem_in_stage("neuralnetworks", root / "src", quoted, name, NEURALNETWORKS)
 
 
 def problems(root: pathlib.Path):
@@ -92,9 +103,14 @@ def problems(root: pathlib.Path):
             continue
         for path in sources(folder):
             for line, quoted, name in includes(path):
-                problem = problem_in_stage(stage, src, quoted, name)
+                problem = problem_in_stage(stage, src, quoted, name, ALLOWED[stage])
                 if problem:
                     yield path, line, problem
+    for path in sources(root / "neuralnetworks"):
+        for line, quoted, name in includes(path):
+            problem = problem_in_neuralnetworks(root, quoted, name)
+            if problem:
+                yield path, line, problem
     for folder in "include", "examples":
         for path in sources(root / folder):
             for line, quoted, name in includes(path):

@@ -27,7 +27,7 @@ struct OperationDef {
 
 // Null if there is no such operation.
 const OperationDef* find_operation(int32_t code);
-// All, by code.
+// All there are.
 std::span<const OperationDef* const> all_operations();
 // The signature that the operation's operands fit, or null. The reference lives as long as the
 // process. Thread-safe.
@@ -36,8 +36,8 @@ const Signature* find_signature(const OperationDef& def, const Model& model,
 
 }  // namespace torchlet::nn
 
-#define NNAPI_OPERATION(name, function, ...)                                     \
-  static constexpr const char* signatures_##name[] = {__VA_ARGS__};              \
-  extern const ::torchlet::nn::OperationDef operation_##name;                    \
-  constinit const ::torchlet::nn::OperationDef operation_##name = {              \
-      ANEURALNETWORKS_##name, #name, function, signatures_##name}
+#define NNAPI_OPERATION(name, function, ...)                                                      \
+  static constexpr const char* signatures_##name[] = {__VA_ARGS__};                               \
+  extern const ::torchlet::nn::OperationDef operation_##name;                                     \
+  constinit const ::torchlet::nn::OperationDef operation_##name = {ANEURALNETWORKS_##name, #name, \
+                                                                   function, signatures_##name}

@@ -50,6 +50,18 @@ class CheckIncludes(unittest.TestCase):
         self.assert_refused("include/torchlet/a.h", '"base/span.h"',
                             'only public headers, as <torchlet/...>, not "base/span.h"')
 
+    def test_neuralnetworks_sees_itself_and_the_stages_and_is_seen_by_none(self):
+        self.assertEqual(check({
+            "neuralnetworks/model/model.h": "",
+            "neuralnetworks/api/a.cc": '#include "base/span.h"\n#include "neuralnetworks/model/model.h"\n',
+        }), (0, ""))
+        self.assert_refused("neuralnetworks/api/a.cc", '"neuralnetworks/model/b.h"',
+                            '"neuralnetworks/model/b.h" is not a file')
+        self.assert_refused("neuralnetworks/api/a.cc", "<torchlet/quantize.h>",
+                            "neuralnetworks may not include quant: torchlet/quantize.h")
+        self.assert_refused("src/base/a.cc", '"neuralnetworks/model/model.h"',
+                            '"neuralnetworks/model/model.h" is not a file under src/, from where includes are written')
+
     def test_an_unknown_stage(self):
         status, text = check({"src/misc/a.cc": ""})
         self.assertEqual((status, text), (1, "src/misc:1: no such stage in scripts/check_includes.py\n"))

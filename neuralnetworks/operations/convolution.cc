@@ -1,0 +1,69 @@
+// Convolutions. Filters are [out, height, width, in]; PyTorch's are [out, in, height, width].
+#include "neuralnetworks/operations/window.h"
+#include "neuralnetworks/translate/representation.h"
+
+namespace torchlet::nn {
+namespace {
+
+struct Sliding {
+  SsaValue* image;  // as it is held, NCHW
+  Arg stride, padding, dilation;
+};
+
+Sliding sliding_of(Emitter& emit, const Call& call, size_t filter_rows) {
+  const uint32_t filter = call.index("filter");
+  const Padding padding =
+      padding_of(emit, call, emit.size(filter, static_cast<int64_t>(filter_rows)),
+                 emit.size(filter, static_cast<int64_t>(filter_rows) + 1));
+  SsaValue* image = emit.image(call, "input");
+  const bool is_symmetric = padding.is_symmetric();
+  if (!is_symmetric) image = padded(emit, image, padding);
+  return {image,
+          {call.integer("stride_height"), call.integer("stride_width")},
+          {is_symmetric ? padding.top : 0, is_symmetric ? padding.left : 0},
+          {call.integer("dilation_height"), call.integer("dilation_width")}};
+}
+
+// A convolution of PyTorch's, whatever the type; `order` is that of its filter's dimensions in
+// NNAPI's.
+void convolution(Emitter& emit, const Call& call, const Sliding& sliding,
+                 std::initializer_list<Arg> order, const Arg& groups) {
+  const int64_t activation = call.integer("activation");
+  if (is_quantized(call.operand("input").type)) {
+    SsaValue* input = emit.value(call, "input");
+    SsaValue* filter = emit.value(call, "filter");
+    SsaValue* weight = emit.call("nnapi::quantized_filter", {filter, order});
+    SsaValue* bias = emit.call("nnapi::quantized_bias", {emit.value(call, "bias"), input, filter});
+    SsaValue* packed =
+        emit.call("quantized::conv2d_prepack",
+                  {weight, bias, sliding.stride, sliding.padding, sliding.dilation, groups});
+    const bool relu = activation == ANEURALNETWORKS_FUSED_RELU;
+    SsaValue* result = emit.call(
+        relu ? "quantized::conv2d_relu.new" : "quantized::conv2d.new",
+        {sliding.image, packed, double{call.output().scale}, held_zero_point(call.output())});
+    return emit.give_image(call, relu ? result : emit.activate(result, activation));
+  }
+  SsaValue* weight = emit.call("aten::permute", {emit.real(call, "filter"), order});
+  SsaValue* result = emit.call("aten::conv2d", {emit.to_real(sliding.image, call.operand("input")),
+                                                weight, emit.real(call, "bias"), sliding.stride,
+                                                sliding.padding, sliding.dilation, groups});
+  emit.give_real_image(call, emit.activate(result, activation));
+}
+
+void conv_2d(Emitter& emit, const Call& call) {
+  convolution(emit, call, sliding_of(emit, call, 1), {0, 3, 1, 2}, 1);
+}
+
+}  // namespace
+
+NNAPI_OPERATION(
+    CONV_2D, conv_2d,
+    "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_left, INT32 "
+    "padding_right, INT32 padding_top, INT32 padding_bottom, INT32 stride_width, INT32 "
+    "stride_height, INT32 activation, BOOL nchw = 0, INT32 dilation_width = 1, INT32 "
+    "dilation_height = 1) -> (T)",
+    "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_scheme, INT32 "
+    "stride_width, INT32 stride_height, INT32 activation, BOOL nchw = 0, INT32 dilation_width = 1, "
+    "INT32 dilation_height = 1) -> (T)");
+
+}  // namespace torchlet::nn

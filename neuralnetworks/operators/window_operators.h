@@ -1,0 +1,14 @@
+// Arithmetic of windows that slide over images.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace torchlet::nn {
+
+// Elements before and after `size` of them for PADDING_SAME: there are as many windows as the
+// stride goes into `size`, and what is odd goes behind. Error unless all are positive.
+std::pair<int64_t, int64_t> same_padding(int64_t size, int64_t window, int64_t stride,
+                                         int64_t dilation);
+
+}  // namespace torchlet::nn
