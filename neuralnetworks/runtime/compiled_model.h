@@ -11,7 +11,6 @@
 
 namespace torchlet::nn {
 
-
 // One value that an execution is given.
 struct Input {
   // All sizes known; empty for a scalar.
