@@ -14,7 +14,7 @@ import sys
 # What each stage may include besides itself. A stage that is not here does not exist.
 LOW = ["base", "tensor"]
 SOURCES = [*LOW, "archive", "graph"]
-RUNTIME = [*SOURCES, "kernels", "script", "lite", "ops"]
+RUNTIME = [*SOURCES, "kernels", "nnapi", "script", "lite", "ops"]
 ALLOWED = {
     "base": [],
     "kernels": ["base"],  # pure functions over pointers
@@ -24,7 +24,8 @@ ALLOWED = {
     "image": LOW,
     "script": SOURCES,
     "lite": [*SOURCES, "script"],
-    "ops": [*LOW, "graph", "kernels"],
+    "nnapi": LOW,
+    "ops": [*LOW, "graph", "kernels", "nnapi"],
     "passes": RUNTIME,
     "interp": [*RUNTIME, "passes"],
     "device": [*RUNTIME, "passes", "interp"],

@@ -162,6 +162,9 @@ Value create_object(const TypePtr& type) {
   if (!type->is(TypeKind::kClass)) {
     fail(ErrorCode::kUnsupported, "cannot make an object of type %s", type->str().c_str());
   }
+  // A C++ class whose objects need no state before __init__ makes one of None.
+  if (const CustomClass* custom = find_custom_class(type->name()))
+    return custom->set_state(Value());
   return Value(make_ref<Object>(std::static_pointer_cast<const ClassType>(type)));
 }
 

@@ -21,6 +21,7 @@ struct CustomMethodDef {
 
 struct CustomClassDef {
   std::string_view name;
+  // Of None: an object as __new__ makes it, for __init__; an error if programs make none.
   Value (*set_state)(const Value& state);
   std::span<const CustomMethodDef> methods;
 };

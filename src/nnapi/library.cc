@@ -1,0 +1,94 @@
+#include "nnapi/library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace torchlet::nnapi {
+namespace {
+
+constexpr char kName[] = "libneuralnetworks.so";
+
+// Where the code of this very function was loaded from.
+std::filesystem::path own_folder() {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return {};
+  std::error_code ignored;
+  return std::filesystem::canonical(info.dli_fname, ignored).parent_path();
+}
+
+void* open_library() {
+  const int flags = RTLD_NOW | RTLD_LOCAL;
+  if (void* found = dlopen(kName, flags)) return found;
+  std::string tried = dlerror();
+  const std::filesystem::path folder = own_folder();
+  // Installed side by side, and as the build leaves it.
+  for (const auto& path : {folder / kName, folder / "neuralnetworks" / kName}) {
+    if (void* found = dlopen(path.c_str(), flags)) return found;
+    tried += std::string("; ") + dlerror();
+  }
+  fail(ErrorCode::kUnsupported,
+       "there is no NNAPI here; on Linux, put %s beside Torchlet's library or into "
+       "LD_LIBRARY_PATH (%s)",
+       kName, tried.c_str());
+}
+
+Library load() {
+  void* handle = open_library();
+  Library made;
+  const auto find = [&](auto& function, const char* name, bool is_required) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (!function && is_required) {
+      fail(ErrorCode::kUnsupported, "%s has no function %s", kName, name);
+    }
+  };
+#define TORCHLET_NNAPI_FIND(name) find(made.name, "ANeuralNetworks" #name, true);
+  TORCHLET_NNAPI_REQUIRED(TORCHLET_NNAPI_FIND)
+#undef TORCHLET_NNAPI_FIND
+#define TORCHLET_NNAPI_FIND(name) find(made.name, "ANeuralNetworks" #name, false);
+  TORCHLET_NNAPI_OPTIONAL(TORCHLET_NNAPI_FIND)
+#undef TORCHLET_NNAPI_FIND
+  return made;
+}
+
+const char* name_of(int result_code) {
+  switch (result_code) {
+#define TORCHLET_NNAPI_CODE(name) \
+  case ANEURALNETWORKS_##name:    \
+    return "ANEURALNETWORKS_" #name;
+    TORCHLET_NNAPI_CODE(OUT_OF_MEMORY)
+    TORCHLET_NNAPI_CODE(INCOMPLETE)
+    TORCHLET_NNAPI_CODE(UNEXPECTED_NULL)
+    TORCHLET_NNAPI_CODE(BAD_DATA)
+    TORCHLET_NNAPI_CODE(OP_FAILED)
+    TORCHLET_NNAPI_CODE(BAD_STATE)
+    TORCHLET_NNAPI_CODE(UNMAPPABLE)
+    TORCHLET_NNAPI_CODE(OUTPUT_INSUFFICIENT_SIZE)
+    TORCHLET_NNAPI_CODE(UNAVAILABLE_DEVICE)
+    TORCHLET_NNAPI_CODE(MISSED_DEADLINE_TRANSIENT)
+    TORCHLET_NNAPI_CODE(MISSED_DEADLINE_PERSISTENT)
+    TORCHLET_NNAPI_CODE(RESOURCE_EXHAUSTED_TRANSIENT)
+    TORCHLET_NNAPI_CODE(RESOURCE_EXHAUSTED_PERSISTENT)
+    TORCHLET_NNAPI_CODE(DEAD_OBJECT)
+#undef TORCHLET_NNAPI_CODE
+    default:
+      return "an unknown error";
+  }
+}
+
+}  // namespace
+
+const Library& library() {
+  // A library that was not found may be there the next time.
+  static const Library loaded = load();
+  return loaded;
+}
+
+void check(int result_code, const char* what) {
+  if (result_code == ANEURALNETWORKS_NO_ERROR) return;
+  fail(ErrorCode::kRuntime, "NNAPI cannot %s: %s", what, name_of(result_code));
+}
+
+}  // namespace torchlet::nnapi

@@ -1,0 +1,40 @@
+// libneuralnetworks.so as this process finds it: Android's, or ours for Linux
+// (neuralnetworks/). Loaded when it is first asked for, and never before.
+#pragma once
+
+#include <android/NeuralNetworks.h>
+
+#include <string>
+
+namespace torchlet::nnapi {
+
+// The functions that are used here, without "ANeuralNetworks". Those of the first list every
+// library has (Android 8.1); of the second, those of Android 9 to 11, null where it is older.
+#define TORCHLET_NNAPI_REQUIRED(X)                                                                 \
+  X(Model_create)                                                                                  \
+  X(Model_free) X(Model_finish) X(Model_addOperand) X(Model_setOperandValue) X(Model_addOperation) \
+      X(Model_identifyInputsAndOutputs) X(Compilation_create) X(Compilation_free)                  \
+          X(Compilation_setPreference) X(Compilation_finish) X(Execution_create) X(Execution_free) \
+              X(Execution_setInput) X(Execution_setOutput) X(Execution_startCompute) X(Event_wait) \
+                  X(Event_free)
+#define TORCHLET_NNAPI_OPTIONAL(X)                                  \
+  X(Model_relaxComputationFloat32toFloat16)                         \
+  X(Model_setOperandSymmPerChannelQuantParams) X(Execution_compute) \
+      X(Execution_getOutputOperandRank) X(Execution_getOutputOperandDimensions)
+
+struct Library {
+#define TORCHLET_NNAPI_MEMBER(name) decltype(&ANeuralNetworks##name) name = nullptr;
+  TORCHLET_NNAPI_REQUIRED(TORCHLET_NNAPI_MEMBER)
+  TORCHLET_NNAPI_OPTIONAL(TORCHLET_NNAPI_MEMBER)
+#undef TORCHLET_NNAPI_MEMBER
+};
+
+// The one of this process: what the system's loader finds under the name libneuralnetworks.so, else
+// the file of that name beside Torchlet's own. Error kUnsupported, saying where it was looked for,
+// if there is none. Thread-safe.
+const Library& library();
+
+// Error kRuntime "what: ANEURALNETWORKS_BAD_DATA" unless the code is that of success.
+void check(int result_code, const char* what);
+
+}  // namespace torchlet::nnapi
