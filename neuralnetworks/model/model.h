@@ -49,7 +49,7 @@ struct Operand {
 };
 
 struct Operation {
-  int32_t code = 0;  // an OperationCode
+  int32_t code = 0;                       // an OperationCode
   std::vector<uint32_t> inputs, outputs;  // indices of operands
 };
 
