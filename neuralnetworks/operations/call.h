@@ -20,6 +20,8 @@ class Call {
   // Is the argument given? Not if it was omitted, left to its default, or is none of this
   // signature.
   bool has(std::string_view name) const;
+  // Is there an argument of that name in this signature?
+  bool takes(std::string_view name) const { return find(name) != nullptr; }
   // Which operand it is. kInternal if it is not given.
   uint32_t index(std::string_view name) const;
   const Operand& operand(std::string_view name) const { return model_.operands[index(name)]; }

@@ -1,6 +1,7 @@
 #include "neuralnetworks/translate/emitter.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "graph/prim_kinds.h"
@@ -256,6 +257,34 @@ SsaValue* Emitter::activate(SsaValue* tensor, int64_t fuse_code) {
     default:
       fail(ErrorCode::kInvalidArgument, "there is no activation of number %lld",
            static_cast<long long>(fuse_code));
+  }
+}
+
+SsaValue* Emitter::requantized(SsaValue* held, const Operand& from, const Operand& to) {
+  if (!is_quantized(to.type) || (from.scale == to.scale && from.zero_point == to.zero_point)) {
+    return held;
+  }
+  return from_real(to_real(held, from), to);
+}
+
+int64_t needed_activation(int64_t fuse_code, const Operand& result) {
+  const int64_t zero = held_zero_point(result);
+  const bool has_negative = zero > 0;
+  // Whether anything that is rounded as the scale says lies above.
+  const auto exceeds = [&](double bound) {
+    return zero + std::lround(bound / double{result.scale}) < 255;
+  };
+  switch (fuse_code) {
+    case ANEURALNETWORKS_FUSED_RELU:
+      return has_negative ? fuse_code : ANEURALNETWORKS_FUSED_NONE;
+    case ANEURALNETWORKS_FUSED_RELU6:
+      return exceeds(6) ? fuse_code : needed_activation(ANEURALNETWORKS_FUSED_RELU, result);
+    case ANEURALNETWORKS_FUSED_RELU1:
+      return exceeds(1) || zero - std::lround(1 / double{result.scale}) > 0
+                 ? fuse_code
+                 : ANEURALNETWORKS_FUSED_NONE;
+    default:
+      return fuse_code;
   }
 }
 

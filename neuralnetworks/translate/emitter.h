@@ -32,6 +32,8 @@ class Arg {
     return !value_ && constant_.is_int() ? std::optional(constant_.to_int()) : std::nullopt;
   }
   Arg(const std::vector<SsaValue*>& items) : items_(items.begin(), items.end()), is_list_(true) {}
+  // Of a list.
+  const std::vector<Arg>& items() const { return items_; }
 
  private:
   friend class Emitter;
@@ -106,6 +108,8 @@ class Emitter {
 
   // FUSED_NONE, RELU, RELU1 or RELU6 of a tensor of any type.
   SsaValue* activate(SsaValue* tensor, int64_t fuse_code);
+  // What is held as `from` says in the scale and zero point of `to`, of the same type.
+  SsaValue* requantized(SsaValue* held, const Operand& from, const Operand& to);
 
  private:
   struct Known {
@@ -121,5 +125,9 @@ class Emitter {
   SsaValue* loop_timeout_;
   std::vector<Known> known_;  // by operand
 };
+
+// The activation that is left to compute for a quantized result, which holds no numbers outside of
+// the range of its type: RELU in place of RELU6 if none is above 6, and so on.
+int64_t needed_activation(int64_t fuse_code, const Operand& result);
 
 }  // namespace torchlet::nn
