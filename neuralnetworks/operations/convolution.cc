@@ -1,4 +1,5 @@
 // Convolutions. Filters are [out, height, width, in]; PyTorch's are [out, in, height, width].
+#include "base/error.h"
 #include "neuralnetworks/operations/window.h"
 #include "neuralnetworks/translate/representation.h"
 
@@ -19,17 +20,18 @@ Sliding sliding_of(Emitter& emit, const Call& call, size_t filter_rows) {
   const bool is_symmetric = padding.is_symmetric();
   if (!is_symmetric) image = padded(emit, image, padding);
   return {image,
-          {call.integer("stride_height"), call.integer("stride_width")},
+          strides_of(call),
           {is_symmetric ? padding.top : 0, is_symmetric ? padding.left : 0},
-          {call.integer("dilation_height"), call.integer("dilation_width")}};
+          dilations_of(call)};
 }
 
 // A convolution of PyTorch's, whatever the type; `order` is that of its filter's dimensions in
 // NNAPI's.
 void convolution(Emitter& emit, const Call& call, const Sliding& sliding,
                  std::initializer_list<Arg> order, const Arg& groups) {
-  const int64_t activation = call.integer("activation");
+  int64_t activation = call.integer("activation");
   if (is_quantized(call.operand("input").type)) {
+    activation = needed_activation(activation, call.output());
     SsaValue* input = emit.value(call, "input");
     SsaValue* filter = emit.value(call, "filter");
     SsaValue* weight = emit.call("nnapi::quantized_filter", {filter, order});
@@ -54,16 +56,43 @@ void conv_2d(Emitter& emit, const Call& call) {
   convolution(emit, call, sliding_of(emit, call, 1), {0, 3, 1, 2}, 1);
 }
 
+void grouped_conv_2d(Emitter& emit, const Call& call) {
+  convolution(emit, call, sliding_of(emit, call, 1), {0, 3, 1, 2}, call.integer("num_groups"));
+}
+
+// The filter is [1, height, width, out]: `depth_multiplier` of them for each channel, one after the
+// other, so that there are as many groups as channels.
+void depthwise_conv_2d(Emitter& emit, const Call& call) {
+  const int64_t multiplier = call.integer("depth_multiplier");
+  TORCHLET_CHECK(multiplier > 0, "depth_multiplier is %lld", static_cast<long long>(multiplier));
+  const Arg channels = emit.size(call.index("filter"), 3);
+  TORCHLET_CHECK(!channels.number() || *channels.number() % multiplier == 0,
+                 "%lld channels are no multiple of %lld",
+                 static_cast<long long>(*channels.number()), static_cast<long long>(multiplier));
+  const Arg groups = channels.number() ? Arg(*channels.number() / multiplier)
+                                       : emit.call("aten::floordiv.int", {channels, multiplier});
+  convolution(emit, call, sliding_of(emit, call, 1), {3, 0, 1, 2}, groups);
+}
+
 }  // namespace
 
-NNAPI_OPERATION(
-    CONV_2D, conv_2d,
-    "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_left, INT32 "
-    "padding_right, INT32 padding_top, INT32 padding_bottom, INT32 stride_width, INT32 "
-    "stride_height, INT32 activation, BOOL nchw = 0, INT32 dilation_width = 1, INT32 "
-    "dilation_height = 1) -> (T)",
-    "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_scheme, INT32 "
-    "stride_width, INT32 stride_height, INT32 activation, BOOL nchw = 0, INT32 dilation_width = 1, "
-    "INT32 dilation_height = 1) -> (T)");
+#define SLIDING_EXPLICITLY                                                                  \
+  "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_left, INT32 " \
+  "padding_right, INT32 padding_top, INT32 padding_bottom, INT32 stride_width, INT32 "      \
+  "stride_height, "
+#define SLIDING_BY_SCHEME                                                                     \
+  "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_scheme, INT32 " \
+  "stride_width, INT32 stride_height, "
+#define LAYOUT_AND_DILATION \
+  "INT32 activation, BOOL nchw = 0, INT32 dilation_width = 1, INT32 dilation_height = 1) -> (T)"
+
+NNAPI_OPERATION(CONV_2D, conv_2d, SLIDING_EXPLICITLY LAYOUT_AND_DILATION,
+                SLIDING_BY_SCHEME LAYOUT_AND_DILATION);
+NNAPI_OPERATION(DEPTHWISE_CONV_2D, depthwise_conv_2d,
+                SLIDING_EXPLICITLY "INT32 depth_multiplier, " LAYOUT_AND_DILATION,
+                SLIDING_BY_SCHEME "INT32 depth_multiplier, " LAYOUT_AND_DILATION);
+NNAPI_OPERATION(GROUPED_CONV_2D, grouped_conv_2d,
+                SLIDING_EXPLICITLY "INT32 num_groups, INT32 activation, BOOL nchw = 0) -> (T)",
+                SLIDING_BY_SCHEME "INT32 num_groups, INT32 activation, BOOL nchw = 0) -> (T)");
 
 }  // namespace torchlet::nn

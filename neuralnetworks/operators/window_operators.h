@@ -11,4 +11,8 @@ namespace torchlet::nn {
 std::pair<int64_t, int64_t> same_padding(int64_t size, int64_t window, int64_t stride,
                                          int64_t dilation);
 
+// The same of a transposed convolution that gives `size` elements, of which each step of the input
+// makes a stride: `after` is negative if the last window ends before `size`.
+std::pair<int64_t, int64_t> transposed_same_padding(int64_t size, int64_t window, int64_t stride);
+
 }  // namespace torchlet::nn
