@@ -78,6 +78,13 @@ SsaValue* Emitter::constant(const Value& value) {
   return node->add_output(constant_type(value));
 }
 
+std::vector<SsaValue*> Emitter::unpack(SsaValue* list, size_t count) {
+  Node* node = graph_.create(prim::kListUnpack, {list});
+  block_->append(node);
+  for (size_t i = 0; i < count; ++i) node->add_output(types::tensor());
+  return node->outputs();
+}
+
 SsaValue* Emitter::argument(const Arg& arg, const TypePtr& type) {
   if (arg.value_) return arg.value_;
   if (!arg.is_list_) return constant(arg.constant_);
@@ -214,6 +221,21 @@ Arg Emitter::size(uint32_t operand, int64_t axis) {
     return int64_t{dims[at]};
   }
   return call("aten::size.int", {value(operand), axis});
+}
+
+Arg Emitter::sizes(uint32_t operand) {
+  const std::vector<uint32_t>& dims = model_.operands[operand].dims;
+  if (dims.empty() || std::ranges::find(dims, 0u) != dims.end()) {
+    return call("aten::size", {value(operand)});
+  }
+  std::vector<Arg> sizes;
+  for (const uint32_t size : dims) sizes.emplace_back(int64_t{size});
+  return sizes;
+}
+
+Arg Emitter::rank(uint32_t operand) {
+  const size_t rank = model_.operands[operand].dims.size();
+  return rank != 0 ? Arg(static_cast<int64_t>(rank)) : call("aten::dim", {value(operand)});
 }
 
 // ---- images ----

@@ -62,6 +62,8 @@ class Emitter {
   std::vector<SsaValue*> call_all(std::string_view op, std::vector<Arg> args);
   SsaValue* call(std::string_view op, std::vector<Arg> args);
   SsaValue* constant(const Value& value);
+  // The items of a list of tensors that has so many.
+  std::vector<SsaValue*> unpack(SsaValue* list, size_t count);
   Graph& graph() { return graph_; }
   Block* block() { return block_; }
   // Nanoseconds that a loop may take; an int.
@@ -86,6 +88,9 @@ class Emitter {
 
   // A size of a tensor in the layout of the model: a number if the model says it, else a node.
   Arg size(uint32_t operand, int64_t axis);
+  // All of them, an int[], and how many there are.
+  Arg sizes(uint32_t operand);
+  Arg rank(uint32_t operand);
 
   // ---- images: operands of four dimensions, NHWC unless the argument `nchw` is true ----
 

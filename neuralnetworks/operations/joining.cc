@@ -1,0 +1,135 @@
+// Operations that put tensors together, with others, with copies of themselves or with a border.
+#include <cmath>
+
+#include "base/error.h"
+#include "neuralnetworks/operations/moving.h"
+#include "neuralnetworks/translate/representation.h"
+
+namespace torchlet::nn {
+namespace {
+
+// ---- tensors ----
+
+bool all_have_quantization_of(const Call& call, std::string_view inputs, const Operand& output) {
+  for (const uint32_t index : call.indices(inputs)) {
+    const Operand& input = call.model().operands[index];
+    if (input.scale != output.scale || input.zero_point != output.zero_point) return false;
+  }
+  return true;
+}
+
+void concatenation(Emitter& emit, const Call& call) {
+  const std::span<const uint32_t> inputs = call.indices("inputs");
+  if (inputs.empty()) fail(ErrorCode::kInvalidArgument, "there is nothing to concatenate");
+  int64_t axis = call.integer("axis");
+  if (axis < 0) {
+    fail(ErrorCode::kInvalidArgument, "the axis is %lld", static_cast<long long>(axis));
+  }
+  const bool as_images = emit.as_images(inputs);
+  if (as_images) axis = nchw_axis(axis);
+  std::vector<Arg> tensors;
+  for (const uint32_t index : inputs) {
+    if (call.model().operands[index].dims.size() > 4) {
+      fail(ErrorCode::kInvalidArgument, "input %zu has more than 4 dimensions", tensors.size());
+    }
+    tensors.emplace_back(as_images ? emit.image(index) : emit.value(index));
+  }
+  const Operand& output = call.output();
+  SsaValue* joined = !is_quantized(output.type) || all_have_quantization_of(call, "inputs", output)
+                         ? emit.call("aten::cat", {tensors, axis})
+                         : emit.call("quantized::cat", {tensors, axis, double{output.scale},
+                                                        held_zero_point(output)});
+  as_images ? emit.give_image(call.output_index(), joined) : emit.give(call, joined);
+}
+
+void pack(Emitter& emit, const Call& call) {
+  const std::span<const uint32_t> inputs = call.indices("inputs");
+  const int64_t axis = call.integer("axis");
+  if (inputs.empty()) fail(ErrorCode::kInvalidArgument, "there is nothing to pack");
+  if (axis < 0) {
+    fail(ErrorCode::kInvalidArgument, "the axis is %lld", static_cast<long long>(axis));
+  }
+  std::vector<Arg> tensors;
+  for (const uint32_t index : inputs) {
+    require_same_quantization(call, call.model().operands[index]);
+    tensors.emplace_back(emit.value(index));
+  }
+  emit.give(call, emit.call("aten::stack", {tensors, axis}));
+}
+
+// ---- borders ----
+
+// The border is of the number that `value` is held as.
+void pad_with(Emitter& emit, const Call& call, const Arg& value) {
+  require_rank(call, "input", 1, 4);
+  require_same_quantization(call, call.operand("input"));
+  const uint32_t index = call.index("input");
+  const Operand& input = call.operand("input");
+  const bool as_image = emit.as_images({&index, 1});
+  SsaValue* tensor = plain(emit, as_image ? emit.image(index) : emit.value(index), input);
+  SsaValue* amounts =
+      emit.call("nnapi::border", {emit.value(call, "paddings"), emit.rank(index), as_image});
+  SsaValue* padded =
+      held(emit, emit.call("aten::constant_pad_nd", {tensor, amounts, value}), input);
+  as_image ? emit.give_image(call.output_index(), padded) : emit.give(call, padded);
+}
+
+void pad(Emitter& emit, const Call& call) {
+  const Operand& input = call.operand("input");
+  pad_with(emit, call, is_quantized(input.type) ? held_zero_point(input) : int64_t{0});
+}
+
+void pad_v2(Emitter& emit, const Call& call) {
+  const Operand& input = call.operand("input");
+  if (!is_quantized(input.type)) return pad_with(emit, call, call.real("value"));
+  const int64_t value = call.integer("value") - input.zero_point + held_zero_point(input);
+  if (value < 0 || value > 255) {
+    fail(ErrorCode::kInvalidArgument, "the border's value %lld is none of the tensor's type",
+         static_cast<long long>(call.integer("value")));
+  }
+  pad_with(emit, call, value);
+}
+
+void mirror_pad(Emitter& emit, const Call& call) {
+  const int64_t mode = call.integer("mode");
+  if (mode != 0 && mode != 1) {
+    fail(ErrorCode::kInvalidArgument, "there is no mode of number %lld",
+         static_cast<long long>(mode));
+  }
+  give_plain(emit, call, "input",
+             emit.call("nnapi::mirror_pad",
+                       {plain(emit, call, "input"), emit.value(call, "paddings"), mode == 1}));
+}
+
+// ---- copies ----
+
+void tile(Emitter& emit, const Call& call) {
+  SsaValue* multiples = emit.call("nnapi::multiples",
+                                  {list(emit, call, "multiples"), emit.rank(call.index("input"))});
+  give_plain(emit, call, "input",
+             emit.call("aten::repeat", {plain(emit, call, "input"), multiples}));
+}
+
+void reverse(Emitter& emit, const Call& call) {
+  SsaValue* dim =
+      emit.call("nnapi::reversed_dim", {list(emit, call, "axis"), emit.rank(call.index("input"))});
+  give_plain(emit, call, "input", emit.call("aten::flip", {plain(emit, call, "input"), {dim}}));
+}
+
+}  // namespace
+
+NNAPI_OPERATION(CONCATENATION, concatenation,
+                "T in FLOAT QUANT8: (T... inputs, INT32 axis) -> (T)");
+NNAPI_OPERATION(PACK, pack, "T in FLOAT QUANT8 TENSOR_INT32: (INT32 axis, T... inputs) -> (T)");
+NNAPI_OPERATION(PAD, pad, "T in FLOAT QUANT8: (T input, TENSOR_INT32 paddings) -> (T)");
+NNAPI_OPERATION(PAD_V2, pad_v2,
+                "T in FLOAT QUANT8: (T input, TENSOR_INT32 paddings, SCALAR(T) value) -> (T)");
+NNAPI_OPERATION(MIRROR_PAD, mirror_pad,
+                "T in FLOAT QUANT8 TENSOR_INT32: (T input, TENSOR_INT32 paddings, INT32 mode) -> "
+                "(T)");
+NNAPI_OPERATION(TILE, tile,
+                "T in FLOAT QUANT8 TENSOR_INT32: (T input, TENSOR_INT32 multiples) -> (T)");
+NNAPI_OPERATION(REVERSE, reverse,
+                "T in FLOAT QUANT8 TENSOR_INT32: (T input, TENSOR_INT32 axis) -> (T)");
+
+}  // namespace torchlet::nn
