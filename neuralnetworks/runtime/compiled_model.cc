@@ -9,6 +9,7 @@
 #include "device/registry.h"
 #include "interp/code.h"
 #include "interp/interpreter.h"
+#include "neuralnetworks/model/specialise.h"
 #include "neuralnetworks/translate/representation.h"
 #include "neuralnetworks/translate/translate.h"
 #include "passes/pipeline.h"
@@ -53,15 +54,13 @@ class Variant {
  private:
   const Model& specialised(std::span<const Input> inputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      Operand& operand = model_.operands[model_.inputs[i]];
       if (!inputs[i].data) {
-        operand.lifetime = Lifetime::kOmitted;
-      } else if (is_scalar(operand.type)) {
+        fix_input(model_, i, {}, nullptr);
+      } else if (is_scalar(model_.operands[model_.inputs[i]].type)) {
         auto kept = std::make_shared<std::vector<std::byte>>(inputs[i].data,
                                                              inputs[i].data + inputs[i].nbytes);
-        operand.lifetime = Lifetime::kConstant;
-        operand.value = *kept;
-        operand.keep_alive = std::move(kept);
+        const std::span<const std::byte> value = *kept;
+        fix_input(model_, i, value, std::move(kept));
       }
     }
     return model_;

@@ -64,8 +64,8 @@ class Emitter {
   SsaValue* constant(const Value& value);
   // The items of a list of tensors that has so many.
   std::vector<SsaValue*> unpack(SsaValue* list, size_t count);
-  Graph& graph() { return graph_; }
-  Block* block() { return block_; }
+  Graph& graph() const { return graph_; }
+  Block* block() const { return block_; }
   // Nanoseconds that a loop may take; an int.
   SsaValue* loop_timeout() { return loop_timeout_; }
 
