@@ -274,6 +274,12 @@ TEST(ModelValues, ScalesOfChannels) {
   EXPECT_EQ(set(0, 0, 2, zero), kBadData);
   EXPECT_EQ(set(0, 0, 2, scales), kOk);
   EXPECT_EQ(set(0, 1, 3, scales), kOk);
+
+  ASSERT_EQ(add_operand(model, kPerChannel, {0, 2}), kOk);
+  EXPECT_EQ(set(3, 0, 3, scales), kOk) << "tells the size";
+  EXPECT_EQ(set(3, 0, 2, scales), kBadData);
+  const int8_t values[6] = {};
+  EXPECT_EQ(ANeuralNetworksModel_setOperandValue(model, 3, values, 6), kOk);
 }
 
 // ---- operations ----

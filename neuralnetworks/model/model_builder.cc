@@ -162,7 +162,8 @@ void ModelBuilder::set_channel_scales(uint32_t index, uint32_t dim, std::span<co
   if (found.type != ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL) {
     fail(ErrorCode::kInvalidArgument, "operand %u is not quantized per channel", index);
   }
-  if (dim >= found.dims.size() || scales.empty() || found.dims[dim] != scales.size()) {
+  if (dim >= found.dims.size() || scales.empty() ||
+      (found.dims[dim] != 0 && found.dims[dim] != scales.size())) {
     fail(ErrorCode::kInvalidArgument,
          "operand %u of sizes %s is given %zu scales along dimension %u", index,
          dims_text(found.dims).c_str(), scales.size(), dim);
@@ -172,6 +173,8 @@ void ModelBuilder::set_channel_scales(uint32_t index, uint32_t dim, std::span<co
       fail(ErrorCode::kInvalidArgument, "operand %u is given the scale %g", index, scale);
     }
   }
+  // Now the size is known, if it was not.
+  found.dims[dim] = static_cast<uint32_t>(scales.size());
   found.channel_scales = ChannelScales{dim, {scales.begin(), scales.end()}};
 }
 
