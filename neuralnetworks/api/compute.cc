@@ -74,8 +74,15 @@ class Inputs {
 class ExecutionObject::Outputs final : public OutputSink {
  public:
   explicit Outputs(ExecutionObject& execution) : execution_(execution) {
-    execution_.results_.assign(execution_.outputs_.size(), {});
-    written_.resize(execution_.outputs_.size());
+    const std::vector<ExecutionArgument>& arguments = execution_.outputs_;
+    execution_.results_.assign(arguments.size(), {});
+    written_.resize(arguments.size());
+    // Of several outputs a later one may be too large; then the others are not written either.
+    const Model& model = execution_.compilation_->model();
+    can_write_ = arguments.size() == 1 || std::ranges::all_of(model.outputs, [&](uint32_t index) {
+                   const Operand& operand = model.operands[index];
+                   return value_size(operand.type, operand.dims).has_value();
+                 });
   }
 
   std::byte* receive(size_t index, const std::vector<uint32_t>& dims, size_t nbytes) override {
@@ -83,20 +90,19 @@ class ExecutionObject::Outputs final : public OutputSink {
     OutputResult& result = execution_.results_[index];
     result.dims = dims;
     check(index, argument, dims, nbytes);
-    switch (argument.state) {
-      case ExecutionArgument::State::kBytes:
-        result.fits = nbytes <= argument.bytes.size();
-        if (result.fits) return argument.bytes.data();
+    if (argument.state == ExecutionArgument::State::kOmitted) return nullptr;
+    if (argument.state == ExecutionArgument::State::kBytes) {
+      result.fits = nbytes <= argument.bytes.size();
+      if (!result.fits) {
         refusal_ = {ANEURALNETWORKS_OUTPUT_INSUFFICIENT_SIZE,
                     "output " + std::to_string(index) + " takes " + std::to_string(nbytes) +
                         " bytes, and its buffer has " + std::to_string(argument.bytes.size())};
         return nullptr;
-      case ExecutionArgument::State::kDeviceMemory:
-        written_[index] = std::make_shared<DeviceMemory::Bytes>(nbytes);
-        return written_[index]->data.get();
-      default:
-        return nullptr;
+      }
+      if (can_write_) return argument.bytes.data();
     }
+    written_[index] = std::make_shared<DeviceMemory::Bytes>(nbytes);
+    return written_[index]->data.get();
   }
 
   // After all of them.
@@ -104,8 +110,12 @@ class ExecutionObject::Outputs final : public OutputSink {
     if (refusal_) throw Refusal(*refusal_);
     for (size_t i = 0; i < written_.size(); ++i) {
       if (!written_[i]) continue;
-      execution_.outputs_[i].memory->device->set_contents(std::move(written_[i]),
-                                                          execution_.results_[i].dims);
+      const ExecutionArgument& argument = execution_.outputs_[i];
+      if (argument.state == ExecutionArgument::State::kBytes) {
+        std::copy_n(written_[i]->data.get(), written_[i]->size, argument.bytes.data());
+      } else {
+        argument.memory->device->set_contents(std::move(written_[i]), execution_.results_[i].dims);
+      }
     }
   }
 
@@ -127,7 +137,8 @@ class ExecutionObject::Outputs final : public OutputSink {
   }
 
   ExecutionObject& execution_;
-  std::vector<std::shared_ptr<DeviceMemory::Bytes>> written_;  // of device memory
+  bool can_write_ = false;                                     // into buffers, at once
+  std::vector<std::shared_ptr<DeviceMemory::Bytes>> written_;  // what is not in a buffer yet
   std::optional<Refusal> refusal_;
 };
 

@@ -283,6 +283,42 @@ TEST_F(LateSizes, APartOfAFileThatIsTooShort) {
   EXPECT_EQ(file.read<float>(16), std::vector<float>(16, 0));
 }
 
+// Of several outputs all are written, or none.
+TEST(LateSizesOfTwoOutputs, OneOfWhichIsTooShort) {
+  const Model model = new_model();
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(add_operand(model, kFloat, {0}), kOk);
+  ASSERT_EQ(add_operand(model, ANEURALNETWORKS_INT32), kOk);
+  ASSERT_EQ(set_int(model, 4, 0), kOk);
+  ASSERT_EQ(add_operation(model, ANEURALNETWORKS_ADD, {0, 1, 4}, {2}), kOk);
+  ASSERT_EQ(add_operation(model, ANEURALNETWORKS_ADD, {0, 0, 4}, {3}), kOk);
+  ASSERT_EQ(identify(model, {0, 1}, {2, 3}), kOk);
+  ASSERT_EQ(ANeuralNetworksModel_finish(model), kOk);
+  const Compilation compilation = compiled(model);
+  const Dims two = {2};
+  const auto type = operand_type(kFloat, two);
+  for (const size_t length : {size_t{4}, size_t{8}}) {
+    const Execution execution = new_execution(compilation);
+    AddBuffers buffers;
+    float twice[2] = {-1, -1};
+    ASSERT_EQ(ANeuralNetworksExecution_setInput(execution, 0, &type, buffers.a, 8), kOk);
+    ASSERT_EQ(ANeuralNetworksExecution_setInput(execution, 1, &type, buffers.b, 8), kOk);
+    ASSERT_EQ(ANeuralNetworksExecution_setOutput(execution, 0, nullptr, buffers.sum, 8), kOk);
+    ASSERT_EQ(ANeuralNetworksExecution_setOutput(execution, 1, nullptr, twice, length), kOk);
+    if (length == 8) {
+      EXPECT_EQ(ANeuralNetworksExecution_compute(execution), kOk);
+      buffers.expect_sum();
+      EXPECT_EQ(twice[1], 4);
+      continue;
+    }
+    EXPECT_EQ(ANeuralNetworksExecution_compute(execution), kTooShort);
+    buffers.expect_untouched();
+    uint32_t size = 0;
+    EXPECT_EQ(ANeuralNetworksExecution_getOutputOperandDimensions(execution, 0, &size), kOk);
+    EXPECT_EQ(ANeuralNetworksExecution_getOutputOperandDimensions(execution, 1, &size), kTooShort);
+    EXPECT_EQ(size, 2U);
+  }
+}
+
 TEST_F(LateSizes, OfAnOutputThatAreOthers) {
   set_inputs();
   const Dims four = {4};

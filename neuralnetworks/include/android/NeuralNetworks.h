@@ -14,14 +14,12 @@
 //                    freed or is of another kind
 //   BAD_STATE        an object is not in the state that the function is for
 //   OUT_OF_MEMORY
-// A function that fails changes nothing and sets *result to null where it would have made an
-// object. The objects are only names: to use one that is freed is an error, not a crash, and an
-// object lives on as long as another one needs it, so any order of freeing is right. To free null
-// does nothing.
+// A function that fails changes nothing, and sets *result to null where it would have made an
+// object. Objects are only names: to use one that is freed is an error and not a crash, and what
+// another object needs lives on, so any order of freeing is right. To free null does nothing.
 //
-// Any number of threads may use different objects at once, and finished models, compilations and
-// memories. What changes an unfinished object, or sets the arguments of an execution, has to be
-// done by one thread at a time.
+// Any number of threads may call any functions at any time. Calls that change an object happen one
+// after the other; to compute what is being computed is BAD_STATE.
 #pragma once
 
 #include <stdbool.h>
@@ -312,8 +310,8 @@ int ANeuralNetworksDevice_wait(const ANeuralNetworksDevice* device);
 // ---- Memory ------------------------------------------------------------------------------------
 
 // The `size` bytes of a file from `offset`, a multiple of the page's size, mapped and shared as
-// mmap() does; `protect` is PROT_READ, PROT_WRITE or both. `fd` may be closed afterwards.
-// UNMAPPABLE if the system refuses.
+// mmap() does; `protect` is PROT_READ, PROT_WRITE or both. `fd` may be closed afterwards. BAD_DATA
+// if the file ends before, UNMAPPABLE if the system refuses. The file must not become shorter.
 int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t offset,
                                        ANeuralNetworksMemory** memory);
 
@@ -321,15 +319,16 @@ int ANeuralNetworksMemory_createFromFd(size_t size, int protect, int fd, size_t 
 int ANeuralNetworksMemory_createFromAHardwareBuffer(const AHardwareBuffer* ahwb,
                                                     ANeuralNetworksMemory** memory);
 
-// What was asked of a finished description, without contents yet: reading it before it was written
-// is an error. Used whole, with offset and length 0, and only in the roles described. Since
+// What a finished description says. Nothing is in it until an execution or a copy writes it; to
+// read it before, or after writing it failed, is OP_FAILED. It is used whole, with offset and
+// length 0, and only in its roles. Sizes that are not known are those of what is written. Since
 // level 4.
 int ANeuralNetworksMemory_createFromDesc(const ANeuralNetworksMemoryDesc* desc,
                                          ANeuralNetworksMemory** memory);
 
-// All of `src` to `dst`, at least one of which comes from a description. If both do they have the
-// same type and shape, and if one does, the other is as long as its contents. Waits for no
-// execution: to copy while one uses either is an error of the program. Since level 4.
+// All of `src` to `dst`, which has to be as long; if both come from descriptions, of the same type
+// and of fitting sizes. BAD_DATA if nothing is in `src` yet; if it fails nothing is in `dst`.
+// Memory from a description may be in use, memory of a file must not change. Since level 4.
 int ANeuralNetworksMemory_copy(const ANeuralNetworksMemory* src, const ANeuralNetworksMemory* dst);
 
 void ANeuralNetworksMemory_free(ANeuralNetworksMemory* memory);
@@ -363,11 +362,11 @@ int ANeuralNetworksModel_create(ANeuralNetworksModel** model);
 void ANeuralNetworksModel_free(ANeuralNetworksModel* model);
 
 // Operands have the indices 0, 1, ... in the order in which they are added. Scales and zero points
-// have to be in the range of the type, and sizes below 2^32 bytes all together.
+// are in the range of the type; a tensor has less than 2^32 bytes.
 int ANeuralNetworksModel_addOperand(ANeuralNetworksModel* model,
                                     const ANeuralNetworksOperandType* type);
 
-// Since level 3.
+// What TENSOR_QUANT8_SYMM_PER_CHANNEL needs; it is copied. Since level 3.
 int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
     ANeuralNetworksModel* model, int32_t index,
     const ANeuralNetworksSymmPerChannelQuantParams* channelQuant);
@@ -379,8 +378,8 @@ int ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(
 int ANeuralNetworksModel_setOperandValue(ANeuralNetworksModel* model, int32_t index,
                                          const void* buffer, size_t length);
 
-// The same from memory that is not from a description; it must not change until everything that was
-// made from the model is freed, but it may be freed.
+// The same from a part of a file's memory. The file must not change until everything that was made
+// from the model is freed; the memory may be freed.
 int ANeuralNetworksModel_setOperandValueFromMemory(ANeuralNetworksModel* model, int32_t index,
                                                    const ANeuralNetworksMemory* memory,
                                                    size_t offset, size_t length);
@@ -390,8 +389,7 @@ int ANeuralNetworksModel_setOperandValueFromMemory(ANeuralNetworksModel* model, 
 int ANeuralNetworksModel_setOperandValueFromModel(ANeuralNetworksModel* model, int32_t index,
                                                   const ANeuralNetworksModel* value);
 
-// In any order. Fails if there is no such operation, if the operands are none that it takes, or if
-// another operation gives one of the outputs.
+// In any order. BAD_DATA if there is no such operation, or if it does not take such operands.
 int ANeuralNetworksModel_addOperation(ANeuralNetworksModel* model,
                                       ANeuralNetworksOperationType type, uint32_t inputCount,
                                       const uint32_t* inputs, uint32_t outputCount,
@@ -405,8 +403,9 @@ int ANeuralNetworksModel_identifyInputsAndOutputs(ANeuralNetworksModel* model, u
 // Allows TENSOR_FLOAT32 to be computed with the range and precision of 16 bits. Since level 2.
 int ANeuralNetworksModel_relaxComputationFloat32toFloat16(ANeuralNetworksModel* model, bool allow);
 
-// BAD_DATA if an operand is neither an input nor a constant nor given by an operation, or if the
-// operations wait for each other. Afterwards nothing about the model can be changed.
+// BAD_DATA if there are no inputs, outputs or operations, if an operand is neither an input nor a
+// constant nor given by one operation, or if operations wait for each other. Afterwards nothing can
+// be changed, whether it succeeded or not.
 int ANeuralNetworksModel_finish(ANeuralNetworksModel* model);
 
 // supportedOps[i]: whether at least one of the devices computes the i-th operation, in the order in
@@ -447,8 +446,8 @@ int ANeuralNetworksCompilation_setPriority(ANeuralNetworksCompilation* compilati
 int ANeuralNetworksCompilation_setTimeout(ANeuralNetworksCompilation* compilation,
                                           uint64_t duration);
 
-// MISSED_DEADLINE_* past the time limit. Afterwards nothing about the compilation can be changed,
-// not even if it failed.
+// MISSED_DEADLINE_* past the time limit. BAD_DATA if an operation cannot be computed as it
+// stands. Afterwards nothing can be changed, whether it succeeded or not.
 int ANeuralNetworksCompilation_finish(ANeuralNetworksCompilation* compilation);
 
 // What the buffer of an input or output of a finished compilation best starts at and is padded to:
@@ -478,7 +477,8 @@ int ANeuralNetworksExecution_setInput(ANeuralNetworksExecution* execution, int32
                                       const ANeuralNetworksOperandType* type, const void* buffer,
                                       size_t length);
 
-// Offset and length 0 is all of the memory; memory from a description is only used so.
+// The same from a part of a file's memory, or from all of a description's, with offset and length
+// 0.
 int ANeuralNetworksExecution_setInputFromMemory(ANeuralNetworksExecution* execution, int32_t index,
                                                 const ANeuralNetworksOperandType* type,
                                                 const ANeuralNetworksMemory* memory, size_t offset,
@@ -502,21 +502,22 @@ int ANeuralNetworksExecution_enableInputAndOutputPadding(ANeuralNetworksExecutio
 // Whether it may be computed more than once, one after the other. Since level 5.
 int ANeuralNetworksExecution_setReusable(ANeuralNetworksExecution* execution, bool reusable);
 
-// Only of a compilation for one device. Since level 3.
+// Whether getDuration() is to tell; only of a compilation for one device. Since level 3.
 int ANeuralNetworksExecution_setMeasureTiming(ANeuralNetworksExecution* execution, bool measure);
 
 // Nanoseconds until the end of the execution, 0 for no limit; only of a compilation for one device.
 // Since level 4.
 int ANeuralNetworksExecution_setTimeout(ANeuralNetworksExecution* execution, uint64_t duration);
 
-// Nanoseconds for each WHILE, at most the maximum; 0 for none. Since level 4.
+// Nanoseconds that each WHILE may take; more than the maximum is the maximum. Since level 4.
 int ANeuralNetworksExecution_setLoopTimeout(ANeuralNetworksExecution* execution, uint64_t duration);
 
 // Nanoseconds: 2 and 15 seconds. Since level 4.
 uint64_t ANeuralNetworks_getDefaultLoopTimeout(void);
 uint64_t ANeuralNetworks_getMaximumLoopTimeout(void);
 
-// Returns when it has been computed; outputs are written only if all went well. Since level 3.
+// Returns when it has been computed. No buffer is written past its end, and none at all if the
+// computation failed. Since level 3.
 //   OUTPUT_INSUFFICIENT_SIZE  a buffer is too short for its output; getOutputOperandDimensions
 //                             tells what is needed
 //   MISSED_DEADLINE_*         past a time limit
@@ -528,7 +529,7 @@ int ANeuralNetworksExecution_startCompute(ANeuralNetworksExecution* execution,
                                           ANeuralNetworksEvent** event);
 
 // The same once all dependencies are signalled, with `duration` nanoseconds from then, 0 for no
-// limit. All sizes have to be known. Since level 4.
+// limit; OP_FAILED if one of them failed. All sizes of outputs have to be known. Since level 4.
 int ANeuralNetworksExecution_startComputeWithDependencies(
     ANeuralNetworksExecution* execution, const ANeuralNetworksEvent* const* dependencies,
     uint32_t num_dependencies, uint64_t duration, ANeuralNetworksEvent** event);
@@ -549,8 +550,8 @@ int ANeuralNetworksExecution_getOutputOperandRank(ANeuralNetworksExecution* exec
 int ANeuralNetworksExecution_getOutputOperandDimensions(ANeuralNetworksExecution* execution,
                                                         int32_t index, uint32_t* dimensions);
 
-// A DurationCode of an execution that ended and was measured: nanoseconds, or UINT64_MAX if that
-// was not measured. Since level 3.
+// A DurationCode of an execution that ended well: nanoseconds. BAD_STATE and UINT64_MAX if it was
+// not measured. Since level 3.
 int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution* execution,
                                          int32_t durationCode, uint64_t* duration);
 
@@ -560,11 +561,11 @@ int ANeuralNetworksExecution_getDuration(const ANeuralNetworksExecution* executi
 // number of threads.
 int ANeuralNetworksEvent_wait(ANeuralNetworksEvent* event);
 
-// Waits for what still runs.
+// Waits for the execution that it stands for, but not for a fence of somebody else.
 void ANeuralNetworksEvent_free(ANeuralNetworksEvent* event);
 
-// An event that is signalled when `sync_fence_fd` can be read, as a Linux sync fence and an eventfd
-// can. The descriptor is duplicated. Since level 4.
+// An event that is signalled when `sync_fence_fd`, which is not 0, can be read: that of a sync
+// fence, an eventfd, a pipe. The descriptor is duplicated. Since level 4.
 int ANeuralNetworksEvent_createFromSyncFenceFd(int sync_fence_fd, ANeuralNetworksEvent** event);
 
 // A new descriptor, the caller's to close, that can be read once the event is signalled; BAD_DATA
