@@ -28,6 +28,8 @@ Target fuzz_file_kind;
 Target fuzz_picture;
 // .npy, read and written again.
 Target fuzz_npy;
+// Calls of libneuralnetworks.so, with objects that are live, freed or none.
+Target fuzz_nnapi;
 
 // A program may ask for as much memory and time as it likes: beyond these it ends in an Error.
 constexpr size_t kMemoryLimit = size_t{256} << 20;
