@@ -14,7 +14,7 @@ namespace {
 // A model may be referred to any number of times and is written out each time, so what is small in
 // the application's hands may be large here.
 constexpr int kMaxDepth = 32;
-constexpr size_t kMaxValues = size_t{1} << 20;
+constexpr size_t kMaxValues = size_t{1} << 18;
 
 void check_growth(const Emitter& emit) {
   int depth = 0;

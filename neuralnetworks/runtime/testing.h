@@ -42,6 +42,24 @@ class TestModel {
     model_.operands[index].keep_alive = std::move(kept);
     return index;
   }
+  uint32_t temporary(int32_t type, std::vector<uint32_t> dims, float scale = 0,
+                     int zero_point = 0) {
+    return add(type, std::move(dims), scale, zero_point, Lifetime::kTemporary);
+  }
+  uint32_t omitted(int32_t type) { return add(type, {}, 0, 0, Lifetime::kOmitted); }
+  // A branch, or a part of a loop.
+  uint32_t referred(const TestModel& other) {
+    const uint32_t index = add(ANEURALNETWORKS_MODEL, {}, 0, 0, Lifetime::kModel);
+    model_.operands[index].model = std::make_shared<Model>(other.model_);
+    return index;
+  }
+  uint32_t boolean(bool value) {
+    return constant<uint8_t>(ANEURALNETWORKS_BOOL, {}, {static_cast<uint8_t>(value)});
+  }
+  uint32_t integers(std::vector<int32_t> values) {
+    return constant<int32_t>(ANEURALNETWORKS_TENSOR_INT32, {static_cast<uint32_t>(values.size())},
+                             values);
+  }
   uint32_t integer(int32_t value) { return constant<int32_t>(ANEURALNETWORKS_INT32, {}, {value}); }
   Operand& operand(uint32_t index) { return model_.operands[index]; }
   void operation(int32_t code, std::vector<uint32_t> inputs, std::vector<uint32_t> outputs) {
