@@ -13,14 +13,14 @@ namespace {
 
 // A model may be referred to any number of times and is written out each time, so what is small in
 // the application's hands may be large here.
-constexpr int kMaxDepth = 32;
+constexpr int kMaxDepth = 64;  // of blocks, of which a loop has two
 constexpr size_t kMaxValues = size_t{1} << 18;
 
 void check_growth(const Emitter& emit) {
   int depth = 0;
   for (const Block* block = emit.block(); block->owner(); block = block->owner()->owner()) ++depth;
-  if (depth > 2 * kMaxDepth) {
-    fail(ErrorCode::kUnsupported, "control flow is nested more than %d deep", kMaxDepth);
+  if (depth > kMaxDepth) {
+    fail(ErrorCode::kUnsupported, "control flow is nested more than %d blocks deep", kMaxDepth);
   }
   if (emit.graph().num_values() > kMaxValues) {
     fail(ErrorCode::kUnsupported,
@@ -110,11 +110,18 @@ void require_outputs(const Call& call) {
   if (call.num_outputs() == 0) fail(ErrorCode::kInvalidArgument, "there are no outputs");
 }
 
+// One element that is true or false.
+void require_condition(const Operand& operand) {
+  if (operand.type == ANEURALNETWORKS_TENSOR_BOOL8 && dims_fit(operand.dims, {1})) return;
+  fail(ErrorCode::kInvalidArgument, "the condition is no TENSOR_BOOL8 of one element");
+}
+
 // ---- IF ----
 
 void if_operation(Emitter& emit, const Call& call) {
   check_growth(emit);
   require_outputs(call);
+  require_condition(call.operand("condition"));
   const std::vector<SsaValue*> inputs = input_values(emit, call);
   SsaValue* condition = emit.call("aten::Bool.Tensor", {emit.value(call, "condition")});
   Node* node = emit.graph().create(prim::kIf, {condition});
@@ -156,10 +163,7 @@ Loop loop_of(const Call& call) {
   Loop loop = {called_model(call, "condition_model", carried),
                called_model(call, "body_model", carried), carried};
   check_count("outputs", loop.condition.outputs.size(), 1);
-  const Operand& again = loop.condition.operands[loop.condition.outputs[0]];
-  if (again.type != ANEURALNETWORKS_TENSOR_BOOL8) {
-    fail(ErrorCode::kInvalidArgument, "the condition is none of true and false");
-  }
+  require_condition(loop.condition.operands[loop.condition.outputs[0]]);
   for (size_t i = 0; i < carried; ++i) {
     check_fits(loop.output(i), loop.input(i), "carried operand", i);
     if (call.model().operands[call.indices("inputs")[i]].lifetime == Lifetime::kOmitted) {
