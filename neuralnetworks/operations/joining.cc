@@ -1,5 +1,6 @@
 // Operations that put tensors together, with others, with copies of themselves or with a border.
-#include <cmath>
+#include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "neuralnetworks/operations/moving.h"
@@ -59,35 +60,56 @@ void pack(Emitter& emit, const Call& call) {
 
 // ---- borders ----
 
-// The border is of the number that `value` is held as.
-void pad_with(Emitter& emit, const Call& call, const Arg& value) {
+// What surrounds the elements: a real number, and what it is held as.
+struct Border {
+  double value;
+  Arg held;
+};
+
+// Of pictures NHWC without a border around the batch and the channels, as PyTorch takes it, if that
+// is known: convolutions make it part of their own padding.
+std::optional<std::vector<Arg>> known_surround(const Call& call) {
+  const auto paddings = known_numbers(call, "paddings");
+  if (call.operand("input").dims.size() != 4 || !paddings || paddings->size() != 8) return {};
+  const IntArray& p = *paddings;
+  if (std::ranges::any_of(p, [](int64_t count) { return count < 0; }) || p[0] || p[1] || p[6] ||
+      p[7]) {
+    return {};
+  }
+  return std::vector<Arg>{p[4], p[5], p[2], p[3]};
+}
+
+void pad_with(Emitter& emit, const Call& call, const Border& border) {
   require_rank(call, "input", 1, 4);
   require_same_quantization(call, call.operand("input"));
   const uint32_t index = call.index("input");
   const Operand& input = call.operand("input");
-  const bool as_image = emit.as_images({&index, 1});
-  SsaValue* tensor = plain(emit, as_image ? emit.image(index) : emit.value(index), input);
-  SsaValue* amounts =
-      emit.call("nnapi::border", {emit.value(call, "paddings"), emit.rank(index), as_image});
-  SsaValue* padded =
-      held(emit, emit.call("aten::constant_pad_nd", {tensor, amounts, value}), input);
-  as_image ? emit.give_image(call.output_index(), padded) : emit.give(call, padded);
+  if (const auto surround = known_surround(call)) {
+    return emit.give_image(
+        call.output_index(),
+        emit.call("aten::constant_pad_nd", {emit.image(index), *surround, border.value}));
+  }
+  SsaValue* amounts = emit.call("nnapi::border", {emit.value(call, "paddings"), emit.rank(index)});
+  give_plain(emit, call, "input",
+             emit.call("aten::constant_pad_nd",
+                       {plain(emit, call, "input"), amounts,
+                        is_quantized(input.type) ? border.held : Arg(border.value)}));
 }
 
 void pad(Emitter& emit, const Call& call) {
-  const Operand& input = call.operand("input");
-  pad_with(emit, call, is_quantized(input.type) ? held_zero_point(input) : int64_t{0});
+  pad_with(emit, call, {0, held_zero_point(call.operand("input"))});
 }
 
 void pad_v2(Emitter& emit, const Call& call) {
   const Operand& input = call.operand("input");
-  if (!is_quantized(input.type)) return pad_with(emit, call, call.real("value"));
-  const int64_t value = call.integer("value") - input.zero_point + held_zero_point(input);
-  if (value < 0 || value > 255) {
+  if (!is_quantized(input.type)) return pad_with(emit, call, {call.real("value"), nullptr});
+  const int64_t value = call.integer("value") - input.zero_point;
+  const int64_t held = value + held_zero_point(input);
+  if (held < 0 || held > 255) {
     fail(ErrorCode::kInvalidArgument, "the border's value %lld is none of the tensor's type",
          static_cast<long long>(call.integer("value")));
   }
-  pad_with(emit, call, value);
+  pad_with(emit, call, {static_cast<double>(value) * double{input.scale}, held});
 }
 
 void mirror_pad(Emitter& emit, const Call& call) {

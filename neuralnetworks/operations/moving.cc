@@ -47,13 +47,14 @@ SsaValue* list(Emitter& emit, const Call& call, std::string_view name) {
 }
 
 std::optional<IntArray> known_list(const Call& call, std::string_view name) {
+  return call.operand(name).dims.size() == 1 ? known_numbers(call, name) : std::nullopt;
+}
+
+std::optional<IntArray> known_numbers(const Call& call, std::string_view name) {
   const Operand& operand = call.operand(name);
-  if (operand.lifetime != Lifetime::kConstant || operand.dims.size() != 1 ||
-      operand.value.size() != operand.dims[0] * sizeof(int32_t)) {
-    return std::nullopt;
-  }
+  if (operand.lifetime != Lifetime::kConstant) return std::nullopt;
   IntArray numbers;
-  for (size_t at = 0; at < operand.value.size(); at += sizeof(int32_t)) {
+  for (size_t at = 0; at + sizeof(int32_t) <= operand.value.size(); at += sizeof(int32_t)) {
     int32_t number = 0;
     std::memcpy(&number, operand.value.data() + at, sizeof(number));
     numbers.push_back(number);

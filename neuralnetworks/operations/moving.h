@@ -34,8 +34,10 @@ inline void give_plain(Emitter& emit, const Call& call, std::string_view name, S
 
 // The numbers of a vector of TENSOR_INT32, an int[].
 SsaValue* list(Emitter& emit, const Call& call, std::string_view name);
-// The same, and the sizes of a tensor, if they are known while the model is translated.
+// What is known while the model is translated: those numbers, all numbers of a TENSOR_INT32
+// whatever its sizes, and the sizes of a tensor.
 std::optional<IntArray> known_list(const Call& call, std::string_view name);
+std::optional<IntArray> known_numbers(const Call& call, std::string_view name);
 std::optional<IntArray> known_sizes(const Operand& operand);
 
 // A dimension of NHWC as one of NCHW.

@@ -31,15 +31,13 @@ IntArray amounts(const Tensor& paddings, int64_t rank) {
   return numbers;
 }
 
-// As constant_pad_nd takes them: of the last dimension first; of an image NHWC as NCHW if `nchw`.
-IntArray border(const Tensor& paddings, int64_t rank, bool nchw) {
+// As constant_pad_nd takes them: of the last dimension first.
+IntArray border(const Tensor& paddings, int64_t rank) {
   const IntArray numbers = amounts(paddings, rank);
-  static constexpr int64_t kOrder[] = {0, 3, 1, 2};
   IntArray result;
-  for (int64_t dim = rank - 1; dim >= 0; --dim) {
-    const auto at = static_cast<size_t>(nchw ? kOrder[dim] : dim);
-    result.push_back(numbers[2 * at]);
-    result.push_back(numbers[2 * at + 1]);
+  for (size_t dim = numbers.size() / 2; dim-- > 0;) {
+    result.push_back(numbers[2 * dim]);
+    result.push_back(numbers[2 * dim + 1]);
   }
   return result;
 }
@@ -206,7 +204,7 @@ Tensor shuffle(const Tensor& input, int64_t groups, int64_t axis) {
 
 }  // namespace
 
-TORCHLET_OP(nnapi_border, "nnapi::border(Tensor paddings, int rank, bool nchw) -> int[]", border);
+TORCHLET_OP(nnapi_border, "nnapi::border(Tensor paddings, int rank) -> int[]", border);
 TORCHLET_OP_WITH(nnapi_mirror_pad, may_alias(),
                  "nnapi::mirror_pad(Tensor input, Tensor paddings, bool symmetric) -> Tensor",
                  mirror_pad);

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "base/limits.h"
+#include "kernels/spatial/resize_nhwc.h"
 #include "ops/core/common.h"
 #include "ops/core/op.h"
-#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -42,106 +42,90 @@ Scale scale_of(int64_t size, int64_t resized, bool align_corners, bool half_pixe
   return {factor, half_pixel_centers ? 0.5f : 0.0f};
 }
 
+// An image and its result as the kernels read and write them.
+struct Resizing {
+  Tensor input, output;  // [N, H, W, C], contiguous
+  kernels::ResizeShape shape;
+
+  Resizing(const Tensor& image, int64_t height, int64_t width)
+      : input(permute(image, IntArray{0, 2, 3, 1}).contiguous()),
+        output(empty(IntArray{image.size(0), height, width, image.size(1)}, image.dtype())),
+        shape{image.size(0), image.size(1), image.size(2), image.size(3), height, width} {}
+  Tensor result() const { return permute(output, IntArray{0, 3, 1, 2}); }
+};
+
+template <typename Tap>
+std::vector<Tap> room_for(int64_t taps) {
+  require_memory(taps, sizeof(Tap), "positions");
+  std::vector<Tap> room;
+  room.reserve(static_cast<size_t>(taps));
+  return room;
+}
+
 // ---- nearest ----
 
-Tensor nearest_positions(int64_t size, int64_t resized, bool align_corners,
-                         bool half_pixel_centers) {
+std::vector<int64_t> nearest_taps(int64_t size, int64_t resized, bool align_corners,
+                                  bool half_pixel_centers) {
   const Scale scale = scale_of(size, resized, align_corners, half_pixel_centers);
-  Tensor positions = empty({&resized, 1}, DType::kInt64);
+  std::vector<int64_t> taps = room_for<int64_t>(resized);
   for (int64_t i = 0; i < resized; ++i) {
     const float at = align_corners ? std::round(scale(i)) : std::floor(scale(i));
-    positions.data_ptr<int64_t>()[i] = std::min(static_cast<int64_t>(at), size - 1);
+    taps.push_back(std::min(static_cast<int64_t>(at), size - 1));
   }
-  return positions;
+  return taps;
 }
 
 Tensor resize_nearest(const Tensor& image, int64_t height, int64_t width, bool align_corners,
                       bool half_pixel_centers) {
   check_resizing(image, height, width);
-  const Tensor rows = index_select(
-      image, 2, nearest_positions(image.size(2), height, align_corners, half_pixel_centers));
-  return index_select(rows, 3,
-                      nearest_positions(image.size(3), width, align_corners, half_pixel_centers));
+  const Resizing resizing(image, height, width);
+  const auto rows = nearest_taps(image.size(2), height, align_corners, half_pixel_centers);
+  const auto columns = nearest_taps(image.size(3), width, align_corners, half_pixel_centers);
+  kernels::resize_nearest_nhwc(static_cast<int64_t>(element_size(image.dtype())), resizing.shape,
+                               rows.data(), columns.data(), resizing.input.raw_data(),
+                               image.size(1), resizing.output.raw_data(), image.size(1));
+  return resizing.result();
 }
 
 // ---- bilinear ----
 
-// An element of the result is between two of the input: before * (1 - weight) + after * weight.
-struct Between {
-  int64_t before, after;
-  float weight;
-};
-
-std::vector<Between> positions_between(int64_t size, int64_t resized, bool align_corners,
-                                       bool half_pixel_centers) {
+std::vector<kernels::LinearTap> linear_taps(int64_t size, int64_t resized, bool align_corners,
+                                            bool half_pixel_centers) {
   const Scale scale = scale_of(size, resized, align_corners, half_pixel_centers);
-  require_memory(resized, sizeof(Between), "positions");
-  std::vector<Between> positions;
-  positions.reserve(static_cast<size_t>(resized));
+  std::vector<kernels::LinearTap> taps = room_for<kernels::LinearTap>(resized);
   for (int64_t i = 0; i < resized; ++i) {
-    const float at = scale(i) - scale.offset;
-    const int64_t before = std::clamp<int64_t>(static_cast<int64_t>(std::floor(at)), 0, size - 1);
-    positions.push_back(
-        {before, std::min(before + 1, size - 1), std::max(at - static_cast<float>(before), 0.0f)});
+    const float at = std::max(scale(i) - scale.offset, 0.0f);
+    const int64_t before = std::min(static_cast<int64_t>(at), size - 1);
+    taps.push_back({before, at - static_cast<float>(before)});
   }
-  return positions;
+  return taps;
 }
 
-template <typename T>
-T rounded(float value) {
-  return static_cast<T>(std::is_integral_v<T> ? value + 0.5f : value);
+Tensor resize_reals(const Tensor& image, int64_t height, int64_t width, bool align_corners,
+                    bool half_pixel_centers) {
+  const Resizing resizing(image, height, width);
+  const auto rows = linear_taps(image.size(2), height, align_corners, half_pixel_centers);
+  const auto columns = linear_taps(image.size(3), width, align_corners, half_pixel_centers);
+  kernels::resize_linear_nhwc_f32(resizing.shape, rows.data(), columns.data(),
+                                  resizing.input.data_ptr<float>(), image.size(1),
+                                  resizing.output.data_ptr<float>(), image.size(1));
+  return resizing.result();
 }
 
-// A row of the result, [width, channels], from two of the input.
-template <typename T>
-void resize_row(const T* above, const T* below, float weight, std::span<const Between> columns,
-                int64_t channels, T* out) {
-  for (const Between& x : columns) {
-    const T *a = above + x.before * channels, *b = above + x.after * channels,
-            *c = below + x.before * channels, *d = below + x.after * channels;
-    for (int64_t i = 0; i < channels; ++i) {
-      const float upper =
-          static_cast<float>(a[i]) * (1 - x.weight) + static_cast<float>(b[i]) * x.weight;
-      const float lower =
-          static_cast<float>(c[i]) * (1 - x.weight) + static_cast<float>(d[i]) * x.weight;
-      out[i] = rounded<T>(upper * (1 - weight) + lower * weight);
-    }
-    out += channels;
-  }
-}
-
-// [N, H, W, C] -> [N, height, width, C]
-template <typename T>
-void resize_images(const Tensor& nhwc, std::span<const Between> rows,
-                   std::span<const Between> columns, const Tensor& out) {
-  const int64_t height = nhwc.size(1), row = nhwc.size(2) * nhwc.size(3), channels = nhwc.size(3);
-  const int64_t out_row = static_cast<int64_t>(columns.size()) * channels;
-  T* target = out.data_ptr<T>();
-  for (int64_t n = 0; n < nhwc.size(0); ++n) {
-    const T* image = nhwc.data_ptr<T>() + n * height * row;
-    for (const Between& y : rows) {
-      poll();
-      resize_row(image + y.before * row, image + y.after * row, y.weight, columns, channels,
-                 target);
-      target += out_row;
-    }
-  }
-}
-
+// Of float32, or of integers that stand for reals: those in between are rounded.
 Tensor resize_bilinear(const Tensor& image, int64_t height, int64_t width, bool align_corners,
                        bool half_pixel_centers) {
   check_resizing(image, height, width);
-  const Tensor nhwc = permute(image, IntArray{0, 2, 3, 1}).contiguous();
-  const auto rows = positions_between(image.size(2), height, align_corners, half_pixel_centers);
-  const auto columns = positions_between(image.size(3), width, align_corners, half_pixel_centers);
-  const Tensor out = empty(IntArray{image.size(0), height, width, image.size(1)}, image.dtype());
-  if (image.dtype() == DType::kUInt8) {
-    resize_images<uint8_t>(nhwc, rows, columns, out);
-  } else {
-    TORCHLET_CHECK(image.dtype() == DType::kFloat32, "got %s", image.describe().c_str());
-    resize_images<float>(nhwc, rows, columns, out);
+  if (image.dtype() == DType::kFloat32) {
+    return resize_reals(image, height, width, align_corners, half_pixel_centers);
   }
-  return permute(out, IntArray{0, 3, 1, 2});
+  TORCHLET_CHECK(image.dtype() == DType::kUInt8, "got %s", image.describe().c_str());
+  const Tensor resized =
+      resize_reals(image.to(DType::kFloat32), height, width, align_corners, half_pixel_centers);
+  // Dense in some order of the dimensions.
+  float* reals = resized.data_ptr<float>();
+  for (int64_t i = 0; i < resized.numel(); ++i) reals[i] += 0.5f;
+  return resized.to(DType::kUInt8);
 }
 
 }  // namespace
