@@ -197,7 +197,19 @@ std::optional<ValueId> add_pointwise(Builder& b, ValueId x, int64_t out) {
   return add_conv(b, x, b.layer_weight({out, in, 1, 1}, in), {{1, 1}, {1, 1}, {0, 0}, {1, 1}}, 1);
 }
 
+// Pixels around an image, which a convolution that reads it may take for its own padding.
+ValueId padded(Builder& b, ValueId x) {
+  return b
+      .exact(b.random.pick({"torch.constant_pad_nd($0, [0, 1, 0, 1], 0)",
+                            "torch.constant_pad_nd($0, [2, 0, 1, 3], 0)",
+                            "torch.constant_pad_nd($0, [1, 1, 0, 2], -1.5)",
+                            "torch.constant_pad_nd($0, [0, 3], 0)"}),
+             {x})
+      .value_or(x);
+}
+
 void add_convolution(Builder& b, ValueId x) {
+  if (b.random.chance(0.2)) x = padded(b, x);
   const IntArray sizes = b.sizes(x);
   const int64_t c = sizes[1];
   Window window = random_window(b, sizes);

@@ -105,6 +105,14 @@ void add_conv(Builder& b, ValueId x) {
       b, c, false, [&](std::optional<ValueId> weight) { return pack_conv(b, c, weight); });
   if (!packed) return;
   const double size = scale_of(b, x) * std::sqrt(static_cast<double>(packed->terms));
+  if (b.random.chance(0.2)) {
+    // Which the convolution may take for its own padding.
+    x = b.exact(b.random.pick({"torch.constant_pad_nd($0, [0, 1, 0, 1], 0)",
+                               "torch.constant_pad_nd($0, [2, 0, 1, 3], 0)",
+                               "torch.constant_pad_nd($0, [1, 1, 0, 2], 0.7)"}),
+                {x})
+            .value_or(x);
+  }
   b.exact(b.random.pick({"ops.quantized.conv2d($0, $1, ", "ops.quantized.conv2d_relu($0, $1, "}) +
               qparams(b, size),
           {x, packed->id});

@@ -58,7 +58,8 @@ class PlanBuilder : public PlanEmitter {
   // `dtype` or Declined.
   TensorId tensor_of(const Call& call, Arg arg, DType dtype);
   // What is float32 in the program, or Declined: in the type in which the plan has it.
-  TensorId real_tensor(const Call& call, Arg arg);
+  TensorId real_tensor(const CallArgument& argument);
+  TensorId real_tensor(const Call& call, Arg arg) { return real_tensor(call.argument(arg)); }
   // What the program takes the tensor for.
   DType program_dtype(TensorId id) const {
     const DType dtype = info(id).dtype;

@@ -44,8 +44,8 @@ TensorId PlanBuilder::tensor_of(const Call& call, Arg arg, DType dtype) {
   return id;
 }
 
-TensorId PlanBuilder::real_tensor(const Call& call, Arg arg) {
-  const TensorId id = tensor(call, arg);
+TensorId PlanBuilder::real_tensor(const CallArgument& argument) {
+  const TensorId id = tensor(argument);
   if (program_dtype(id) != DType::kFloat32) decline("another dtype");
   return id;
 }

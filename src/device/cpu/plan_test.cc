@@ -24,6 +24,37 @@ TEST(Plan, ConvolutionsTakeBiasActivationAndResidual) {
   EXPECT_TRUE(c.planned({nhwc}).to_tensor().is_contiguous(MemoryFormat::kChannelsLast));
 }
 
+TEST(Plan, ZerosAroundAnImageArePaddingOfTheConvolution) {
+  for (const auto& [weight, groups, kernel] :
+       {std::tuple(IntArray{16, 3, 3, 3}, 1, "conv_nhwc_f32"),
+        std::tuple(IntArray{8, 1, 3, 3}, 8, "dwconv_nhwc_f32"),
+        std::tuple(IntArray{64, 64, 3, 3}, 1, "conv_nhwc_f32")}) {
+    const Tensor x = random_tensor({2, weight[1] * groups, 13, 10});
+    for (const char* stride : {"1", "2"}) {
+      Case c({{"w", random_tensor(weight)}, {"b", random_tensor({weight[0]})}},
+             "    y = torch.constant_pad_nd(x, [0, 1, 2, 4], 0)\n"
+             "    return torch.conv2d(y, self.w, self.b, [" +
+                 std::string(stride) + ", " + stride + "], [0, 1], [1, 1], " +
+                 std::to_string(groups) + ")\n");
+      c.check({x});
+      const Tensor nhwc = x.contiguous(MemoryFormat::kChannelsLast);
+      c.check({nhwc});
+      EXPECT_EQ(c.kernels({nhwc}), kernel);
+    }
+  }
+  // Neither is a line that is padded in two dimensions, nor what surrounds others than zeros.
+  Case line({{"w", random_tensor({4, 6, 3})}},
+            "    y = torch.constant_pad_nd(x, [1, 2, 1, 2], 0)\n"
+            "    return torch.conv1d(y, self.w, None, [1], [0], [1], 1)\n");
+  line.check({random_tensor({2, 3, 9})});
+  Case ones({{"w", random_tensor({4, 3, 3, 3})}},
+            "    y = torch.constant_pad_nd(x, [1, 2, 1, 2], 1)\n"
+            "    return torch.conv2d(y, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n");
+  const Tensor x = random_tensor({2, 3, 9, 8}).contiguous(MemoryFormat::kChannelsLast);
+  ones.check({x});
+  EXPECT_EQ(ones.kernels({x}), "pad_nhwc conv_nhwc_f32");
+}
+
 TEST(Plan, TheResidualGoesToTheLaterOfTwoConvolutions) {
   Case c({{"a", random_tensor({4, 6, 1, 1})}, {"b", random_tensor({4, 6, 3, 3})}},
          "    u = torch.conv2d(x, self.a, None, [2, 2], [0, 0], [1, 1], 1)\n"

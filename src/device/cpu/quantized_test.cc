@@ -53,6 +53,44 @@ TEST(QuantizedPlan, Convolutions) {
   check_exactly(grouped, x);
 }
 
+TEST(QuantizedPlan, ClampsArePartOfTheStepBefore) {
+  const Tensor x = random_tensor({2, 8, 9, 7}, -3, 3).contiguous(MemoryFormat::kChannelsLast);
+  Case c = quantized({{"w", random_tensor({8, 8, 3, 3})}, {"b", random_tensor({8})}},
+                     packed_conv(1) +
+                         "    y = torch.hardtanh(ops.quantized.conv2d(q, p, 0.1, 30), -1.0, 1.5)\n"
+                         "    y = torch.relu(ops.quantized.add(y, q, 0.05, 77))\n"
+                         "    y = torch.clamp(ops.quantized.mul(y, y, 0.05, 77), None, 0.3)\n");
+  check_exactly(c, x);
+  EXPECT_EQ(c.kernels({x}),
+            "quantize_rows_q8 conv_nhwc_q8 add_rows_q8 binary_rows_q8 dequantize_rows_q8");
+  // A clamp of which nothing but one number is left.
+  Case apart = quantized({{"w", random_tensor({8, 8, 3, 3})}, {"b", random_tensor({8})}},
+                         packed_conv(1) +
+                             "    y = torch.relu(ops.quantized.conv2d(q, p, 0.1, 30))\n"
+                             "    y = torch.clamp(y, -2.0, -1.0)\n");
+  check_exactly(apart, x);
+}
+
+// Zeros around an image are padding of the convolution, wherever they are.
+TEST(QuantizedPlan, ZerosBeforeConvolutions) {
+  const Tensor x = random_tensor({2, 8, 9, 7}, -3, 3).contiguous(MemoryFormat::kChannelsLast);
+  for (const int groups : {1, 8}) {
+    Case c = quantized({{"w", random_tensor({8, 8 / groups, 3, 3})}, {"b", random_tensor({8})}},
+                       packed_conv(groups, "[0, 0]", "[2, 2]") +
+                           "    q = torch.constant_pad_nd(q, [0, 1, 2, 3], 0)\n"
+                           "    y = ops.quantized.conv2d(q, p, 0.1, 99)\n");
+    check_exactly(c, x);
+    EXPECT_EQ(c.kernels({x}), std::string("quantize_rows_q8 ") + (groups > 1 ? "dw" : "") +
+                                  "conv_nhwc_q8 dequantize_rows_q8");
+  }
+  Case ones = quantized({{"w", random_tensor({8, 8, 3, 3})}, {"b", random_tensor({8})}},
+                        packed_conv(1) +
+                            "    q = torch.constant_pad_nd(q, [0, 1, 2, 3], 1.0)\n"
+                            "    y = ops.quantized.conv2d(q, p, 0.1, 99)\n");
+  check_exactly(ones, x);
+  EXPECT_EQ(ones.kernels({x}), "quantize_rows_q8 pad_nhwc conv_nhwc_q8 dequantize_rows_q8");
+}
+
 TEST(QuantizedPlan, LinearLayersOfAnyRank) {
   for (const char* name : {"linear", "linear_relu"}) {
     Case c = quantized({{"w", random_tensor({9, 10})}, {"b", random_tensor({9})}},

@@ -17,6 +17,7 @@ struct ConvArguments {
   Tensor weight, bias;
   IntArray stride, padding, dilation;  // two of each
   int64_t groups;
+  Surround zeros = {};  // around the input, besides the padding
 };
 
 // Input and weight have four dimensions.
@@ -24,6 +25,8 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   const IntSpan w = a.weight.sizes();
   const IntArray in = plan.info(a.input).sizes;
   const int64_t batch = in[0], channels = in[1];
+  const int64_t height = checked_add(checked_add(in[2], a.zeros.top), a.zeros.bottom);
+  const int64_t width = checked_add(checked_add(in[3], a.zeros.left), a.zeros.right);
   if (plan.info(a.input).numel() == 0) decline("an empty tensor");
   Window2dShape window{in[2],
                        in[3],
@@ -33,17 +36,17 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
                        w[3],
                        a.stride[0],
                        a.stride[1],
-                       a.padding[0],
-                       a.padding[1],
+                       checked_add(a.padding[0], a.zeros.top),
+                       checked_add(a.padding[1], a.zeros.left),
                        a.dilation[0],
                        a.dilation[1]};
   for (size_t d = 0; d < 2; ++d) {
     if (a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0) decline("an invalid window");
   }
   window.out_h =
-      kernels::sliding_output_size(in[2], w[2], a.stride[0], a.padding[0], a.dilation[0]);
+      kernels::sliding_output_size(height, w[2], a.stride[0], a.padding[0], a.dilation[0]);
   window.out_w =
-      kernels::sliding_output_size(in[3], w[3], a.stride[1], a.padding[1], a.dilation[1]);
+      kernels::sliding_output_size(width, w[3], a.stride[1], a.padding[1], a.dilation[1]);
   if (window.out_h < 1 || window.out_w < 1) decline("an empty result");
   if (a.groups < 1 || checked_mul(w[1], a.groups) != channels || w[0] % a.groups != 0 ||
       w[0] == 0) {
@@ -95,7 +98,9 @@ void lower_conv(PlanBuilder& plan, const Call& call) {
     decline("a transposed convolution");
   }
   ConvArguments a;
-  a.input = plan.real_tensor(call, 0);
+  const Padded padded = without_zeros(plan, call);
+  a.input = plan.real_tensor(padded.image);
+  a.zeros = padded.zeros;
   a.weight = call.known_tensor("weight");
   a.bias = call.known_tensor("bias");
   if (a.weight.dim() < 3) decline("weights of another rank");

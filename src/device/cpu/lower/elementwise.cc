@@ -24,6 +24,42 @@ std::optional<double> known_number(const Call& call, Arg input) {
 
 using kernels::Activation;
 
+Activation activation_of(const Call& call) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::string_view name = call.kind().name();
+  const auto clamp = [](double low, double high) {
+    return Activation{kernels::ActivationKind::kClamp, static_cast<float>(low),
+                      static_cast<float>(high)};
+  };
+  const auto bound = [&](const char* input, float none) {
+    if (call.is_none(input)) return static_cast<double>(none);
+    // Which has a say in the shape and the dtype of the result.
+    if (call.known(input).is_tensor()) decline("a tensor as a bound");
+    return call.known_double(input);
+  };
+  if (name == "relu") return clamp(0, kInfinity);
+  if (name == "relu6") return clamp(0, 6);
+  if (name == "hardtanh") return clamp(call.known_double("min_val"), call.known_double("max_val"));
+  if (name == "clamp") return clamp(bound("min", -kInfinity), bound("max", kInfinity));
+  if (name == "clamp_min") return clamp(bound("min", -kInfinity), kInfinity);
+  if (name == "clamp_max") return clamp(-kInfinity, bound("max", kInfinity));
+  if (name == "leaky_relu") {
+    return Activation{kernels::ActivationKind::kLeakyRelu,
+                      static_cast<float>(call.known_double("negative_slope")), 0};
+  }
+  if (name == "hardswish") return Activation{kernels::ActivationKind::kHardswish};
+  if (name == "hardsigmoid") return Activation{kernels::ActivationKind::kHardsigmoid};
+  if (name == "sigmoid") return Activation{kernels::ActivationKind::kSigmoid};
+  if (name == "silu") return Activation{kernels::ActivationKind::kSilu};
+  if (name == "tanh") return Activation{kernels::ActivationKind::kTanh};
+  if (name == "gelu") {
+    return Activation{call.known("approximate").to_string() == "tanh"
+                          ? kernels::ActivationKind::kGeluTanh
+                          : kernels::ActivationKind::kGelu};
+  }
+  decline("no activation");
+}
+
 namespace {
 
 using kernels::ActivationKind;
@@ -175,41 +211,6 @@ class BinaryStep : public Step {
   Second b_;
   Activation activation_;
 };
-
-// The activation that an operator of one tensor computes.
-Activation activation_of(const Call& call) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::string_view name = call.kind().name();
-  const auto clamp = [](double low, double high) {
-    return Activation{ActivationKind::kClamp, static_cast<float>(low), static_cast<float>(high)};
-  };
-  const auto bound = [&](const char* input, float none) {
-    if (call.is_none(input)) return static_cast<double>(none);
-    // Which has a say in the shape and the dtype of the result.
-    if (call.known(input).is_tensor()) decline("a tensor as a bound");
-    return call.known_double(input);
-  };
-  if (name == "relu") return clamp(0, kInfinity);
-  if (name == "relu6") return clamp(0, 6);
-  if (name == "hardtanh") return clamp(call.known_double("min_val"), call.known_double("max_val"));
-  if (name == "clamp") return clamp(bound("min", -kInfinity), bound("max", kInfinity));
-  if (name == "clamp_min") return clamp(bound("min", -kInfinity), kInfinity);
-  if (name == "clamp_max") return clamp(-kInfinity, bound("max", kInfinity));
-  if (name == "leaky_relu") {
-    return Activation{ActivationKind::kLeakyRelu,
-                      static_cast<float>(call.known_double("negative_slope")), 0};
-  }
-  if (name == "hardswish") return Activation{ActivationKind::kHardswish};
-  if (name == "hardsigmoid") return Activation{ActivationKind::kHardsigmoid};
-  if (name == "sigmoid") return Activation{ActivationKind::kSigmoid};
-  if (name == "silu") return Activation{ActivationKind::kSilu};
-  if (name == "tanh") return Activation{ActivationKind::kTanh};
-  if (name == "gelu") {
-    return Activation{call.known("approximate").to_string() == "tanh" ? ActivationKind::kGeluTanh
-                                                                      : ActivationKind::kGelu};
-  }
-  decline("no activation");
-}
 
 TensorId add_activation_step(PlanBuilder& plan, TensorId id, const Activation& activation) {
   const Matrix x = as_matrix(plan, id);

@@ -23,6 +23,7 @@ std::span<const Lowering> elementwise_lowerings();
 std::span<const Lowering> join_lowerings();
 std::span<const Lowering> matmul_lowerings();
 std::span<const Lowering> norm_lowerings();
+std::span<const Lowering> padding_lowerings();
 std::span<const Lowering> pooling_lowerings();
 std::span<const Lowering> quantized_elementwise_lowerings();
 std::span<const Lowering> quantized_layer_lowerings();
@@ -34,6 +35,22 @@ std::span<const Lowering> view_lowerings();
 // Of a call of max_pool2d; Declined for windows without results.
 kernels::PoolShape max_pool_shape(const Call& call, const NhwcImage& input);
 
+// Pixels of `value` around an image, none of them negative.
+struct Surround {
+  int64_t left = 0, right = 0, top = 0, bottom = 0;
+  double value = 0;
+};
+// What the call puts around its first argument; nothing if it is none that pads images, or not
+// known.
+std::optional<Surround> surround_of(const Call& call);
+// The first argument of a call, or what it was before zeros were put around it: a kernel that skips
+// what is outside of its input need not see them.
+struct Padded {
+  CallArgument image;
+  Surround zeros;
+};
+Padded without_zeros(PlanBuilder& plan, const Call& call);
+
 // The linear layer of rows [..., in] with weight [out, in] and a bias, or none. With `may_pad`
 // there may be gaps between the rows of the result, which another linear layer reads the better for
 // it.
@@ -43,6 +60,9 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
 // A number, or a tensor that stands for one: 0-d, with one element and no more dimensions than the
 // other operand. Nothing if it is something else.
 std::optional<double> known_number(const Call& call, Arg input);
+
+// That which an operator of one tensor computes; Declined if it is none.
+kernels::Activation activation_of(const Call& call);
 
 // The activation of what a step of the call at hand wrote: as part of it if it takes that, else by
 // a step of its own.

@@ -66,13 +66,21 @@ void lower_table(PlanBuilder& plan, const Call& call) {
   plan.define(call, y.operand.id());
 }
 
+// As part of the step before, if that can clamp.
+void lower_clamp(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.tensor(call, 0);
+  affine_of(plan, id);
+  if (plan.fuse(call, 0, activation_of(call))) return plan.define(call, id);
+  lower_table(plan, call);
+}
+
 // ---- arithmetic of two ----
 
-class AddStep : public Step {
+class AddStep : public StepQ8 {
  public:
   AddStep(const kernels::AddQ8& add, const Grid& a, const Grid& b, const Grid& y,
-          const OutputQ8& result)
-      : add_(add), a_(a), b_(b), y_(y), result_(result) {
+          std::shared_ptr<const Quantizer> quantizer, bool is_rectified)
+      : StepQ8(std::move(quantizer), is_rectified), add_(add), a_(a), b_(b), y_(y) {
     reading(a.operand);
     reading(b.operand);
     writing(y.operand);
@@ -80,21 +88,25 @@ class AddStep : public Step {
   const char* kernel() const override { return "add_rows_q8"; }
   void run(const Memory& m) const override {
     kernels::add_rows_q8(add_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand), a_.stride(m),
-                         m.data<uint8_t>(b_.operand), b_.stride(m), result_,
+                         m.data<uint8_t>(b_.operand), b_.stride(m), result(),
                          m.data<uint8_t>(y_.operand), y_.stride(m));
   }
 
  private:
   kernels::AddQ8 add_;
   Grid a_, b_, y_;
-  OutputQ8 result_;
 };
 
-class BinaryStep : public Step {
+class BinaryStep : public StepQ8 {
  public:
   BinaryStep(const kernels::BinaryQ8& binary, const Grid& a, const Grid& b, int64_t rows_per_b,
-             const Grid& y, const OutputQ8& result)
-      : binary_(binary), a_(a), b_(b), y_(y), rows_per_b_(rows_per_b), result_(result) {
+             const Grid& y, std::shared_ptr<const Quantizer> quantizer, bool is_rectified)
+      : StepQ8(std::move(quantizer), is_rectified),
+        binary_(binary),
+        a_(a),
+        b_(b),
+        y_(y),
+        rows_per_b_(rows_per_b) {
     reading(a.operand);
     reading(b.operand);
     writing(y.operand);
@@ -102,7 +114,7 @@ class BinaryStep : public Step {
   const char* kernel() const override { return "binary_rows_q8"; }
   void run(const Memory& m) const override {
     kernels::binary_rows_q8(binary_, a_.rows, a_.columns, m.data<uint8_t>(a_.operand), a_.stride(m),
-                            m.data<uint8_t>(b_.operand), b_.stride(m), rows_per_b_, result_,
+                            m.data<uint8_t>(b_.operand), b_.stride(m), rows_per_b_, result(),
                             m.data<uint8_t>(y_.operand), y_.stride(m));
   }
 
@@ -110,7 +122,6 @@ class BinaryStep : public Step {
   kernels::BinaryQ8 binary_;
   Grid a_, b_, y_;
   int64_t rows_per_b_;
-  OutputQ8 result_;
 };
 
 // `b` [n, c, 1, 1] of pictures `a` [n, c, h, w].
@@ -123,7 +134,7 @@ void lower_binary(PlanBuilder& plan, const Call& call) {
   if (call.arguments.size() != 4) decline("a number there");
   TensorId a = plan.tensor(call, 0), b = plan.tensor(call, "qb");
   const auto quantizer = quantizer_argument(call, "scale", "zero_point");
-  const OutputQ8 result = output_q8(*quantizer, is_rectified(call));
+  const bool rectified = is_rectified(call);
   const bool same_sizes = plan.info(a).sizes == plan.info(b).sizes;
   if (!same_sizes && is_one_per_channel(plan.info(b), plan.info(a))) std::swap(a, b);
   const AffineQ8 affine_a = affine_of(plan, a), affine_b = affine_of(plan, b);
@@ -143,11 +154,11 @@ void lower_binary(PlanBuilder& plan, const Call& call) {
   const auto& [grid_a, grid_b] = operands;
   const Grid y = result_grid(plan, grid_a, DType::kQUInt8, quantizer);
   if (const auto add = adds ? kernels::make_add_q8(affine_a, affine_b, scale) : std::nullopt) {
-    plan.add_step<AddStep>(*add, grid_a, grid_b, y, result);
+    plan.add_step<AddStep>(*add, grid_a, grid_b, y, quantizer, rectified);
   } else {
     const auto op = adds ? kernels::BinaryOpQ8::kAdd : kernels::BinaryOpQ8::kMul;
     plan.add_step<BinaryStep>(kernels::BinaryQ8{op, affine_a, affine_b, scale}, grid_a, grid_b,
-                              rows_per_b, y, result);
+                              rows_per_b, y, quantizer, rectified);
   }
   plan.define(call, y.operand.id());
 }
@@ -327,12 +338,12 @@ std::span<const Lowering> quantized_elementwise_lowerings() {
       {"aten::cat", lower_cat},
       {"aten::max_pool2d", lower_max_pool},
       {"quantized::max_pool2d", lower_max_pool},
-      {"aten::relu", lower_table},
-      {"aten::relu6", lower_table},
-      {"aten::hardtanh", lower_table},
-      {"aten::clamp", lower_table},
-      {"aten::clamp_min", lower_table},
-      {"aten::clamp_max", lower_table},
+      {"aten::relu", lower_clamp},
+      {"aten::relu6", lower_clamp},
+      {"aten::hardtanh", lower_clamp},
+      {"aten::clamp", lower_clamp},
+      {"aten::clamp_min", lower_clamp},
+      {"aten::clamp_max", lower_clamp},
       {"aten::leaky_relu", lower_table},
       {"aten::elu", lower_table},
       {"aten::celu", lower_table},
@@ -341,8 +352,8 @@ std::span<const Lowering> quantized_elementwise_lowerings() {
       {"aten::sigmoid", lower_table},
       {"aten::hardsigmoid", lower_table},
       {"aten::tanh", lower_table},
-      {"quantized::relu6", lower_table},
-      {"quantized::clamp", lower_table},
+      {"quantized::relu6", lower_clamp},
+      {"quantized::clamp", lower_clamp},
       {"quantized::threshold", lower_table},
       {"quantized::leaky_relu", lower_table},
       {"quantized::elu", lower_table},

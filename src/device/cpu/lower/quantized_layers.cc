@@ -35,16 +35,16 @@ constexpr LayerKernel kDepthwise = {"dwconv_nhwc_q8", kernels::dwconv_nhwc_q8_pa
                                     kernels::dwconv_nhwc_q8};
 const LayerKernel& kernel_of(bool is_depthwise) { return is_depthwise ? kDepthwise : kConv; }
 
-class LayerStep : public Step {
+class LayerStep : public StepQ8 {
  public:
   LayerStep(const LayerKernel& kernel, const Conv2dShape& shape, Operand input, Operand output,
-            const void* packed, const OutputQ8& result)
-      : kernel_(kernel),
+            const void* packed, std::shared_ptr<const Quantizer> quantizer, bool is_rectified)
+      : StepQ8(std::move(quantizer), is_rectified),
+        kernel_(kernel),
         shape_(shape),
         input_(reading(input)),
         output_(writing(output)),
-        packed_(packed),
-        result_(result) {}
+        packed_(packed) {}
   const char* kernel() const override { return kernel_.name; }
   bool is_int8() const override { return true; }
   double flops() const override {
@@ -54,7 +54,7 @@ class LayerStep : public Step {
                                (shape_.in_channels / shape_.groups) * w.kernel_h * w.kernel_w);
   }
   void run(const Memory& m) const override {
-    kernel_.run(shape_, m.data<uint8_t>(input_), m.stride(input_), packed_, result_,
+    kernel_.run(shape_, m.data<uint8_t>(input_), m.stride(input_), packed_, result(),
                 m.data<uint8_t>(output_), m.stride(output_));
   }
 
@@ -63,7 +63,6 @@ class LayerStep : public Step {
   Conv2dShape shape_;
   Operand input_, output_;
   const void* packed_;
-  OutputQ8 result_;
 };
 
 void fill_layer(void* to, const bool& is_depthwise, const LayerForm<Conv2dShape>& shape,
@@ -86,7 +85,8 @@ const void* pack(PlanBuilder& plan, bool is_depthwise, const Conv2dShape& shape,
                      {shape, kernel.form(shape, *layer)}, weight, bias, input, output_scale);
 }
 
-Window2dShape window_of(const NhwcImage& input, const Tensor& weight, const ops::ConvParams& p) {
+Window2dShape window_of(const NhwcImage& input, const Surround& zeros, const Tensor& weight,
+                        const ops::ConvParams& p) {
   if (p.stride.size() != 2 || p.padding.size() != 2 || p.dilation.size() != 2) {
     decline("an unusual window");
   }
@@ -101,12 +101,15 @@ Window2dShape window_of(const NhwcImage& input, const Tensor& weight, const ops:
                   weight.size(3),
                   p.stride[0],
                   p.stride[1],
-                  p.padding[0],
-                  p.padding[1],
+                  checked_add(p.padding[0], zeros.top),
+                  checked_add(p.padding[1], zeros.left),
                   p.dilation[0],
                   p.dilation[1]};
-  w.out_h = kernels::sliding_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h);
-  w.out_w = kernels::sliding_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
+  const int64_t height = checked_add(checked_add(w.in_h, zeros.top), zeros.bottom);
+  const int64_t width = checked_add(checked_add(w.in_w, zeros.left), zeros.right);
+  w.out_h =
+      kernels::sliding_output_size(height, w.kernel_h, w.stride_h, p.padding[0], w.dilation_h);
+  w.out_w = kernels::sliding_output_size(width, w.kernel_w, w.stride_w, p.padding[1], w.dilation_w);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
   return w;
 }
@@ -119,7 +122,8 @@ std::shared_ptr<const Quantizer> output_quantizer(const Call& call) {
 
 bool is_rectified(const Call& call) { return call.kind().name().ends_with("_relu"); }
 
-NhwcImage lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
+NhwcImage lower_image(PlanBuilder& plan, const Call& call, TensorId id,
+                      const Surround& zeros = {}) {
   const kernels::AffineQ8 affine = affine_of(plan, id);
   const char* weight_name = call.has_argument("packed_weight") ? "packed_weight" : "weight";
   const Value& packed_params = call.known(weight_name);
@@ -137,19 +141,21 @@ NhwcImage lower_image(PlanBuilder& plan, const Call& call, TensorId id) {
       out_channels % p.groups != 0) {
     decline("weights that do not fit");
   }
-  const Conv2dShape shape{input.n, input.c, out_channels, p.groups, window_of(input, weight, p)};
+  const Conv2dShape shape{input.n, input.c, out_channels, p.groups,
+                          window_of(input, zeros, weight, p)};
   const auto quantizer = output_quantizer(call);
   const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
   const void* packed = pack(plan, is_depthwise, shape, weight, params.bias(), affine, *quantizer);
   const NhwcImage output = plan.new_image(DType::kQUInt8, input.n, out_channels, shape.window.out_h,
                                           shape.window.out_w, quantizer);
-  plan.add_step<LayerStep>(kernel_of(is_depthwise), shape, input, output, packed,
-                           output_q8(*quantizer, is_rectified(call)));
+  plan.add_step<LayerStep>(kernel_of(is_depthwise), shape, input, output, packed, quantizer,
+                           is_rectified(call));
   return output;
 }
 
 void lower_conv2d(PlanBuilder& plan, const Call& call) {
-  plan.define(call, lower_image(plan, call, plan.tensor(call, 0)).id);
+  const Padded padded = without_zeros(plan, call);
+  plan.define(call, lower_image(plan, call, plan.tensor(padded.image), padded.zeros).id);
 }
 
 // Of height 1, as its weights are.
@@ -177,7 +183,7 @@ void lower_linear(PlanBuilder& plan, const Call& call) {
   IntArray sizes = plan.info(id).sizes;
   sizes.back() = weight.size(0);
   const Rows y = *plan.rows_view(plan.new_contiguous(DType::kQUInt8, sizes, quantizer));
-  plan.add_step<LayerStep>(kConv, shape, x, y, packed, output_q8(*quantizer, is_rectified(call)));
+  plan.add_step<LayerStep>(kConv, shape, x, y, packed, quantizer, is_rectified(call));
   plan.define(call, y.id);
 }
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+
+#include "ops/core/common.h"
+#include "ops/engines/quantize.h"
 
 namespace torchlet::cpu {
 
@@ -29,6 +33,25 @@ std::shared_ptr<const Quantizer> quantizer_argument(const Call& call, Arg scale,
 OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified) {
   const uint8_t zero = affine_of(quantizer).zero_point;
   return {zero, is_rectified ? zero : uint8_t{0}, 255};
+}
+
+// A byte that stands for a number beyond a bound becomes the one that stands for the bound, as if
+// the numbers were clamped.
+bool StepQ8::fuse(const kernels::Activation& activation) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const bool is_range = activation.low <= activation.high;  // of numbers
+  if (activation.kind != kernels::ActivationKind::kClamp || !is_range) return false;
+  const auto byte_of = [&](float bound) {
+    const Tensor real = ops::full(IntArray{1}, Scalar(bound), DType::kFloat32);
+    return *static_cast<const uint8_t*>(ops::quantize(real, DType::kQUInt8, quantizer_).raw_data());
+  };
+  const bool has_low = activation.low > -kInfinity, has_high = activation.high < kInfinity;
+  const uint8_t low = std::max(result_.low, has_low ? byte_of(activation.low) : uint8_t{0});
+  const uint8_t high = std::min(result_.high, has_high ? byte_of(activation.high) : uint8_t{255});
+  if (low > high) return false;
+  result_.low = low;
+  result_.high = high;
+  return true;
 }
 
 // ---- forms ----

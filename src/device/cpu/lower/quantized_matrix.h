@@ -14,6 +14,21 @@ kernels::AffineQ8 affine_of(const Quantizer& quantizer);
 // Clamped from the zero point on if the result is rectified.
 kernels::OutputQ8 output_q8(const Quantizer& quantizer, bool is_rectified);
 
+// A step that writes quint8, and clamps it.
+class StepQ8 : public Step {
+ public:
+  StepQ8(std::shared_ptr<const Quantizer> quantizer, bool is_rectified)
+      : result_(output_q8(*quantizer, is_rectified)), quantizer_(std::move(quantizer)) {}
+  bool fuse(const kernels::Activation& activation) final;
+
+ protected:
+  const kernels::OutputQ8& result() const { return result_; }
+
+ private:
+  kernels::OutputQ8 result_;
+  std::shared_ptr<const Quantizer> quantizer_;
+};
+
 // A tensor as the matrix that elementwise kernels read: an image, rows, or all elements in the
 // order of memory as one row, whose operand is fixed.
 struct Grid {
