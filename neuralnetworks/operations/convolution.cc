@@ -32,10 +32,11 @@ void convolution(Emitter& emit, const Call& call, const Sliding& sliding,
   int64_t activation = call.integer("activation");
   if (is_quantized(call.operand("input").type)) {
     activation = needed_activation(activation, call.output());
-    SsaValue* input = emit.value(call, "input");
     SsaValue* filter = emit.value(call, "filter");
     SsaValue* weight = emit.call("nnapi::quantized_filter", {filter, order});
-    SsaValue* bias = emit.call("nnapi::quantized_bias", {emit.value(call, "bias"), input, filter});
+    SsaValue* bias =
+        emit.call("nnapi::quantized_bias",
+                  {emit.value(call, "bias"), double{call.operand("input").scale}, filter});
     SsaValue* packed =
         emit.call("quantized::conv2d_prepack",
                   {weight, bias, sliding.stride, sliding.padding, sliding.dilation, groups});

@@ -27,7 +27,9 @@ void fully_connected(Emitter& emit, const Call& call) {
   activation = needed_activation(activation, output);
   SsaValue* weights = emit.value(call, "weights");
   SsaValue* filter = emit.call("nnapi::quantized_filter", {weights, {0, 1}});
-  SsaValue* bias = emit.call("nnapi::quantized_bias", {emit.value(call, "bias"), rows, weights});
+  SsaValue* bias =
+      emit.call("nnapi::quantized_bias",
+                {emit.value(call, "bias"), double{call.operand("input").scale}, weights});
   SsaValue* packed = emit.call("quantized::linear_prepack", {filter, bias});
   const bool relu = activation == ANEURALNETWORKS_FUSED_RELU;
   SsaValue* result = emit.call(relu ? "quantized::linear_relu" : "quantized::linear",

@@ -73,11 +73,11 @@ void transpose_conv_2d(Emitter& emit, const Call& call) {
   const Padding padding = transposed_padding(emit, call, strides);
   SsaValue* image = emit.real_image(call, "input");
   SsaValue* filter = emit.call("aten::permute", {emit.real(call, "filter"), {3, 0, 1, 2}});
-  SsaValue* bias =
-      is_quantized(call.operand("input").type)
-          ? emit.call("nnapi::quantized_bias", {emit.value(call, "bias"), emit.value(call, "input"),
-                                                emit.value(call, "filter")})
-          : emit.real(call, "bias");
+  SsaValue* bias = is_quantized(call.operand("input").type)
+                       ? emit.call("nnapi::quantized_bias",
+                                   {emit.value(call, "bias"), double{call.operand("input").scale},
+                                    emit.value(call, "filter")})
+                       : emit.real(call, "bias");
   const auto y = cut_of(padding.top, padding.bottom, strides.items()[0]);
   const auto x = cut_of(padding.left, padding.right, strides.items()[1]);
   SsaValue* result;

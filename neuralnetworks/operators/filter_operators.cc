@@ -27,7 +27,7 @@ Tensor quantized_filter(const Tensor& filter, const IntArray& dims) {
 
 // int32 [C] -> float32 [C]: NNAPI's biases are integers in the scale of the sums of products, that
 // of the input times that of the filter, or of each of its channels.
-Tensor quantized_bias(const Tensor& bias, const Tensor& input, const Tensor& filter) {
+Tensor quantized_bias(const Tensor& bias, double input_scale, const Tensor& filter) {
   TORCHLET_CHECK(bias.dim() == 1, "the bias has %lld dimensions in place of 1",
                  static_cast<long long>(bias.dim()));
   const Quantizer& weights = *filter.impl()->quantizer;
@@ -40,8 +40,8 @@ Tensor quantized_bias(const Tensor& bias, const Tensor& input, const Tensor& fil
   for (int64_t i = 0; i < bias.numel(); ++i) {
     const double scale =
         weights.per_tensor() ? weights.scale : weights.scales.data_ptr<double>()[i];
-    result.data_ptr<float>()[i] = static_cast<float>(integers.data_ptr<int32_t>()[i] *
-                                                     (input.impl()->quantizer->scale * scale));
+    result.data_ptr<float>()[i] =
+        static_cast<float>(integers.data_ptr<int32_t>()[i] * (input_scale * scale));
   }
   return result;
 }
@@ -51,7 +51,7 @@ Tensor quantized_bias(const Tensor& bias, const Tensor& input, const Tensor& fil
 TORCHLET_OP(nnapi_quantized_filter, "nnapi::quantized_filter(Tensor filter, int[] dims) -> Tensor",
             quantized_filter);
 TORCHLET_OP(nnapi_quantized_bias,
-            "nnapi::quantized_bias(Tensor bias, Tensor input, Tensor filter) -> Tensor",
+            "nnapi::quantized_bias(Tensor bias, float input_scale, Tensor filter) -> Tensor",
             quantized_bias);
 
 }  // namespace torchlet::ops
