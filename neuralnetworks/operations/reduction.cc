@@ -35,7 +35,8 @@ SsaValue* reduced(Emitter& emit, const Call& call, const char* op, SsaValue* val
     const std::vector<Arg> dims(axes->begin(), axes->end());
     const bool reduces_all = axes->size() == call.operand("input").dims.size();
     SsaValue* result = emit.call(op, {value, dims, keeps});
-    return reduces_all && !keeps ? emit.call("aten::reshape", {result, {1}}) : result;
+    if (!reduces_all || keeps) return result;
+    return emit.call("aten::reshape", {result, {1}});
   }
   SsaValue* dims = emit.call("nnapi::axes", {emit.value(call, "axes"), value});
   SsaValue* result = emit.call(op, {value, dims, keeps});
@@ -55,7 +56,7 @@ void mean(Emitter& emit, const Call& call) {
   const Operand& input = call.operand("input");
   const bool is_image = input.dims.size() == 4 && known_axes(call) == IntArray{1, 2};
   if (!is_image) return reduce_real(emit, call, "aten::mean.dim");
-  SsaValue* image = emit.image(call, "input");
+  SsaValue* image = emit.image(call.index("input"));
   const bool keeps = call.boolean("keep_dims");
   const bool quantized = is_quantized(input.type);
   SsaValue* result =
