@@ -1,4 +1,6 @@
 // Layers with a memory: LSTM, RNN, SVDF; and those that walk over sequences.
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/error.h"
@@ -105,8 +107,20 @@ class Cell {
     return {results[0], {results[1], results[2]}};
   }
 
+  // Whether the arguments of these gates are given: all, or else none.
+  bool has_all(const std::string& before, const std::string& after,
+               const std::vector<std::string>& gates) const {
+    const auto count = static_cast<size_t>(std::ranges::count_if(
+        gates, [&](const std::string& gate) { return has(before + gate + after); }));
+    TORCHLET_CHECK(count == 0 || count == gates.size(), "%s...%s is given for %zu of %zu gates",
+                   before.c_str(), after.c_str(), count, gates.size());
+    return count > 0;
+  }
+  const std::vector<std::string>& gates() const { return gates_; }
+  // Those that look at the cell.
+  const std::vector<std::string>& looking_gates() const { return looks_; }
+
   bool has_auxiliary_weights() const { return has("aux_input_to_forget_weights"); }
-  size_t gate_count() const { return gates_.size(); }
 
  private:
   bool has(const std::string& name) const { return call_.has(prefix_ + name); }
@@ -124,13 +138,9 @@ class Cell {
   // The weights of these gates, which have to be given all or not at all.
   Arg stacked_or_none(const std::string& before, const std::string& after,
                       const std::vector<std::string>& gates) {
+    if (!has_all(before, after, gates)) return nullptr;
     std::vector<SsaValue*> parts;
-    for (const std::string& gate : gates) {
-      if (has(before + gate + after)) parts.push_back(real(before + gate + after));
-    }
-    if (parts.empty()) return nullptr;
-    TORCHLET_CHECK(parts.size() == gates.size(), "%s...%s is given for %zu of %zu gates",
-                   before.c_str(), after.c_str(), parts.size(), gates.size());
+    for (const std::string& gate : gates) parts.push_back(real(before + gate + after));
     return stacked(std::move(parts));
   }
 
@@ -138,10 +148,7 @@ class Cell {
 
   SsaValue* biases() {
     std::vector<SsaValue*> parts;
-    if (gates_.size() == 4) parts.push_back(real("input_gate_bias"));
-    for (const char* name : {"forget_gate_bias", "cell_bias", "output_gate_bias"}) {
-      parts.push_back(real(name));
-    }
+    for (const std::string& gate : gates_) parts.push_back(real(gate + "_gate_bias"));
     return stacked(std::move(parts));
   }
 
@@ -158,7 +165,8 @@ void lstm(Emitter& emit, const Call& call) {
   // Nobody may rely on what is in the scratch buffer.
   SsaValue* state = walked.states[1];
   SsaValue* scratch = emit.call(
-      "aten::zeros_like", {emit.call("aten::repeat", {state, {1, int64_t(cell.gate_count())}})});
+      "aten::zeros_like",
+      {emit.call("aten::repeat", {state, {1, static_cast<int64_t>(cell.gates().size())}})});
   emit.give_real(call, scratch, 0);
   emit.give_real(call, walked.states[0], 1);
   emit.give_real(call, state, 2);
@@ -182,6 +190,71 @@ void bidirectional_sequence_lstm(Emitter& emit, const Call& call) {
       linked(emit, call, fw.has_auxiliary_weights(), bw.has_auxiliary_weights(), time_major);
   const Walked forward = fw.walk(fw_inputs, false), backward = bw.walk(bw_inputs, true);
   give_directions(emit, call, forward, backward, time_major);
+}
+
+// ---- LSTM in integers ----
+
+void quantized_lstm(Emitter& emit, const Call& call) {
+  const Cell cell(emit, call, "");
+  const std::vector<std::string>& looking = cell.looking_gates();
+  const bool looks = cell.has_all("cell_to_", "_weights", looking);
+  const bool normalises = cell.has_all("", "_layer_norm_weights", cell.gates());
+  std::vector<Arg> input_weights, state_weights, biases, peepholes, norms, scales;
+  const auto add_optional = [&](std::vector<Arg>& values, const std::string& name, bool is_given) {
+    values.push_back(is_given ? Arg(emit.value(call, name)) : Arg(nullptr));
+    scales.push_back(is_given ? double{call.operand(name).scale} : 0.0);
+  };
+  for (const std::string& gate : cell.gates()) {
+    input_weights.push_back(emit.value(call, "input_to_" + gate + "_weights"));
+    state_weights.push_back(emit.value(call, "recurrent_to_" + gate + "_weights"));
+    biases.push_back(emit.value(call, gate + "_gate_bias"));
+    scales.push_back(call.real(gate + "_intermediate_scale"));
+    add_optional(peepholes, "cell_to_" + gate + "_weights",
+                 looks && std::ranges::count(looking, gate));
+    add_optional(norms, gate + "_layer_norm_weights", normalises);
+  }
+  const auto real_or_0 = [&](const char* name) { return call.has(name) ? call.real(name) : 0.0; };
+  for (const double scale :
+       {double{call.operand("cell_state_in").scale}, call.real("hidden_state_scale"),
+        real_or_0("cell_clip"), real_or_0("projection_clip")}) {
+    scales.push_back(scale);
+  }
+  const auto value_or_none = [&](const char* name) {
+    return call.has(name) ? Arg(emit.value(call, name)) : Arg(nullptr);
+  };
+  const Operand& state = call.operand("output_state_in");
+  for (const size_t i : {0, 2}) {
+    TORCHLET_CHECK(
+        call.output(i).scale == state.scale && call.output(i).zero_point == state.zero_point,
+        "the output and the output state have to have one scale and zero point");
+  }
+  const std::vector<SsaValue*> results =
+      emit.call_all("nnapi::quantized_lstm",
+                    {emit.value(call, "input"), input_weights, state_weights, biases, peepholes,
+                     norms, value_or_none("projection_weights"), value_or_none("projection_bias"),
+                     emit.value(call, "output_state_in"), emit.value(call, "cell_state_in"), scales,
+                     call.integer("hidden_state_zero_point")});
+  emit.give(call, results[0], 0);
+  emit.give(call, results[1], 1);
+  emit.give(call, results[0], 2);
+}
+
+void quantized_16bit_lstm(Emitter& emit, const Call& call) {
+  const double state_scale = call.operand("cell_state_in").scale;
+  TORCHLET_CHECK(std::abs(state_scale * 2048 - 1) < 1e-3,
+                 "the scale of the state of the cell is %g, not 2^-11", state_scale);
+  std::vector<Arg> input_weights, state_weights, biases;
+  for (const std::string gate : {"input", "forget", "cell", "output"}) {
+    input_weights.push_back(emit.value(call, "input_to_" + gate + "_weights"));
+    state_weights.push_back(emit.value(call, "recurrent_to_" + gate + "_weights"));
+    biases.push_back(emit.value(call, gate + "_gate_bias"));
+  }
+  const std::vector<SsaValue*> results =
+      emit.call_all("nnapi::quantized_16bit_lstm",
+                    {emit.value(call, "input"), input_weights, state_weights, biases,
+                     emit.value(call, "cell_state_in"), emit.value(call, "output_state_in")});
+  emit.give(call, results[0], 0);
+  emit.give(call, results[1], 1);
 }
 
 // ---- RNN ----
@@ -248,8 +321,8 @@ void svdf(Emitter& emit, const Call& call) {
   "recurrent_to_input_weights, T " p "recurrent_to_forget_weights, T " p                         \
   "recurrent_to_cell_weights, T " p "recurrent_to_output_weights, T? " p                         \
   "cell_to_input_weights, T? " p "cell_to_forget_weights, T? " p "cell_to_output_weights, T? " p \
-  "input_gate_bias, T " p "forget_gate_bias, T " p "cell_bias, T " p "output_gate_bias, T? " p   \
-  "projection_weights, T? " p "projection_bias, "
+  "input_gate_bias, T " p "forget_gate_bias, T " p "cell_gate_bias, T " p                        \
+  "output_gate_bias, T? " p "projection_weights, T? " p "projection_bias, "
 #define CELL_STATES(p) "T " p "output_state_in, T " p "cell_state_in, "
 #define CELL_AUXILIARY(p)                                                          \
   "T? " p "aux_input_to_input_weights, T? " p "aux_input_to_forget_weights, T? " p \
@@ -279,6 +352,31 @@ NNAPI_OPERATION(BIDIRECTIONAL_SEQUENCE_LSTM, bidirectional_sequence_lstm,
                 BIDIRECTIONAL_LSTM " -> (T)", BIDIRECTIONAL_LSTM " -> (T, T)",
                 BIDIRECTIONAL_LSTM " -> (T, T, T, T, T)",
                 BIDIRECTIONAL_LSTM " -> (T, T, T, T, T, T)");
+
+NNAPI_OPERATION(
+    QUANTIZED_LSTM, quantized_lstm,
+    "T in TENSOR_QUANT8_ASYMM_SIGNED: W in TENSOR_QUANT8_SYMM: S in TENSOR_QUANT16_SYMM: (T input, "
+    "W? input_to_input_weights, W input_to_forget_weights, W input_to_cell_weights, W "
+    "input_to_output_weights, W? recurrent_to_input_weights, W recurrent_to_forget_weights, W "
+    "recurrent_to_cell_weights, W recurrent_to_output_weights, S? cell_to_input_weights, S? "
+    "cell_to_forget_weights, S? cell_to_output_weights, TENSOR_INT32? input_gate_bias, "
+    "TENSOR_INT32 "
+    "forget_gate_bias, TENSOR_INT32 cell_gate_bias, TENSOR_INT32 output_gate_bias, W? "
+    "projection_weights, TENSOR_INT32? projection_bias, T output_state_in, S cell_state_in, S? "
+    "input_layer_norm_weights, S? forget_layer_norm_weights, S? cell_layer_norm_weights, S? "
+    "output_layer_norm_weights, FLOAT32? cell_clip, FLOAT32? projection_clip, FLOAT32 "
+    "input_intermediate_scale, FLOAT32 forget_intermediate_scale, FLOAT32 cell_intermediate_scale, "
+    "FLOAT32 output_intermediate_scale, INT32 hidden_state_zero_point, FLOAT32 hidden_state_scale) "
+    "-> (T, S, T)");
+
+NNAPI_OPERATION(
+    QUANTIZED_16BIT_LSTM, quantized_16bit_lstm,
+    "T in TENSOR_QUANT8_ASYMM: (T input, T input_to_input_weights, T input_to_forget_weights, T "
+    "input_to_cell_weights, T input_to_output_weights, T recurrent_to_input_weights, T "
+    "recurrent_to_forget_weights, T recurrent_to_cell_weights, T recurrent_to_output_weights, "
+    "TENSOR_INT32 input_gate_bias, TENSOR_INT32 forget_gate_bias, TENSOR_INT32 cell_gate_bias, "
+    "TENSOR_INT32 output_gate_bias, TENSOR_QUANT16_SYMM cell_state_in, T output_state_in) -> "
+    "(TENSOR_QUANT16_SYMM, T)");
 
 NNAPI_OPERATION(RNN, rnn,
                 "T in FLOAT: (T input, T weights, T recurrent_weights, T bias, T hidden_state, "
