@@ -30,7 +30,8 @@ void give_boxes(Emitter& emit, const Call& call, SsaValue* boxes, size_t i) {
 // An image as float32 in NHWC.
 SsaValue* real_nhwc(Emitter& emit, const Call& call, const char* name) {
   SsaValue* real = emit.real(call, name);
-  return call.boolean("nchw") ? emit.call("aten::permute", {real, {0, 2, 3, 1}}) : real;
+  if (!call.boolean("nchw")) return real;
+  return emit.call("aten::permute", {real, {0, 2, 3, 1}});
 }
 
 void axis_aligned_bbox_transform(Emitter& emit, const Call& call) {
