@@ -99,7 +99,7 @@ std::vector<TestOutput> run(const CompiledModel& model,
     }
   } sink;
   std::vector<Input> inputs;
-  const auto add = [&](const auto& vector) {
+  [[maybe_unused]] const auto add = [&](const auto& vector) {
     const auto bytes = std::as_bytes(std::span(vector));
     inputs.push_back({dims[inputs.size()], bytes.data(), bytes.size()});
   };
