@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/checked.h"
 #include "base/counted_vector.h"
 #include "base/limits.h"
 #include "neuralnetworks/operators/checks.h"
@@ -302,84 +303,114 @@ struct Projection {
   }
 };
 
-// `scales` are those of the sums of each gate, of its peephole weights and of its normalization
-// weights, gate by gate, then of the cell and of the hidden values, and the thresholds for the cell
-// and for the projection.
+// Scales that are no tensor's.
+struct LstmScales {
+  explicit LstmScales(const std::vector<double>& all, size_t gates) {
+    TORCHLET_CHECK(all.size() == 3 * gates + 4, "an LSTM of %zu gates has %zu scales", gates,
+                   all.size());
+    of_gates = std::span(all).first(3 * gates);
+    cell = all[3 * gates];
+    hidden = static_cast<float>(all[3 * gates + 1]);
+    cell_clip = all[3 * gates + 2];
+    projection_clip = all[3 * gates + 3];
+    TORCHLET_CHECK(hidden > 0, "the scale of the hidden state is %g", double{hidden});
+  }
+
+  // Per gate: of its sums, of its peephole weights and of its normalization weights.
+  std::span<const double> of_gates;
+  double cell, cell_clip, projection_clip;
+  float hidden;
+};
+
+// The tensors of a gate; those that it has not are undefined. They are made dense.
+struct GateTensors {
+  Tensor input_weights, state_weights, bias, peephole, norm;
+};
+
+QuantizedGate make_gate(GateTensors& tensors, const Integers<uint8_t>& x,
+                        const Integers<uint8_t>& h, std::span<const double> scales, int64_t units,
+                        int cell_shift) {
+  check_sizes(tensors.input_weights, {units, x.columns}, "a weight of the input");
+  check_sizes(tensors.state_weights, {units, h.columns}, "a weight of the state");
+  const auto scale = static_cast<float>(scales[0]);
+  TORCHLET_CHECK(scale > 0, "the scale of a gate is %g", double{scale});
+  QuantizedGate gate;
+  gate.input_weights = {tensors.input_weights, DType::kQInt8, "a weight of the input"};
+  gate.state_weights = {tensors.state_weights, DType::kQInt8, "a weight of the state"};
+  gate.bias = vector_of<int32_t>(tensors.bias, units, "the bias");
+  gate.of_input = Multiplier(gate.input_weights.scale * x.scale / scale);
+  gate.of_state = Multiplier(gate.state_weights.scale * h.scale / scale);
+  if (tensors.peephole.defined()) {
+    gate.peephole = vector_of<int16_t>(tensors.peephole, units, "the peephole weights");
+    gate.of_cell = Multiplier(std::ldexp(static_cast<float>(scales[1]), cell_shift) / scale);
+  }
+  if (tensors.norm.defined()) {
+    gate.norm = vector_of<int16_t>(tensors.norm, units, "the normalization's weights");
+    gate.of_norm = Multiplier(static_cast<float>(scales[2]));
+  }
+  return gate;
+}
+
+// `bias` is made dense.
+Projection make_projection(const Tensor& weights, Tensor& bias, const Integers<uint8_t>& h,
+                           const LstmScales& scales, int64_t units) {
+  check_sizes(weights, {h.columns, units}, "the projection");
+  Projection made;
+  made.weights = {weights, DType::kQInt8, "the projection"};
+  if (bias.defined()) made.bias = vector_of<int32_t>(bias, h.columns, "the projection's bias");
+  made.to_output = Multiplier(made.weights.scale * scales.hidden / h.scale);
+  if (scales.projection_clip > 0) {
+    const auto clip =
+        static_cast<int32_t>(std::min(scales.projection_clip / double{h.scale}, 512.0));
+    made.least = std::clamp(h.zero_point - clip, 0, 255);
+    made.most = std::clamp(h.zero_point + clip, 0, 255);
+  }
+  return made;
+}
+
+// The lists have one item a gate; `scales` are as LstmScales reads them.
 std::tuple<Tensor, Tensor> quantized_lstm(
     const Tensor& input, const std::vector<Tensor>& input_weights,
     const std::vector<Tensor>& state_weights, const std::vector<Tensor>& biases,
     const std::vector<Tensor>& peepholes, const std::vector<Tensor>& norms,
     const Tensor& projection_weights, const Tensor& projection_bias, const Tensor& state,
-    const Tensor& cell_state, const std::vector<double>& scales, int64_t hidden_zero_point) {
+    const Tensor& cell_state, const std::vector<double>& all_scales, int64_t hidden_zero_point) {
   const Integers<uint8_t> x(input, DType::kQUInt8, "the input");
   const Integers<uint8_t> h(state, DType::kQUInt8, "the output of the step before");
   const size_t gates = input_weights.size();
   TORCHLET_CHECK((gates == 3 || gates == 4) && state_weights.size() == gates &&
-                     biases.size() == gates && peepholes.size() == gates && norms.size() == gates &&
-                     scales.size() == 3 * gates + 4,
+                     biases.size() == gates && peepholes.size() == gates && norms.size() == gates,
                  "an LSTM has 3 or 4 gates");
-  const double* others = scales.data() + 3 * gates;
+  const LstmScales scales(all_scales, gates);
   check_sizes(cell_state, {x.rows, -1}, "the state of the cell");
   check_sizes(state, {x.rows, -1}, "the output state");
+  TORCHLET_CHECK(hidden_zero_point >= -255 && hidden_zero_point <= 255,
+                 "the zero point of the hidden state is %lld",
+                 static_cast<long long>(hidden_zero_point));
 
   QuantizedLstm lstm;
   lstm.units = cell_state.size(1);
   TORCHLET_CHECK(lstm.units > 0, "the cell has no units");
-  lstm.cell_shift = exponent_of(others[0]);
-  lstm.cell_clip = saturate16(
-      static_cast<int64_t>(std::min(std::max(others[2], 0.0) / others[0], double{INT16_MAX})));
-  const auto hidden_scale = static_cast<float>(others[1]);
-  TORCHLET_CHECK(hidden_scale > 0, "the scale of the hidden state is %g", double{hidden_scale});
-  lstm.to_hidden = Multiplier(0x1p-15f / hidden_scale * 0x1p-15f);
-  TORCHLET_CHECK(hidden_zero_point >= -255 && hidden_zero_point <= 255,
-                 "the zero point of the hidden state is %lld",
-                 static_cast<long long>(hidden_zero_point));
+  lstm.cell_shift = exponent_of(scales.cell);
+  lstm.cell_clip = saturate16(saturating_int(std::max(0.0, scales.cell_clip) / scales.cell));
+  lstm.to_hidden = Multiplier(0x1p-15f / scales.hidden * 0x1p-15f);
   lstm.hidden_zero_point = static_cast<int32_t>(hidden_zero_point);
-
-  // What the gates point into.
-  std::vector<Tensor> dense_biases = biases, dense_peepholes = peepholes, dense_norms = norms;
+  std::vector<GateTensors> tensors;
   for (size_t i = 0; i < gates; ++i) {
-    QuantizedGate gate;
-    gate.input_weights = {input_weights[i], DType::kQInt8, "a weight of the input"};
-    gate.state_weights = {state_weights[i], DType::kQInt8, "a weight of the state"};
-    check_sizes(input_weights[i], {lstm.units, x.columns}, "a weight of the input");
-    check_sizes(state_weights[i], {lstm.units, h.columns}, "a weight of the state");
-    gate.bias = vector_of<int32_t>(dense_biases[i], lstm.units, "the bias");
-    const auto scale = static_cast<float>(scales[3 * i]);
-    TORCHLET_CHECK(scale > 0, "the scale of a gate is %g", double{scale});
-    gate.of_input = Multiplier(gate.input_weights.scale * x.scale / scale);
-    gate.of_state = Multiplier(gate.state_weights.scale * h.scale / scale);
-    if (peepholes[i].defined()) {
-      gate.peephole = vector_of<int16_t>(dense_peepholes[i], lstm.units, "the peephole weights");
-      gate.of_cell =
-          Multiplier(std::ldexp(static_cast<float>(scales[3 * i + 1]), lstm.cell_shift) / scale);
-    }
-    if (norms[i].defined()) {
-      gate.norm = vector_of<int16_t>(dense_norms[i], lstm.units, "the normalization's weights");
-      gate.of_norm = Multiplier(static_cast<float>(scales[3 * i + 2]));
-    }
-    lstm.gates.push_back(std::move(gate));
+    tensors.push_back({input_weights[i], state_weights[i], biases[i], peepholes[i], norms[i]});
   }
-
-  Projection projection;
-  Tensor dense_bias = projection_bias;
+  for (size_t i = 0; i < gates; ++i) {
+    lstm.gates.push_back(make_gate(tensors[i], x, h, scales.of_gates.subspan(3 * i, 3), lstm.units,
+                                   lstm.cell_shift));
+  }
   const bool projects = projection_weights.defined();
-  if (projects) {
-    projection.weights = {projection_weights, DType::kQInt8, "the projection"};
-    check_sizes(projection_weights, {h.columns, lstm.units}, "the projection");
-    if (dense_bias.defined()) {
-      projection.bias = vector_of<int32_t>(dense_bias, h.columns, "the projection's bias");
-    }
-    projection.to_output = Multiplier(projection.weights.scale * hidden_scale / h.scale);
-    if (others[3] > 0) {
-      const auto clip = static_cast<int32_t>(std::min(others[3] / double{h.scale}, 512.0));
-      projection.least = std::clamp(h.zero_point - clip, 0, 255);
-      projection.most = std::clamp(h.zero_point + clip, 0, 255);
-    }
-  } else {
-    TORCHLET_CHECK(h.columns == lstm.units, "%lld outputs of %lld units need a projection",
-                   static_cast<long long>(h.columns), static_cast<long long>(lstm.units));
-  }
+  TORCHLET_CHECK(projects || h.columns == lstm.units,
+                 "%lld outputs of %lld units need a projection", static_cast<long long>(h.columns),
+                 static_cast<long long>(lstm.units));
+  Tensor own_bias = projection_bias;
+  const Projection projection =
+      projects ? make_projection(projection_weights, own_bias, h, scales, lstm.units)
+               : Projection();
 
   const Tensor cell = empty(cell_state.sizes(), DType::kInt16);
   cell.copy_(cell_state);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked.h"
 #include "base/limits.h"
 #include "neuralnetworks/operators/checks.h"
 #include "ops/core/op.h"
@@ -132,8 +133,10 @@ Tensor roi_align(const Tensor& input, const Tensor& boxes, const Tensor& batches
                  int64_t width_samples) {
   const Image image(input);
   const Regions regions(image, boxes, batches, height_ratio, width_ratio);
-  TORCHLET_CHECK(height_samples >= 0 && width_samples >= 0, "%lld x %lld samples of a cell",
-                 static_cast<long long>(height_samples), static_cast<long long>(width_samples));
+  TORCHLET_CHECK(height_samples >= 0 && width_samples >= 0 &&
+                     checked_mul(height_samples, width_samples) <= INT32_MAX,
+                 "%lld x %lld samples of a cell", static_cast<long long>(height_samples),
+                 static_cast<long long>(width_samples));
   const Tensor result = pooled_image(regions, image, height, width);
   float* to = result.data_ptr<float>();
   for (int64_t i = 0; i < regions.count(); ++i) {
@@ -143,9 +146,9 @@ Tensor roi_align(const Tensor& input, const Tensor& boxes, const Tensor& batches
     const float share = 1 / (static_cast<float>(ys.count) * static_cast<float>(xs.count));
     for (int64_t cell = 0; cell < height * width; ++cell, to += image.channels) {
       for (int64_t sy = 0; sy < ys.count; ++sy) {
-        poll();
         const Between y(ys.at(cell / width, sy), image.height);
         for (int64_t sx = 0; sx < xs.count; ++sx) {
+          if (sx % 1024 == 0) poll();
           add_sample(image, region.batch, y, Between(xs.at(cell % width, sx), image.width), to);
         }
       }
