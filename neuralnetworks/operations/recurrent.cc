@@ -86,9 +86,10 @@ class Cell {
                             : std::vector<std::string>{"forget", "cell", "output"};
     looks_ = own_input_gate ? std::vector<std::string>{"input", "forget", "output"}
                             : std::vector<std::string>{"forget", "output"};
-    TORCHLET_CHECK(
-        own_input_gate || (!has("cell_to_input_weights") && !has("input_layer_norm_weights")),
-        "there are peephole or normalization weights of an input gate, but no gate");
+    for (const char* name :
+         {"cell_to_input_weights", "input_layer_norm_weights", "aux_input_to_input_weights"}) {
+      TORCHLET_CHECK(own_input_gate || !has(name), "%s is given, but there is no input gate", name);
+    }
   }
 
   Walked walk(const Inputs& inputs, bool backward) {
@@ -120,7 +121,7 @@ class Cell {
   // Those that look at the cell.
   const std::vector<std::string>& looking_gates() const { return looks_; }
 
-  bool has_auxiliary_weights() const { return has("aux_input_to_forget_weights"); }
+  bool has_auxiliary_weights() const { return has_all("aux_input_to_", "_weights", gates_); }
 
  private:
   bool has(const std::string& name) const { return call_.has(prefix_ + name); }

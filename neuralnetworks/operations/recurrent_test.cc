@@ -234,6 +234,42 @@ TEST(Recurrent, LstmGivesAScratchBufferOfTheSizeThatItsGatesNeed) {
   }
 }
 
+// Weights for the auxiliary input need one, and the number of outputs says whether they are merged.
+TEST(Recurrent, DirectionsAreLinkedAsTheirArgumentsSay) {
+  const auto compile_with = [](bool has_input, int num_weights, bool merge, int num_outputs) {
+    TestModel model;
+    const auto one = [&](Dims dims) { return floats(model, std::move(dims), {1}); };
+    std::vector<uint32_t> inputs = {model.input(kFloat, {1, 1, 1})};
+    for (int i = 0; i < 2; ++i) {
+      for (const Dims& dims : {Dims{1, 1}, Dims{1, 1}, Dims{1}, Dims{1, 1}}) {
+        inputs.push_back(one(dims));
+      }
+    }
+    inputs.push_back(has_input ? one({1, 1, 1}) : omitted(model));
+    for (int i = 0; i < 2; ++i) inputs.push_back(i < num_weights ? one({1, 1}) : omitted(model));
+    for (const uint32_t index : {model.integer(0), flag(model, true), flag(model, merge)}) {
+      inputs.push_back(index);
+    }
+    std::vector<uint32_t> outputs;
+    for (int i = 0; i < num_outputs; ++i) outputs.push_back(model.output(kFloat, {}));
+    model.operation(ANEURALNETWORKS_BIDIRECTIONAL_SEQUENCE_RNN, inputs, outputs);
+    Floats all;
+    for (const TestOutput& output : run(*model.compiled({"cpu"}), {{1, 1, 1}}, Floats{4})) {
+      const Floats values = output.as<float>();
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  };
+  // x + h + 1 for x of 4 and h of 1; the auxiliary input is 1.
+  EXPECT_EQ(compile_with(false, 0, false, 2), (Floats{6, 6}));
+  EXPECT_EQ(compile_with(true, 0, true, 1), (Floats{6, 3}));
+  EXPECT_EQ(compile_with(true, 2, true, 3), (Floats{7, 7, 7, 7}));
+  EXPECT_THROW(compile_with(false, 2, false, 2), Error);
+  EXPECT_THROW(compile_with(true, 1, false, 2), Error);
+  EXPECT_THROW(compile_with(false, 0, true, 2), Error);
+  EXPECT_THROW(compile_with(false, 0, false, 3), Error);
+}
+
 // ---- SVDF ----
 
 // Two filters of rank 2 for one unit, which remember three steps.
