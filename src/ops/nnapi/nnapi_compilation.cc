@@ -34,7 +34,7 @@ class OperandType {
  public:
   explicit OperandType(const Tensor& tensor) : dims_(tensor.sizes().begin(), tensor.sizes().end()) {
     type_.dimensionCount = static_cast<uint32_t>(dims_.size());
-    type_.dimensions = dims_.data();
+    type_.dimensions = dims_.empty() ? nullptr : dims_.data();
     type_.scale = 0;
     type_.zeroPoint = 0;
     switch (tensor.dtype()) {
@@ -139,7 +139,7 @@ class NnapiCompilation : public CustomObject {
       const ANeuralNetworksOperandType type = {
           .type = operand.type,
           .dimensionCount = static_cast<uint32_t>(operand.dims.size()),
-          .dimensions = operand.dims.data(),
+          .dimensions = operand.dims.empty() ? nullptr : operand.dims.data(),
           .scale = operand.scale,
           .zeroPoint = operand.zero_point};
       check(api.Model_addOperand(&model, &type), "add an operand");
