@@ -1,7 +1,6 @@
 // ANeuralNetworksCompilation.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>

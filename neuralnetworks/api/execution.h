@@ -4,7 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -161,7 +161,7 @@ struct AddBuffers {
 class SharedFile {
  public:
   explicit SharedFile(size_t size, int protect = PROT_READ | PROT_WRITE)
-      : fd_(memfd_create("nnapi_test", MFD_CLOEXEC)), size_(size) {
+      : fd_(memfd_create("nnapi_test", MFD_CLOEXEC)) {
     EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(size)), 0);
     EXPECT_EQ(ANeuralNetworksMemory_createFromFd(size, protect, fd_, 0, memory_.put()), kOk);
   }
@@ -184,7 +184,6 @@ class SharedFile {
 
  private:
   int fd_;
-  size_t size_;
   Memory memory_;
 };
 
