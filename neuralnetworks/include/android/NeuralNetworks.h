@@ -53,7 +53,7 @@ typedef enum {
   ANEURALNETWORKS_MODEL = 15,
 } OperandCode;
 
-// Operations; docs/nnapi.md says where to find what each takes and gives.
+// Operations; what each takes and gives is in docs/nnapi_operations.md.
 typedef enum {
   ANEURALNETWORKS_ADD = 0,
   ANEURALNETWORKS_AVERAGE_POOL_2D = 1,
