@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -80,7 +80,7 @@ class Application {
 
  private:
   static constexpr size_t kFileSize = 8192;
-  static constexpr size_t kBufferSize = 1024;
+  static constexpr size_t kBufferSize = 4096;
 
   template <typename T>
   using Slots = std::array<T*, 3>;
@@ -102,7 +102,12 @@ class Application {
     return chosen;
   }
 
+  // OP_FAILED is for executions; before that it confesses a bug.
   static int check(int code) {
+    expect(code != ANEURALNETWORKS_OP_FAILED, "only executions fail");
+    return check_computed(code);
+  }
+  static int check_computed(int code) {
     expect(code >= ANEURALNETWORKS_NO_ERROR && code <= ANEURALNETWORKS_DEAD_OBJECT,
            "the answer is a ResultCode");
     return code;
@@ -128,8 +133,17 @@ class Application {
 
   void build_add();
   void build_operation();
-  uint32_t add_argument(ANeuralNetworksModel* model, int32_t type, bool is_output);
-  void execute(ANeuralNetworksCompilation* compilation, size_t inputs, size_t outputs);
+  struct Argument {
+    std::vector<uint32_t> dims;
+    ANeuralNetworksOperandType type{};  // refers to dims
+    size_t nbytes = 0;                  // 0 if not all sizes are known
+  };
+  Argument add_argument(ANeuralNetworksModel* model, int32_t type,
+                        const std::vector<uint32_t>& usual_dims);
+  void set_parts(ANeuralNetworksModel* model, int32_t index, const Argument& argument);
+  void set_constant(ANeuralNetworksModel* model, int32_t index, const Argument& argument);
+  void execute(ANeuralNetworksCompilation* compilation, const std::vector<Argument>& inputs,
+               size_t outputs);
 
   void call();
   void call_model();
@@ -177,28 +191,48 @@ void Application::build_add() {
   check(ANeuralNetworksBurst_create(compilations_[0], bursts_.data()));
 }
 
-uint32_t Application::add_argument(ANeuralNetworksModel* model, int32_t type, bool is_output) {
-  ANeuralNetworksOperandType made = operand_type();
-  made.type = type;
-  const bool is_quantized = type == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM ||
-                            type == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED ||
-                            type == ANEURALNETWORKS_TENSOR_QUANT16_ASYMM ||
-                            type == ANEURALNETWORKS_TENSOR_QUANT16_SYMM ||
-                            type == ANEURALNETWORKS_TENSOR_QUANT8_SYMM;
-  made.scale = is_quantized ? 0.5F : 0;
-  made.zeroPoint = is_quantized && type != ANEURALNETWORKS_TENSOR_QUANT16_SYMM &&
-                           type != ANEURALNETWORKS_TENSOR_QUANT8_SYMM
-                       ? std::abs(made.zeroPoint)
-                       : 0;
-  for (uint32_t& size : dims_) size %= 6;
-  if (nn::is_scalar(type) || (is_output && bytes_.flag())) {
-    made.dimensionCount = 0;
-    made.dimensions = nullptr;
+// An operand of a type that has its parameters right; unknown sizes, if it may have any.
+Application::Argument Application::add_argument(ANeuralNetworksModel* model, int32_t type,
+                                                const std::vector<uint32_t>& usual_dims) {
+  Argument made;
+  made.type.type = type;
+  switch (type) {
+    case ANEURALNETWORKS_TENSOR_QUANT8_ASYMM:
+    case ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED:
+    case ANEURALNETWORKS_TENSOR_QUANT16_ASYMM:
+      made.type.zeroPoint = bytes_.next() % 128;
+      [[fallthrough]];
+    case ANEURALNETWORKS_TENSOR_QUANT8_SYMM:
+    case ANEURALNETWORKS_TENSOR_QUANT16_SYMM:
+      made.type.scale = 0.25F * static_cast<float>(1 + bytes_.next() % 8);
+      break;
+    default:
+      break;
   }
-  check(ANeuralNetworksModel_addOperand(model, &made));
-  size_t count = 1;
-  for (uint32_t i = 0; i < made.dimensionCount; ++i) count *= made.dimensions[i];
-  return static_cast<uint32_t>(count * nn::element_size(type));
+  if (nn::is_tensor(type)) {
+    made.dims = usual_dims;
+    if (bytes_.next() % 4 == 0) made.dims = bytes_.numbers(4);
+    for (uint32_t& size : made.dims) size %= 8;
+  }
+  made.type.dimensionCount = static_cast<uint32_t>(made.dims.size());
+  made.type.dimensions = made.dims.empty() ? nullptr : made.dims.data();
+  check(ANeuralNetworksModel_addOperand(model, &made.type));
+  made.nbytes = nn::is_tensor(type) && made.dims.empty() ? 0 : nn::element_size(type);
+  for (const uint32_t size : made.dims) made.nbytes *= size;
+  return made;
+}
+
+void Application::set_parts(ANeuralNetworksModel* model, int32_t index, const Argument& argument) {
+  if (argument.type.type == ANEURALNETWORKS_MODEL) {
+    check(ANeuralNetworksModel_setOperandValueFromModel(model, index, pick(models_)));
+  }
+  if (argument.type.type == ANEURALNETWORKS_TENSOR_QUANT8_SYMM_PER_CHANNEL) {
+    constexpr float kScales[8] = {1, 0.5F, 0.25F, 1, 1, 1, 2, 4};
+    const uint32_t dim = bytes_.next() % 4;
+    const uint32_t count = dim < argument.dims.size() ? argument.dims[dim] : 1;
+    const ANeuralNetworksSymmPerChannelQuantParams params = {dim, count, kScales};
+    check(ANeuralNetworksModel_setOperandSymmPerChannelQuantParams(model, index, &params));
+  }
 }
 
 // One operation with operands that fit one of its signatures, compiled and computed.
@@ -213,30 +247,48 @@ void Application::build_operation() {
   }
   const auto type_of = [&](const nn::Argument& argument) {
     const auto& types = argument.type.types;
-    if (argument.type.variable) return bound[*argument.type.variable];
-    return types[bytes_.next() % types.size()];
+    if (!argument.type.variable) return types[bytes_.next() % types.size()];
+    const int32_t variable = bound[*argument.type.variable];
+    const bool is_quantized = variable == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM ||
+                              variable == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM_SIGNED;
+    using Function = nn::TypeRule::Function;
+    if (argument.type.function == Function::kBias && is_quantized) {
+      return int32_t{ANEURALNETWORKS_TENSOR_INT32};
+    }
+    if (argument.type.function == Function::kScalar) {
+      return int32_t{variable == ANEURALNETWORKS_TENSOR_FLOAT32   ? ANEURALNETWORKS_FLOAT32
+                     : variable == ANEURALNETWORKS_TENSOR_FLOAT16 ? ANEURALNETWORKS_FLOAT16
+                                                                  : ANEURALNETWORKS_INT32};
+    }
+    return variable;
   };
+  std::vector<uint32_t> usual_dims(bytes_.next() % 8 ? 4 : bytes_.next() % 5);
+  for (uint32_t& size : usual_dims) size = 1 + bytes_.next() % 4;
+
   ANeuralNetworksModel** const model = slot(models_, ANeuralNetworksModel_free);
   check(ANeuralNetworksModel_create(model));
   std::vector<uint32_t> inputs, outputs, given;
+  std::vector<Argument> arguments;
   uint32_t count = 0;
   for (const auto& argument : signature.inputs) {
-    const uint32_t nbytes = add_argument(*model, type_of(argument), false);
-    inputs.push_back(count);
+    Argument made = add_argument(*model, type_of(argument), usual_dims);
+    const auto index = static_cast<int32_t>(count);
+    set_parts(*model, index, made);
+    inputs.push_back(count++);
+    const bool is_constant =
+        made.nbytes > 0 && (nn::is_scalar(made.type.type) || (!given.empty() && bytes_.flag()));
     if (argument.may_be_omitted && bytes_.flag()) {
-      check(ANeuralNetworksModel_setOperandValue(*model, static_cast<int32_t>(count), nullptr, 0));
-    } else if (nbytes <= 4 || (nbytes <= kBufferSize && bytes_.flag())) {
-      for (uint32_t i = 0; i < std::min(nbytes, 16U); ++i) values_[i] = 0;
-      values_[0] = bytes_.next() % 8;
-      check(ANeuralNetworksModel_setOperandValue(*model, static_cast<int32_t>(count), values_,
-                                                 nbytes));
-    } else {
-      given.push_back(count);
+      check(ANeuralNetworksModel_setOperandValue(*model, index, nullptr, 0));
+    } else if (is_constant && made.nbytes <= kBufferSize) {
+      set_constant(*model, index, made);
+    } else if (made.type.type != ANEURALNETWORKS_MODEL) {
+      given.push_back(static_cast<uint32_t>(index));
+      arguments.push_back(std::move(made));
     }
-    ++count;
   }
   for (const auto& argument : signature.outputs) {
-    add_argument(*model, type_of(argument), true);
+    static const std::vector<uint32_t> kUnknown;
+    add_argument(*model, type_of(argument), bytes_.flag() ? usual_dims : kUnknown);
     outputs.push_back(count++);
   }
   check(ANeuralNetworksModel_addOperation(*model, def.code, static_cast<uint32_t>(inputs.size()),
@@ -250,23 +302,49 @@ void Application::build_operation() {
       slot(compilations_, ANeuralNetworksCompilation_free);
   check(ANeuralNetworksCompilation_create(*model, compilation));
   if (check(ANeuralNetworksCompilation_finish(*compilation)) == ANEURALNETWORKS_NO_ERROR) {
-    execute(*compilation, given.size(), outputs.size());
+    execute(*compilation, arguments, outputs.size());
   }
 }
 
-void Application::execute(ANeuralNetworksCompilation* compilation, size_t inputs, size_t outputs) {
+// Small numbers, as most scalars and lists of numbers are.
+void Application::set_constant(ANeuralNetworksModel* model, int32_t index,
+                               const Argument& argument) {
+  uint8_t bytes[ANEURALNETWORKS_MAX_SIZE_OF_IMMEDIATELY_COPIED_VALUES] = {};
+  if (argument.nbytes > sizeof(bytes)) {
+    check(ANeuralNetworksModel_setOperandValue(model, index, values_, argument.nbytes));
+    return;
+  }
+  const size_t size = nn::element_size(argument.type.type);
+  const bool is_float = argument.type.type == ANEURALNETWORKS_FLOAT32 ||
+                        argument.type.type == ANEURALNETWORKS_TENSOR_FLOAT32;
+  for (size_t at = 0; at < argument.nbytes; at += size) {
+    const auto number = static_cast<int32_t>(bytes_.number()) - (bytes_.next() % 16 == 0 ? 3 : 0);
+    const auto real = static_cast<float>(number);
+    std::memcpy(bytes + at, is_float ? static_cast<const void*>(&real) : &number, size);
+  }
+  check(ANeuralNetworksModel_setOperandValue(model, index, bytes, argument.nbytes));
+}
+
+void Application::execute(ANeuralNetworksCompilation* compilation,
+                          const std::vector<Argument>& inputs, size_t outputs) {
   ANeuralNetworksExecution* execution = nullptr;
   if (check(ANeuralNetworksExecution_create(compilation, &execution))) return;
   check(ANeuralNetworksExecution_enableInputAndOutputPadding(execution, true));
-  for (size_t i = 0; i < inputs; ++i) {
-    check(ANeuralNetworksExecution_setInput(execution, static_cast<int32_t>(i), nullptr, values_,
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<uint32_t> dims = inputs[i].dims;
+    for (uint32_t& size : dims) size = std::max(size, 1U);
+    if (dims.empty() && nn::is_tensor(inputs[i].type.type)) dims = {1, 2, 2, 1};
+    ANeuralNetworksOperandType type = inputs[i].type;
+    type.dimensionCount = static_cast<uint32_t>(dims.size());
+    type.dimensions = dims.empty() ? nullptr : dims.data();
+    check(ANeuralNetworksExecution_setInput(execution, static_cast<int32_t>(i), &type, values_,
                                             kBufferSize));
   }
   for (size_t i = 0; i < outputs; ++i) {
     check(ANeuralNetworksExecution_setOutput(execution, static_cast<int32_t>(i), nullptr, output_,
                                              kBufferSize));
   }
-  check(ANeuralNetworksExecution_compute(execution));
+  check_computed(ANeuralNetworksExecution_compute(execution));
   ANeuralNetworksExecution_free(execution);
 }
 
@@ -437,7 +515,7 @@ void Application::call_computing() {
   switch (bytes_.next() % 10) {
     case 0:
     case 1:
-      check(ANeuralNetworksExecution_compute(execution));
+      check_computed(ANeuralNetworksExecution_compute(execution));
       return;
     case 2:
       check(ANeuralNetworksExecution_startCompute(execution,
@@ -464,7 +542,7 @@ void Application::call_computing() {
                                         slot(bursts_, ANeuralNetworksBurst_free)));
       return;
     case 7:
-      check(ANeuralNetworksExecution_burstCompute(execution, pick(bursts_)));
+      check_computed(ANeuralNetworksExecution_burstCompute(execution, pick(bursts_)));
       return;
     case 8:
       ANeuralNetworksExecution_free(execution);
