@@ -1,7 +1,6 @@
 // Operations that move blocks of an image's pixels to its channels or to its batch, and back.
 #include "base/error.h"
 #include "neuralnetworks/operations/moving.h"
-#include "neuralnetworks/translate/representation.h"
 
 namespace torchlet::nn {
 namespace {
@@ -14,57 +13,65 @@ int64_t block_size(const Call& call) {
   return size;
 }
 
+// Reshaped into the parts, permuted, and reshaped.
+void give_rearranged(Emitter& emit, const Call& call, SsaValue* image,
+                     const std::vector<SsaValue*>& sizes, const Arg& order) {
+  SsaValue* parts = emit.call("aten::reshape", {image, sizes[0]});
+  SsaValue* permuted = emit.call("aten::permute", {parts, order});
+  give_moved(emit, call, "input", emit.call("aten::reshape", {permuted, sizes[1]}));
+}
+
 void depth_to_space(Emitter& emit, const Call& call) {
   require_rank(call, "input", 4, 4);
-  give_plain(emit, call, "input",
-             emit.call("nnapi::depth_to_space",
-                       {plain(emit, call, "input"), block_size(call), call.boolean("nchw")}));
+  const bool nchw = call.boolean("nchw");
+  const auto sizes = emit.call_all("nnapi::depth_to_space_sizes",
+                                   {emit.sizes(call.index("input")), block_size(call), nchw});
+  give_rearranged(emit, call, emit.value(call, "input"), sizes,
+                  nchw ? Arg{0, 3, 4, 1, 5, 2} : Arg{0, 1, 3, 2, 4, 5});
 }
 
 void space_to_depth(Emitter& emit, const Call& call) {
   require_rank(call, "input", 4, 4);
-  give_plain(emit, call, "input",
-             emit.call("nnapi::space_to_depth",
-                       {plain(emit, call, "input"), block_size(call), call.boolean("nchw")}));
+  const bool nchw = call.boolean("nchw");
+  const auto sizes = emit.call_all("nnapi::space_to_depth_sizes",
+                                   {emit.sizes(call.index("input")), block_size(call), nchw});
+  give_rearranged(emit, call, emit.value(call, "input"), sizes,
+                  nchw ? Arg{0, 3, 5, 1, 2, 4} : Arg{0, 1, 3, 2, 4, 5});
 }
 
 void batch_to_space_nd(Emitter& emit, const Call& call) {
   require_rank(call, "input", 4, 4);
-  give_plain(
-      emit, call, "input",
-      emit.call("nnapi::batch_to_space", {plain(emit, call, "input"),
-                                          list(emit, call, "block_sizes"), call.boolean("nchw")}));
+  const bool nchw = call.boolean("nchw");
+  const auto sizes =
+      emit.call_all("nnapi::batch_to_space_sizes",
+                    {emit.sizes(call.index("input")), list(emit, call, "block_sizes"), nchw});
+  give_rearranged(emit, call, emit.value(call, "input"), sizes,
+                  nchw ? Arg{2, 3, 4, 0, 5, 1} : Arg{2, 3, 0, 4, 1, 5});
 }
 
 void space_to_batch_nd(Emitter& emit, const Call& call) {
   require_rank(call, "input", 4, 4);
-  const Operand& input = call.operand("input");
-  give_plain(
-      emit, call, "input",
-      emit.call("nnapi::space_to_batch",
-                {plain(emit, call, "input"), list(emit, call, "block_sizes"),
-                 emit.value(call, "paddings"),
-                 is_quantized(input.type) ? held_zero_point(input) : 0, call.boolean("nchw")}));
+  const bool nchw = call.boolean("nchw");
+  SsaValue* border = emit.call("nnapi::border", {emit.value(call, "paddings"), 2});
+  const auto sizes = emit.call_all(
+      "nnapi::space_to_batch_sizes",
+      {emit.sizes(call.index("input")), list(emit, call, "block_sizes"), border, nchw});
+  SsaValue* padded = emit.call("aten::constant_pad_nd", {emit.image(call, "input"), border, 0.0});
+  if (!nchw) padded = emit.call("aten::permute", {padded, {0, 2, 3, 1}});
+  give_rearranged(emit, call, padded, sizes, nchw ? Arg{3, 5, 0, 1, 2, 4} : Arg{2, 4, 0, 1, 3, 5});
 }
 
+// [groups, size] of the dimension becomes [size, groups].
 void channel_shuffle(Emitter& emit, const Call& call) {
   require_rank(call, "input", 1, 4);
-  const int64_t groups = call.integer("groups");
-  if (groups < 1) {
-    fail(ErrorCode::kInvalidArgument, "there are %lld groups", static_cast<long long>(groups));
-  }
-  const uint32_t index = call.index("input");
-  const Operand& input = call.operand("input");
-  int64_t axis = call.integer("axis");
-  if (emit.as_images({&index, 1})) {
-    require_same_quantization(call, input);
-    axis = nchw_axis(axis < 0 ? axis + 4 : axis);
-    SsaValue* shuffled =
-        emit.call("nnapi::channel_shuffle", {plain(emit, emit.image(index), input), groups, axis});
-    return emit.give_image(call.output_index(), held(emit, shuffled, input));
-  }
-  give_plain(emit, call, "input",
-             emit.call("nnapi::channel_shuffle", {plain(emit, call, "input"), groups, axis}));
+  const int64_t groups = call.integer("groups"), axis = call.integer("axis");
+  const Arg sizes = emit.sizes(call.index("input"));
+  SsaValue* parts = emit.call(
+      "aten::reshape",
+      {emit.value(call, "input"), emit.call("nnapi::grouped_sizes", {sizes, groups, axis})});
+  SsaValue* shuffled = emit.call("aten::transpose.int",
+                                 {parts, axis < 0 ? axis - 1 : axis, axis < 0 ? axis : axis + 1});
+  give_moved(emit, call, "input", emit.call("aten::reshape", {shuffled, sizes}));
 }
 
 }  // namespace
