@@ -1,4 +1,6 @@
 // Operations that move blocks of an image's pixels to its channels or to its batch, and back.
+#include <algorithm>
+
 #include "base/error.h"
 #include "neuralnetworks/operations/moving.h"
 
@@ -49,10 +51,21 @@ void batch_to_space_nd(Emitter& emit, const Call& call) {
                   nchw ? Arg{2, 3, 4, 0, 5, 1} : Arg{2, 3, 0, 4, 1, 5});
 }
 
+// Columns before and after, and rows, as PyTorch pads an image NCHW.
+Arg border_of(Emitter& emit, const Call& call) {
+  const auto known = known_numbers(call, "paddings");
+  if (!known || known->size() != 4 ||
+      std::ranges::any_of(*known, [](int64_t count) { return count < 0; })) {
+    return emit.call("nnapi::border", {emit.value(call, "paddings"), 2});
+  }
+  const IntArray& p = *known;
+  return {p[2], p[3], p[0], p[1]};
+}
+
 void space_to_batch_nd(Emitter& emit, const Call& call) {
   require_rank(call, "input", 4, 4);
   const bool nchw = call.boolean("nchw");
-  SsaValue* border = emit.call("nnapi::border", {emit.value(call, "paddings"), 2});
+  const Arg border = border_of(emit, call);
   const auto sizes = emit.call_all(
       "nnapi::space_to_batch_sizes",
       {emit.sizes(call.index("input")), list(emit, call, "block_sizes"), border, nchw});

@@ -19,6 +19,14 @@ bool all_have_quantization_of(const Call& call, std::string_view inputs, const O
   return true;
 }
 
+// For which there is a kernel.
+bool joins_quantized_channels(const Call& call, int64_t axis) {
+  return axis == 3 && is_quantized(call.output().type) &&
+         std::ranges::all_of(call.indices("inputs"), [&](uint32_t index) {
+           return call.model().operands[index].dims.size() == 4;
+         });
+}
+
 void concatenation(Emitter& emit, const Call& call) {
   const std::span<const uint32_t> inputs = call.indices("inputs");
   if (inputs.empty()) fail(ErrorCode::kInvalidArgument, "there is nothing to concatenate");
@@ -26,7 +34,7 @@ void concatenation(Emitter& emit, const Call& call) {
   if (axis < 0) {
     fail(ErrorCode::kInvalidArgument, "the axis is %lld", static_cast<long long>(axis));
   }
-  const bool as_images = emit.as_images(inputs);
+  const bool as_images = emit.as_images(inputs) || joins_quantized_channels(call, axis);
   if (as_images) axis = nchw_axis(axis);
   std::vector<Arg> tensors;
   for (const uint32_t index : inputs) {

@@ -122,10 +122,13 @@ Tensor resize_bilinear(const Tensor& image, int64_t height, int64_t width, bool 
   TORCHLET_CHECK(image.dtype() == DType::kUInt8, "got %s", image.describe().c_str());
   const Tensor resized =
       resize_reals(image.to(DType::kFloat32), height, width, align_corners, half_pixel_centers);
-  // Dense in some order of the dimensions.
-  float* reals = resized.data_ptr<float>();
-  for (int64_t i = 0; i < resized.numel(); ++i) reals[i] += 0.5f;
-  return resized.to(DType::kUInt8);
+  const Tensor result = empty_like(resized, DType::kUInt8);  // with the same strides
+  const float* reals = resized.data_ptr<float>();
+  auto* rounded = result.data_ptr<uint8_t>();
+  std::transform(reals, reals + resized.numel(), rounded, [](float real) {
+    return static_cast<uint8_t>(static_cast<int32_t>(real + 0.5f));
+  });
+  return result;
 }
 
 }  // namespace
