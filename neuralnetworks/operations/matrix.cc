@@ -10,7 +10,9 @@ namespace {
 // The input as rows of as many elements as those of the weights have.
 SsaValue* rows_of(Emitter& emit, const Call& call) {
   SsaValue* input = emit.value(call, "input");
-  if (call.operand("input").dims.size() == 2) return input;
+  const size_t rank = call.operand("input").dims.size();
+  TORCHLET_CHECK(rank != 1, "the input has one dimension, and has to have two or more");
+  if (rank == 2) return input;
   return emit.call("aten::reshape", {input, {-1, emit.size(call.index("weights"), 1)}});
 }
 

@@ -1,6 +1,7 @@
 // Windows that slide over images and give one number for each channel.
 #include <limits>
 
+#include "base/error.h"
 #include "neuralnetworks/operations/window.h"
 #include "neuralnetworks/translate/representation.h"
 
@@ -23,9 +24,20 @@ struct Pooling {
   }
 };
 
+// So that no window lies on padding alone.
+void check(const Arg& padding, const Arg& window) {
+  if (!padding.number() || *padding.number() < *window.number()) return;
+  fail(ErrorCode::kInvalidArgument, "a padding of %lld leaves nothing for windows of %lld",
+       static_cast<long long>(*padding.number()), static_cast<long long>(*window.number()));
+}
+
 Pooling pooling_of(Emitter& emit, const Call& call) {
   const Arg window = window_of(call);
-  return {window, strides_of(call), padding_of(emit, call, window.items()[0], window.items()[1])};
+  const Arg &height = window.items()[0], &width = window.items()[1];
+  const Padding padding = padding_of(emit, call, height, width);
+  for (const Arg& side : {padding.top, padding.bottom}) check(side, height);
+  for (const Arg& side : {padding.left, padding.right}) check(side, width);
+  return {window, strides_of(call), padding};
 }
 
 // What is in the windows alone, not the padding, is averaged.

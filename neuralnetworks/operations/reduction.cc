@@ -21,7 +21,8 @@ std::optional<IntArray> known_axes(const Call& call) {
   IntArray wrapped;
   for (const int32_t axis : given) wrapped.push_back(wrap_dim(axis, rank));
   std::ranges::sort(wrapped);
-  wrapped.resize(static_cast<size_t>(std::ranges::unique(wrapped).begin() - wrapped.begin()));
+  wrapped.resize(
+      static_cast<size_t>(std::unique(wrapped.begin(), wrapped.end()) - wrapped.begin()));
   return wrapped;
 }
 

@@ -290,6 +290,7 @@ SsaValue* Emitter::requantized(SsaValue* held, const Operand& from, const Operan
 }
 
 int64_t needed_activation(int64_t fuse_code, const Operand& result) {
+  constexpr int64_t kNone = ANEURALNETWORKS_FUSED_NONE;
   const int64_t zero = held_zero_point(result);
   const bool has_negative = zero > 0;
   // Whether anything that is rounded as the scale says lies above.
@@ -298,13 +299,13 @@ int64_t needed_activation(int64_t fuse_code, const Operand& result) {
   };
   switch (fuse_code) {
     case ANEURALNETWORKS_FUSED_RELU:
-      return has_negative ? fuse_code : ANEURALNETWORKS_FUSED_NONE;
+      return has_negative ? fuse_code : kNone;
     case ANEURALNETWORKS_FUSED_RELU6:
       return exceeds(6) ? fuse_code : needed_activation(ANEURALNETWORKS_FUSED_RELU, result);
-    case ANEURALNETWORKS_FUSED_RELU1:
-      return exceeds(1) || zero - std::lround(1 / double{result.scale}) > 0
-                 ? fuse_code
-                 : ANEURALNETWORKS_FUSED_NONE;
+    case ANEURALNETWORKS_FUSED_RELU1: {
+      const bool has_less = zero - std::lround(1 / double{result.scale}) > 0;
+      return exceeds(1) || has_less ? fuse_code : kNone;
+    }
     default:
       return fuse_code;
   }

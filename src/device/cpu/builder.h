@@ -68,6 +68,8 @@ class PlanBuilder : public PlanEmitter {
   // The same elements in float32, or in the plan's precision.
   TensorId in_float32(TensorId id);
   TensorId in_precision(TensorId id);
+  // A tensor that the program itself rounds to float16, or widens from it; Declined for others.
+  TensorId in_dtype(TensorId id, DType dtype);
   // The latter if some step computes it already, else the tensor itself.
   TensorId in_precision_at_hand(TensorId id) const;
   // Of what convolutions and linear layers compute.

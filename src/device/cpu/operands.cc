@@ -50,6 +50,16 @@ TensorId PlanBuilder::real_tensor(const CallArgument& argument) {
   return id;
 }
 
+TensorId PlanBuilder::in_dtype(TensorId id, DType dtype) {
+  const DType from = info(id).dtype;
+  if (from == dtype) return id;
+  const bool converts = precision_ == Precision::kFloat32 &&
+                        (from == DType::kFloat32 || from == DType::kFloat16) &&
+                        (dtype == DType::kFloat32 || dtype == DType::kFloat16);
+  if (!converts) decline("another dtype");
+  return converted(id, dtype);
+}
+
 TensorId PlanBuilder::in_float32(TensorId id) {
   return program_dtype(id) != info(id).dtype ? converted(id, DType::kFloat32) : id;
 }

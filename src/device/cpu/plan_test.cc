@@ -87,6 +87,17 @@ TEST(Plan, NumbersAreCutToIntegersByAKernel) {
   EXPECT_EQ(c.kernels({x}), "unary_rows_f32 unary_rows_f32");
 }
 
+TEST(Plan, ProgramsRoundToFloat16ByAKernel) {
+  Case c({{"w", random_tensor({4, 3, 1, 1})}},
+         "    y = torch.to(torch.to(x, 5), 6)\n"
+         "    y = torch.conv2d(y, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"
+         "    return torch.to(y, 5)\n");
+  const Tensor x = random_tensor({2, 3, 5, 7}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "convert convert conv_nhwc_f32 convert");
+  EXPECT_EQ(c.planned({x}).to_tensor().dtype(), DType::kFloat16);
+}
+
 TEST(Plan, AValueWithTwoReadersIsNotFused) {
   Case c({{"w", random_tensor({4, 4, 1, 1})}},
          "    y = torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"

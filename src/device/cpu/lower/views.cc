@@ -53,14 +53,14 @@ void lower_flatten(PlanBuilder& plan, const Call& call) {
 // The order in memory is the plan's business.
 void lower_same(PlanBuilder& plan, const Call& call) { plan.define(call, plan.tensor(call, 0)); }
 
-// Where it changes nothing.
+// Between float32 and float16, and where it changes nothing.
 void lower_to(PlanBuilder& plan, const Call& call) {
   if (call.has_argument("other")) decline("the dtype of another tensor");
-  if (call.has_argument("dtype") && !call.is_none("dtype")) {
-    const DType dtype = plan.program_dtype(plan.tensor(call, 0));
-    if (call.known_int("dtype") != static_cast<int64_t>(dtype)) decline("another dtype");
-  }
-  lower_same(plan, call);
+  const TensorId id = plan.tensor(call, 0);
+  const bool has_dtype = call.has_argument("dtype") && !call.is_none("dtype");
+  const DType dtype =
+      has_dtype ? static_cast<DType>(call.known_int("dtype")) : plan.program_dtype(id);
+  plan.define(call, dtype == plan.program_dtype(id) ? id : plan.in_dtype(id, dtype));
 }
 
 }  // namespace
