@@ -77,6 +77,15 @@ TEST(Convolution, TransposedBeyondWhatPixelsReach) {
                    {10.5f, 0.5f, 20.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f});
 }
 
+// All pixels are cut off before what is added behind them.
+TEST(Convolution, TransposedToNothingButTheBias) {
+  Single transposed({1, 1, 2, 1});
+  transposed.weights({1, 1, 1, 1}, {10}).weights({1}, {0.5f});
+  transposed.numbers({2, -2, 0, 0, 1, 1, ANEURALNETWORKS_FUSED_NONE}).nchw(false);
+  transposed.gives(ANEURALNETWORKS_TRANSPOSE_CONV_2D);
+  transposed.check({1, 1, 2, 1}, {1, 2}, {1, 1, 2, 1}, {0.5f, 0.5f});
+}
+
 TEST(Convolution, TransposedToASizeThatIsAnInput) {
   TestModel model;
   const uint32_t x = model.input(kFloat, {1, 1, 2, 1});

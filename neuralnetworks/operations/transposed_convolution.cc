@@ -44,6 +44,8 @@ std::pair<Arg, Arg> wanted_ends(Emitter& emit, const Call& call, int64_t axis, c
 
 Padding transposed_padding(Emitter& emit, const Call& call, const Arg& strides) {
   if (call.has("padding_left")) {
+    TORCHLET_CHECK(call.integer("padding_left") >= 0 && call.integer("padding_top") >= 0,
+                   "only the padding to the right and below may be negative");
     return {call.integer("padding_left"), call.integer("padding_right"),
             call.integer("padding_top"), call.integer("padding_bottom")};
   }
@@ -64,8 +66,20 @@ SsaValue* without_last(Emitter& emit, SsaValue* image, int64_t dim, int64_t coun
   return count ? emit.call("aten::slice.Tensor", {image, dim, 0, -count, 1}) : image;
 }
 
-Arg negative(Emitter& emit, const Arg& number) {
-  return number.number() ? Arg(-*number.number()) : emit.call("aten::neg.int", {number});
+// The padding cut off, which may be more than there is: what is missing is added first.
+SsaValue* without(Emitter& emit, SsaValue* image, const Padding& padding) {
+  std::vector<Arg> added, cut, both;
+  bool are_known = true;
+  for (const Arg& side : {padding.left, padding.right, padding.top, padding.bottom}) {
+    const std::optional<int64_t> number = side.number();
+    are_known &= number.has_value();
+    added.emplace_back(std::max<int64_t>(0, -number.value_or(0)));
+    cut.emplace_back(std::min<int64_t>(0, -number.value_or(0)));
+    both.push_back(number ? Arg(-*number) : emit.call("aten::neg.int", {side}));
+  }
+  if (!are_known) return emit.call("aten::constant_pad_nd", {image, both});
+  return emit.call("aten::constant_pad_nd",
+                   {emit.call("aten::constant_pad_nd", {image, added}), cut});
 }
 
 void transpose_conv_2d(Emitter& emit, const Call& call) {
@@ -89,10 +103,7 @@ void transpose_conv_2d(Emitter& emit, const Call& call) {
   } else {
     // Nothing but the bias is where no pixel reaches.
     result = emit.call("aten::conv_transpose2d.input", {image, filter, nullptr, strides});
-    result = emit.call("aten::constant_pad_nd",
-                       {result,
-                        {negative(emit, padding.left), negative(emit, padding.right),
-                         negative(emit, padding.top), negative(emit, padding.bottom)}});
+    result = without(emit, result, padding);
     result =
         emit.call("aten::add.Tensor", {result, emit.call("aten::reshape", {bias, {-1, 1, 1}})});
   }
