@@ -66,7 +66,10 @@ void grouped_conv_2d(Emitter& emit, const Call& call) {
 void depthwise_conv_2d(Emitter& emit, const Call& call) {
   const int64_t multiplier = call.integer("depth_multiplier");
   TORCHLET_CHECK(multiplier > 0, "depth_multiplier is %lld", static_cast<long long>(multiplier));
-  const Arg channels = emit.size(call.index("filter"), 3);
+  const uint32_t filter = call.index("filter");
+  TORCHLET_CHECK(emit.size(filter, 0).number().value_or(1) == 1,
+                 "the first size of the filter has to be 1");
+  const Arg channels = emit.size(filter, 3);
   TORCHLET_CHECK(!channels.number() || *channels.number() % multiplier == 0,
                  "%lld channels are no multiple of %lld",
                  static_cast<long long>(*channels.number()), static_cast<long long>(multiplier));

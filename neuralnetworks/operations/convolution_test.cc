@@ -124,6 +124,9 @@ TEST(Convolution, WrongModels) {
   Single multiplier({1, 4, 4, 2});
   multiplier.weights({1, 3, 3, 4}, counted(36)).weights({4}, counted(4));
   multiplier.numbers({1, 1, 1, 3, 0}).gives(ANEURALNETWORKS_DEPTHWISE_CONV_2D).is_wrong();
+  Single two_filters({1, 4, 4, 4});
+  two_filters.weights({2, 3, 3, 2}, counted(36)).weights({2}, counted(2));
+  two_filters.numbers({1, 1, 1, 1, 0}).gives(ANEURALNETWORKS_DEPTHWISE_CONV_2D).is_wrong();
   Single pool({1, 4, 4, 2});
   pool.numbers({2, 0, 0, 0, 1, 1, 2, 2, 0}).gives(ANEURALNETWORKS_MAX_POOL_2D).is_wrong();
 }
