@@ -71,6 +71,20 @@ TEST(QuantizedPlan, ClampsArePartOfTheStepBefore) {
   check_exactly(apart, x);
 }
 
+TEST(QuantizedPlan, ArithmeticWithOneNumberIsATable) {
+  const Tensor x = random_tensor({2, 8, 9, 7}, -3, 3).contiguous(MemoryFormat::kChannelsLast);
+  for (const char* call :
+       {"ops.quantized.add(q, n, 0.03, 90)", "ops.quantized.add_relu(n, q, 0.03, 9)",
+        "ops.quantized.mul(n, q, 0.01, 128)", "ops.quantized.mul_relu(q, n, 0.01, 0)"}) {
+    SCOPED_TRACE(call);
+    Case c = quantized({{"n", random_tensor({1, 1}, 0.5f, 1)}},
+                       "    n = torch.quantize_per_tensor(self.n, 0.01, 3, 13)\n    y = " +
+                           std::string(call) + "\n");
+    check_exactly(c, x);
+    EXPECT_EQ(c.kernels({x}), "quantize_rows_q8 map_rows_q8 dequantize_rows_q8");
+  }
+}
+
 // Zeros around an image are padding of the convolution, wherever they are.
 TEST(QuantizedPlan, ZerosBeforeConvolutions) {
   const Tensor x = random_tensor({2, 8, 9, 7}, -3, 3).contiguous(MemoryFormat::kChannelsLast);

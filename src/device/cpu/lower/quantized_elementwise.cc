@@ -47,12 +47,13 @@ void lower_through_reals(PlanBuilder& plan, const Call& call) {
 
 // ---- functions of one element ----
 
-void lower_table(PlanBuilder& plan, const Call& call) {
-  const TensorId id = plan.tensor(call, 0);
+// The table of a call in which `place` is the tensor and everything else is known.
+void lower_table_of(PlanBuilder& plan, const Call& call, size_t place) {
+  const TensorId id = plan.tensor(call, place);
   affine_of(plan, id);
-  std::vector<Value> arguments = {Value(every_byte(plan.info(id).quantizer))};
-  for (size_t i = 1; i < call.op->schema.arguments.size(); ++i) {
-    arguments.push_back(call.known(i));
+  std::vector<Value> arguments;
+  for (size_t i = 0; i < call.op->schema.arguments.size(); ++i) {
+    arguments.push_back(i == place ? Value(every_byte(plan.info(id).quantizer)) : call.known(i));
   }
   Value result;
   call.op->call(arguments, std::span(&result, 1));
@@ -65,6 +66,8 @@ void lower_table(PlanBuilder& plan, const Call& call) {
   add_table_step(plan, x, y, table.contiguous());
   plan.define(call, y.operand.id());
 }
+
+void lower_table(PlanBuilder& plan, const Call& call) { lower_table_of(plan, call, 0); }
 
 // As part of the step before, if that can clamp.
 void lower_clamp(PlanBuilder& plan, const Call& call) {
@@ -130,8 +133,22 @@ bool is_one_per_channel(const PlanTensor& a, const PlanTensor& b) {
          b.sizes[2] == 1 && b.sizes[3] == 1;
 }
 
+// Is the argument one known number, which is spread over a tensor of `rank` dimensions?
+bool is_one_number(const CallArgument& argument, int64_t rank) {
+  if (!argument.is_known() || !argument.known().is_tensor()) return false;
+  const Tensor tensor = argument.known().to_tensor();
+  return tensor.numel() == 1 && tensor.dim() <= rank;
+}
+
 void lower_binary(PlanBuilder& plan, const Call& call) {
   if (call.arguments.size() != 4) decline("a number there");
+  for (const size_t place : {0, 1}) {
+    const CallArgument& tensor = call.arguments[place];
+    if (tensor.is_tensor() &&
+        is_one_number(call.arguments[1 - place], plan.info(plan.tensor(tensor)).dim())) {
+      return lower_table_of(plan, call, place);
+    }
+  }
   TensorId a = plan.tensor(call, 0), b = plan.tensor(call, "qb");
   const auto quantizer = quantizer_argument(call, "scale", "zero_point");
   const bool rectified = is_rectified(call);
