@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/checked.h"
+#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "neuralnetworks/operators/checks.h"
 #include "ops/core/op.h"
@@ -88,71 +88,90 @@ Tensor pooled_image(const Regions& regions, const Image& image, int64_t height, 
   return permute(pixels, {{0, 3, 1, 2}});
 }
 
-// A place among `size` pixels in a line: between `first` and `second`, `weight` of the way.
-struct Between {
-  Between(float at, int64_t size) {
-    first = static_cast<int64_t>(std::floor(at));
-    weight = at - static_cast<float>(first);
-    if (first >= size - 1) first = size - 1, weight = 0;
-    second = std::min(first + 1, size - 1);
-  }
-  int64_t first, second;
-  float weight;
+// How much each pixel in a line counts for one cell of a region: [first, first + weights).
+struct CellPixels {
+  int64_t first;
+  CountedVector<float> weights;
 };
 
-// to[channels] += the image at (y, x).
-void add_sample(const Image& image, int64_t batch, const Between& y, const Between& x, float* to) {
-  const float* corners[] = {image.at(batch, y.first, x.first), image.at(batch, y.first, x.second),
-                            image.at(batch, y.second, x.first),
-                            image.at(batch, y.second, x.second)};
-  const float weights[] = {(1 - y.weight) * (1 - x.weight), (1 - y.weight) * x.weight,
-                           y.weight * (1 - x.weight), y.weight * x.weight};
-  for (int64_t c = 0; c < image.channels; ++c) {
-    const int64_t at = c * image.of_channel;
-    to[c] += weights[0] * corners[0][at] + weights[1] * corners[1][at] +
-             weights[2] * corners[2][at] + weights[3] * corners[3][at];
+// A region's extent in one direction is cut into cells, and these have samples at equal distances.
+// A sample lies between two pixels; beyond the last pixel is that pixel.
+class Samples {
+ public:
+  // `count` samples of each cell, or if that is 0 as many as there are pixels.
+  Samples(float begin, float end, int64_t cells, int64_t count, int64_t size)
+      : begin_(begin), size_(size) {
+    step_ = std::max(end - begin, 1.0f) / static_cast<float>(cells);
+    count_ = count > 0 ? count : static_cast<int64_t>(std::ceil(step_));
+    bin_ = step_ / static_cast<float>(count_);
+  }
+
+  CellPixels operator[](int64_t cell) const {
+    const int64_t first = pixel(place(cell, 0)), last = pixel(place(cell, count_ - 1));
+    CountedVector<double> sums(static_cast<size_t>(std::min(last + 1, size_ - 1) - first + 1));
+    for (int64_t i = 0; i < count_; ++i) {
+      if (i % 1024 == 0) poll();
+      const float at = place(cell, i);
+      const int64_t before = pixel(at);
+      const auto which = static_cast<size_t>(before - first);
+      const float part = before == size_ - 1 ? 0 : at - static_cast<float>(before);
+      sums[which] += 1 - part;
+      if (part > 0) sums[which + 1] += part;
+    }
+    CellPixels made{first, CountedVector<float>(sums.size())};
+    std::ranges::transform(sums, made.weights.begin(), [&](double sum) {
+      return static_cast<float>(sum / static_cast<double>(count_));
+    });
+    return made;
+  }
+
+ private:
+  float place(int64_t cell, int64_t sample) const {
+    return step_ * static_cast<float>(cell) + begin_ + bin_ / 2 + bin_ * static_cast<float>(sample);
+  }
+  int64_t pixel(float at) const {
+    return std::min(static_cast<int64_t>(std::floor(at)), size_ - 1);
+  }
+
+  float begin_, step_, bin_;
+  int64_t count_, size_;
+};
+
+// to[channels] += the mean of the samples of a cell.
+void add_cell(const Image& image, int64_t batch, const CellPixels& rows, const CellPixels& columns,
+              float* to) {
+  poll();
+  for (size_t y = 0; y < rows.weights.size(); ++y) {
+    for (size_t x = 0; x < columns.weights.size(); ++x) {
+      const float* pixel = image.at(batch, rows.first + static_cast<int64_t>(y),
+                                    columns.first + static_cast<int64_t>(x));
+      const float weight = rows.weights[y] * columns.weights[x];
+      for (int64_t c = 0; c < image.channels; ++c) to[c] += weight * pixel[c * image.of_channel];
+    }
   }
 }
-
-// A region's extent in one direction, cut into cells, and each into the places of samples.
-struct Samples {
-  Samples(float begin, float end, int64_t cells, int64_t wanted) : origin(begin) {
-    step = std::max(end - begin, 1.0f) / static_cast<float>(cells);
-    count = wanted > 0 ? wanted : static_cast<int64_t>(std::ceil(step));
-    bin = step / static_cast<float>(count);
-  }
-  float at(int64_t cell, int64_t sample) const {
-    return step * static_cast<float>(cell) + origin + bin / 2 + bin * static_cast<float>(sample);
-  }
-  float origin, step, bin;
-  int64_t count;
-};
 
 Tensor roi_align(const Tensor& input, const Tensor& boxes, const Tensor& batches, int64_t height,
                  int64_t width, double height_ratio, double width_ratio, int64_t height_samples,
                  int64_t width_samples) {
   const Image image(input);
   const Regions regions(image, boxes, batches, height_ratio, width_ratio);
-  TORCHLET_CHECK(height_samples >= 0 && width_samples >= 0 &&
-                     checked_mul(height_samples, width_samples) <= INT32_MAX,
-                 "%lld x %lld samples of a cell", static_cast<long long>(height_samples),
-                 static_cast<long long>(width_samples));
+  TORCHLET_CHECK(height_samples >= 0 && width_samples >= 0, "%lld x %lld samples of a cell",
+                 static_cast<long long>(height_samples), static_cast<long long>(width_samples));
   const Tensor result = pooled_image(regions, image, height, width);
   float* to = result.data_ptr<float>();
   for (int64_t i = 0; i < regions.count(); ++i) {
     const Region region = regions[i];
-    const Samples ys(region.y1, region.y2, height, height_samples);
-    const Samples xs(region.x1, region.x2, width, width_samples);
-    const float share = 1 / (static_cast<float>(ys.count) * static_cast<float>(xs.count));
-    for (int64_t cell = 0; cell < height * width; ++cell, to += image.channels) {
-      for (int64_t sy = 0; sy < ys.count; ++sy) {
-        const Between y(ys.at(cell / width, sy), image.height);
-        for (int64_t sx = 0; sx < xs.count; ++sx) {
-          if (sx % 1024 == 0) poll();
-          add_sample(image, region.batch, y, Between(xs.at(cell % width, sx), image.width), to);
-        }
+    const Samples ys(region.y1, region.y2, height, height_samples, image.height);
+    const Samples xs(region.x1, region.x2, width, width_samples, image.width);
+    CountedVector<CellPixels> columns;
+    for (int64_t x = 0; x < width; ++x) columns.push_back(xs[x]);
+    for (int64_t y = 0; y < height; ++y) {
+      const CellPixels rows = ys[y];
+      for (const CellPixels& column : columns) {
+        add_cell(image, region.batch, rows, column, to);
+        to += image.channels;
       }
-      for (int64_t c = 0; c < image.channels; ++c) to[c] *= share;
     }
   }
   return result;
