@@ -55,6 +55,19 @@ TEST(Detection, RoiAlignInBothLayouts) {
   }
 }
 
+TEST(Detection, AnyNumberOfSamplesTakesLittleTime) {
+  TestModel model;
+  const uint32_t image = model.input(kFloat, {1, 1, 2, 1});
+  model.operation(
+      ANEURALNETWORKS_ROI_ALIGN,
+      {image, floats(model, {1, 4}, {0, 0, 1, 1}), model.constant<int32_t>(kInt, {1}, {0}),
+       model.integer(1), model.integer(1), scalar(model, 1), scalar(model, 1),
+       model.integer(INT32_MAX), model.integer(INT32_MAX), flag(model, false)},
+      {model.output(kFloat, {})});
+  const auto results = run(*model.compiled({"cpu"}), {{1, 1, 2, 1}}, Floats{0, 8});
+  EXPECT_NEAR(results[0].as<float>()[0], 4, 1e-4);
+}
+
 TEST(Detection, RegionsAreChecked) {
   for (const auto& devices : kDevices) {
     const auto compiled = align_model(true).compiled(devices);

@@ -98,11 +98,12 @@ struct CellPixels {
 // A sample lies between two pixels; beyond the last pixel is that pixel.
 class Samples {
  public:
-  // `count` samples of each cell, or if that is 0 as many as there are pixels.
+  // `count` samples of each cell, or if that is 0 as many as there are pixels. No float tells the
+  // mean of more than 65536 from the mean of so many.
   Samples(float begin, float end, int64_t cells, int64_t count, int64_t size)
       : begin_(begin), size_(size) {
     step_ = std::max(end - begin, 1.0f) / static_cast<float>(cells);
-    count_ = count > 0 ? count : static_cast<int64_t>(std::ceil(step_));
+    count_ = count > 0 ? std::min<int64_t>(count, 65536) : static_cast<int64_t>(std::ceil(step_));
     bin_ = step_ / static_cast<float>(count_);
   }
 
