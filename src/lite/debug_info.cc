@@ -46,7 +46,8 @@ SourceRange DebugTable::original(int64_t place) const {
 bool DebugTable::read_call(const Value& calls, DebugCall& call, Value& inner) const {
   const std::span<const Value> fields = items_of(calls);
   if (fields.size() < 4 || !fields[1].is_int() || !fields[3].is_string()) return false;
-  const auto place = place_index_.find(fields[1].to_int());
+  call.place = fields[1].to_int();
+  const auto place = place_index_.find(call.place);
   call.range = place == place_index_.end() ? SourceRange()
                                            : SourceRange{calls_, place->second, place->second};
   const std::span<const Value> instance = items_of(fields[0]);

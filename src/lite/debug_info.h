@@ -25,7 +25,8 @@ inline constexpr const char* kUnknownInstance = "INSTANCE_NAME_UNKNOWN";
 
 // A call that was inlined.
 struct DebugCall {
-  SourceRange range;  // of the call, in the caller; may be empty
+  int64_t place = 0;  // of the call, in the caller
+  SourceRange range;  // the same; empty if it is not known
   bool is_method = false;
   std::string type, instance;  // of a method
   std::string function;        // "forward"

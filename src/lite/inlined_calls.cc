@@ -25,8 +25,7 @@ struct Scope {
   Scope* caller = nullptr;
   DebugCall call;
   const SsaValue* self = nullptr;  // the object whose method it is, if that is known
-  std::map<std::tuple<uint32_t, bool, std::string, std::string, std::string>,
-           std::unique_ptr<Scope>>
+  std::map<std::tuple<int64_t, bool, std::string, std::string, std::string>, std::unique_ptr<Scope>>
       inner = {};
   std::unordered_map<std::string, const SsaValue*> attributes = {};  // read last, by name
   std::shared_ptr<const InlinedCall> inlined = nullptr;
@@ -59,34 +58,52 @@ class CallFinder {
   }
 
   void run(Block& block) {
-    find(block);
+    find(block, top_);
     for (const auto& [node, scope] : scopes_) node->set_inlined_call(inlined(*scope));
   }
 
  private:
-  void find(Block& block) {
+  void find(Block& block, Scope& outer) {
     for (Node* node : block) {
-      Scope* scope = scope_of(*node);
+      Scope* scope = scope_of(*node, outer);
       if (scope) {
         scopes_.emplace(node, scope);
         if (node->kind() == prim::kGetAttr) see_attribute(*node, *scope);
       }
-      for (Block* inner : node->blocks()) find(*inner);
+      for (Block* inner : node->blocks()) find(*inner, scope ? *scope : outer);
     }
   }
 
   // Null if nothing is known of the node.
-  Scope* scope_of(const Node& node) {
+  Scope* scope_of(const Node& node, Scope& outer) {
     if (node.range().source.get() != &code_) return nullptr;
     const auto after = std::ranges::upper_bound(begins_, node.range().begin);
     if (after == begins_.begin()) return nullptr;
     const auto at = static_cast<size_t>(after - begins_.begin()) - 1;
     const DebugTable::Entry* entry = debug_.find(function_.debug_handle(at));
-    return entry ? scope_of(entry->calls) : nullptr;
+    if (!entry) return nullptr;
+    const std::string text = text_of(debug_.original(entry->place));
+    if (!entry->calls.is_tuple()) return likely_scope(text, outer);
+    Scope* scope = scope_of(entry->calls);
+    if (scope && !text.empty()) scope_of_text_[text] = scope;
+    return scope;
+  }
+
+  // PyTorch drops the calls of branches and loops, and of what stands in them. It is of the
+  // function whose text holds it; that was called last before, or holds the branch.
+  Scope* likely_scope(const std::string& text, Scope& outer) {
+    if (text.empty()) return &outer;
+    if (text == own_text_) return &top_;
+    const auto seen = scope_of_text_.find(text);
+    return seen == scope_of_text_.end() ? &outer : seen->second;
+  }
+
+  // Which function of the original Python it is in.
+  static std::string text_of(const SourceRange& place) {
+    return place.empty() ? "" : place.source->name + ":" + std::to_string(place.source->first_line);
   }
 
   Scope* scope_of(const Value& calls) {
-    if (!calls.is_tuple()) return &top_;
     const auto [found, is_new] = known_.try_emplace(&calls.tuple_ref());
     if (!is_new) return found->second;
     Scope* scope = &top_;
@@ -100,10 +117,11 @@ class CallFinder {
 
   Scope* enter(Scope& caller, const DebugCall& call) {
     std::unique_ptr<Scope>& scope =
-        caller.inner[{call.range.begin, call.is_method, call.type, call.instance, call.function}];
+        caller.inner[{call.place, call.is_method, call.type, call.instance, call.function}];
     if (scope) return scope.get();
     if (!program_.count_inlined_call()) return nullptr;
     scope = std::make_unique<Scope>(Scope{&caller, call});
+    if (&caller == &top_ && own_text_.empty()) own_text_ = text_of(call.range.original());
     if (call.instance == kOwnInstance) {
       scope->self = caller.self;
     } else if (const auto seen = caller.attributes.find(call.instance);
@@ -157,6 +175,8 @@ class CallFinder {
   const DebugTable& debug_;
   std::vector<uint32_t> begins_;  // of the instructions in code_
   Scope top_;
+  std::string own_text_;                                   // of top_
+  std::unordered_map<std::string, Scope*> scope_of_text_;  // that was seen last
   std::unordered_map<Node*, Scope*> scopes_;
   std::unordered_map<const Tuple*, Scope*> known_;
 };

@@ -177,6 +177,44 @@ TEST(Save, ErrorsStillNameThePythonLine) {
   EXPECT_EQ(error_of(load(scratch("places.pt"))), error_of(before));
 }
 
+// What the module at `path` says of matrices that do not fit.
+std::string places_error(const std::string& path) {
+  try {
+    load(path).forward({zeros(std::vector<int64_t>{2, 3}, DType::kFloat32), 8});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Save, BytecodeTellsThePythonLines) {
+  // Of scripts/make_lite_fixtures.py; both hold debug information, one no source.
+  for (const std::string name : {"lite/places.ptl", "lite/places.bytecode.ptl"}) {
+    SCOPED_TRACE(name);
+    const std::string error = places_error(fixture(name));
+    EXPECT_NE(error.find("in make_lite_fixtures.py:"), std::string::npos) << error;
+    for (int version = 4; version <= 8; ++version) {
+      ASSERT_EQ(save_as(FileContainer::kLite, load(fixture(name)), scratch("a"), version), "");
+      EXPECT_EQ(places_error(scratch("a")), error);
+      save_as(FileContainer::kLite, load(scratch("a")), scratch("b"), version);
+      EXPECT_EQ(content(scratch("a")), content(scratch("b")));
+    }
+  }
+}
+
+TEST(Save, LeavesThePythonOut) {
+  SaveOptions options;
+  options.debug_info = false;
+  for (const std::string name : {"lite/places.ptl", "lite/places.bytecode.ptl"}) {
+    for (const FileContainer container : kContainers) {
+      options.container = container;
+      save(load(fixture(name)), scratch("bare"), options);
+      EXPECT_EQ(places_error(scratch("bare")).find("make_lite_fixtures"), std::string::npos);
+      EXPECT_EQ(content(scratch("bare")).find("debug_"), std::string::npos);
+    }
+  }
+}
+
 TEST(Save, TheAnswersStay) {
   for (const char* name : {"linear", "scripted_convnet", "traced_convnet", "quantized_linear",
                            "quantized_conv_per_channel", "script_class"}) {

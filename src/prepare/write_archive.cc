@@ -78,7 +78,9 @@ class ArchiveWriter {
     } else {
       add_values("bytecode", pickled, "bytecode", own);
     }
-    if (!model_.debug.knows_places()) return;
+    // Beside source without places, calls alone tell nothing new.
+    const bool is_alone = model_.program.files.empty();
+    if (!model_.debug.knows_places() && !(is_alone && model_.debug.knows_calls())) return;
     add_debug_record("mobile_debug_handles.pkl", lite::pickled_debug_handles(bytecode));
     // PyTorch asks all records of this ending. So what the handles need is in none of code/, which
     // may be dropped.

@@ -23,6 +23,7 @@ class DebugTables {
   int64_t handle_of(const Node& node, const std::string& function);
   // Whether any place in the original Python is known.
   bool knows_places() const { return knows_places_; }
+  bool knows_calls() const { return !calls_.empty(); }
 
   // The content of callstack_debug_map.pkl.
   Value calls() const { return Value::tuple(entries_); }
