@@ -5,11 +5,12 @@
     /usr/bin/python3 scripts/make_lite_fixtures.py
 
 Each class below becomes lite/<class>.ptl, a zip archive of pickles, and lite/<class>.ff.ptl, a flatbuffer. `Places`
-becomes lite/places.ptl, with debug information, and lite/places.bytecode.ptl, the same without source. Seeds are fixed: a
-second run changes no byte.
+becomes lite/places.ptl, with debug information, and lite/places.bytecode.ptl, the same without source; `Numbers`, traced,
+becomes lite/numbers.bytecode.ptl. Seeds are fixed: a second run changes no byte.
 """
 
 import os
+import tempfile
 import zipfile
 from typing import Dict, List, Optional, Tuple
 
@@ -182,6 +183,13 @@ class Places(nn.Module):
         return x
 
 
+class Numbers(nn.Module):
+    """Tracing makes 0-d tensors of the numbers."""
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+        return x + 0.5, x - 0.5, x * 0.5, x / 0.5
+
+
 def drop_source(path: str, out: str) -> None:
     """The places of the source, code/**.debug_pkl, stay."""
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(out, "w") as bare:
@@ -201,6 +209,10 @@ def main() -> None:
     module = torch.jit.script(Places().eval())
     module._save_for_lite_interpreter(OUT + "/places.ptl", _save_mobile_debug_info=True)
     drop_source(OUT + "/places.ptl", OUT + "/places.bytecode.ptl")
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/numbers.ptl"
+        torch.jit.trace(Numbers(), torch.ones(2, dtype=torch.int64))._save_for_lite_interpreter(path)
+        drop_source(path, OUT + "/numbers.bytecode.ptl")
 
 
 if __name__ == "__main__":

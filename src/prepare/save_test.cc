@@ -162,6 +162,23 @@ TEST(Save, BytecodeBecomesSource) {
   }
 }
 
+TEST(Save, SourceOfBytecodeTakesNoTensorForANumber) {
+  // The mobile runtime computes 0-d tensors of float64 with integers in float64, numbers in
+  // float32.
+  const auto dtypes_of = [](const Module& module) {
+    std::vector<DType> dtypes;
+    const Value result = module.forward({zeros(std::vector<int64_t>{2}, DType::kInt64)});
+    for (const Value& item : result.to_tuple()) dtypes.push_back(item.to_tensor().dtype());
+    return dtypes;
+  };
+  const Module bytecode = load(fixture("lite/numbers.bytecode.ptl"));
+  EXPECT_EQ(dtypes_of(bytecode), std::vector<DType>(4, DType::kFloat64));
+  save(bytecode, scratch("numbers.pt"));
+  EXPECT_EQ(dtypes_of(load(scratch("numbers.pt"))), std::vector<DType>(4, DType::kFloat64));
+  save(load(scratch("numbers.pt")), scratch("again.pt"));
+  EXPECT_EQ(content(scratch("again.pt")), content(scratch("numbers.pt")));
+}
+
 TEST(Save, ErrorsStillNameThePythonLine) {
   const auto error_of = [](const Module& module) {
     try {
