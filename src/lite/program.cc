@@ -149,6 +149,7 @@ void BytecodeProgram::learn_attributes(const ClassType& type, const Value& state
 
 void BytecodeProgram::finish() {
   for (const std::unique_ptr<Method>& method : methods_) method->finish();
+  debug_.reset();
 }
 
 Function* BytecodeProgram::inlined_function(const std::string& qualified_name, bool is_method) {

@@ -39,7 +39,7 @@ class BytecodeProgram {
   // Translates all that was not run yet.
   void finish();
 
-  // What the file tells of its instructions; may be null.
+  // What the file tells of its instructions; may be null, as it is after finish().
   const DebugTable* debug() const { return debug_.get(); }
   // What stands for a function that calls were inlined from: it has a name, and `self` if it is a
   // method, and no graph.
