@@ -318,6 +318,36 @@ def quantized_conv_per_channel():
     return quantize(conv, torch.randn(1, 3, 9, 7), torch.ao.quantization.get_default_qconfig("fbgemm"))
 
 
+class Stubs(nn.Module):
+    """Float, with the borders of what is to be quantized."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = nn.Conv2d(3, 4, 1)
+        self.quant = torch.ao.quantization.QuantStub()
+        self.pool = nn.MaxPool2d(2)
+        self.conv = nn.Conv2d(4, 4, 3, padding=1)
+        self.sum = torch.nn.quantized.FloatFunctional()
+        self.dequant = torch.ao.quantization.DeQuantStub()
+        self.after = nn.Linear(4, 3)
+
+    def forward(self, x):
+        x = self.pool(self.quant(self.before(x)))
+        x = self.dequant(self.sum.add(x, torch.relu(self.conv(x))))
+        return self.after(x.mean([2, 3]))
+
+
+@fixture
+def stubs_scripted():
+    return torch.jit.script(Stubs().eval()), [torch.randn(1, 3, 8, 8)]
+
+
+@fixture
+def stubs_traced():
+    x = torch.randn(1, 3, 8, 8)
+    return torch.jit.trace(Stubs().eval(), x), [x]
+
+
 @fixture
 def bundled():
     """Carries inputs for itself, of each kind that PyTorch deflates in its own way."""

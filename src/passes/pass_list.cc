@@ -52,7 +52,7 @@ constexpr Pass kPasses[] = {
      kInlining | kSimplifying | kCleaning, kEverywhere,
      [](PassState& s) { return remove_dead_code(s.graph); }},
     {"inline", "calls are replaced by what they call", kInlining, kEverywhere,
-     [](PassState& s) { return inline_calls(s.graph, s.method); }},
+     [](PassState& s) { return inline_calls(s.graph, s.method, kMaxInlinedNodes, s.body_of); }},
     {"unpack", "PyTorch Mobile's packed layers become plain ones", kRewriting, kAtLoad,
      [](PassState& s) { return unpack_layers(s.graph); }},
     {"dropout", "dropout that is off, and detach()", kRewriting, kEverywhere,

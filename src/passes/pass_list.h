@@ -12,6 +12,7 @@
 #include "passes/analysis/read_write_sets.h"
 #include "passes/change_log.h"
 #include "passes/fold.h"
+#include "passes/inline.h"
 
 namespace torchlet::passes {
 
@@ -25,6 +26,7 @@ struct PassState {
   // and with gradients, and must not depend on the clock.
   bool for_file = false;
   const AliasAnalysis* aliases = nullptr;  // of the graph; null before its calls are inlined
+  BodyOf body_of = {};                     // of what is inlined
   ChangeLog* log = nullptr;                // who wants to know what changed; may be null
 };
 

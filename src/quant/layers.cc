@@ -11,6 +11,7 @@
 #include "ops/core/common.h"
 #include "passes/analysis/alias.h"
 #include "passes/analysis/constants.h"
+#include "quant/stubs.h"
 
 namespace torchlet::quant {
 namespace {
@@ -182,6 +183,9 @@ std::optional<Layer> layer_of(Node& node) {
   } else if (is_one_of(node, {"sigmoid", "hardsigmoid"})) {
     layer.kind = LayerKind::kUnit;
     layer.inputs = {operand(node, "self")};
+  } else if (node.kind() == kQuantStub) {
+    layer.kind = LayerKind::kQuantStub;
+    layer.inputs = {node.input(0)};
   } else {
     return std::nullopt;
   }
@@ -193,7 +197,10 @@ std::optional<Layer> layer_of(Node& node) {
 
 // Lets what clamps the layer's output alone become part of it.
 void take_activation(Layer& layer) {
-  if (layer.kind == LayerKind::kActivation || layer.kind == LayerKind::kUnit) return;
+  if (layer.kind == LayerKind::kActivation || layer.kind == LayerKind::kUnit ||
+      layer.kind == LayerKind::kQuantStub) {
+    return;
+  }
   const auto& users = layer.node->output()->users();
   if (users.size() != 1 || users[0]->owner() != layer.node->owner()) return;
   const auto clamp = clamp_of(*users[0]);
@@ -216,6 +223,7 @@ void visit(Block& block, const passes::AliasAnalysis& aliases, std::vector<Layer
       layer->op = convolution(*node)->weight.dim() == 4 ? "conv2d" : "conv1d";
     }
     if (layer->op == "addmm") layer->op = "linear";
+    if (layer->kind == LayerKind::kQuantStub) layer->op = "quantize";
     layers.push_back(*std::move(layer));
   }
 }
@@ -225,6 +233,14 @@ void visit(Block& block, const passes::AliasAnalysis& aliases, std::vector<Layer
 std::vector<Layer> find_layers(Graph& graph) {
   std::vector<Layer> layers;
   visit(*graph.block(), passes::AliasAnalysis(graph), layers);
+  if (!has_stubs(graph)) return layers;
+  const auto inside = values_between_stubs(graph);
+  for (Layer& layer : layers) {
+    layer.outside = layer.kind != LayerKind::kQuantStub &&
+                    !std::ranges::all_of(layer.inputs, [&](const SsaValue* input) {
+                      return inside.contains(input);
+                    });
+  }
   return layers;
 }
 

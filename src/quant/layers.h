@@ -16,6 +16,7 @@ enum class LayerKind {
   kCat,
   kActivation,  // a function of an element with a range of its own
   kUnit,  // one whose result PyTorch always quantizes in the same way: sigmoid in steps of 1/256
+  kQuantStub,  // where the model says that real numbers become quantized (quant/stubs.h)
 };
 
 // A node, and the activation that becomes part of it.
@@ -24,6 +25,7 @@ struct Layer {
   Node* node = nullptr;
   Node* activation = nullptr;  // a ReLU or what clamps; may be null
   bool relu = false;           // the activation cuts below zero
+  bool outside = false;        // of what the model's stubs say is quantized
   std::vector<SsaValue*>
       inputs;  // real numbers that it computes with, as they stand in the program
   SsaValue* output() const { return (activation ? activation : node)->output(); }

@@ -13,6 +13,7 @@
 #include "passes/dead_code.h"
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
+#include "quant/stubs.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 
@@ -215,7 +216,10 @@ Program::Program(const Module& module, const std::string& method_name)
          "the model is in training mode; call eval() on it before it is saved");
   }
   const LimitScope scope = LoadedModel::of(module).program->limits->scope();
-  graph = passes::optimize(*method, self, {}).graph;
+  StubBodies bodies;
+  const passes::Request request{
+      .body_of = [&](Function& function) { return bodies.body_of(function); }};
+  graph = passes::optimize(*method, self, {}, request).graph;
   take_lists_apart(*graph);
 }
 

@@ -18,7 +18,7 @@ struct Program {
   std::string name;
   Value self;
   Function* method;
-  // Inlined, with attributes as constants and batch norms folded.
+  // Inlined, with attributes as constants and batch norms folded. Stubs are nodes (quant/stubs.h).
   std::unique_ptr<Graph> graph;
 };
 

@@ -16,6 +16,7 @@
 #include "quant/program.h"
 #include "quant/rewrite.h"
 #include "quant/sensitivity.h"
+#include "quant/stubs.h"
 
 namespace torchlet {
 namespace {
@@ -190,6 +191,7 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
 
 Quantized quantize_weights(const Program& program, const QuantizationOptions& options) {
   std::unique_ptr<Graph> graph = clone_graph(*program.graph);
+  remove_stubs(*graph);  // these are about activations
   std::vector<LayerReport> layers = options.mode == QuantizationMode::kDynamic
                                         ? quantize_dynamically(*graph, options)
                                         : halve_weights(*graph, options);
