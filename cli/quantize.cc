@@ -118,7 +118,12 @@ void print_layer(const LayerReport& layer) {
     std::printf("%10.4g %10.4g %11.5g %4lld %8.1f ", layer.low, layer.high, layer.scale,
                 static_cast<long long>(layer.zero_point), layer.sqnr_db);
   }
-  std::printf("%10s\n", bytes.c_str());
+  std::printf("%10s", bytes.c_str());
+  if (layer.equalization > 1) {
+    std::printf("  equalised with %s, by up to %.0f", layer.equalized_with.c_str(),
+                layer.equalization);
+  }
+  std::printf("\n");
 }
 
 void print_table(const QuantizeOptions& options, const std::vector<LayerReport>& layers) {
@@ -169,6 +174,10 @@ Json json_of(const std::vector<LayerReport>& layers) {
       node["reason"] = layer.reason;
     }
     if (layer.alone_sqnr_db != 0) node["alone_sqnr_db"] = layer.alone_sqnr_db;
+    if (layer.equalization > 1) {
+      node["equalized_with"] = layer.equalized_with;
+      node["equalization"] = layer.equalization;
+    }
     if (layer.weight_bytes > 0) {
       node["weight_bytes"] = layer.weight_bytes;
       node["quantized_weight_bytes"] = layer.quantized_weight_bytes;
@@ -337,6 +346,8 @@ void add_quantize_command(CLI::App& app) {
                     "One scale for a whole weight, not one for each output channel");
   command->add_flag("--reduce-range", q.reduce_range,
                     "Activations in 7 bits, for old processors' 16-bit sums");
+  command->add_flag("--equalize", q.equalize,
+                    "Scale the channels between two layers so that both lose less");
   command->add_flag("--no-bias-correction", options->no_bias_correction,
                     "Leave the mean error of rounded weights in");
   command->add_option("--skip", q.skip, "Modules or operators that stay float")

@@ -50,6 +50,10 @@ struct QuantizationOptions {
   bool per_channel = true;    // a scale for each output channel of a weight
   bool reduce_range = false;  // activations in 0..127
   bool bias_correction = true;
+  // Cross-layer equalisation: the channels between two layers are scaled, which leaves the float
+  // model as it is, where their weights and values then lose less. Most with one scale for a whole
+  // weight.
+  bool equalize = false;
   // Names of modules ("features.3", with all below), or of operators ("conv2d"): these stay float;
   // if `only` is not empty, all others do, too.
   std::vector<std::string> skip, only;
@@ -78,6 +82,10 @@ struct LayerReport {
   // Of the model's outputs with this layer alone quantized, if the layers were compared (
   // QuantizationOptions::least_agreement, least_sqnr_db); else 0.
   double alone_sqnr_db = 0;
+  // The path of the layer behind it to which its channels were matched (QuantizationOptions::
+  // equalize), and the largest factor by which one of them was scaled; 1 if none was.
+  std::string equalized_with;
+  double equalization = 1;
   size_t weight_bytes = 0, quantized_weight_bytes = 0;
   // How often which values came, evenly over [histogram_low, histogram_high].
   double histogram_low = 0, histogram_high = 0;

@@ -118,30 +118,6 @@ std::optional<WeightedLayer> product(const Node& node) {
   return layer;
 }
 
-// ---- activations ----
-
-// What a node cuts its input to; nothing if it is none of these.
-struct Clamp {
-  double low, high;
-};
-std::optional<Clamp> clamp_of(const Node& node) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  if (is_one_of(node, {"relu"})) return Clamp{0, kNone};
-  if (is_one_of(node, {"relu6"})) return Clamp{0, 6};
-  const bool is_hardtanh = is_one_of(node, {"hardtanh"});
-  if (!is_hardtanh && !is_one_of(node, {"clamp", "clamp_min", "clamp_max"})) return std::nullopt;
-  const auto end = [&](const char* name, double absent) -> std::optional<double> {
-    if (!node.op()->schema.find_argument(name)) return absent;
-    const Value* value = constant_argument(node, name);
-    if (value && value->is_none()) return absent;
-    return constant_number(node, name);
-  };
-  const auto low = end(is_hardtanh ? "min_val" : "min", -kNone);
-  const auto high = end(is_hardtanh ? "max_val" : "max", kNone);
-  if (!low || !high || *low > 0 || *high < 0) return std::nullopt;  // 0 must stay 0
-  return Clamp{*low, *high};
-}
-
 SsaValue* operand(const Node& node, std::string_view name) {
   const auto at = node.op()->schema.find_argument(name);
   return at && *at < node.inputs().size() ? node.input(*at) : nullptr;
@@ -248,6 +224,24 @@ WeightedLayer weights_of(const Layer& layer) {
   auto weights = layer.kind == LayerKind::kConv ? convolution(*layer.node) : product(*layer.node);
   if (!weights) fail(ErrorCode::kInternal, "'" + layer.path + "' has no weights");
   return *std::move(weights);
+}
+
+std::optional<Clamp> clamp_of(const Node& node) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (is_one_of(node, {"relu"})) return Clamp{0, kNone};
+  if (is_one_of(node, {"relu6"})) return Clamp{0, 6};
+  const bool is_hardtanh = is_one_of(node, {"hardtanh"});
+  if (!is_hardtanh && !is_one_of(node, {"clamp", "clamp_min", "clamp_max"})) return std::nullopt;
+  const auto end = [&](const char* name, double absent) -> std::optional<double> {
+    if (!node.op()->schema.find_argument(name)) return absent;
+    const Value* value = constant_argument(node, name);
+    if (value && value->is_none()) return absent;
+    return constant_number(node, name);
+  };
+  const auto low = end(is_hardtanh ? "min_val" : "min", -kNone);
+  const auto high = end(is_hardtanh ? "max_val" : "max", kNone);
+  if (!low || !high || *low > 0 || *high < 0) return std::nullopt;  // 0 must stay 0
+  return Clamp{*low, *high};
 }
 
 bool follows_quantization(const Node& node) {

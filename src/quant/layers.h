@@ -1,6 +1,7 @@
 // What in a program can be quantized.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,13 @@ std::vector<Layer> find_layers(Graph& graph);
 
 // Of kConv and kLinear.
 WeightedLayer weights_of(const Layer& layer);
+
+// What a node cuts its input to, with 0 in between (low <= 0 <= high): ReLU, ReLU6, Hardtanh,
+// clamp. Nothing if it is none of these.
+struct Clamp {
+  double low, high;  // may be infinite
+};
+std::optional<Clamp> clamp_of(const Node& node);
 
 // Does the operator run on a quantized tensor in place of its first argument and give one that is
 // quantized in the same way: views, pooling, resizing, ReLU? In PyTorch 1.13, too.

@@ -10,6 +10,7 @@
 #include "quant/calibration.h"
 #include "quant/choices.h"
 #include "quant/dynamic.h"
+#include "quant/equalize.h"
 #include "quant/interface.h"
 #include "quant/layers.h"
 #include "quant/probe.h"
@@ -215,7 +216,7 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
     fail(ErrorCode::kInvalidArgument,
          "quantization needs calibration inputs: the arguments of some calls of " + options.method);
   }
-  const Program program(model, options.method);
+  Program program(model, options.method);
   const LimitScope scope = LoadedModel::of(model).program->limits->scope();
   const auto progress = [&](const char* what) {
     return [&options, what](double done) {
@@ -223,6 +224,15 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
     };
   };
   const std::vector<Layer> layers = find_layers(*program.graph);
+  std::vector<Equalized> equalized;
+  if (options.equalize) {
+    std::vector<bool> may_change;
+    for (const std::string& reason : objections(layers, nullptr, options)) {
+      may_change.push_back(reason.empty());
+    }
+    equalized = equalize(program, layers, may_change, options.per_channel, calibration,
+                         progress("equalising"));
+  }
   const Calibration seen(*program.graph, layers, *program.method, program.self, calibration,
                          progress("calibrating"));
   std::vector<std::string> reasons = objections(layers, &seen, options);
@@ -255,6 +265,10 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   Quantized quantized_model = finish(program, std::move(result), options);
   quantized_model.layers = report(layers, choices, reasons, seen, decibels);
   for (size_t i = 0; i < layers.size(); ++i) quantized_model.layers[i].alone_sqnr_db = alone[i];
+  for (const Equalized& pair : equalized) {
+    quantized_model.layers[pair.first].equalized_with = layers[pair.second].path;
+    quantized_model.layers[pair.first].equalization = pair.most;
+  }
   return quantized_model;
 }
 
