@@ -22,6 +22,7 @@
 #include "cli/report/plot.h"
 #include "cli/text.h"
 #include "ops/engines/quantize.h"
+#include "prepare/training_mode.h"
 #include "quant/fidelity.h"
 #include "tensor/tensor_impl.h"
 
@@ -44,7 +45,7 @@ struct QuantizeOptions {
   ImageOptions images;
   QuantizationOptions quantization;
   LimitOptions limits;
-  bool half = false, per_tensor = false, no_bias_correction = false, json = false;
+  bool half = false, per_tensor = false, no_bias_correction = false, eval = false, json = false;
 };
 
 // How the two models do on the same inputs.
@@ -271,7 +272,8 @@ std::string page_of(const QuantizeOptions& options, const Quantized& result,
 void run_quantize(QuantizeOptions& options) {
   Options load_options;
   options.limits.apply(load_options);
-  const Module model = load(options.model, load_options);
+  Module model = load(options.model, load_options);
+  if (options.eval) model = prepare::working_copy(model, true);
   const std::string& method = options.quantization.method;
   const auto calls = calibration_calls(model, method, options.calibration, options.images);
   options.quantization.per_channel = !options.per_tensor;
@@ -374,6 +376,8 @@ void add_quantize_command(CLI::App& app) {
                    "Methods that stay although the quantized one calls them")
       ->type_name("METHOD ...");
   options->limits.add_to(*command);
+  command->add_flag("--eval", options->eval,
+                    "Put a model in training mode into evaluation mode first");
   command->add_flag("--json", options->json, "Write what was done as JSON");
   command->add_option("--report", options->report, "Write a page with plots of all layers")
       ->type_name("FILE.html");

@@ -61,6 +61,8 @@ struct QuantizationOptions {
   // the calibration inputs (the first 16) keep this: the part of rows of scores whose largest is
   // the same as the float model's, and the SQNR of all outputs. Takes a run for each layer.
   std::optional<double> least_agreement, least_sqnr_db;
+  // Puts a model in training mode into evaluation mode first. Otherwise that is an error.
+  bool eval = false;
   // Methods besides the quantized one that must stay although it calls them.
   std::vector<std::string> preserve;
   // What is done and how much of it, 0 to 1.

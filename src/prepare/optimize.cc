@@ -6,7 +6,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "api/deep_copy.h"
 #include "api/loaded_model.h"
 #include "base/error.h"
 #include "graph/prim_kinds.h"
@@ -14,6 +13,7 @@
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
 #include "prepare/proof.h"
+#include "prepare/training_mode.h"
 #include "prepare/used_attributes.h"
 #include "prepare/written_constants.h"
 #include "tensor/containers.h"
@@ -109,36 +109,6 @@ std::vector<std::string> take_as_written(const ClassType& type, std::vector<std:
     }
   }
   return taken;
-}
-
-// ---- training ----
-
-bool is_training(const Object& object) {
-  const auto slot = object.type->find_attribute("training");
-  return slot && object.slots[*slot].is_bool() && object.slots[*slot].to_bool();
-}
-
-void set_to_evaluation(const Value& root) {
-  std::unordered_set<const Object*> seen;
-  std::vector<Value> open = {root};
-  while (!open.empty()) {
-    const Value value = std::move(open.back());
-    open.pop_back();
-    Object& object = value.object_ref();
-    if (!object.type->is_module() || !seen.insert(&object).second) continue;
-    if (is_training(object)) object.set_attribute("training", Value(false));
-    for (const Value& held : object.slots) {
-      if (held.is_object()) open.push_back(held);
-    }
-  }
-}
-
-// A copy that may be taken apart.
-Module working_copy(const Module& module, bool eval) {
-  const auto& handle = LoadedModel::handle_of(module);
-  const Value copy = api::detached_copy(LoadedModel::object_of(module));
-  if (eval) set_to_evaluation(copy);
-  return LoadedModel::root(std::make_shared<LoadedModel>(handle->program), copy);
 }
 
 // ---- the work ----
@@ -313,7 +283,7 @@ std::vector<PassInfo> optimize_passes() {
 }
 
 OptimizedModule optimize(const Module& module, const OptimizeOptions& options) {
-  const Module original = working_copy(module, options.eval);
+  const Module original = prepare::working_copy(module, options.eval);
   OptimizedModule result = Optimizer(original, options).run();
   if (options.prove) {
     result.report.proofs = prepare::prove(original, result.module,

@@ -13,6 +13,7 @@
 #include "passes/dead_code.h"
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
+#include "prepare/training_mode.h"
 #include "quant/stubs.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
@@ -211,9 +212,11 @@ Program::Program(const Module& module, const std::string& method_name)
       name(module.get_method(method_name).name()),
       self(LoadedModel::object_of(module)),
       method(self.object_ref().type->find_method(name)) {
-  if (module.hasattr("training") && module.attr("training").to_bool()) {
+  if (const auto path = prepare::module_in_training(module)) {
     fail(ErrorCode::kInvalidArgument,
-         "the model is in training mode; call eval() on it before it is saved");
+         (path->empty() ? "the model" : "its module '" + *path + "'") +
+             std::string(" is in training mode; pass --eval to put all of it into evaluation mode "
+                         "first, or call eval() on it before it is saved"));
   }
   const LimitScope scope = LoadedModel::of(module).program->limits->scope();
   StubBodies bodies;

@@ -11,7 +11,7 @@
 
 namespace torchlet::quant {
 
-// Error kNotFound for an unknown method, kInvalidArgument if the model is in training mode.
+// Error kNotFound for an unknown method, kInvalidArgument if a module is in training mode.
 struct Program {
   Program(const Module& model, const std::string& method);
   Module model;

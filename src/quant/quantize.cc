@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "graph/clone.h"
 #include "ops/engines/quantize.h"
+#include "prepare/training_mode.h"
 #include "quant/calibration.h"
 #include "quant/choices.h"
 #include "quant/dynamic.h"
@@ -205,8 +206,9 @@ Quantized quantize_weights(const Program& program, const QuantizationOptions& op
 
 }  // namespace
 
-Quantized quantize(const Module& model, std::span<const std::vector<Value>> calibration,
+Quantized quantize(const Module& module, std::span<const std::vector<Value>> calibration,
                    const QuantizationOptions& options) {
+  const Module model = options.eval ? prepare::working_copy(module, true) : module;
   if (options.mode == QuantizationMode::kDynamic || options.mode == QuantizationMode::kHalf) {
     const Program program(model, options.method);
     const LimitScope scope = LoadedModel::of(model).program->limits->scope();

@@ -114,6 +114,26 @@ ErrorCode error_of(const std::function<void()>& run) {
   return ErrorCode::kInternal;
 }
 
+TEST(Quantize, TrainingModeEndsOnRequest) {
+  const Module model = load("tests/fixtures/scripted_convnet.pt");
+  model.submodule("features.1").setattr("training", true);
+  const auto calls = pictures();
+  try {
+    quantize(model, calls);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("'features.1' is in training mode; pass --eval"),
+              std::string::npos);
+  }
+  QuantizationOptions options;
+  options.eval = true;
+  const Quantized result = quantize(model, calls, options);
+  EXPECT_TRUE(uses(result.module, "quantized::conv2d_relu.new"));
+  EXPECT_FALSE(uses(result.module, "aten::batch_norm"));
+  EXPECT_TRUE(model.submodule("features.1").attr("training").to_bool());
+}
+
 TEST(Quantize, SaysWhatIsWrong) {
   const Module model = load(kConvNet);
   EXPECT_EQ(error_of([&] { quantize(model, {}); }), ErrorCode::kInvalidArgument);

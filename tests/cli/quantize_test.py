@@ -130,6 +130,19 @@ class Quantize(unittest.TestCase):
             file.write("1")
         self.assert_refused(self.quantize("--calibration", text), "is no .npy")
 
+    def test_training_mode(self):
+        write_inputs(self.inputs, 4, (2, 5))
+        model = "tests/fixtures/linear.pt"
+        self.assert_refused(self.quantize("--calibration", self.inputs, model=model), "training mode", "--eval")
+        done = self.quantize("--calibration", self.inputs, "--eval", model=model)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("quantized::linear", self.operators())
+
+    def test_equalizing_is_told(self):
+        told = json.loads(self.quantize("--calibration", self.inputs, "--json", "--per-tensor", "--equalize").stdout)
+        for layer in told["layers"]:
+            self.assertEqual("equalization" in layer, "equalized_with" in layer)
+
     def test_wrong_names(self):
         calibration = ("--calibration", self.inputs)
         self.assert_refused(self.quantize(*calibration, "--method", "backward"), "backward")
