@@ -13,7 +13,7 @@ counted from 0. Seeds are fixed: a second run changes no byte.
 import enum
 import os
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy
 import torch
@@ -346,6 +346,33 @@ def stubs_scripted():
 def stubs_traced():
     x = torch.randn(1, 3, 8, 8)
     return torch.jit.trace(Stubs().eval(), x), [x]
+
+
+def joined(parts: List[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def as_tensor(parts: Union[Tensor, List[Tensor]]) -> Tensor:
+    rows = parts
+    if not isinstance(rows, Tensor):
+        rows = joined(rows)
+    return rows
+
+
+class Refined(nn.Module):
+    """Which type a value has hangs on a test that is known when the module is optimised."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x):
+        return self.conv(as_tensor([x[:1]]))
+
+
+@fixture
+def refined():
+    return torch.jit.script(Refined().eval()), [torch.randn(1, 3, 8, 8)]
 
 
 @fixture

@@ -39,7 +39,7 @@ constexpr Pass kPasses[] = {
      kEverywhere, freeze},
     {"fold-constants", "what follows from constants is computed, and branches on it are taken",
      kInlining | kSimplifying, kEverywhere,
-     [](PassState& s) { return fold_constants(s.graph, s.aliases, s.fold_budget, s.for_file); }},
+     [](PassState& s) { return fold_constants(s.graph, s.aliases, s.fold_budget, s.keep_casts); }},
     {"ranks", "questions for numbers of dimensions that are known", kSimplifying, kEverywhere,
      [](PassState& s) { return fold_ranks(s.graph); }},
     {"properties", "questions for dtypes that the weights tell", kSimplifying, kEverywhere,

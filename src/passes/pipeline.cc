@@ -62,8 +62,9 @@ Optimized optimize(Function& method, const Value& self, const WriteSet& writes,
     ChangeLog log;
     PassState state{.graph = *graph, .method = method, .objects = objects};
     state.for_file = request.for_file;
+    state.keep_casts = request.for_file || request.keep_casts;
     state.body_of = request.body_of;
-    if (request.for_file) state.fold_budget.seconds = kSecondsForFile;
+    if (state.keep_casts) state.fold_budget.seconds = kSecondsForFile;
     if (request.log) state.log = &log;
     Pipeline(state, request.passes).run();
     WriteSet own = AliasAnalysis(*graph, &objects).writes();

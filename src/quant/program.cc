@@ -220,8 +220,9 @@ Program::Program(const Module& module, const std::string& method_name)
   }
   const LimitScope scope = LoadedModel::of(module).program->limits->scope();
   StubBodies bodies;
-  const passes::Request request{
-      .body_of = [&](Function& function) { return bodies.body_of(function); }};
+  passes::Request request;
+  request.keep_casts = true;
+  request.body_of = [&](Function& function) { return bodies.body_of(function); };
   graph = passes::optimize(*method, self, {}, request).graph;
   take_lists_apart(*graph);
 }

@@ -114,6 +114,15 @@ ErrorCode error_of(const std::function<void()>& run) {
   return ErrorCode::kInternal;
 }
 
+TEST(Quantize, WritesTypesThatHangOnTests) {
+  const Module model = load("tests/fixtures/refined.pt");
+  const auto calls = pictures();
+  const Quantized result = quantize(model, calls);
+  EXPECT_TRUE(uses(result.module, "quantized::conv2d.new"));
+  EXPECT_GT(sqnr(model.forward(calls[0]).to_tensor(), result.module.forward(calls[0]).to_tensor()),
+            30);
+}
+
 TEST(Quantize, TrainingModeEndsOnRequest) {
   const Module model = load("tests/fixtures/scripted_convnet.pt");
   model.submodule("features.1").setattr("training", true);
