@@ -13,8 +13,8 @@
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
 #include "prepare/proof.h"
+#include "prepare/prune.h"
 #include "prepare/training_mode.h"
-#include "prepare/used_attributes.h"
 #include "prepare/written_constants.h"
 #include "tensor/containers.h"
 
@@ -140,7 +140,7 @@ class Optimizer {
       }
     }
     const bool prunes = passes_.contains(kFreeze);
-    if (prunes) prune(draft);
+    if (prunes) prune_attributes(draft);
     std::vector<Graph*> graphs;
     for (Method& method : methods_) graphs.push_back(method.optimized.graph.get());
     for (prepare::GivenAttribute& given : prepare::settle_constants(graphs, names_kept_)) {
@@ -180,7 +180,7 @@ class Optimizer {
     }
   }
 
-  void prune(prepare::Draft& draft) {
+  void prune_attributes(prepare::Draft& draft) {
     prepare::UsedAttributes used(root_, writes_);
     std::unordered_set<const Function*> all_kept;
     for (const std::string& name : kept_) all_kept.insert(type_.find_method(name));
@@ -189,38 +189,14 @@ class Optimizer {
     for (const std::string& name : as_written_) {
       used.add(type_.find_method(name)->graph(), all_kept);
     }
-    const Object& object = root_.object_ref();
-    const bool all = used.uses_all_of_self() || is_preserved("all");
-    for (size_t i = 0; i < object.slots.size(); ++i) {
-      const ClassType::Attribute& attribute = type_.attributes()[i];
-      const bool stays = all || attribute.name == "training" || is_preserved(attribute.name);
-      if (!stays && !used.uses({&object, i})) {
-        draft.remove_attribute(attribute.name);
-        continue;
-      }
-      names_kept_.insert(attribute.name);
-      if (stays || !object.slots[i].is_object()) continue;
-      const Value value =
-          used.pruned(object.slots[i], [&](const std::string& name) { return mangled(name); });
-      if (value.is_same(object.slots[i])) continue;
-      draft.set_attribute(attribute.name, value.object_ref().type, value);
-    }
+    names_kept_ =
+        prepare::prune(draft, module_, used, [&](const std::string& name, const Value& /*value*/) {
+          return name == "training" || is_preserved(name) || is_preserved("all");
+        });
   }
 
   bool is_preserved(std::string_view name) const {
     return std::ranges::find(options_.preserve, name) != options_.preserve.end();
-  }
-
-  // "__torch__.m.___torch_mangle_3.Net", as PyTorch names classes of the same name.
-  std::string mangled(const std::string& name) {
-    const size_t dot = name.rfind('.');
-    const std::string package = name.substr(0, dot), own = name.substr(dot + 1);
-    script::CompilationUnit& unit = LoadedModel::of(module_).program->unit;
-    while (true) {
-      std::string candidate =
-          package + ".___torch_mangle_" + std::to_string(next_mangle_++) + "." + own;
-      if (!unit.find_type(candidate)) return candidate;
-    }
   }
 
   OptimizeReport make_report() const {
@@ -251,7 +227,6 @@ class Optimizer {
   std::vector<Method> methods_;
   passes::WriteSet writes_;
   std::unordered_set<std::string> names_kept_;
-  size_t next_mangle_ = 0;
 };
 
 // ---- the proof ----

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/function.h"
+#include "passes/analysis/read_write_sets.h"
 
 namespace torchlet::quant {
 
@@ -20,6 +21,7 @@ struct Program {
   Function* method;
   // Inlined, with attributes as constants and batch norms folded. Stubs are nodes (quant/stubs.h).
   std::unique_ptr<Graph> graph;
+  passes::WriteSet writes;  // what running it may change
 };
 
 // The model whose method runs this graph, or, if `wrapper` is TorchScript for a method of that
