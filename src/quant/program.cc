@@ -1,20 +1,19 @@
 #include "quant/program.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "api/loaded_model.h"
 #include "base/error.h"
-#include "graph/module_path.h"
 #include "graph/prim_kinds.h"
 #include "lite/add_casts.h"
 #include "passes/analysis/constants.h"
-#include "passes/dead_code.h"
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
 #include "prepare/prune.h"
 #include "prepare/training_mode.h"
+#include "prepare/written_constants.h"
 #include "quant/stubs.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
@@ -47,8 +46,10 @@ std::set<std::string> closure(const ClassType& type, std::set<std::string> names
   return names;
 }
 
-void remove_unneeded(prepare::Draft& draft, const Program& program, const Graph& graph,
-                     const std::vector<std::string>& preserve) {
+// Returns the names of the attributes that are left.
+std::unordered_set<std::string> remove_unneeded(prepare::Draft& draft, const Program& program,
+                                                const Graph& graph,
+                                                const std::vector<std::string>& preserve) {
   const ClassType& type = *program.self.object_ref().type;
   const std::set<std::string> inner = closure(type, called_on_self(program.method->graph()));
   std::set<std::string> wanted(preserve.begin(), preserve.end());
@@ -73,59 +74,10 @@ void remove_unneeded(prepare::Draft& draft, const Program& program, const Graph&
   prepare::UsedAttributes used(program.self, std::move(writes));
   used.add(graph, kept);
   for (Function* method : methods) used.add(method->graph(), kept);
-  prepare::prune(draft, program.model, used, [](const std::string&, const Value& value) {
+  return prepare::prune(draft, program.model, used, [](const std::string&, const Value& value) {
     return !value.is_object() && !value.is_tensor();
   });
 }
-
-// Gives the root of a draft attributes for what a graph reads.
-class RootAttributes {
- public:
-  RootAttributes(prepare::Draft& draft, Graph& graph, const Program& program)
-      : draft_(draft), graph_(graph), type_(*program.self.object_ref().type) {}
-
-  // Packed weights, which PyTorch does not have as constants of programs.
-  void take_custom_constants() {
-    passes::for_each_node(*graph_.block(), [&](Node& node) {
-      if (node.kind() != prim::kConstant || !node.value_attribute("value").is_custom()) return;
-      if (node.output()->users().empty()) return;
-      const Node& user = *node.output()->users()[0];
-      const std::string path = inlined_module_path(user);
-      replace(node, path.empty() ? "packed_params" : path + ".packed_params",
-              node.value_attribute("value"));
-    });
-  }
-
- private:
-  void replace(Node& node, const std::string& path, const Value& value) {
-    const TypePtr type = node.output()->type();
-    const std::string name = name_for(path);
-    draft_.set_attribute(name, type, value);
-    Node* get = graph_.create(prim::kGetAttr, {graph_.inputs()[0]});
-    get->set_attribute("name", name);
-    get->set_range(node.range());
-    get->insert_before(&node);
-    node.output()->replace_all_uses_with(get->add_output(type, name));
-    node.destroy();
-  }
-
-  // "features_3_conv_0_packed_params"
-  std::string name_for(std::string path) {
-    std::ranges::replace(path, '.', '_');
-    if (path[0] >= '0' && path[0] <= '9') path.insert(0, "_");
-    std::string name = path;
-    for (int i = 1; type_.find_attribute(name) || used_.contains(name); ++i) {
-      name = path + "_" + std::to_string(i);
-    }
-    used_.insert(name);
-    return name;
-  }
-
-  prepare::Draft& draft_;
-  Graph& graph_;
-  const ClassType& type_;
-  std::set<std::string> used_;
-};
 
 // Programs hold no constants that want gradients.
 void detach_constants(Graph& graph) {
@@ -137,27 +89,6 @@ void detach_constants(Graph& graph) {
         make_view(tensor, tensor.sizes(), tensor.strides(), tensor.storage_offset());
     detached.impl()->requires_grad = false;
     node.set_attribute("value", Value(detached));
-  });
-}
-
-// Lists of tensors, such as the weights of an LSTM, become lists of constants.
-void take_lists_apart(Graph& graph) {
-  passes::for_each_node(*graph.block(), [&](Node& node) {
-    const Value* list =
-        node.kind() == prim::kConstant ? passes::constant_of(node.output()) : nullptr;
-    const auto is_tensor = [](const Value& item) { return item.is_tensor(); };
-    if (!list || !list->is_list() || list->list_ref().items.empty() ||
-        !std::ranges::all_of(list->list_ref().items, is_tensor)) {
-      return;
-    }
-    Node* made = graph.create(prim::kListConstruct);
-    made->set_range(node.range());
-    made->insert_before(&node);
-    for (const Value& item : list->list_ref().items) {
-      made->add_input(passes::insert_constant(made, item, types::tensor()));
-    }
-    node.output()->replace_all_uses_with(made->add_output(node.output()->type()));
-    node.destroy();
   });
 }
 
@@ -182,7 +113,7 @@ Program::Program(const Module& module, const std::string& method_name)
   passes::Optimized optimized = passes::optimize(*method, self, {}, request);
   graph = std::move(optimized.graph);
   writes = std::move(optimized.writes);
-  take_lists_apart(*graph);
+  prepare::construct_containers(*graph);  // the weights of an LSTM
 }
 
 bool can_have_core(const Program& program) {
@@ -200,8 +131,10 @@ Module with_method(const Program& program, std::unique_ptr<Graph> graph,
   prepare::Draft draft(program.model);
   lite::add_casts(*graph, program.method->schema());
   detach_constants(*graph);
-  remove_unneeded(draft, program, *graph, preserve);
-  RootAttributes(draft, *graph, program).take_custom_constants();
+  const std::unordered_set<std::string> left = remove_unneeded(draft, program, *graph, preserve);
+  for (prepare::GivenAttribute& given : prepare::settle_constants({graph.get()}, left)) {
+    draft.set_attribute(given.name, std::move(given.type), std::move(given.value));
+  }
   if (wrapper.empty()) {
     draft.set_method(program.name, std::move(graph));
   } else {
