@@ -54,9 +54,14 @@ struct QuantizationOptions {
   // if `only` is not empty, all others do, too.
   std::vector<std::string> skip, only;
   // The layers that cost the most accuracy stay float, as few as will do, so that the answers to
-  // the calibration inputs (the first 16) keep this: the part of rows of scores whose largest is
-  // the same as the float model's, and the SQNR of all outputs. Takes a run for each layer.
+  // the calibration inputs (up to 64, evenly over them) keep this: the part of rows of scores whose
+  // largest is the same as the float model's, and the SQNR of all outputs. Takes a run for each
+  // layer.
   std::optional<double> least_agreement, least_sqnr_db;
+  // The same for the part of right answers: at most so much less than the float model's. Needs
+  // `labels`, for each calibration call the classes of its rows of scores.
+  std::optional<double> most_top1_drop;
+  std::vector<std::vector<int64_t>> labels;
   // Methods besides the quantized one that must stay although it calls them.
   std::vector<std::string> preserve;
   // What is done and how much of it, 0 to 1.
@@ -104,7 +109,8 @@ struct Quantized {
 // The result's method has its calls inlined and its attributes as constants; methods that only it
 // called are gone, and so are attributes that nobody needs any more.
 //
-// Error kInvalidArgument without calibration inputs or for options that make no sense, kNotFound
+// Error kInvalidArgument without calibration inputs, for labels that do not fit them or the scores,
+// or for options that make no sense, kNotFound
 // for an unknown method, kUnsupported if there is nothing to quantize, or
 // for kFull if the method begins or ends with real numbers; a call that fails throws its
 // error with the number of the input. Not while another thread changes the model.

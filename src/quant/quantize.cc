@@ -122,30 +122,42 @@ std::vector<LayerReport> report(const std::vector<Layer>& layers,
 
 namespace {
 
+// Of the calls, those on which layers are compared: the classes may come one after the other.
+std::vector<size_t> evenly(size_t calls) {
+  constexpr size_t kMost = 64;
+  const size_t count = std::min(calls, kMost);
+  std::vector<size_t> some;
+  for (size_t i = 0; i < count; ++i) some.push_back(i * calls / count);
+  return some;
+}
+
 // Takes layers from those that are wanted until the answers are as good as the options ask.
 void leave_the_worst(const Program& program, const std::vector<Layer>& layers,
                      const std::vector<LayerChoice>& choices,
                      std::span<const std::vector<Value>> calls, const QuantizationOptions& options,
                      const std::function<void(double)>& progress, std::vector<bool>& wanted,
                      std::vector<std::string>& reasons, std::vector<double>& alone) {
-  constexpr size_t kCalls = 16;
-  calls = calls.first(std::min(calls.size(), kCalls));
+  const std::vector<size_t> some_calls = evenly(calls.size());
   const auto nobody = [](size_t, std::span<const Value>) {};
   ProbedGraph exact(clone_graph(*program.graph), *program.method, program.self);
   std::vector<Value> answers;
-  for (const auto& call : calls) answers.push_back(exact.run(call, nobody));
+  for (const size_t i : some_calls) answers.push_back(exact.run(calls[i], nobody));
   const Evaluate evaluate = [&](const std::vector<bool>& quantized) {
     std::unique_ptr<Graph> graph = clone_graph(*program.graph);
     const std::vector<LayerChoice> some = restricted(*program.graph, layers, choices, quantized);
     rewrite(*graph, find_layers(*graph), some);
     ProbedGraph other(std::move(graph), *program.method, program.self);
     Fidelity fidelity;
-    for (size_t i = 0; i < calls.size(); ++i) {
-      fidelity.add(answers[i], other.run(calls[i], nobody));
+    for (size_t i = 0; i < some_calls.size(); ++i) {
+      const size_t call = some_calls[i];
+      const std::span<const int64_t> labels =
+          options.labels.empty() ? std::span<const int64_t>() : options.labels[call];
+      fidelity.add(answers[i], other.run(calls[call], nobody), labels);
     }
     return fidelity;
   };
-  const Target target{options.least_agreement.value_or(0), options.least_sqnr_db.value_or(-1000)};
+  const Target target{options.least_agreement.value_or(0), options.least_sqnr_db.value_or(-1000),
+                      options.most_top1_drop.value_or(1)};
   std::vector<bool> compared;  // the others are quantized where these let it pay
   for (const Layer& layer : layers) {
     compared.push_back(layer.kind == LayerKind::kConv || layer.kind == LayerKind::kLinear);
@@ -213,6 +225,11 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
     fail(ErrorCode::kInvalidArgument,
          "quantization needs calibration inputs: the arguments of some calls of " + options.method);
   }
+  const bool has_labels = options.labels.size() == calibration.size();
+  if (!has_labels && (options.most_top1_drop || !options.labels.empty())) {
+    fail(ErrorCode::kInvalidArgument, format("there are labels of %zu calls, calibration has %zu",
+                                             options.labels.size(), calibration.size()));
+  }
   const Program program(model, options.method);
   const LimitScope scope = LoadedModel::of(model).program->limits->scope();
   const auto progress = [&](const char* what) {
@@ -228,7 +245,7 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   std::vector<bool> wanted;
   for (const LayerChoice& choice : all) wanted.push_back(choice.quantize);
   std::vector<double> alone(layers.size(), 0);
-  if (options.least_agreement || options.least_sqnr_db) {
+  if (options.least_agreement || options.least_sqnr_db || options.most_top1_drop) {
     leave_the_worst(program, layers, all, calibration, options, progress("comparing layers"),
                     wanted, reasons, alone);
   }
