@@ -10,8 +10,8 @@ largest output is the same, for outputs of two dimensions. The inputs are normal
 the arrays [N, ...] of FOLDER/NAME.npy for MODEL = NAME.pt. With --seeds N all of it, calibration included, happens N times
 with other numbers, and what is printed is over all of them.
 
-What counts are the inputs that one of the two answers as the float model does and the other does not: of n such inputs, so many
-more than half by chance as one standard deviation is sqrt(n) / 2. The last column tells how many there are on either side.
+The last column counts the rows where one of the two has the same largest output as the float model and the other one has not,
+PyTorch's first. By chance alone the two counts differ by about the square root of their sum.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 #include "cli/quantization_results.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cli/report/html.h"
@@ -9,7 +10,28 @@
 namespace torchlet::cli {
 namespace {
 
-void print_layer(const LayerReport& layer) {
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+bool has_times(const std::vector<LayerReport>& layers) {
+  const auto ran = [](const LayerReport& layer) { return layer.float_time.least_ms > 0; };
+  return std::ranges::any_of(layers, ran);
+}
+
+// The fastest run of the layer in microseconds; a dash if the time is with another row's.
+void print_times(const LayerReport& layer) {
+  if (layer.timed_with) {
+    std::printf("%9s %9s ", "-", "-");
+  } else {
+    std::printf("%9.1f %9.1f ", layer.float_time.least_ms * 1e3,
+                layer.quantized_time.least_ms * 1e3);
+  }
+}
+
+void print_layer(const LayerReport& layer, bool with_times) {
   const char* path = layer.path.empty() ? "(root)" : layer.path.c_str();
   std::printf("%-28s %-15s ", path, layer.op.c_str());
   if (!layer.quantized) {
@@ -24,6 +46,7 @@ void print_layer(const LayerReport& layer) {
     std::printf("%10.4g %10.4g %11.5g %4lld %8.1f ", layer.low, layer.high, layer.scale,
                 static_cast<long long>(layer.zero_point), layer.sqnr_db);
   }
+  if (with_times) print_times(layer);
   std::printf("%10s\n", bytes.c_str());
 }
 
@@ -32,8 +55,10 @@ void print_table(QuantizationMode mode, const std::vector<LayerReport>& layers) 
   if (mode != QuantizationMode::kDynamic && mode != QuantizationMode::kHalf) {
     std::printf("%10s %10s %11s %4s %8s ", "least", "largest", "scale", "zero", "SQNR dB");
   }
+  const bool with_times = has_times(layers);
+  if (with_times) std::printf("%9s %9s ", "float us", "int8 us");
   std::printf("%10s\n", "weights");
-  for (const LayerReport& layer : layers) print_layer(layer);
+  for (const LayerReport& layer : layers) print_layer(layer, with_times);
 }
 
 void print_inputs(const QuantizationOptions& options, const Quantized& result) {
@@ -69,7 +94,30 @@ void print_comparison(const QuantizationComparison& c) {
               c.after_ms < c.before_ms ? "" : ": quantizing gains no time here");
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+// What becomes of the whole model if they are left float.
+std::string advice(const SlowLayers& slow) {
+  const std::string skipped = short_number(slow.skipped.least_ms) + " ms";
+  const std::string quantized = short_number(slow.quantized.least_ms) + " ms";
+  if (slow.gains_by_skipping()) {
+    return "keep them float, by --skip and these names: then all takes " + skipped + ", not " +
+           quantized;
+  }
+  return "float they would be no gain, either, for the conversions: all would take " + skipped +
+         ", not " + quantized;
+}
+
+Json json_of(const RunTime& time) {
+  return {{"least_ms", time.least_ms}, {"median_ms", time.median_ms}};
+}
+
 Json json_of(const std::vector<LayerReport>& layers) {
+  const bool with_times = has_times(layers);
   Json list = Json::array();
   for (const LayerReport& layer : layers) {
     Json node = {{"path", layer.path},
@@ -88,6 +136,11 @@ Json json_of(const std::vector<LayerReport>& layers) {
     if (layer.weight_bytes > 0) {
       node["weight_bytes"] = layer.weight_bytes;
       node["quantized_weight_bytes"] = layer.quantized_weight_bytes;
+    }
+    if (with_times) {
+      node["float_time"] = json_of(layer.float_time);
+      node["quantized_time"] = json_of(layer.quantized_time);
+      if (layer.timed_with) node["timed_with"] = *layer.timed_with;
     }
     list.push_back(std::move(node));
   }
@@ -114,13 +167,78 @@ Json json_of(const QuantizationComparison& c) {
   return node;
 }
 
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
+report::Cell cell(double value) { return {short_number(value), value}; }
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+Facts facts_of(const std::string& model, const Quantized& result,
+               const QuantizationComparison& comparison) {
+  Facts facts = {{"model", model},
+                 {"file", human_bytes(comparison.before_bytes) + " before, " +
+                              human_bytes(comparison.after_bytes) + " after"}};
+  if (comparison.before_ms == 0) return facts;
+  const auto both = [](double before, double after, const std::string& unit) {
+    return short_number(before) + unit + " before, " + short_number(after) + unit + " after";
+  };
+  facts.emplace_back("SQNR", short_number(comparison.fidelity.sqnr_db()) + " dB");
+  facts.emplace_back("latency", both(comparison.before_ms, comparison.after_ms, " ms"));
+  if (comparison.fidelity.rows() > 0) {
+    facts.emplace_back("largest output as before",
+                       short_number(comparison.fidelity.agreement() * 100) + " %");
+  }
+  const quant::Accuracy& before = comparison.fidelity.exact_accuracy();
+  const quant::Accuracy& after = comparison.fidelity.accuracy();
+  if (before.rows() > 0) {
+    facts.emplace_back("right, of " + std::to_string(before.rows()) + " with labels",
+                       both(before.top1() * 100, after.top1() * 100, " %"));
+    if (has_top5(before)) {
+      facts.emplace_back("right class among the first five",
+                         both(before.top5() * 100, after.top5() * 100, " %"));
+    }
+  }
+  if (result.slow) {
+    facts.emplace_back("no faster quantized", joined(result.slow->paths));
+    facts.emplace_back("for these", advice(*result.slow));
+  }
+  return facts;
 }
 
-report::Cell cell(double value) { return {short_number(value), value}; }
+report::Table table_of(const std::vector<LayerReport>& layers) {
+  const bool with_times = has_times(layers);
+  std::vector<report::Column> columns = {{"#", true}, {"layer"}, {"operator"}};
+  for (const char* title : {"least", "largest", "scale", "zero point", "SQNR dB", "weight bytes"}) {
+    columns.push_back({title, true});
+  }
+  if (with_times) {
+    for (const char* title : {"float us", "median", "int8 us", "median"}) {
+      columns.push_back({title, true});
+    }
+  }
+  columns.push_back({"stays float"});
+  report::Table table(std::move(columns));
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const LayerReport& layer = layers[i];
+    std::vector<report::Cell> cells = {cell(static_cast<double>(i)),
+                                       {layer.path},
+                                       {layer.op},
+                                       cell(layer.low),
+                                       cell(layer.high),
+                                       cell(layer.scale),
+                                       cell(static_cast<double>(layer.zero_point)),
+                                       cell(layer.sqnr_db),
+                                       cell(static_cast<double>(layer.quantized_weight_bytes))};
+    for (const RunTime& time : {layer.float_time, layer.quantized_time}) {
+      if (!with_times) break;
+      for (const double ms : {time.least_ms, time.median_ms}) {
+        cells.push_back(layer.timed_with ? report::Cell{"with " + std::to_string(*layer.timed_with)}
+                                         : cell(ms * 1e3));
+      }
+    }
+    cells.push_back({layer.reason});
+    table.add(std::move(cells), !layer.quantized);
+  }
+  return table;
+}
 
 }  // namespace
 
@@ -129,71 +247,41 @@ void print_quantization(const QuantizationOptions& options, const Quantized& res
   print_table(options.mode, result.layers);
   print_inputs(options, result);
   print_comparison(comparison);
+  if (result.slow) {
+    std::printf("no gain  %s\n         %s\n", joined(result.slow->paths).c_str(),
+                advice(*result.slow).c_str());
+  }
 }
 
 Json json_of_quantization(const Quantized& result, const QuantizationComparison& comparison) {
-  return {{"layers", json_of(result.layers)}, {"model", json_of(comparison)}};
+  Json node = {{"layers", json_of(result.layers)}, {"model", json_of(comparison)}};
+  if (const auto& slow = result.slow) {
+    node["no_gain"] = {{"layers", slow->paths},
+                       {"quantized_time", json_of(slow->quantized)},
+                       {"skipped_time", json_of(slow->skipped)},
+                       {"skip", slow->gains_by_skipping()}};
+  }
+  return node;
 }
 
 std::string page_of_quantization(const std::string& model, const Quantized& result,
                                  const QuantizationComparison& comparison) {
   report::Page page("torchlet quantize");
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"model", model},
-      {"file", human_bytes(comparison.before_bytes) + " before, " +
-                   human_bytes(comparison.after_bytes) + " after"}};
-  if (comparison.before_ms > 0) {
-    facts.emplace_back("SQNR", short_number(comparison.fidelity.sqnr_db()) + " dB");
-    facts.emplace_back("latency", short_number(comparison.before_ms) + " ms before, " +
-                                      short_number(comparison.after_ms) + " ms after");
-    if (comparison.fidelity.rows() > 0) {
-      facts.emplace_back("largest output as before",
-                         short_number(comparison.fidelity.agreement() * 100) + " %");
-    }
-  }
-  const quant::Accuracy& before = comparison.fidelity.exact_accuracy();
-  const quant::Accuracy& after = comparison.fidelity.accuracy();
-  const auto percent = [](double a, double b) {
-    return short_number(a * 100) + " % before, " + short_number(b * 100) + " % after";
-  };
-  if (before.rows() > 0) {
-    facts.emplace_back("right, of " + std::to_string(before.rows()) + " with labels",
-                       percent(before.top1(), after.top1()));
-    if (has_top5(before)) {
-      facts.emplace_back("right class among the first five", percent(before.top5(), after.top5()));
-    }
-  }
-  page.facts(facts);
-  report::Table table({{"#", true},
-                       {"layer"},
-                       {"operator"},
-                       {"least", true},
-                       {"largest", true},
-                       {"scale", true},
-                       {"zero point", true},
-                       {"SQNR dB", true},
-                       {"weight bytes", true},
-                       {"stays float"}});
+  page.facts(facts_of(model, result, comparison));
   std::vector<report::Point> points;
   for (const LayerReport& layer : result.layers) {
-    table.add({cell(static_cast<double>(points.size())),
-               {layer.path},
-               {layer.op},
-               cell(layer.low),
-               cell(layer.high),
-               cell(layer.scale),
-               cell(static_cast<double>(layer.zero_point)),
-               cell(layer.sqnr_db),
-               cell(static_cast<double>(layer.quantized_weight_bytes)),
-               {layer.reason}},
-              !layer.quantized);
     points.push_back({layer.sqnr_db, layer.path + " " + layer.op, !layer.quantized});
   }
   if (comparison.before_ms > 0 && !result.layers.empty() && result.layers[0].scale > 0) {
     page.figure(report::line_plot({"layer", "SQNR dB", std::nullopt}, points),
                 "SQNR along the network; layers that stay float are marked.");
   }
-  page.table(table);
+  page.table(table_of(result.layers));
+  if (has_times(result.layers)) {
+    page.paragraph(
+        "Times are the fastest and the median of the runs; int8 counts the conversions that a "
+        "layer needs. What runs in one step with a layer before it has its time there.");
+  }
   page.heading("Values and the ranges that were chosen");
   for (const LayerReport& layer : result.layers) {
     if (!layer.quantized || layer.scale == 0) continue;

@@ -46,6 +46,8 @@ struct QuantizeOptions {
   QuantizationOptions quantization;
   LimitOptions limits;
   bool half = false, per_tensor = false, no_bias_correction = false, json = false;
+  bool no_layer_times = false;
+  int threads = 0;
 };
 
 // In turns, so that what else the machine does hits both.
@@ -136,6 +138,7 @@ void use_labels_for_drop(const Labels& labels, QuantizationOptions& options) {
 }
 
 void run_quantize(QuantizeOptions& options) {
+  set_num_threads(options.threads);
   Options load_options;
   options.limits.apply(load_options);
   const Module model = load(options.model, load_options);
@@ -150,6 +153,7 @@ void run_quantize(QuantizeOptions& options) {
   if (!labels.empty() && options.test.empty()) use_labels_for_drop(labels, quantization);
   quantization.per_channel = !options.per_tensor;
   quantization.bias_correction = !options.no_bias_correction;
+  quantization.measure_times = !options.no_layer_times;
   if (options.half) quantization.mode = QuantizationMode::kHalf;
   Progress progress("quantizing");
   std::string stage;
@@ -250,6 +254,9 @@ void add_quantize_command(CLI::App& app) {
       ->add_option("--preserve", q.preserve,
                    "Methods that stay although the quantized one calls them")
       ->type_name("METHOD ...");
+  command->add_flag("--no-layer-times", options->no_layer_times,
+                    "Do not measure how long each layer takes, which needs a second and more");
+  add_threads_option(*command, options->threads);
   options->limits.add_to(*command);
   command->add_flag("--json", options->json, "Write what was done as JSON");
   command->add_option("--report", options->report, "Write a page with plots of all layers")

@@ -62,10 +62,18 @@ struct QuantizationOptions {
   // `labels`, for each calibration call the classes of its rows of scores.
   std::optional<double> most_top1_drop;
   std::vector<std::vector<int64_t>> labels;
+  // Measures each layer, float and quantized, with the first calibration call, on the threads that
+  // are set. Takes some seconds. Not for kDynamic and kHalf.
+  bool measure_times = false;
   // Methods besides the quantized one that must stay although it calls them.
   std::vector<std::string> preserve;
   // What is done and how much of it, 0 to 1.
   std::function<void(std::string_view what, double done)> progress;
+};
+
+// Of some runs.
+struct RunTime {
+  double least_ms = 0, median_ms = 0;
 };
 
 // What became of one layer: a node of the program that can be quantized.
@@ -84,9 +92,28 @@ struct LayerReport {
   // QuantizationOptions::least_agreement, least_sqnr_db); else 0.
   double alone_sqnr_db = 0;
   size_t weight_bytes = 0, quantized_weight_bytes = 0;
+  // With QuantizationOptions::measure_times. The quantized layer's time counts the conversions that
+  // it needs: of its input, unless a layer before it needs that quantized as well, and of its
+  // output where real numbers are wanted. 0 if the layer did not run.
+  RunTime float_time, quantized_time;
+  // Some are computed in one step, in one of the forms at least: both times are those of all of
+  // them, and this is the first one's place among the layers.
+  std::optional<size_t> timed_with;
   // How often which values came, evenly over [histogram_low, histogram_high].
   double histogram_low = 0, histogram_high = 0;
   std::array<double, 64> histogram{};
+};
+
+// Layers that take no less time when they are quantized.
+struct SlowLayers {
+  std::vector<std::string> paths;  // for QuantizationOptions::skip
+  // Of the whole method, with its conversions: as it was quantized, and with these layers float.
+  RunTime quantized, skipped;
+  // By more than what differs from run to run.
+  bool gains_by_skipping() const {
+    return skipped.least_ms < 0.98 * quantized.least_ms &&
+           skipped.median_ms < 0.98 * quantized.median_ms;
+  }
 };
 
 struct InputQuantization {
@@ -100,6 +127,8 @@ struct Quantized {
   // quantized: quint8, per tensor. Empty where there is no such method.
   std::vector<InputQuantization> inputs;
   std::vector<LayerReport> layers;  // in the order of the program
+  // With QuantizationOptions::measure_times, if there are such layers with weights.
+  std::optional<SlowLayers> slow;
 };
 
 // Quantizes one method of the model, which stays as it is. `calibration` holds the arguments of

@@ -11,11 +11,13 @@
 #include "quant/choices.h"
 #include "quant/dynamic.h"
 #include "quant/interface.h"
+#include "quant/layer_times.h"
 #include "quant/layers.h"
 #include "quant/probe.h"
 #include "quant/program.h"
 #include "quant/rewrite.h"
 #include "quant/sensitivity.h"
+#include "quant/slow_layers.h"
 
 namespace torchlet {
 namespace {
@@ -91,6 +93,14 @@ void fill_sizes(const Layer& layer, const LayerChoice& choice, LayerReport& repo
   const auto weights = static_cast<size_t>(weights_of(layer).weight.numel());
   report.weight_bytes = weights * sizeof(float);
   report.quantized_weight_bytes = choice.quantize ? weights : report.weight_bytes;
+}
+
+void fill_times(const std::vector<LayerTime>& times, std::vector<LayerReport>& reports) {
+  for (size_t i = 0; i < times.size(); ++i) {
+    reports[i].float_time = times[i].real;
+    reports[i].quantized_time = times[i].quantized;
+    if (times[i].group != i) reports[i].timed_with = times[i].group;
+  }
 }
 
 std::vector<LayerReport> report(const std::vector<Layer>& layers,
@@ -186,7 +196,7 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
       fail(ErrorCode::kUnsupported, "mode full needs quantized tensors at both ends: " +
                                         interface.objection + "; use mode core or inside");
     }
-    return {with_method(program, std::move(graph), options.preserve), inputs_of(interface), {}};
+    return {with_method(program, std::move(graph), options.preserve), inputs_of(interface), {}, {}};
   }
   if (options.mode == QuantizationMode::kCore && can_have_core(program)) {
     const Interface interface = take_quantized(*graph);
@@ -194,10 +204,11 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
       const std::string wrapper = wrapper_of(*graph, program.name, kCoreMethod, interface);
       return {with_method(program, std::move(graph), options.preserve, wrapper),
               inputs_of(interface),
+              {},
               {}};
     }
   }
-  return {with_method(program, std::move(graph), options.preserve), {}, {}};
+  return {with_method(program, std::move(graph), options.preserve), {}, {}, {}};
 }
 
 Quantized quantize_weights(const Program& program, const QuantizationOptions& options) {
@@ -209,7 +220,7 @@ Quantized quantize_weights(const Program& program, const QuantizationOptions& op
     fail(ErrorCode::kUnsupported, "there is nothing to quantize in " + options.method);
   }
   graph->verify();
-  return {with_method(program, std::move(graph), options.preserve), {}, std::move(layers)};
+  return {with_method(program, std::move(graph), options.preserve), {}, std::move(layers), {}};
 }
 
 }  // namespace
@@ -270,6 +281,12 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   Quantized quantized_model = finish(program, std::move(result), options);
   quantized_model.layers = report(layers, choices, reasons, seen, decibels);
   for (size_t i = 0; i < layers.size(); ++i) quantized_model.layers[i].alone_sqnr_db = alone[i];
+  if (options.measure_times) {
+    fill_times(measure_layers(program, choices, calibration[0], progress("timing layers")),
+               quantized_model.layers);
+    quantized_model.slow =
+        find_slow_layers(program, layers, all, wanted, quantized_model.layers, calibration[0]);
+  }
   return quantized_model;
 }
 

@@ -90,6 +90,31 @@ TEST(Quantize, LeavesWhatIsNamedFloat) {
   EXPECT_FALSE(only.layers[0].quantized);
 }
 
+TEST(Quantize, TellsHowLongLayersTake) {
+  const std::vector<std::vector<Value>> calls = {{Value(noise({1, 3, 32, 32}, 1))}};
+  QuantizationOptions options;
+  options.measure_times = true;
+  options.skip = {"mobilenet.classifier"};
+  const Quantized result = quantize(load("models/digits_mobilenet_v2.pt"), calls, options);
+  size_t sums = 0;
+  for (size_t i = 0; i < result.layers.size(); ++i) {
+    const LayerReport& layer = result.layers[i];
+    if (layer.op == "add") {  // a part of the convolution before it, in the float model
+      ++sums;
+      EXPECT_EQ(layer.timed_with, i - 1);
+    } else {
+      EXPECT_FALSE(layer.timed_with);
+    }
+    for (const RunTime& time : {layer.float_time, layer.quantized_time}) {
+      EXPECT_GT(time.least_ms, 0) << layer.path;
+      EXPECT_LE(time.least_ms, time.median_ms);
+    }
+    EXPECT_EQ(layer.quantized, i + 1 < result.layers.size());
+  }
+  EXPECT_EQ(sums, 3u);
+  EXPECT_EQ(quantize(load(kConvNet), pictures()).layers[0].float_time.least_ms, 0);
+}
+
 TEST(Quantize, EveryRangeMethodWorks) {
   const auto calls = pictures();
   const Module model = load(kConvNet);

@@ -68,6 +68,23 @@ class Quantize(unittest.TestCase):
         self.assertGreater(told["model"]["sqnr_db"], 20)
         self.assertGreater(told["layers"][0]["scale"], 0)
 
+    def test_layers_are_timed(self):
+        done = self.quantize("--calibration", self.inputs)
+        self.assertIn("float us   int8 us", done.stdout)
+        told = json.loads(self.quantize("--calibration", self.inputs, "--json", "--threads", "1").stdout)
+        for layer in told["layers"]:
+            for time in layer["float_time"], layer["quantized_time"]:
+                self.assertGreater(time["least_ms"], 0)
+                self.assertGreaterEqual(time["median_ms"], time["least_ms"])
+        slow = {layer["path"] for layer in told["layers"] if "timed_with" not in layer and all(
+            layer["quantized_time"][time] >= layer["float_time"][time] for time in ("least_ms", "median_ms"))}
+        self.assertEqual(set(told.get("no_gain", {"layers": []})["layers"]), slow)
+        page = self.folder.name + "/page.html"
+        done = self.quantize("--calibration", self.inputs, "--no-layer-times", "--report", page)
+        self.assertNotIn("float us", done.stdout)
+        with open(page) as file:
+            self.assertNotIn("float us", file.read())
+
     def test_the_same_input_gives_the_same_bytes(self):
         self.quantize("--calibration", self.inputs)
         with open(self.output, "rb") as file:
