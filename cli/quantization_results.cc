@@ -47,7 +47,7 @@ void print_layer(const LayerReport& layer, bool with_times) {
                 static_cast<long long>(layer.zero_point), layer.sqnr_db);
   }
   if (with_times) print_times(layer);
-  std::printf("%10s\n", bytes.c_str());
+  std::printf("%10s%s\n", bytes.c_str(), layer.gains_no_time() ? "  no gain" : "");
 }
 
 void print_table(QuantizationMode mode, const std::vector<LayerReport>& layers) {
@@ -214,7 +214,7 @@ report::Table table_of(const std::vector<LayerReport>& layers) {
       columns.push_back({title, true});
     }
   }
-  columns.push_back({"stays float"});
+  columns.push_back({"note"});
   report::Table table(std::move(columns));
   for (size_t i = 0; i < layers.size(); ++i) {
     const LayerReport& layer = layers[i];
@@ -234,7 +234,9 @@ report::Table table_of(const std::vector<LayerReport>& layers) {
                                          : cell(ms * 1e3));
       }
     }
-    cells.push_back({layer.reason});
+    cells.push_back({!layer.quantized        ? "stays float: " + layer.reason
+                     : layer.gains_no_time() ? "no gain"
+                                             : ""});
     table.add(std::move(cells), !layer.quantized);
   }
   return table;

@@ -99,6 +99,11 @@ struct LayerReport {
   // Some are computed in one step, in one of the forms at least: both times are those of all of
   // them, and this is the first one's place among the layers.
   std::optional<size_t> timed_with;
+  // Was it measured, and is the quantized form no faster, neither the fastest run nor the median?
+  bool gains_no_time() const {
+    return quantized && float_time.least_ms > 0 && quantized_time.least_ms >= float_time.least_ms &&
+           quantized_time.median_ms >= float_time.median_ms;
+  }
   // How often which values came, evenly over [histogram_low, histogram_high].
   double histogram_low = 0, histogram_high = 0;
   std::array<double, 64> histogram{};
@@ -127,7 +132,8 @@ struct Quantized {
   // quantized: quint8, per tensor. Empty where there is no such method.
   std::vector<InputQuantization> inputs;
   std::vector<LayerReport> layers;  // in the order of the program
-  // With QuantizationOptions::measure_times, if there are such layers with weights.
+  // With QuantizationOptions::measure_times, if there are such layers that a name tells from
+  // others.
   std::optional<SlowLayers> slow;
 };
 

@@ -1,24 +1,11 @@
 #include "quant/slow_layers.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "quant/choices.h"
 
 namespace torchlet::quant {
-namespace {
-
-bool is_weighted(const Layer& layer) {
-  return layer.kind == LayerKind::kConv || layer.kind == LayerKind::kLinear;
-}
-
-bool is_slow(const LayerReport& report) {
-  const RunTime &real = report.float_time, &quantized = report.quantized_time;
-  return report.quantized && real.least_ms > 0 && quantized.least_ms >= real.least_ms &&
-         quantized.median_ms >= real.median_ms;
-}
-
-}  // namespace
-
 std::optional<SlowLayers> find_slow_layers(const Program& program, const std::vector<Layer>& layers,
                                            const std::vector<LayerChoice>& all,
                                            const std::vector<bool>& wanted,
@@ -30,15 +17,16 @@ std::optional<SlowLayers> find_slow_layers(const Program& program, const std::ve
   };
   SlowLayers slow;
   for (size_t i = 0; i < layers.size(); ++i) {
-    if (!is_weighted(layers[i]) || !is_slow(reports[i]) || layers[i].path.empty()) continue;
-    options.skip = {layers[i].path};
+    const std::string& path = layers[i].path;
+    if (!reports[i].gains_no_time() || path.empty()) continue;
+    options.skip = {path};
     bool names_others = false;
     for (size_t k = 0; k < layers.size(); ++k) {
-      names_others = names_others || (is_skipped(k) && is_weighted(layers[k]) &&
-                                      reports[k].quantized && !is_slow(reports[k]));
+      const bool gains = reports[k].quantized && !reports[k].gains_no_time();
+      names_others = names_others || (gains && is_skipped(k));
     }
-    const bool is_new = std::ranges::find(slow.paths, layers[i].path) == slow.paths.end();
-    if (!names_others && is_new) slow.paths.push_back(layers[i].path);
+    const bool is_new = std::ranges::find(slow.paths, path) == slow.paths.end();
+    if (!names_others && is_new) slow.paths.push_back(path);
   }
   if (slow.paths.empty()) return std::nullopt;
   options.skip = slow.paths;

@@ -10,11 +10,11 @@
 
 namespace torchlet::quant {
 
-// Of the layers with weights, whose `reports` have times, those that are as slow or slower
-// quantized and that a name of QuantizationOptions::skip tells from all others. Measures what
-// leaving them float makes of the whole: they may be faster there, and the conversions that this
-// takes cost more. `all` is how each layer can be quantized, `wanted` those that are. Nothing if
-// there are no such layers.
+// Of the layers, whose `reports` have times, those that are as slow or slower quantized and that a
+// name of QuantizationOptions::skip tells from those that are not. Measures what leaving them float
+// makes of the whole: they may be faster there, and the conversions that this takes cost more.
+// `all` is how each layer can be quantized, `wanted` those that are. Nothing if there are no such
+// layers.
 std::optional<SlowLayers> find_slow_layers(const Program& program, const std::vector<Layer>& layers,
                                            const std::vector<LayerChoice>& all,
                                            const std::vector<bool>& wanted,
