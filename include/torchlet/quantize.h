@@ -63,7 +63,7 @@ struct QuantizationOptions {
   std::optional<double> most_top1_drop;
   std::vector<std::vector<int64_t>> labels;
   // Measures each layer, float and quantized, with the first calibration call, on the threads that
-  // are set. Takes some seconds. Not for kDynamic and kHalf.
+  // are set. Takes some seconds. Not for kHalf, and for kDynamic if there is such a call.
   bool measure_times = false;
   // Methods besides the quantized one that must stay although it calls them.
   std::vector<std::string> preserve;

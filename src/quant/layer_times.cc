@@ -32,17 +32,11 @@ RunTime run_time(std::vector<double> seconds) {
   return {seconds.front() * 1e3, seconds[seconds.size() / 2] * 1e3};
 }
 
-void collect(const Block& block, std::vector<Node*>& nodes) {
-  for (Node* node : block) {
+void collect(const Block& block, std::vector<const Node*>& nodes) {
+  for (const Node* node : block) {
     nodes.push_back(node);
     for (const Block* inner : node->blocks()) collect(*inner, nodes);
   }
-}
-
-std::vector<Node*> nodes_of(const Graph& graph) {
-  std::vector<Node*> nodes;
-  collect(*graph.block(), nodes);
-  return nodes;
 }
 
 // A node, and those behind it that may be computed in one step with it, since nobody else reads
@@ -146,31 +140,27 @@ std::vector<size_t> groups_of(const Form& real, const Form& quantized, size_t la
 // The program in both forms.
 class Comparison {
  public:
-  Comparison(const Program& program, const std::vector<LayerChoice>& choices)
-      : real_(choices.size()), quantized_(choices.size()) {
-    std::unique_ptr<Graph> real = clone_graph(*program.graph);
-    std::unique_ptr<Graph> other = clone_graph(*program.graph);
-    const std::vector<Layer> real_layers = find_layers(*real), layers = find_layers(*other);
-    real_nodes_ = nodes_of(*real);
-    nodes_ = nodes_of(*other);
-    const std::vector<SsaValue*> made = rewrite(*other, layers, choices);
+  Comparison(const Program& program, BothForms forms)
+      : real_(forms.real_nodes.size()),
+        quantized_(forms.real_nodes.size()),
+        real_nodes_(nodes_of(*forms.real)),
+        nodes_(std::move(forms.before)) {
     std::unordered_map<const Node*, size_t> layer_at;
-    for (size_t i = 0; i < choices.size(); ++i) {
-      real_.add(i, real_layers[i].last());
-      const Node* node = made[i] ? made[i]->node() : layers[i].last();
-      layer_at.emplace(node, i);
-      quantized_.add(i, node);
+    for (size_t i = 0; i < count(); ++i) {
+      real_.add(i, forms.real_nodes[i]);
+      quantized_.add(i, forms.quantized_nodes[i]);
+      layer_at.emplace(forms.quantized_nodes[i], i);
     }
     const std::set<const Node*> old(nodes_.begin(), nodes_.end());
-    for (const Node* node : nodes_of(*other)) {
+    for (const Node* node : nodes_of(*forms.quantized)) {
       if (old.contains(node)) {
         survivors_.insert(node);
       } else if (node->kind() == kToSteps || node->kind() == kToReal) {
         if (const auto layer = layer_of_conversion(*node, layer_at)) quantized_.add(*layer, node);
       }
     }
-    real_graph_ = std::make_unique<TimedGraph>(std::move(real), program);
-    graph_ = std::make_unique<TimedGraph>(std::move(other), program);
+    real_graph_ = std::make_unique<TimedGraph>(std::move(forms.real), program);
+    graph_ = std::make_unique<TimedGraph>(std::move(forms.quantized), program);
   }
 
   std::vector<LayerTime> measure(std::span<const Value> call,
@@ -226,39 +216,48 @@ class Comparison {
   }
 
   Form real_, quantized_;
-  std::vector<Node*> real_nodes_, nodes_;  // the same ones, before rewriting
-  std::set<const Node*> survivors_;        // of nodes_
+  std::vector<const Node*> real_nodes_, nodes_;  // the same ones, before rewriting
+  std::set<const Node*> survivors_;              // of nodes_
   std::unique_ptr<TimedGraph> real_graph_, graph_;
 };
 
-std::unique_ptr<TimedGraph> rewritten(const Program& program,
-                                      const std::vector<LayerChoice>& choices) {
-  std::unique_ptr<Graph> graph = clone_graph(*program.graph);
-  rewrite(*graph, find_layers(*graph), choices);
-  return std::make_unique<TimedGraph>(std::move(graph), program);
-}
-
 }  // namespace
 
-std::vector<LayerTime> measure_layers(const Program& program,
-                                      const std::vector<LayerChoice>& choices,
-                                      std::span<const Value> call,
-                                      const std::function<void(double)>& progress) {
-  return Comparison(program, choices).measure(call, progress);
+std::vector<const Node*> nodes_of(const Graph& graph) {
+  std::vector<const Node*> nodes;
+  collect(*graph.block(), nodes);
+  return nodes;
 }
 
-std::pair<RunTime, RunTime> measure_wholes(const Program& program,
-                                           const std::vector<LayerChoice>& one,
-                                           const std::vector<LayerChoice>& other,
+BothForms both_forms(const Program& program, const std::vector<LayerChoice>& choices) {
+  BothForms forms{clone_graph(*program.graph), clone_graph(*program.graph), {}, {}, {}};
+  forms.before = nodes_of(*forms.quantized);
+  for (const Layer& layer : find_layers(*forms.real)) forms.real_nodes.push_back(layer.last());
+  const std::vector<Layer> layers = find_layers(*forms.quantized);
+  const std::vector<SsaValue*> made = rewrite(*forms.quantized, layers, choices);
+  for (size_t i = 0; i < layers.size(); ++i) {
+    forms.quantized_nodes.push_back(made[i] ? made[i]->node() : layers[i].last());
+  }
+  return forms;
+}
+
+std::vector<LayerTime> measure_layers(const Program& program, BothForms forms,
+                                      std::span<const Value> call,
+                                      const std::function<void(double)>& progress) {
+  return Comparison(program, std::move(forms)).measure(call, progress);
+}
+
+std::pair<RunTime, RunTime> measure_wholes(const Program& program, std::unique_ptr<Graph> one,
+                                           std::unique_ptr<Graph> other,
                                            std::span<const Value> call) {
-  const std::unique_ptr<TimedGraph> a = rewritten(program, one), b = rewritten(program, other);
-  a->run(call);
-  b->run(call);
+  const TimedGraph a(std::move(one), program), b(std::move(other), program);
+  a.run(call);  // compiles
+  b.run(call);
   std::vector<double> seconds_a, seconds_b;
   repeat(
       [&] {
-        seconds_a.push_back(a->run(call));
-        seconds_b.push_back(b->run(call));
+        seconds_a.push_back(a.run(call));
+        seconds_b.push_back(b.run(call));
       },
       [](double) {});
   return {run_time(std::move(seconds_a)), run_time(std::move(seconds_b))};

@@ -4,7 +4,9 @@
 #include <torchlet/quantize.h>
 
 #include <functional>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "quant/layers.h"
@@ -12,6 +14,17 @@
 #include "quant/rewrite.h"
 
 namespace torchlet::quant {
+
+// A program as it is and rewritten, and what computes each of its layers in either.
+struct BothForms {
+  std::unique_ptr<Graph> real, quantized;
+  std::vector<const Node*> real_nodes, quantized_nodes;
+  // All nodes of `quantized` before it was rewritten, in the order of those of `real`.
+  std::vector<const Node*> before;
+};
+// All nodes, with those of inner blocks behind their owners.
+std::vector<const Node*> nodes_of(const Graph& graph);
+BothForms both_forms(const Program& program, const std::vector<LayerChoice>& choices);
 
 // Layers may be computed in one step, in either form; the time is that of all of them.
 struct LayerTime {
@@ -21,17 +34,14 @@ struct LayerTime {
   RunTime real, quantized;
 };
 
-// Runs the program and its rewritten form in turns with one call's arguments, for half a second or
-// a few times.
-std::vector<LayerTime> measure_layers(const Program& program,
-                                      const std::vector<LayerChoice>& choices,
+// Runs both in turns with one call's arguments, for half a second or a few times.
+std::vector<LayerTime> measure_layers(const Program& program, BothForms forms,
                                       std::span<const Value> call,
                                       const std::function<void(double)>& progress);
 
-// The same for two ways to rewrite it, as wholes.
-std::pair<RunTime, RunTime> measure_wholes(const Program& program,
-                                           const std::vector<LayerChoice>& one,
-                                           const std::vector<LayerChoice>& other,
+// The same for two graphs of the program as wholes.
+std::pair<RunTime, RunTime> measure_wholes(const Program& program, std::unique_ptr<Graph> one,
+                                           std::unique_ptr<Graph> other,
                                            std::span<const Value> call);
 
 }  // namespace torchlet::quant

@@ -95,14 +95,6 @@ void fill_sizes(const Layer& layer, const LayerChoice& choice, LayerReport& repo
   report.quantized_weight_bytes = choice.quantize ? weights : report.weight_bytes;
 }
 
-void fill_times(const std::vector<LayerTime>& times, std::vector<LayerReport>& reports) {
-  for (size_t i = 0; i < times.size(); ++i) {
-    reports[i].float_time = times[i].real;
-    reports[i].quantized_time = times[i].quantized;
-    if (times[i].group != i) reports[i].timed_with = times[i].group;
-  }
-}
-
 std::vector<LayerReport> report(const std::vector<Layer>& layers,
                                 const std::vector<LayerChoice>& choices,
                                 const std::vector<std::string>& reasons,
@@ -211,7 +203,30 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
   return {with_method(program, std::move(graph), options.preserve), {}, {}, {}};
 }
 
-Quantized quantize_weights(const Program& program, const QuantizationOptions& options) {
+// How long the layers take that the result reports.
+void add_times(const Program& program, BothForms forms, const RewrittenWithout& rewritten,
+               std::span<const Value> call, const std::function<void(double)>& progress,
+               Quantized& result) {
+  const std::vector<LayerTime> times = measure_layers(program, std::move(forms), call, progress);
+  for (size_t i = 0; i < times.size(); ++i) {
+    result.layers[i].float_time = times[i].real;
+    result.layers[i].quantized_time = times[i].quantized;
+    if (times[i].group != i) result.layers[i].timed_with = times[i].group;
+  }
+  result.slow = find_slow_layers(program, result.layers, rewritten, call);
+}
+
+// Of kDynamic.
+BothForms both_forms(const Program& program, const QuantizationOptions& options) {
+  BothForms forms{clone_graph(*program.graph), clone_graph(*program.graph), {}, {}, {}};
+  forms.before = nodes_of(*forms.quantized);
+  forms.real_nodes = dynamic_layers(*forms.real);
+  quantize_dynamically(*forms.quantized, options, &forms.quantized_nodes);
+  return forms;
+}
+
+Quantized quantize_weights(const Program& program, std::span<const std::vector<Value>> calls,
+                           const QuantizationOptions& options) {
   std::unique_ptr<Graph> graph = clone_graph(*program.graph);
   std::vector<LayerReport> layers = options.mode == QuantizationMode::kDynamic
                                         ? quantize_dynamically(*graph, options)
@@ -220,7 +235,23 @@ Quantized quantize_weights(const Program& program, const QuantizationOptions& op
     fail(ErrorCode::kUnsupported, "there is nothing to quantize in " + options.method);
   }
   graph->verify();
-  return {with_method(program, std::move(graph), options.preserve), {}, std::move(layers), {}};
+  Quantized result{
+      with_method(program, std::move(graph), options.preserve), {}, std::move(layers), {}};
+  if (!options.measure_times || calls.empty() || options.mode != QuantizationMode::kDynamic) {
+    return result;
+  }
+  const auto without = [&](const std::vector<std::string>& skip) {
+    QuantizationOptions fewer = options;
+    fewer.skip.insert(fewer.skip.end(), skip.begin(), skip.end());
+    std::unique_ptr<Graph> some = clone_graph(*program.graph);
+    quantize_dynamically(*some, fewer);
+    return some;
+  };
+  const auto progress = [&](double done) {
+    if (options.progress) options.progress("timing layers", done);
+  };
+  add_times(program, both_forms(program, options), without, calls[0], progress, result);
+  return result;
 }
 
 }  // namespace
@@ -230,7 +261,7 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   if (options.mode == QuantizationMode::kDynamic || options.mode == QuantizationMode::kHalf) {
     const Program program(model, options.method);
     const LimitScope scope = LoadedModel::of(model).program->limits->scope();
-    return quantize_weights(program, options);
+    return quantize_weights(program, calibration, options);
   }
   if (calibration.empty()) {
     fail(ErrorCode::kInvalidArgument,
@@ -282,10 +313,19 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   quantized_model.layers = report(layers, choices, reasons, seen, decibels);
   for (size_t i = 0; i < layers.size(); ++i) quantized_model.layers[i].alone_sqnr_db = alone[i];
   if (options.measure_times) {
-    fill_times(measure_layers(program, choices, calibration[0], progress("timing layers")),
-               quantized_model.layers);
-    quantized_model.slow =
-        find_slow_layers(program, layers, all, wanted, quantized_model.layers, calibration[0]);
+    const auto without = [&](const std::vector<std::string>& skip) {
+      QuantizationOptions names;
+      names.skip = skip;
+      std::vector<bool> rest = wanted;
+      for (size_t i = 0; i < layers.size(); ++i) {
+        rest[i] = rest[i] && objection_by_name(layers[i].path, layers[i].op, names).empty();
+      }
+      std::unique_ptr<Graph> some = clone_graph(*program.graph);
+      rewrite(*some, find_layers(*some), restricted(*program.graph, layers, all, rest));
+      return some;
+    };
+    add_times(program, both_forms(program, choices), without, calibration[0],
+              progress("timing layers"), quantized_model);
   }
   return quantized_model;
 }

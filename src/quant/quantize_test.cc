@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ops/engines/quantize.h"
+#include "tensor/npy.h"
 
 namespace torchlet {
 namespace {
@@ -113,6 +114,19 @@ TEST(Quantize, TellsHowLongLayersTake) {
   }
   EXPECT_EQ(sums, 3u);
   EXPECT_EQ(quantize(load(kConvNet), pictures()).layers[0].float_time.least_ms, 0);
+}
+
+TEST(Quantize, TellsHowLongDynamicLayersTake) {
+  QuantizationOptions options;
+  options.mode = QuantizationMode::kDynamic;
+  options.measure_times = true;
+  const std::vector<std::vector<Value>> calls = {{load_npy("tests/fixtures/recurrent.in0.npy")}};
+  const Quantized result = quantize(load("tests/fixtures/recurrent.pt"), calls, options);
+  ASSERT_FALSE(result.layers.empty());
+  for (const LayerReport& layer : result.layers) {
+    EXPECT_GT(layer.float_time.least_ms, 0) << layer.path;
+    EXPECT_GT(layer.quantized_time.least_ms, 0) << layer.path;
+  }
 }
 
 TEST(Quantize, EveryRangeMethodWorks) {

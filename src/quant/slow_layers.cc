@@ -6,35 +6,28 @@
 #include "quant/choices.h"
 
 namespace torchlet::quant {
-std::optional<SlowLayers> find_slow_layers(const Program& program, const std::vector<Layer>& layers,
-                                           const std::vector<LayerChoice>& all,
-                                           const std::vector<bool>& wanted,
+
+std::optional<SlowLayers> find_slow_layers(const Program& program,
                                            const std::vector<LayerReport>& reports,
+                                           const RewrittenWithout& rewritten,
                                            std::span<const Value> call) {
-  QuantizationOptions options;
-  const auto is_skipped = [&](size_t i) {
-    return !objection_by_name(layers[i].path, layers[i].op, options).empty();
-  };
   SlowLayers slow;
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const std::string& path = layers[i].path;
-    if (!reports[i].gains_no_time() || path.empty()) continue;
-    options.skip = {path};
-    bool names_others = false;
-    for (size_t k = 0; k < layers.size(); ++k) {
-      const bool gains = reports[k].quantized && !reports[k].gains_no_time();
-      names_others = names_others || (gains && is_skipped(k));
+  for (const LayerReport& report : reports) {
+    if (!report.gains_no_time() || report.path.empty()) continue;
+    QuantizationOptions options;
+    options.skip = {report.path};
+    const auto is_named_and_gains = [&](const LayerReport& other) {
+      return other.quantized && !other.gains_no_time() &&
+             !objection_by_name(other.path, other.op, options).empty();
+    };
+    const bool is_new = std::ranges::find(slow.paths, report.path) == slow.paths.end();
+    if (is_new && std::ranges::none_of(reports, is_named_and_gains)) {
+      slow.paths.push_back(report.path);
     }
-    const bool is_new = std::ranges::find(slow.paths, path) == slow.paths.end();
-    if (!names_others && is_new) slow.paths.push_back(path);
   }
   if (slow.paths.empty()) return std::nullopt;
-  options.skip = slow.paths;
-  std::vector<bool> rest = wanted;
-  for (size_t i = 0; i < layers.size(); ++i) rest[i] = rest[i] && !is_skipped(i);
   std::tie(slow.quantized, slow.skipped) =
-      measure_wholes(program, restricted(*program.graph, layers, all, wanted),
-                     restricted(*program.graph, layers, all, rest), call);
+      measure_wholes(program, rewritten({}), rewritten(slow.paths), call);
   return slow;
 }
 
