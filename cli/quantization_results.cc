@@ -76,7 +76,7 @@ bool has_top5(const quant::Accuracy& accuracy) { return accuracy.classes() > 5; 
 void print_comparison(const QuantizationComparison& c) {
   std::printf("file     %s -> %s\n", human_bytes(c.before_bytes).c_str(),
               human_bytes(c.after_bytes).c_str());
-  if (c.before_ms == 0) return;
+  if (c.before.least_ms == 0) return;
   std::printf("SQNR     %.2f dB\n", c.fidelity.sqnr_db());
   if (c.fidelity.rows() > 0) {
     std::printf("top 1    %.2f %% as the float model, of %zu\n", c.fidelity.agreement() * 100,
@@ -90,8 +90,9 @@ void print_comparison(const QuantizationComparison& c) {
     }
     std::printf(", of %zu with labels\n", before.rows());
   }
-  std::printf("latency  %.2f ms -> %.2f ms%s\n", c.before_ms, c.after_ms,
-              c.after_ms < c.before_ms ? "" : ": quantizing gains no time here");
+  std::printf("latency  %s ms -> %s ms%s\n", short_number(c.before.least_ms).c_str(),
+              short_number(c.after.least_ms).c_str(),
+              c.after.least_ms < c.before.least_ms ? "" : ": quantizing gains no time here");
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -148,10 +149,9 @@ Json json_of(const std::vector<LayerReport>& layers) {
 }
 
 Json json_of(const QuantizationComparison& c) {
-  Json node = {{"sqnr_db", c.fidelity.sqnr_db()},
-               {"before_ms", c.before_ms},
-               {"after_ms", c.after_ms},
-               {"before_bytes", c.before_bytes},
+  Json node = {{"sqnr_db", c.fidelity.sqnr_db()},      {"before_ms", c.before.least_ms},
+               {"after_ms", c.after.least_ms},         {"before_median_ms", c.before.median_ms},
+               {"after_median_ms", c.after.median_ms}, {"before_bytes", c.before_bytes},
                {"after_bytes", c.after_bytes}};
   if (c.fidelity.rows() > 0) node["agreement"] = c.fidelity.agreement();
   const quant::Accuracy &before = c.fidelity.exact_accuracy(), &after = c.fidelity.accuracy();
@@ -176,12 +176,14 @@ Facts facts_of(const std::string& model, const Quantized& result,
   Facts facts = {{"model", model},
                  {"file", human_bytes(comparison.before_bytes) + " before, " +
                               human_bytes(comparison.after_bytes) + " after"}};
-  if (comparison.before_ms == 0) return facts;
+  if (comparison.before.least_ms == 0) return facts;
   const auto both = [](double before, double after, const std::string& unit) {
     return short_number(before) + unit + " before, " + short_number(after) + unit + " after";
   };
   facts.emplace_back("SQNR", short_number(comparison.fidelity.sqnr_db()) + " dB");
-  facts.emplace_back("latency", both(comparison.before_ms, comparison.after_ms, " ms"));
+  facts.emplace_back(
+      "latency", both(comparison.before.least_ms, comparison.after.least_ms, " ms") + "; median " +
+                     both(comparison.before.median_ms, comparison.after.median_ms, " ms"));
   if (comparison.fidelity.rows() > 0) {
     facts.emplace_back("largest output as before",
                        short_number(comparison.fidelity.agreement() * 100) + " %");
@@ -201,6 +203,16 @@ Facts facts_of(const std::string& model, const Quantized& result,
     facts.emplace_back("for these", advice(*result.slow));
   }
   return facts;
+}
+
+std::string speed_plot(const std::vector<LayerReport>& layers) {
+  std::vector<report::Point> points;
+  for (const LayerReport& layer : layers) {
+    if (!layer.quantized || layer.timed_with || layer.quantized_time.least_ms == 0) continue;
+    points.push_back({layer.float_time.least_ms / layer.quantized_time.least_ms,
+                      layer.path + " " + layer.op, layer.gains_no_time()});
+  }
+  return report::line_plot({"layer", "times as fast", 1.0}, points);
 }
 
 report::Table table_of(const std::vector<LayerReport>& layers) {
@@ -274,9 +286,13 @@ std::string page_of_quantization(const std::string& model, const Quantized& resu
   for (const LayerReport& layer : result.layers) {
     points.push_back({layer.sqnr_db, layer.path + " " + layer.op, !layer.quantized});
   }
-  if (comparison.before_ms > 0 && !result.layers.empty() && result.layers[0].scale > 0) {
+  if (comparison.before.least_ms > 0 && !result.layers.empty() && result.layers[0].scale > 0) {
     page.figure(report::line_plot({"layer", "SQNR dB", std::nullopt}, points),
                 "SQNR along the network; layers that stay float are marked.");
+  }
+  if (has_times(result.layers)) {
+    page.figure(speed_plot(result.layers),
+                "How many times as fast a layer is quantized; nothing is gained below the line.");
   }
   page.table(table_of(result.layers));
   if (has_times(result.layers)) {

@@ -14,7 +14,7 @@ namespace torchlet::cli {
 // How the two models do on the same inputs.
 struct QuantizationComparison {
   quant::Fidelity fidelity;
-  double before_ms = 0, after_ms = 0;  // the fastest of some calls; 0 if there was no input
+  RunTime before, after;  // of the first input; 0 if there was none
   uint64_t before_bytes = 0, after_bytes = 0;
 };
 

@@ -60,12 +60,18 @@ void measure_latency(const std::function<void()>& before, const std::function<vo
     run();
     return (now() - start) * 1000;
   };
+  std::vector<double> before_ms, after_ms;
   const double begin = now();
   for (int i = 0; i < kRounds && (i < 3 || now() - begin < kSeconds); ++i) {
-    const double a = time(before), b = time(after);
-    result.before_ms = i == 0 ? a : std::min(result.before_ms, a);
-    result.after_ms = i == 0 ? b : std::min(result.after_ms, b);
+    before_ms.push_back(time(before));
+    after_ms.push_back(time(after));
   }
+  const auto run_time = [](std::vector<double>& ms) {
+    std::ranges::sort(ms);
+    return RunTime{ms.front(), ms[ms.size() / 2]};
+  };
+  result.before = run_time(before_ms);
+  result.after = run_time(after_ms);
 }
 
 // The arguments as a method takes them whose interface is quantized.

@@ -162,6 +162,11 @@ TEST(Quantize, SaysWhatIsWrong) {
   options = {};
   options.only = {"no_such_module"};
   EXPECT_EQ(error_of([&] { quantize(model, pictures(), options); }), ErrorCode::kUnsupported);
+  options = {};
+  options.most_top1_drop = 0.01;
+  EXPECT_EQ(error_of([&] { quantize(model, pictures(), options); }), ErrorCode::kInvalidArgument);
+  options.labels = {{0}, {0}, {0}, {99}};
+  EXPECT_EQ(error_of([&] { quantize(model, pictures(), options); }), ErrorCode::kInvalidArgument);
   const std::vector<std::vector<Value>> wrong = {{Value(noise({1, 5, 8, 8}, 1))}};
   try {
     quantize(model, wrong);

@@ -84,6 +84,11 @@ class Quantize(unittest.TestCase):
         self.assertNotIn("float us", done.stdout)
         with open(page) as file:
             self.assertNotIn("float us", file.read())
+        self.quantize("--calibration", self.inputs, "--report", page)
+        with open(page) as file:
+            text = file.read()
+        self.assertIn("float us", text)
+        self.assertIn("times as fast", text)
 
     def test_the_same_input_gives_the_same_bytes(self):
         self.quantize("--calibration", self.inputs)
