@@ -64,9 +64,12 @@ TimedGraph::TimedGraph(std::unique_ptr<Graph> graph, const Program& program)
 TimedGraph::~TimedGraph() = default;
 
 void TimedGraph::call(std::span<const Value> arguments) const {
+  const LoadedProgram& loaded = *LoadedModel::of(program_.model).program;
+  const LimitScope unlimited{limits::Current()};  // other calls have used up the time of this scope
+  const LimitScope scope = loaded.limits->scope();
   std::vector<Value> bound;
   api::bind_arguments(method_->schema(), program_.self, arguments, {}, bound);
-  LoadedModel::of(program_.model).program->interpreter.call(*method_, *code_, bound);
+  loaded.interpreter.call(*method_, *code_, bound);
 }
 
 double TimedGraph::run(std::span<const Value> arguments) const {

@@ -21,7 +21,7 @@ class TimedGraph {
   TimedGraph(std::unique_ptr<Graph> graph, const Program& program);
   ~TimedGraph();
 
-  // Seconds of a whole run; nobody listens.
+  // Seconds of a whole run; nobody listens. Each run has the limits of a call.
   double run(std::span<const Value> arguments) const;
   // Seconds of the steps of a run, by the node of the graph, as it was given, that a step computes
   // last.
