@@ -105,6 +105,9 @@ std::string joined(const std::vector<std::string>& words) {
 std::string advice(const SlowLayers& slow) {
   const std::string skipped = short_number(slow.skipped.least_ms) + " ms";
   const std::string quantized = short_number(slow.quantized.least_ms) + " ms";
+  if (slow.are_all) {
+    return "these are all that were quantized: float all takes " + skipped + ", not " + quantized;
+  }
   if (slow.gains_by_skipping()) {
     return "keep them float, by --skip and these names: then all takes " + skipped + ", not " +
            quantized;
@@ -273,7 +276,7 @@ Json json_of_quantization(const Quantized& result, const QuantizationComparison&
     node["no_gain"] = {{"layers", slow->paths},
                        {"quantized_time", json_of(slow->quantized)},
                        {"skipped_time", json_of(slow->skipped)},
-                       {"skip", slow->gains_by_skipping()}};
+                       {"skip", !slow->are_all && slow->gains_by_skipping()}};
   }
   return node;
 }

@@ -114,6 +114,7 @@ struct SlowLayers {
   std::vector<std::string> paths;  // for QuantizationOptions::skip
   // Of the whole method, with its conversions: as it was quantized, and with these layers float.
   RunTime quantized, skipped;
+  bool are_all = false;  // nothing else is quantized
   // By more than what differs from run to run.
   bool gains_by_skipping() const {
     return skipped.least_ms < 0.98 * quantized.least_ms &&

@@ -13,7 +13,7 @@
 namespace torchlet::quant {
 namespace {
 
-const Symbol kToSteps("aten::quantize_per_tensor"), kToReal("aten::dequantize");
+const Symbol kConversionToSteps("aten::quantize_per_tensor"), kConversionToReal("aten::dequantize");
 
 // Calls round() until half a second is over, and a few times in any case.
 void repeat(const std::function<void()>& round, const std::function<void(double)>& progress) {
@@ -90,7 +90,7 @@ class Form {
 // what becomes real; none if that is an argument's or a result's.
 std::optional<size_t> layer_of_conversion(const Node& conversion,
                                           const std::unordered_map<const Node*, size_t>& layer_at) {
-  if (conversion.kind() == kToReal) {
+  if (conversion.kind() == kConversionToReal) {
     for (const Node* node = conversion.input(0)->node(); node;) {
       if (const auto found = layer_at.find(node); found != layer_at.end()) return found->second;
       node = node->inputs().empty() ? nullptr : node->input(0)->node();
@@ -155,7 +155,7 @@ class Comparison {
     for (const Node* node : nodes_of(*forms.quantized)) {
       if (old.contains(node)) {
         survivors_.insert(node);
-      } else if (node->kind() == kToSteps || node->kind() == kToReal) {
+      } else if (node->kind() == kConversionToSteps || node->kind() == kConversionToReal) {
         if (const auto layer = layer_of_conversion(*node, layer_at)) quantized_.add(*layer, node);
       }
     }

@@ -26,6 +26,11 @@ std::optional<SlowLayers> find_slow_layers(const Program& program,
     }
   }
   if (slow.paths.empty()) return std::nullopt;
+  QuantizationOptions options;
+  options.skip = slow.paths;
+  slow.are_all = std::ranges::none_of(reports, [&](const LayerReport& report) {
+    return report.quantized && objection_by_name(report.path, report.op, options).empty();
+  });
   std::tie(slow.quantized, slow.skipped) =
       measure_wholes(program, rewritten({}), rewritten(slow.paths), call);
   return slow;
