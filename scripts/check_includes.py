@@ -31,7 +31,7 @@ ALLOWED = {
     "api": [*RUNTIME, "passes", "interp", "device", "profile", "image"],
     # What is done to a model before it ships. Not in libtorchlet.so.
     "prepare": [*RUNTIME, "passes", "interp", "device", "api"],
-    "quant": [*RUNTIME, "passes", "interp", "api", "prepare"],
+    "quant": [*RUNTIME, "passes", "interp", "device", "api", "prepare"],
 }
 
 # The public headers that a stage below the API owns and that it and the stages above it therefore see.
