@@ -49,32 +49,38 @@ std::vector<fs::path> files_of(const std::string& source) {
 
 }  // namespace
 
-std::vector<std::vector<Value>> calibration_calls(const Module& module, const std::string& method,
-                                                  const std::vector<std::string>& sources,
-                                                  const ImageOptions& image_options) {
-  std::vector<std::vector<Value>> calls;
+CalibrationCalls calibration_calls(const Module& module, const std::string& method,
+                                   const std::vector<std::string>& sources,
+                                   const ImageOptions& image_options) {
+  CalibrationCalls result;
   const auto arguments = module.get_method(method).arguments();
   const bool takes_list = !arguments.empty() && arguments[0].type == "List[Tensor]";
-  const auto add = [&](const Tensor& tensor) {
+  const auto add = [&](const Tensor& tensor, CallSource source) {
     const Value value(tensor);
-    calls.push_back({takes_list ? Value::list({value}) : value});
+    result.calls.push_back({takes_list ? Value::list({value}) : value});
+    result.sources.push_back(std::move(source));
   };
   for (const std::string& source : sources) {
     if (source == "bundled") {
-      for (auto& call : bundled_inputs(module, method)) calls.push_back(std::move(call));
+      for (auto& call : bundled_inputs(module, method)) {
+        result.calls.push_back(std::move(call));
+        result.sources.emplace_back();
+      }
       continue;
     }
+    std::error_code error;
+    const std::string folder = fs::is_directory(source, error) ? source : "";
     for (const fs::path& file : files_of(source)) {
       if (is_array(file)) {
-        add(load_npy(file.string()));
+        add(load_npy(file.string()), {file.string(), folder});
       } else if (is_picture(file)) {
-        add(load_image(file.string(), image_options));
+        add(load_image(file.string(), image_options), {file.string(), folder});
       } else {
         fail(ErrorCode::kInvalidArgument, "'" + file.string() + "' is no .npy, PNG or JPEG file");
       }
     }
   }
-  return calls;
+  return result;
 }
 
 }  // namespace torchlet::cli

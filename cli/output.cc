@@ -34,6 +34,8 @@ void OutputOptions::add_to(CLI::App& command, bool required) {
       ->type_name("N");
   command.add_option("--extra-file", extra_files_, "Add the file at PATH as extra/NAME")
       ->type_name("NAME=PATH");
+  command.add_flag("--no-debug", no_debug_,
+                   "Leave out which lines of Python the program comes from; errors then name none");
 }
 
 void OutputOptions::save(const Module& module, const std::string& model) const {
@@ -46,6 +48,7 @@ void OutputOptions::save(const Module& module, const std::string& model) const {
     }
     options.bytecode_version = *bytecode_version_;
   }
+  options.debug_info = !no_debug_;
   options.extra_files = read_extra_files(model);
   for (const std::string& extra : extra_files_) {
     const size_t equals = extra.find('=');

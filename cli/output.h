@@ -15,7 +15,7 @@ namespace torchlet::cli {
 
 class OutputOptions {
  public:
-  // -o, --bytecode-version and --extra-file.
+  // -o, --bytecode-version, --extra-file and --no-debug.
   void add_to(CLI::App& command, bool required = true);
   const std::string& path() const { return path_; }  // empty if it was not given
   // Writes the module, which was made of the file `model`, with that file's extra files: .ptl as a
@@ -26,6 +26,7 @@ class OutputOptions {
   std::string path_;
   std::vector<std::string> extra_files_;
   std::optional<int> bytecode_version_;
+  bool no_debug_ = false;
 };
 
 }  // namespace torchlet::cli

@@ -10,19 +10,20 @@
 #include <functional>
 #include <map>
 
+#include "base/error.h"
 #include "base/read_float.h"
 #include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/inputs.h"
-#include "cli/json_values.h"
+#include "cli/labels.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/report/html.h"
-#include "cli/report/plot.h"
+#include "cli/quantization_results.h"
 #include "cli/text.h"
 #include "ops/engines/quantize.h"
-#include "quant/fidelity.h"
+#include "prepare/training_mode.h"
+#include "quant/accuracy.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::cli {
@@ -41,22 +42,18 @@ struct QuantizeOptions {
   std::string model, report;
   OutputOptions output;
   std::vector<std::string> calibration, test;
+  std::string labels;
   ImageOptions images;
   QuantizationOptions quantization;
   LimitOptions limits;
-  bool half = false, per_tensor = false, no_bias_correction = false, json = false;
-};
-
-// How the two models do on the same inputs.
-struct Comparison {
-  quant::Fidelity fidelity;
-  double before_ms = 0, after_ms = 0;  // the fastest of some calls; 0 if there was no input
-  uint64_t before_bytes = 0, after_bytes = 0;
+  bool half = false, per_tensor = false, no_bias_correction = false, eval = false, json = false;
+  bool no_layer_times = false;
+  int threads = 0;
 };
 
 // In turns, so that what else the machine does hits both.
 void measure_latency(const std::function<void()>& before, const std::function<void()>& after,
-                     Comparison& result) {
+                     QuantizationComparison& result) {
   constexpr int kRounds = 50;
   constexpr double kSeconds = 2;
   const auto time = [](const std::function<void()>& run) {
@@ -64,12 +61,18 @@ void measure_latency(const std::function<void()>& before, const std::function<vo
     run();
     return (now() - start) * 1000;
   };
+  std::vector<double> before_ms, after_ms;
   const double begin = now();
   for (int i = 0; i < kRounds && (i < 3 || now() - begin < kSeconds); ++i) {
-    const double a = time(before), b = time(after);
-    result.before_ms = i == 0 ? a : std::min(result.before_ms, a);
-    result.after_ms = i == 0 ? b : std::min(result.after_ms, b);
+    before_ms.push_back(time(before));
+    after_ms.push_back(time(after));
   }
+  const auto run_time = [](std::vector<double>& ms) {
+    std::ranges::sort(ms);
+    return RunTime{ms.front(), ms[ms.size() / 2]};
+  };
+  result.before = run_time(before_ms);
+  result.after = run_time(after_ms);
 }
 
 // The arguments as a method takes them whose interface is quantized.
@@ -83,17 +86,46 @@ std::vector<Value> quantized_arguments(const Quantized& result, const std::vecto
   return arguments;
 }
 
-Comparison compare_models(const Module& before, const Quantized& after,
-                          const QuantizeOptions& options,
-                          const std::vector<std::vector<Value>>& calls) {
-  Comparison result;
+using Labels = std::vector<std::vector<int64_t>>;
+
+// Of the rows of scores that the model gives for the calls; empty if none were asked for.
+Labels labels_of(const Module& model, const QuantizeOptions& options,
+                 const CalibrationCalls& inputs) {
+  if (options.labels.empty()) return {};
+  if (inputs.calls.empty()) {
+    fail(ErrorCode::kInvalidArgument, "--labels needs inputs, by --test or --calibration");
+  }
+  const Method method = model.get_method(options.quantization.method);
+  std::vector<size_t> rows;
+  int64_t classes = 0;
+  for (const auto& call : inputs.calls) {
+    const Tensor scores = quant::scores_of(method(call));
+    if (!scores.defined()) {
+      fail(ErrorCode::kInvalidArgument,
+           "--labels needs a model that gives scores, [N, classes]; " + method.schema());
+    }
+    classes = scores.size(-1);
+    rows.push_back(static_cast<size_t>(scores.numel() / classes));
+  }
+  return labels_of_inputs(options.labels, inputs.sources, rows, static_cast<size_t>(classes));
+}
+
+QuantizationComparison compare_models(const Module& before, const Quantized& after,
+                                      const QuantizeOptions& options,
+                                      const std::vector<std::vector<Value>>& calls,
+                                      const Labels& labels) {
+  QuantizationComparison result;
   const Method exact = before.get_method(options.quantization.method);
   const Method quantized = after.module.get_method(options.quantization.method);
   const auto arguments = [&](const std::vector<Value>& call) {
     const bool is_full = options.quantization.mode == QuantizationMode::kFull;
     return is_full ? quantized_arguments(after, call) : call;
   };
-  for (const auto& call : calls) result.fidelity.add(exact(call), quantized(arguments(call)));
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const std::span<const int64_t> of_call =
+        labels.empty() ? std::span<const int64_t>() : labels[i];
+    result.fidelity.add(exact(calls[i]), quantized(arguments(calls[i])), of_call);
+  }
   if (!calls.empty()) {
     measure_latency([&] { exact(calls[0]); }, [&, call = arguments(calls[0])] { quantized(call); },
                     result);
@@ -103,190 +135,52 @@ Comparison compare_models(const Module& before, const Quantized& after,
   return result;
 }
 
-void print_layer(const LayerReport& layer) {
-  const char* path = layer.path.empty() ? "(root)" : layer.path.c_str();
-  std::printf("%-28s %-15s ", path, layer.op.c_str());
-  if (!layer.quantized) {
-    std::printf("float: %s", layer.reason.c_str());
-    if (layer.alone_sqnr_db != 0) std::printf(" (alone %.1f dB)", layer.alone_sqnr_db);
-    std::printf("\n");
-    return;
-  }
-  const std::string bytes =
-      layer.weight_bytes == 0 ? "" : human_bytes(layer.quantized_weight_bytes);
-  if (layer.scale > 0) {
-    std::printf("%10.4g %10.4g %11.5g %4lld %8.1f ", layer.low, layer.high, layer.scale,
-                static_cast<long long>(layer.zero_point), layer.sqnr_db);
-  }
-  std::printf("%10s\n", bytes.c_str());
-}
-
-void print_table(const QuantizeOptions& options, const std::vector<LayerReport>& layers) {
-  const QuantizationMode mode = options.quantization.mode;
-  std::printf("%-28s %-15s ", "layer", "operator");
-  if (mode != QuantizationMode::kDynamic && mode != QuantizationMode::kHalf) {
-    std::printf("%10s %10s %11s %4s %8s ", "least", "largest", "scale", "zero", "SQNR dB");
-  }
-  std::printf("%10s\n", "weights");
-  for (const LayerReport& layer : layers) print_layer(layer);
-}
-
-void print_inputs(const QuantizeOptions& options, const Quantized& result) {
-  const bool is_full = options.quantization.mode == QuantizationMode::kFull;
-  const std::string method = is_full ? options.quantization.method : "core";
-  for (size_t i = 0; i < result.inputs.size(); ++i) {
-    std::printf("%s takes argument %zu as quint8 of scale %.9g, zero point %lld\n", method.c_str(),
-                i, result.inputs[i].scale, static_cast<long long>(result.inputs[i].zero_point));
-  }
-}
-
-void print_comparison(const Comparison& c) {
-  std::printf("file     %s -> %s\n", human_bytes(c.before_bytes).c_str(),
-              human_bytes(c.after_bytes).c_str());
-  if (c.before_ms == 0) return;
-  std::printf("SQNR     %.2f dB\n", c.fidelity.sqnr_db());
-  if (c.fidelity.rows() > 0) {
-    std::printf("top 1    %.2f %% as the float model, of %zu\n", c.fidelity.agreement() * 100,
-                c.fidelity.rows());
-  }
-  std::printf("latency  %.2f ms -> %.2f ms%s\n", c.before_ms, c.after_ms,
-              c.after_ms < c.before_ms ? "" : ": quantizing gains no time here");
-}
-
-Json json_of(const std::vector<LayerReport>& layers) {
-  Json list = Json::array();
-  for (const LayerReport& layer : layers) {
-    Json node = {{"path", layer.path},
-                 {"op", layer.op},
-                 {"quantized", layer.quantized},
-                 {"low", layer.low},
-                 {"high", layer.high}};
-    if (layer.quantized) {
-      node["scale"] = layer.scale;
-      node["zero_point"] = layer.zero_point;
-      node["sqnr_db"] = layer.sqnr_db;
-    } else {
-      node["reason"] = layer.reason;
-    }
-    if (layer.alone_sqnr_db != 0) node["alone_sqnr_db"] = layer.alone_sqnr_db;
-    if (layer.weight_bytes > 0) {
-      node["weight_bytes"] = layer.weight_bytes;
-      node["quantized_weight_bytes"] = layer.quantized_weight_bytes;
-    }
-    list.push_back(std::move(node));
-  }
-  return list;
-}
-
-Json json_of(const Comparison& c) {
-  Json node = {{"sqnr_db", c.fidelity.sqnr_db()},
-               {"before_ms", c.before_ms},
-               {"after_ms", c.after_ms},
-               {"before_bytes", c.before_bytes},
-               {"after_bytes", c.after_bytes}};
-  if (c.fidelity.rows() > 0) node["agreement"] = c.fidelity.agreement();
-  return node;
-}
-
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
-
-report::Cell cell(double value) { return {short_number(value), value}; }
-
-// The page of --report.
-std::string page_of(const QuantizeOptions& options, const Quantized& result,
-                    const Comparison& comparison) {
-  report::Page page("torchlet quantize");
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"model", options.model},
-      {"file", human_bytes(comparison.before_bytes) + " before, " +
-                   human_bytes(comparison.after_bytes) + " after"}};
-  if (comparison.before_ms > 0) {
-    facts.emplace_back("SQNR", short_number(comparison.fidelity.sqnr_db()) + " dB");
-    facts.emplace_back("latency", short_number(comparison.before_ms) + " ms before, " +
-                                      short_number(comparison.after_ms) + " ms after");
-    if (comparison.fidelity.rows() > 0) {
-      facts.emplace_back("largest output as before",
-                         short_number(comparison.fidelity.agreement() * 100) + " %");
-    }
-  }
-  page.facts(facts);
-  report::Table table({{"#", true},
-                       {"layer"},
-                       {"operator"},
-                       {"least", true},
-                       {"largest", true},
-                       {"scale", true},
-                       {"zero point", true},
-                       {"SQNR dB", true},
-                       {"weight bytes", true},
-                       {"stays float"}});
-  std::vector<report::Point> points;
-  for (const LayerReport& layer : result.layers) {
-    table.add({cell(static_cast<double>(points.size())),
-               {layer.path},
-               {layer.op},
-               cell(layer.low),
-               cell(layer.high),
-               cell(layer.scale),
-               cell(static_cast<double>(layer.zero_point)),
-               cell(layer.sqnr_db),
-               cell(static_cast<double>(layer.quantized_weight_bytes)),
-               {layer.reason}},
-              !layer.quantized);
-    points.push_back({layer.sqnr_db, layer.path + " " + layer.op, !layer.quantized});
-  }
-  if (comparison.before_ms > 0 && !result.layers.empty() && result.layers[0].scale > 0) {
-    page.figure(report::line_plot({"layer", "SQNR dB", std::nullopt}, points),
-                "SQNR along the network; layers that stay float are marked.");
-  }
-  page.table(table);
-  page.heading("Values and the ranges that were chosen");
-  for (const LayerReport& layer : result.layers) {
-    if (!layer.quantized || layer.scale == 0) continue;
-    report::Histogram histogram;
-    histogram.low = layer.histogram_low;
-    histogram.high = layer.histogram_high;
-    histogram.counts.assign(layer.histogram.begin(), layer.histogram.end());
-    const auto zero_point = static_cast<double>(layer.zero_point);
-    histogram.marks = {-zero_point * layer.scale, (255 - zero_point) * layer.scale};
-    page.figure(report::histogram_plot({"value", "count", std::nullopt}, histogram),
-                layer.path + " " + layer.op);
-  }
-  return page.html();
+// Without --test the labels are those of the calibration inputs, and what may drop is the part of
+// right answers.
+void use_labels_for_drop(const Labels& labels, QuantizationOptions& options) {
+  options.labels = labels;
+  if (!options.least_agreement) return;
+  options.most_top1_drop = 1 - *options.least_agreement;
+  options.least_agreement.reset();
 }
 
 void run_quantize(QuantizeOptions& options) {
+  set_num_threads(options.threads);
   Options load_options;
   options.limits.apply(load_options);
-  const Module model = load(options.model, load_options);
-  const std::string& method = options.quantization.method;
-  const auto calls = calibration_calls(model, method, options.calibration, options.images);
-  options.quantization.per_channel = !options.per_tensor;
-  options.quantization.bias_correction = !options.no_bias_correction;
-  if (options.half) options.quantization.mode = QuantizationMode::kHalf;
+  Module model = load(options.model, load_options);
+  if (options.eval) model = prepare::working_copy(model, true);
+  QuantizationOptions& quantization = options.quantization;
+  const auto inputs_of = [&](const std::vector<std::string>& sources) {
+    return calibration_calls(model, quantization.method, sources, options.images);
+  };
+  const CalibrationCalls calibration = inputs_of(options.calibration);
+  const CalibrationCalls test = inputs_of(options.test);
+  const CalibrationCalls& compared = options.test.empty() ? calibration : test;
+  const Labels labels = labels_of(model, options, compared);
+  if (!labels.empty() && options.test.empty()) use_labels_for_drop(labels, quantization);
+  quantization.per_channel = !options.per_tensor;
+  quantization.bias_correction = !options.no_bias_correction;
+  quantization.measure_times = !options.no_layer_times;
+  if (options.half) quantization.mode = QuantizationMode::kHalf;
   Progress progress("quantizing");
   std::string stage;
-  options.quantization.progress = [&](std::string_view what, double done) {
+  quantization.progress = [&](std::string_view what, double done) {
     if (stage != what) progress.stage(stage = what);
     progress.update(done);
   };
-  const Quantized result = quantize(model, calls, options.quantization);
+  const Quantized result = quantize(model, calibration.calls, quantization);
   options.output.save(result.module, options.model);
-  const auto test = calibration_calls(model, method, options.test, options.images);
-  const Comparison comparison = compare_models(model, result, options, test.empty() ? calls : test);
-  if (!options.report.empty()) write_file(options.report, page_of(options, result, comparison));
-  if (options.json) {
-    const Json node = {{"layers", json_of(result.layers)}, {"model", json_of(comparison)}};
-    std::printf("%s\n", json_text(node).c_str());
-    return;
+  const QuantizationComparison comparison =
+      compare_models(model, result, options, compared.calls, labels);
+  if (!options.report.empty()) {
+    write_file(options.report, page_of_quantization(options.model, result, comparison));
   }
-  print_table(options, result.layers);
-  print_inputs(options, result);
-  print_comparison(comparison);
+  if (options.json) {
+    std::printf("%s\n", json_text(json_of_quantization(result, comparison)).c_str());
+  } else {
+    print_quantization(quantization, result, comparison);
+  }
 }
 
 void add_image_options(CLI::App& command, ImageOptions& images) {
@@ -317,6 +211,11 @@ void add_quantize_command(CLI::App& app) {
       ->add_option("--test", options->test,
                    "Inputs on which the two models are compared, if not those of --calibration")
       ->type_name("FILE|FOLDER|bundled ...");
+  command
+      ->add_option("--labels", options->labels,
+                   "The classes of the inputs on which the models are compared: 'folders' for "
+                   "FOLDER/CLASS/FILE, or a file with lines of a number, or of a path and a number")
+      ->type_name("FILE|folders");
   add_image_options(*command, options->images);
   command->add_option("--method", q.method, "What to quantize")->capture_default_str();
   command->add_option("--mode", q.mode, "Where the borders to real numbers are")
@@ -337,6 +236,8 @@ void add_quantize_command(CLI::App& app) {
                     "One scale for a whole weight, not one for each output channel");
   command->add_flag("--reduce-range", q.reduce_range,
                     "Activations in 7 bits, for old processors' 16-bit sums");
+  command->add_flag("--equalize", q.equalize,
+                    "Scale the channels between two layers so that both lose less");
   command->add_flag("--no-bias-correction", options->no_bias_correction,
                     "Leave the mean error of rounded weights in");
   command->add_option("--skip", q.skip, "Modules or operators that stay float")
@@ -356,13 +257,19 @@ void add_quantize_command(CLI::App& app) {
       ->add_option_function<std::string>(
           "--max-drop", set_target,
           "Leave the worst layers float until at most this part of the calibration inputs has "
-          "another largest output, or the SQNR is at least this")
+          "another largest output (or, with --labels of them, a wrong one more), or the SQNR is at "
+          "least this")
       ->type_name("1%|20dB");
   command
       ->add_option("--preserve", q.preserve,
                    "Methods that stay although the quantized one calls them")
       ->type_name("METHOD ...");
+  command->add_flag("--no-layer-times", options->no_layer_times,
+                    "Do not measure how long each layer takes, which needs a second and more");
+  add_threads_option(*command, options->threads);
   options->limits.add_to(*command);
+  command->add_flag("--eval", options->eval,
+                    "Put a model in training mode into evaluation mode first");
   command->add_flag("--json", options->json, "Write what was done as JSON");
   command->add_option("--report", options->report, "Write a page with plots of all layers")
       ->type_name("FILE.html");

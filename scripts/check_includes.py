@@ -33,7 +33,7 @@ ALLOWED = {
     "api": [*RUNTIME, "passes", "interp", "device", "profile", "image"],
     # What is done to a model before it ships. Not in libtorchlet.so.
     "prepare": [*RUNTIME, "passes", "interp", "device", "api"],
-    "quant": [*RUNTIME, "passes", "interp", "api", "prepare"],
+    "quant": [*RUNTIME, "passes", "interp", "device", "api", "prepare"],
 }
 
 # What neuralnetworks/ may include besides itself.

@@ -13,7 +13,7 @@ counted from 0. Seeds are fixed: a second run changes no byte.
 import enum
 import os
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy
 import torch
@@ -316,6 +316,63 @@ def quantized_linear():
 def quantized_conv_per_channel():
     conv = torch.ao.nn.intrinsic.ConvReLU2d(nn.Conv2d(3, 8, 3, stride=2, padding=1), nn.ReLU())
     return quantize(conv, torch.randn(1, 3, 9, 7), torch.ao.quantization.get_default_qconfig("fbgemm"))
+
+
+class Stubs(nn.Module):
+    """Float, with the borders of what is to be quantized."""
+
+    def __init__(self):
+        super().__init__()
+        self.before = nn.Conv2d(3, 4, 1)
+        self.quant = torch.ao.quantization.QuantStub()
+        self.pool = nn.MaxPool2d(2)
+        self.conv = nn.Conv2d(4, 4, 3, padding=1)
+        self.sum = torch.nn.quantized.FloatFunctional()
+        self.dequant = torch.ao.quantization.DeQuantStub()
+        self.after = nn.Linear(4, 3)
+
+    def forward(self, x):
+        x = self.pool(self.quant(self.before(x)))
+        x = self.dequant(self.sum.add(x, torch.relu(self.conv(x))))
+        return self.after(x.mean([2, 3]))
+
+
+@fixture
+def stubs_scripted():
+    return torch.jit.script(Stubs().eval()), [torch.randn(1, 3, 8, 8)]
+
+
+@fixture
+def stubs_traced():
+    x = torch.randn(1, 3, 8, 8)
+    return torch.jit.trace(Stubs().eval(), x), [x]
+
+
+def joined(parts: List[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def as_tensor(parts: Union[Tensor, List[Tensor]]) -> Tensor:
+    rows = parts
+    if not isinstance(rows, Tensor):
+        rows = joined(rows)
+    return rows
+
+
+class Refined(nn.Module):
+    """Which type a value has hangs on a test that is known when the module is optimised."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x):
+        return self.conv(as_tensor([x[:1]]))
+
+
+@fixture
+def refined():
+    return torch.jit.script(Refined().eval()), [torch.randn(1, 3, 8, 8)]
 
 
 @fixture

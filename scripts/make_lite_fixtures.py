@@ -4,11 +4,14 @@
     apt-get install python3-torch
     /usr/bin/python3 scripts/make_lite_fixtures.py
 
-Each class below becomes lite/<class>.ptl, a zip archive of pickles, and lite/<class>.ff.ptl, a flatbuffer. Seeds are
-fixed: a second run changes no byte.
+Each class below becomes lite/<class>.ptl, a zip archive of pickles, and lite/<class>.ff.ptl, a flatbuffer. `Places`
+becomes lite/places.ptl, with debug information, and lite/places.bytecode.ptl, the same without source; `Numbers`, traced,
+becomes lite/numbers.bytecode.ptl. Seeds are fixed: a second run changes no byte.
 """
 
 import os
+import tempfile
+import zipfile
 from typing import Dict, List, Optional, Tuple
 
 import torch
@@ -125,6 +128,76 @@ class Holder(nn.Module):
         return self.inner(x)
 
 
+def twice(x: Tensor) -> Tensor:
+    return x * 2
+
+
+class Leaf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.eye(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.mm(x, self.weight)
+
+
+class Plain(nn.Module):
+    """Does not read itself."""
+
+    def forward(self, x: Tensor, k: int) -> Tensor:
+        return x.transpose(0, k)
+
+
+class Stage(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.leaf = Leaf()
+        self.plain = Plain()
+
+    def scaled(self, x: Tensor) -> Tensor:
+        return twice(self.leaf(x))
+
+    def forward(self, x: Tensor, k: int) -> Tensor:
+        x = self.scaled(x)
+        if k > 7:
+            x = torch.mm(x, x)
+        return self.plain(x, k)
+
+
+class Places(nn.Module):
+    """Modules of the same name below two lists, calls of self and of a function, loops and branches."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.ModuleList([Stage(), Stage()])
+        self.last = nn.ModuleList([Stage(), Stage()])
+
+    def forward(self, x: Tensor, k: int) -> Tensor:
+        for stage in self.first:
+            x = stage(x, 0)
+        for _ in range(2):
+            for other in self.last:
+                x = other(x, k)
+        if k < 0:
+            x = torch.mm(x, x[0])
+        return x
+
+
+class Numbers(nn.Module):
+    """Tracing makes 0-d tensors of the numbers."""
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+        return x + 0.5, x - 0.5, x * 0.5, x / 0.5
+
+
+def drop_source(path: str, out: str) -> None:
+    """The places of the source, code/**.debug_pkl, stay."""
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(out, "w") as bare:
+        for record in archive.infolist():
+            if "/code/" not in record.filename or record.filename.endswith(".debug_pkl"):
+                bare.writestr(zipfile.ZipInfo(record.filename), archive.read(record))
+
+
 def main() -> None:
     os.makedirs(OUT, exist_ok=True)
     for make in Values, Quantized, Stateful, Holder:
@@ -133,6 +206,13 @@ def main() -> None:
         path = f"{OUT}/{make.__name__.lower()}"
         module._save_for_lite_interpreter(path + ".ptl")
         module._save_for_lite_interpreter(path + ".ff.ptl", _use_flatbuffer=True, _extra_files={"note.txt": "a note"})
+    module = torch.jit.script(Places().eval())
+    module._save_for_lite_interpreter(OUT + "/places.ptl", _save_mobile_debug_info=True)
+    drop_source(OUT + "/places.ptl", OUT + "/places.bytecode.ptl")
+    with tempfile.TemporaryDirectory() as folder:
+        path = folder + "/numbers.ptl"
+        torch.jit.trace(Numbers(), torch.ones(2, dtype=torch.int64))._save_for_lite_interpreter(path)
+        drop_source(path, OUT + "/numbers.bytecode.ptl")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,9 @@ struct SaveOptions {
   FileContainer container = FileContainer::kTorchScript;
   // Of the bytecode, 4 to 8: a lower one for apps with an older PyTorch. 1.13 writes 8.
   int bytecode_version = 8;
+  // Which lines of the original Python the program comes from, if that is known: errors name them,
+  // here and in PyTorch. The records quote these lines.
+  bool debug_info = true;
 };
 
 // Writes the module as it is now, with its program. The file is written whole or not at all, and

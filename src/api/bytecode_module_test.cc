@@ -4,6 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+
+#include "archive/pickle_writer.h"
+#include "archive/reader.h"
+#include "archive/zip_writer.h"
+#include "base/byte_sink.h"
+#include "tensor/containers.h"
 
 namespace torchlet {
 namespace {
@@ -94,6 +101,110 @@ TEST(BytecodeModule, RaisesWhatTheProgramRaises) {
     EXPECT_NE(error.context()[0].find("bytecode of __torch__.Picture.forward"), std::string::npos)
         << error.context()[0];
   }
+}
+
+// ---- debug information ----
+
+std::string error_of(const Module& module, std::vector<int64_t> sizes, int64_t k) {
+  try {
+    module.forward({ramp(std::move(sizes)), k});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was raised";
+}
+
+// scripts/make_lite_fixtures.py
+const std::string kPlaces = "tests/fixtures/lite/places";
+
+TEST(BytecodeModule, ErrorsNameThePythonAsThoseOfItsSourceDo) {
+  const Module source = load(kPlaces + ".ptl"), bytecode = load(kPlaces + ".bytecode.ptl");
+  struct Call {
+    std::vector<int64_t> sizes;
+    int64_t k;
+    std::string path;
+  };
+  const Call calls[] = {{{2, 4}, 0, "in first.0.leaf (aten::mm)"},
+                        {{3, 3}, 5, "in last.0.plain (aten::transpose)"},
+                        {{2, 3}, 1, "in last.1.leaf (aten::mm)"},
+                        // In a branch, whose calls PyTorch does not tell.
+                        {{2, 3}, 8, "in last.0 (aten::mm)"}};
+  for (const Call& call : calls) {
+    const std::string error = error_of(bytecode, call.sizes, call.k);
+    EXPECT_EQ(error, error_of(source, call.sizes, call.k));
+    EXPECT_NE(error.find(call.path), std::string::npos) << error;
+    EXPECT_NE(error.find("in make_lite_fixtures.py:"), std::string::npos) << error;
+    EXPECT_EQ(error.find("bytecode of"), std::string::npos) << error;
+  }
+}
+
+// The archive of `kPlaces`.bytecode with other content in some records, "" for none of that name.
+Module with_records(const std::map<std::string, std::string>& records) {
+  auto file = archive::ArchiveReader::open(kPlaces + ".bytecode.ptl");
+  std::string bytes;
+  struct Sink final : ByteSink {
+    explicit Sink(std::string& to) : out(to) {}
+    void write(std::span<const std::byte> data) override {
+      out.append(reinterpret_cast<const char*>(data.data()), data.size());
+    }
+    uint64_t size() const override { return out.size(); }
+    std::string& out;
+  } sink(bytes);
+  archive::ZipWriter zip(sink, "places");
+  for (const archive::Record& record : file.records()) {
+    const auto other = records.find(record.name);
+    const std::string content =
+        other == records.end() ? file.read_text(record.name) : other->second;
+    if (!content.empty()) zip.add(record.name, archive::bytes_of(content));
+  }
+  zip.finish();
+  return load(archive::bytes_of(bytes));
+}
+
+std::string pickled(const Value& value) {
+  archive::StorageTable none;
+  return archive::PickleWriter(nullptr, none).write(value);
+}
+
+TEST(BytecodeModule, BrokenDebugRecordsLeavePlacesUnknown) {
+  const std::string calls = "callstack_debug_map.pkl", handles = "mobile_debug_handles.pkl";
+  const std::string places = "code/__torch__.py.debug_pkl", bytecode = "in bytecode of __torch__.";
+  const std::string module_path = "in first.0.leaf (aten::mm)";
+  const auto error_with = [](const std::map<std::string, std::string>& records) {
+    return error_of(with_records(records), {2, 4}, 0);
+  };
+  EXPECT_EQ(error_with({}).find(bytecode), std::string::npos);
+  for (const std::string& nonsense :
+       {std::string(), std::string("no pickle"), pickled(Value()), pickled(Value::tuple({})),
+        pickled(Value::tuple({1, Value::tuple({2, 3, 4})}))}) {
+    for (const std::string& record : {calls, handles}) {
+      const std::string error = error_with({{record, nonsense}});
+      EXPECT_NE(error.find(bytecode), std::string::npos) << error;
+      EXPECT_EQ(error.find(module_path), std::string::npos) << error;
+    }
+    // Without lines the calls still tell the modules.
+    const std::string error = error_with({{places, nonsense}});
+    EXPECT_NE(error.find(bytecode), std::string::npos) << error;
+    EXPECT_NE(error.find(module_path), std::string::npos) << error;
+  }
+}
+
+TEST(BytecodeModule, CallsOfOneInstructionAreBounded) {
+  const auto with_depth = [](int depth) {
+    Value inner;
+    for (int i = 0; i < depth; ++i) {
+      inner = Value::tuple({Value::tuple({"__torch__.A", "a"}), 1, inner, "forward"});
+    }
+    std::vector<Value> entries;
+    for (int64_t handle = 0; handle < 2000; ++handle) {
+      entries.push_back(Value::tuple({handle, 1, "aten::mm", inner}));
+    }
+    return error_of(with_records({{"callstack_debug_map.pkl", pickled(Value::tuple(entries))}}),
+                    {2, 4}, 0);
+  };
+  EXPECT_NE(with_depth(100).find("a.a.a.a"), std::string::npos) << with_depth(100);
+  EXPECT_EQ(with_depth(101).find("a.a.a.a"), std::string::npos);
+  EXPECT_NE(with_depth(900).find("cannot be multiplied"), std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "kernels/half/float16.h"
 #include "lite/bytecode.h"
+#include "lite/debug_info.h"
 #include "lite/flatbuffer.h"
 #include "script/debug_ranges.h"
 #include "tensor/containers.h"
@@ -91,8 +92,29 @@ struct Contents {
   std::string constants_record, bytecode_record, module_record;
   std::function<std::vector<Value>(archive::ObjectFactory&)> read_constants;
   std::function<lite::Bytecode(archive::ObjectFactory&)> read_bytecode;  // null: there is none
+  std::function<void(lite::Bytecode&)> read_debug_info;                  // null: there is none
   std::function<Value(archive::ObjectFactory&)> read_module;
 };
+
+// Debug records are a comfort: one that is malformed leaves places unknown.
+void read_debug_info(ArchiveReader& reader, lite::Bytecode& bytecode) {
+  archive::ObjectFactory plain;
+  try {
+    const Value calls = reader.read_pickle("callstack_debug_map.pkl", "", plain);
+    lite::read_debug_handles(reader.read_pickle("mobile_debug_handles.pkl", "", plain), bytecode);
+    std::unordered_map<int64_t, SourceRange> places;
+    size_t text_left = script::DebugRanges::kMostText;
+    for (const Record& record : reader.records()) {
+      if (!record.name.ends_with(".debug_pkl")) continue;
+      const script::DebugRanges ranges([&] { return reader.read_pickle(record.name, "", plain); },
+                                       text_left);
+      text_left = ranges.add_tagged(places);
+    }
+    bytecode.debug = std::make_shared<lite::DebugTable>(calls, places);
+  } catch (const Error& error) {
+    if (is_limit(error.code())) throw;
+  }
+}
 
 Contents contents_of_zip(ArchiveReader opened) {
   const SharedReaderPtr shared(new SharedReader{{}, std::move(opened)});
@@ -116,6 +138,11 @@ Contents contents_of_zip(ArchiveReader opened) {
       return lite::parse_bytecode(reader.read_bytecode(factory), [&](const std::string& text) {
         return factory.parse_type(text);
       });
+    };
+  }
+  if (reader.has_record("callstack_debug_map.pkl")) {
+    contents.read_debug_info = [&reader](lite::Bytecode& bytecode) {
+      read_debug_info(reader, bytecode);
     };
   }
   contents.module_record = "data.pkl";
@@ -166,7 +193,9 @@ void use_bytecode(const Contents& contents, LoadedProgram& model) {
     return bytecode->find_class(name);
   });
   api::ModelObjectFactory factory(model.unit, model.interpreter, contents.bytecode_record);
-  model.bytecode->add_functions(contents.read_bytecode(factory));
+  lite::Bytecode bytecode = contents.read_bytecode(factory);
+  if (contents.read_debug_info) contents.read_debug_info(bytecode);
+  model.bytecode->add_functions(std::move(bytecode));
 }
 
 // A file with source runs from that; its bytecode must make sense nevertheless.

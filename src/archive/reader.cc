@@ -69,7 +69,8 @@ void ArchiveReader::open_zip() {
   for (const ZipEntry& entry : zip_->entries()) {
     records_.push_back(
         {entry.name.substr(root_.size()), entry.offset, entry.stored_size, entry.size});
-    any_code |= records_.back().name.starts_with("code/");
+    const std::string& name = records_.back().name;
+    any_code |= name.starts_with("code/") && !name.ends_with(".debug_pkl");
   }
   if (has_record("bytecode.pkl")) {
     container_ = Container::kLite;

@@ -4,6 +4,7 @@
 #include <torchlet/value.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,6 +82,8 @@ struct OperatorName {
   std::optional<int64_t> num_args;  // how many arguments the code pushes; all of them if not there
 };
 
+inline constexpr int64_t kNoDebugHandle = -1;
+
 struct BytecodeFunction {
   std::string name;  // "__torch__.Net.forward"
   std::vector<Instruction> instructions;
@@ -88,14 +91,23 @@ struct BytecodeFunction {
   std::vector<Value> constants;
   std::vector<TypePtr> types;
   int64_t register_size = 0;
+  // For each instruction the number under which its DebugTable knows it; empty, or -1 for one, if
+  // nothing is known.
+  std::vector<int64_t> debug_handles = {};
+  int64_t debug_handle(size_t at) const {
+    return at < debug_handles.size() ? debug_handles[at] : kNoDebugHandle;
+  }
   // From version 4 on: arguments and returns with their names and types. Files do not tell a
   // default of None from none at all; it is taken for one where None fits the type.
   std::optional<Schema> schema;
 };
 
+class DebugTable;
+
 struct Bytecode {
   int64_t version = 3;
   std::vector<BytecodeFunction> functions;
+  std::shared_ptr<const DebugTable> debug = nullptr;  // what the file tells of them; may be null
 };
 
 // The type of a name in TorchScript's spelling; throws an Error if there is none.

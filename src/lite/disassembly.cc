@@ -1,16 +1,9 @@
 #include "lite/disassembly.h"
 
+#include "script/marked_text.h"
+
 namespace torchlet::lite {
 namespace {
-
-// Names come from the file: one line, and not a long one.
-std::string printable(const std::string& name) {
-  std::string text = name.substr(0, 200);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  }
-  return text;
-}
 
 std::string operand_of(const Instruction& in, const BytecodeFunction& function) {
   const auto index = static_cast<size_t>(in.x);
@@ -24,16 +17,25 @@ std::string operand_of(const Instruction& in, const BytecodeFunction& function) 
 
 }  // namespace
 
-std::shared_ptr<const Source> disassemble(const BytecodeFunction& function) {
+std::shared_ptr<const Source> disassemble(const BytecodeFunction& function,
+                                          const DebugTable* debug) {
   auto source = std::make_shared<Source>();
   source->name = "bytecode of " + printable(function.name);
   source->first_line = 0;  // as jumps count
-  for (const Instruction& in : function.instructions) {
+  std::vector<script::Mark> marks;
+  for (size_t at = 0; at < function.instructions.size(); ++at) {
+    const Instruction& in = function.instructions[at];
+    if (const DebugTable::Entry* entry = debug ? debug->find(function.debug_handle(at)) : nullptr) {
+      marks.push_back({source->text.size(), debug->original(entry->place)});
+    } else if (!marks.empty() && !marks.back().place.empty()) {
+      marks.push_back({source->text.size(), {}});
+    }
     source->text += name_of(in.opcode);
     source->text += " " + operand_of(in, function);
     if (in.n != 0) source->text += " " + std::to_string(in.n);
     source->text += "\n";
   }
+  if (!marks.empty()) source->origin = std::make_shared<script::MarkedPlaces>(std::move(marks));
   return source;
 }
 

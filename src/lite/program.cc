@@ -53,6 +53,26 @@ class BytecodeProgram::Method final : public Function {
   std::unique_ptr<const Graph> first_graph_, graph_;
 };
 
+class BytecodeProgram::InlinedFunction final : public Function {
+ public:
+  InlinedFunction(const std::string& name, bool is_method) : name_(name) {
+    schema_.name = name_.substr(name_.rfind('.') + 1);
+    if (!is_method) return;
+    schema_.arguments.emplace_back().name = "self";
+    schema_.arguments[0].type = types::unknown();
+  }
+
+  const std::string& qualified_name() const override { return name_; }
+  const Schema& schema() override { return schema_; }
+  const Graph& graph() override {
+    fail(ErrorCode::kInternal, "%s was inlined and is not there", name_.c_str());
+  }
+
+ private:
+  const std::string name_;
+  Schema schema_;
+};
+
 BytecodeProgram::BytecodeProgram(script::CompilationUnit& unit) : unit_(unit) {}
 
 BytecodeProgram::~BytecodeProgram() {
@@ -75,6 +95,7 @@ TypePtr BytecodeProgram::find_class(const std::string& qualified_name) {
 }
 
 void BytecodeProgram::add_functions(Bytecode bytecode) {
+  debug_ = std::move(bytecode.debug);
   for (BytecodeFunction& function : bytecode.functions) {
     const size_t dot = function.name.rfind('.');
     if (dot == std::string::npos || function.instructions.empty() || function.register_size < 0 ||
@@ -128,6 +149,13 @@ void BytecodeProgram::learn_attributes(const ClassType& type, const Value& state
 
 void BytecodeProgram::finish() {
   for (const std::unique_ptr<Method>& method : methods_) method->finish();
+  debug_.reset();
+}
+
+Function* BytecodeProgram::inlined_function(const std::string& qualified_name, bool is_method) {
+  std::unique_ptr<Function>& function = inlined_functions_[{qualified_name, is_method}];
+  if (!function) function = std::make_unique<InlinedFunction>(qualified_name, is_method);
+  return function.get();
 }
 
 const ClassType::Attribute& BytecodeProgram::attribute(const ClassType& type, int64_t slot) {

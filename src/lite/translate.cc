@@ -9,6 +9,7 @@
 #include "lite/add_casts.h"
 #include "lite/disassembly.h"
 #include "lite/infer_schema.h"
+#include "lite/inlined_calls.h"
 #include "lite/program.h"
 #include "lite/state_machine.h"
 
@@ -249,6 +250,7 @@ std::unique_ptr<Graph> translate_by(const BytecodeFunction& function, const Sche
   emitter.builder().drop_unused_constants();
   finish_uninitialized(*graph->block());
   add_casts(*graph, schema);
+  if (program.debug()) add_inlined_calls(*graph, function, *source, program);
   graph->verify();
   return graph;
 }
@@ -282,7 +284,7 @@ Schema schema_of(const BytecodeFunction& function, const TypePtr& self_type) {
 
 std::unique_ptr<Graph> translate(const BytecodeFunction& function, const Schema& schema,
                                  BytecodeProgram& program) {
-  const std::shared_ptr<const Source> source = disassemble(function);
+  const std::shared_ptr<const Source> source = disassemble(function, program.debug());
   try {
     return translate_by<StructuredTranslator>(function, schema, program, source);
   } catch (const Unstructured&) {

@@ -58,8 +58,8 @@ bool may_be_none(const Type& type) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget, bool for_file)
-      : graph_(graph), aliases_(aliases), budget_(budget), for_file_(for_file) {}
+  Folder(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget, bool keep_casts)
+      : graph_(graph), aliases_(aliases), budget_(budget), keep_casts_(keep_casts) {}
 
   bool run() {
     block(*graph_.block());
@@ -245,7 +245,8 @@ class Folder {
   // What went into a tuple or a list and comes out again.
   bool forward(Node& node) {
     if (node.kind() == prim::kUncheckedCast) {
-      const bool is_needed = for_file_ && !is_subtype(node.input(0)->type(), node.output()->type());
+      const bool is_needed =
+          keep_casts_ && !is_subtype(node.input(0)->type(), node.output()->type());
       return !is_needed && forward(*node.output(), node.input(0));
     }
     const Node* from = node.inputs().empty() ? nullptr : node.input(0)->node();
@@ -301,14 +302,15 @@ class Folder {
   Graph& graph_;
   const AliasAnalysis* aliases_;
   FoldBudget& budget_;
-  const bool for_file_;
+  const bool keep_casts_;
   bool changed_ = false;
 };
 
 }  // namespace
 
-bool fold_constants(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget, bool for_file) {
-  return Folder(graph, aliases, budget, for_file).run();
+bool fold_constants(Graph& graph, const AliasAnalysis* aliases, FoldBudget& budget,
+                    bool keep_casts) {
+  return Folder(graph, aliases, budget, keep_casts).run();
 }
 
 }  // namespace torchlet::passes

@@ -37,10 +37,11 @@ size_t depth_of(const Node& node) {
 
 class Inliner {
  public:
-  Inliner(Graph& graph, const Function& function, size_t max_nodes)
+  Inliner(Graph& graph, const Function& function, size_t max_nodes, const BodyOf& body_of)
       : graph_(graph),
         function_(function),
         max_nodes_(max_nodes),
+        body_of_(body_of),
         num_nodes_(count_nodes(*graph.block())) {}
 
   bool run() {
@@ -124,7 +125,8 @@ class Inliner {
     const auto [found, is_new] = callees_.try_emplace(&function);
     if (is_new) {
       try {
-        found->second.graph = &function.graph();
+        const Graph* given = body_of_ ? body_of_(function) : nullptr;
+        found->second.graph = given ? given : &function.graph();
         found->second.num_nodes = count_nodes(*found->second.graph->block());
         found->second.depth = depth_inside(*found->second.graph->block());
       } catch (const Error&) {
@@ -137,6 +139,7 @@ class Inliner {
   Graph& graph_;
   const Function& function_;
   const size_t max_nodes_;
+  const BodyOf& body_of_;
   size_t num_nodes_;
   bool changed_ = false;
   std::unordered_map<Function*, Callee> callees_;
@@ -144,8 +147,8 @@ class Inliner {
 
 }  // namespace
 
-bool inline_calls(Graph& graph, const Function& function, size_t max_nodes) {
-  return Inliner(graph, function, max_nodes).run();
+bool inline_calls(Graph& graph, const Function& function, size_t max_nodes, const BodyOf& body_of) {
+  return Inliner(graph, function, max_nodes, body_of).run();
 }
 
 }  // namespace torchlet::passes

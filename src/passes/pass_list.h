@@ -12,6 +12,7 @@
 #include "passes/analysis/read_write_sets.h"
 #include "passes/change_log.h"
 #include "passes/fold.h"
+#include "passes/inline.h"
 
 namespace torchlet::passes {
 
@@ -24,7 +25,11 @@ struct PassState {
   // What is made may be written into a file: it has to mean the same to PyTorch, on other devices
   // and with gradients, and must not depend on the clock.
   bool for_file = false;
+  // What is made will be printed as source, even if not `for_file`: casts stay that give a value
+  // the type which its readers need.
+  bool keep_casts = false;
   const AliasAnalysis* aliases = nullptr;  // of the graph; null before its calls are inlined
+  BodyOf body_of = {};                     // of what is inlined
   ChangeLog* log = nullptr;                // who wants to know what changed; may be null
 };
 

@@ -57,11 +57,14 @@ Optimized optimize(Function& method, const Value& self, const WriteSet& writes,
   WriteSet all_writes = writes;
   for (int attempt = 0;; ++attempt) {
     KnownObjects objects(self, all_writes);
-    std::unique_ptr<Graph> graph = clone_graph(method.graph());
+    const Graph* given = request.body_of ? request.body_of(method) : nullptr;
+    std::unique_ptr<Graph> graph = clone_graph(given ? *given : method.graph());
     ChangeLog log;
     PassState state{.graph = *graph, .method = method, .objects = objects};
     state.for_file = request.for_file;
-    if (request.for_file) state.fold_budget.seconds = kSecondsForFile;
+    state.keep_casts = request.for_file || request.keep_casts;
+    state.body_of = request.body_of;
+    if (state.keep_casts) state.fold_budget.seconds = kSecondsForFile;
     if (request.log) state.log = &log;
     Pipeline(state, request.passes).run();
     WriteSet own = AliasAnalysis(*graph, &objects).writes();

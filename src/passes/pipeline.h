@@ -19,6 +19,8 @@ struct Request {
   PassSet passes = PassSet::of(kAtLoad);
   bool for_file = false;     // PassState::for_file
   ChangeLog* log = nullptr;  // of this method
+  BodyOf body_of = {};       // of the method and of what it calls
+  bool keep_casts = false;   // PassState::keep_casts
 };
 
 // The method of one object, inlined, frozen and folded; gives the same answers, and the same errors

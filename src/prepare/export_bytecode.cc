@@ -49,8 +49,8 @@ std::vector<const ClassType*> classes_in(const Value& root) {
 
 class Exporter {
  public:
-  Exporter(const Value& root, script::CompilationUnit* unit, int version)
-      : classes_(classes_in(root)), form_(version) {
+  Exporter(const Value& root, script::CompilationUnit* unit, int version, lite::DebugTables* debug)
+      : classes_(classes_in(root)), form_(version), debug_(debug) {
     bytecode_.version = version;
     if (!unit) return;
     for (const ClassType*& type : classes_) {
@@ -86,7 +86,7 @@ class Exporter {
       const std::unique_ptr<Graph> graph = clone_graph(method.graph());
       while (passes::inline_calls(*graph, method, kMostNodes)) {
       }
-      lite::emit_code(*graph, form_, function);
+      lite::emit_code(*graph, form_, function, debug_);
     } catch (Error& error) {
       error.add_context("in " + function.name);
       throw;
@@ -108,19 +108,21 @@ class Exporter {
 
   std::vector<const ClassType*> classes_;
   const lite::CodeForm form_;
+  lite::DebugTables* const debug_;
   lite::Bytecode bytecode_;
   std::set<std::string> added_;
 };
 
 }  // namespace
 
-lite::Bytecode export_bytecode(const Value& root, script::CompilationUnit* unit, int version) {
+lite::Bytecode export_bytecode(const Value& root, script::CompilationUnit* unit, int version,
+                               lite::DebugTables* debug) {
   if (version < lite::kMinWrittenVersion || version > lite::kMaxWrittenVersion) {
     fail(ErrorCode::kInvalidArgument,
          "there is no bytecode version %d to write; there are %d to %d", version,
          lite::kMinWrittenVersion, lite::kMaxWrittenVersion);
   }
-  return Exporter(root, unit, version).run();
+  return Exporter(root, unit, version, debug).run();
 }
 
 }  // namespace torchlet::prepare

@@ -6,7 +6,6 @@
 #include <map>
 #include <unordered_set>
 
-#include "api/deep_copy.h"
 #include "api/loaded_model.h"
 #include "base/error.h"
 #include "graph/prim_kinds.h"
@@ -14,7 +13,8 @@
 #include "passes/pipeline.h"
 #include "prepare/draft.h"
 #include "prepare/proof.h"
-#include "prepare/used_attributes.h"
+#include "prepare/prune.h"
+#include "prepare/training_mode.h"
 #include "prepare/written_constants.h"
 #include "tensor/containers.h"
 
@@ -111,36 +111,6 @@ std::vector<std::string> take_as_written(const ClassType& type, std::vector<std:
   return taken;
 }
 
-// ---- training ----
-
-bool is_training(const Object& object) {
-  const auto slot = object.type->find_attribute("training");
-  return slot && object.slots[*slot].is_bool() && object.slots[*slot].to_bool();
-}
-
-void set_to_evaluation(const Value& root) {
-  std::unordered_set<const Object*> seen;
-  std::vector<Value> open = {root};
-  while (!open.empty()) {
-    const Value value = std::move(open.back());
-    open.pop_back();
-    Object& object = value.object_ref();
-    if (!object.type->is_module() || !seen.insert(&object).second) continue;
-    if (is_training(object)) object.set_attribute("training", Value(false));
-    for (const Value& held : object.slots) {
-      if (held.is_object()) open.push_back(held);
-    }
-  }
-}
-
-// A copy that may be taken apart.
-Module working_copy(const Module& module, bool eval) {
-  const auto& handle = LoadedModel::handle_of(module);
-  const Value copy = api::detached_copy(LoadedModel::object_of(module));
-  if (eval) set_to_evaluation(copy);
-  return LoadedModel::root(std::make_shared<LoadedModel>(handle->program), copy);
-}
-
 // ---- the work ----
 
 struct Method {
@@ -170,7 +140,7 @@ class Optimizer {
       }
     }
     const bool prunes = passes_.contains(kFreeze);
-    if (prunes) prune(draft);
+    if (prunes) prune_attributes(draft);
     std::vector<Graph*> graphs;
     for (Method& method : methods_) graphs.push_back(method.optimized.graph.get());
     for (prepare::GivenAttribute& given : prepare::settle_constants(graphs, names_kept_)) {
@@ -210,7 +180,7 @@ class Optimizer {
     }
   }
 
-  void prune(prepare::Draft& draft) {
+  void prune_attributes(prepare::Draft& draft) {
     prepare::UsedAttributes used(root_, writes_);
     std::unordered_set<const Function*> all_kept;
     for (const std::string& name : kept_) all_kept.insert(type_.find_method(name));
@@ -219,38 +189,14 @@ class Optimizer {
     for (const std::string& name : as_written_) {
       used.add(type_.find_method(name)->graph(), all_kept);
     }
-    const Object& object = root_.object_ref();
-    const bool all = used.uses_all_of_self() || is_preserved("all");
-    for (size_t i = 0; i < object.slots.size(); ++i) {
-      const ClassType::Attribute& attribute = type_.attributes()[i];
-      const bool stays = all || attribute.name == "training" || is_preserved(attribute.name);
-      if (!stays && !used.uses({&object, i})) {
-        draft.remove_attribute(attribute.name);
-        continue;
-      }
-      names_kept_.insert(attribute.name);
-      if (stays || !object.slots[i].is_object()) continue;
-      const Value value =
-          used.pruned(object.slots[i], [&](const std::string& name) { return mangled(name); });
-      if (value.is_same(object.slots[i])) continue;
-      draft.set_attribute(attribute.name, value.object_ref().type, value);
-    }
+    names_kept_ =
+        prepare::prune(draft, module_, used, [&](const std::string& name, const Value& /*value*/) {
+          return name == "training" || is_preserved(name) || is_preserved("all");
+        });
   }
 
   bool is_preserved(std::string_view name) const {
     return std::ranges::find(options_.preserve, name) != options_.preserve.end();
-  }
-
-  // "__torch__.m.___torch_mangle_3.Net", as PyTorch names classes of the same name.
-  std::string mangled(const std::string& name) {
-    const size_t dot = name.rfind('.');
-    const std::string package = name.substr(0, dot), own = name.substr(dot + 1);
-    script::CompilationUnit& unit = LoadedModel::of(module_).program->unit;
-    while (true) {
-      std::string candidate =
-          package + ".___torch_mangle_" + std::to_string(next_mangle_++) + "." + own;
-      if (!unit.find_type(candidate)) return candidate;
-    }
   }
 
   OptimizeReport make_report() const {
@@ -281,7 +227,6 @@ class Optimizer {
   std::vector<Method> methods_;
   passes::WriteSet writes_;
   std::unordered_set<std::string> names_kept_;
-  size_t next_mangle_ = 0;
 };
 
 // ---- the proof ----
@@ -313,7 +258,7 @@ std::vector<PassInfo> optimize_passes() {
 }
 
 OptimizedModule optimize(const Module& module, const OptimizeOptions& options) {
-  const Module original = working_copy(module, options.eval);
+  const Module original = prepare::working_copy(module, options.eval);
   OptimizedModule result = Optimizer(original, options).run();
   if (options.prove) {
     result.report.proofs = prepare::prove(original, result.module,

@@ -30,6 +30,7 @@ void save(const Module& module, const std::string& path, const SaveOptions& opti
       is_lite ? prepare::model_with_bytecode(program, root, options.bytecode_version)
               : prepare::model_with_source(program, root);
   model.extra_files = options.extra_files;
+  if (!options.debug_info) prepare::drop_debug_info(model);
   AtomicFile file(path);
   if (options.container == FileContainer::kFlatbuffer) {
     prepare::write_flatbuffer(model, file);

@@ -162,6 +162,23 @@ TEST(Save, BytecodeBecomesSource) {
   }
 }
 
+TEST(Save, SourceOfBytecodeTakesNoTensorForANumber) {
+  // The mobile runtime computes 0-d tensors of float64 with integers in float64, numbers in
+  // float32.
+  const auto dtypes_of = [](const Module& module) {
+    std::vector<DType> dtypes;
+    const Value result = module.forward({zeros(std::vector<int64_t>{2}, DType::kInt64)});
+    for (const Value& item : result.to_tuple()) dtypes.push_back(item.to_tensor().dtype());
+    return dtypes;
+  };
+  const Module bytecode = load(fixture("lite/numbers.bytecode.ptl"));
+  EXPECT_EQ(dtypes_of(bytecode), std::vector<DType>(4, DType::kFloat64));
+  save(bytecode, scratch("numbers.pt"));
+  EXPECT_EQ(dtypes_of(load(scratch("numbers.pt"))), std::vector<DType>(4, DType::kFloat64));
+  save(load(scratch("numbers.pt")), scratch("again.pt"));
+  EXPECT_EQ(content(scratch("again.pt")), content(scratch("numbers.pt")));
+}
+
 TEST(Save, ErrorsStillNameThePythonLine) {
   const auto error_of = [](const Module& module) {
     try {
@@ -175,6 +192,44 @@ TEST(Save, ErrorsStillNameThePythonLine) {
   save(before, scratch("places.pt"));
   EXPECT_NE(error_of(before).find(".py:"), std::string::npos) << error_of(before);
   EXPECT_EQ(error_of(load(scratch("places.pt"))), error_of(before));
+}
+
+// What the module at `path` says of matrices that do not fit.
+std::string places_error(const std::string& path) {
+  try {
+    load(path).forward({zeros(std::vector<int64_t>{2, 3}, DType::kFloat32), 8});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Save, BytecodeTellsThePythonLines) {
+  // Of scripts/make_lite_fixtures.py; both hold debug information, one no source.
+  for (const std::string name : {"lite/places.ptl", "lite/places.bytecode.ptl"}) {
+    SCOPED_TRACE(name);
+    const std::string error = places_error(fixture(name));
+    EXPECT_NE(error.find("in make_lite_fixtures.py:"), std::string::npos) << error;
+    for (int version = 4; version <= 8; ++version) {
+      ASSERT_EQ(save_as(FileContainer::kLite, load(fixture(name)), scratch("a"), version), "");
+      EXPECT_EQ(places_error(scratch("a")), error);
+      save_as(FileContainer::kLite, load(scratch("a")), scratch("b"), version);
+      EXPECT_EQ(content(scratch("a")), content(scratch("b")));
+    }
+  }
+}
+
+TEST(Save, LeavesThePythonOut) {
+  SaveOptions options;
+  options.debug_info = false;
+  for (const std::string name : {"lite/places.ptl", "lite/places.bytecode.ptl"}) {
+    for (const FileContainer container : kContainers) {
+      options.container = container;
+      save(load(fixture(name)), scratch("bare"), options);
+      EXPECT_EQ(places_error(scratch("bare")).find("make_lite_fixtures"), std::string::npos);
+      EXPECT_EQ(content(scratch("bare")).find("debug_"), std::string::npos);
+    }
+  }
 }
 
 TEST(Save, TheAnswersStay) {

@@ -20,6 +20,7 @@ std::unique_ptr<script::CompilationUnit> compile(const script::PrintedProgram& p
     auto source = std::make_shared<Source>();
     source->name = package;
     source->text = file->source.text;
+    source->origin = std::make_shared<script::MarkedPlaces>(file->source.marks);
     return source;
   };
   program.constants = printed.constants;
@@ -27,12 +28,12 @@ std::unique_ptr<script::CompilationUnit> compile(const script::PrintedProgram& p
   return std::make_unique<script::CompilationUnit>(std::move(program));
 }
 
-lite::Bytecode bytecode_of(const SavedModel& model, int version) {
+lite::Bytecode bytecode_of(SavedModel& model, int version) {
   try {
-    return export_bytecode(model.root, model.unit.get(), version);
+    return export_bytecode(model.root, model.unit.get(), version, &model.debug);
   } catch (const Error&) {
-    // The program that was read tells the same with the lines of the original Python.
-    export_bytecode(model.root, nullptr, version);
+    // The program that was read tells the same with the lines of its own source.
+    export_bytecode(model.root, nullptr, version, nullptr);
     throw;
   }
 }
@@ -72,6 +73,11 @@ SavedModel model_with_bytecode(const LoadedProgram& program, const Value& root, 
   model.operator_version =
       std::max(model.operator_version, lite::version_of_operators(*model.bytecode));
   return model;
+}
+
+void drop_debug_info(SavedModel& model) {
+  for (script::PrintedProgram::File& file : model.program.files) file.source.marks.clear();
+  model.debug = {};
 }
 
 }  // namespace torchlet::prepare

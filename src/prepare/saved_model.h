@@ -11,6 +11,7 @@
 #include "archive/pickle_writer.h"
 #include "base/byte_sink.h"
 #include "lite/bytecode.h"
+#include "lite/write/debug_tables.h"
 #include "script/compilation_unit.h"
 #include "script/program_printer.h"
 
@@ -23,6 +24,7 @@ struct SavedModel {
   // hold bytecode.
   script::PrintedProgram program;
   std::optional<lite::Bytecode> bytecode;
+  lite::DebugTables debug;                        // of the bytecode
   std::unique_ptr<script::CompilationUnit> unit;  // of the bytecode's types; may be null
   // The least version whose readers understand the operators as they are meant.
   int operator_version = 0;
@@ -36,6 +38,9 @@ SavedModel model_with_source(const LoadedProgram& program, const Value& root,
                              const std::string& methods = {});
 // With bytecode, too, and without source if the program was read from bytecode alone.
 SavedModel model_with_bytecode(const LoadedProgram& program, const Value& root, int version);
+
+// The file will not tell places in the original Python.
+void drop_debug_info(SavedModel& model);
 
 // A zip archive of pickles: TorchScript, or with bytecode a file of the Lite Interpreter.
 void write_archive(const SavedModel& model, ByteSink& sink);

@@ -61,10 +61,13 @@ class ArchiveWriter {
     const std::string record = code_record(file.package);
     zip_.add(record, bytes_of(file.source.text), ZipWriter::Form::kDeflatedIfLarge);
     const Value places = script::debug_record(file.source.marks);
-    if (places.is_none()) return;
+    if (!places.is_none()) add_debug_record(record + ".debug_pkl", places);
+  }
+
+  void add_debug_record(const std::string& name, const Value& value) {
     StorageTable none;
-    const std::string pickle = archive::PickleWriter(model_.state_of, none).write(places);
-    zip_.add(record + ".debug_pkl", bytes_of(pickle), ZipWriter::Form::kDeflatedIfLarge);
+    const std::string pickle = archive::PickleWriter(model_.state_of, none).write(value);
+    zip_.add(name, bytes_of(pickle), ZipWriter::Form::kDeflatedIfLarge);
   }
 
   void add_bytecode(const lite::Bytecode& bytecode, StorageTable& constants) {
@@ -75,6 +78,14 @@ class ArchiveWriter {
     } else {
       add_values("bytecode", pickled, "bytecode", own);
     }
+    // Beside source without places, calls alone tell nothing new.
+    const bool is_alone = model_.program.files.empty();
+    if (!model_.debug.knows_places() && !(is_alone && model_.debug.knows_calls())) return;
+    add_debug_record("mobile_debug_handles.pkl", lite::pickled_debug_handles(bytecode));
+    // PyTorch asks all records of this ending. So what the handles need is in none of code/, which
+    // may be dropped.
+    add_debug_record("bytecode.debug_pkl", script::tagged_debug_record(model_.debug.places()));
+    add_debug_record("callstack_debug_map.pkl", model_.debug.calls());
   }
 
   const SavedModel& model_;

@@ -28,11 +28,7 @@ class Settler {
 
   std::vector<GivenAttribute> run(const std::vector<Graph*>& graphs) {
     for (Graph* graph : graphs) {
-      for_each_constant(*graph, [&](Node& node, const Value& value) {
-        if (has_text(value)) return;
-        node.output()->replace_all_uses_with(constructed(node, value, node.output()->type()));
-        node.destroy();
-      });
+      construct_containers(*graph);
       for_each_constant(*graph, [&](Node&, const Value& value) {
         if (value.is_tensor()) count(*value.tensor_impl());
       });
@@ -47,6 +43,14 @@ class Settler {
       });
     }
     return std::move(given_);
+  }
+
+  static void construct_containers(Graph& graph) {
+    for_each_constant(graph, [&](Node& node, const Value& value) {
+      if (has_text(value)) return;
+      node.output()->replace_all_uses_with(constructed(node, value, node.output()->type()));
+      node.destroy();
+    });
   }
 
  private:
@@ -69,7 +73,7 @@ class Settler {
     return !holds_tensors || value.is_tensor() || value.is_custom();
   }
 
-  SsaValue* constructed(Node& before, const Value& value, const TypePtr& type) {
+  static SsaValue* constructed(Node& before, const Value& value, const TypePtr& type) {
     if (has_text(value) || !(value.is_list() || value.is_tuple() || value.is_dict())) {
       return passes::insert_constant(&before, value, type);
     }
@@ -169,5 +173,7 @@ std::vector<GivenAttribute> settle_constants(const std::vector<Graph*>& graphs,
                                              const std::unordered_set<std::string>& taken) {
   return Settler(taken).run(graphs);
 }
+
+void construct_containers(Graph& graph) { Settler::construct_containers(graph); }
 
 }  // namespace torchlet::prepare

@@ -24,4 +24,8 @@ struct GivenAttribute {
 std::vector<GivenAttribute> settle_constants(const std::vector<Graph*>& graphs,
                                              const std::unordered_set<std::string>& taken);
 
+// The last of this alone: constants that hold tensors in lists, tuples and dicts become nodes that
+// make them.
+void construct_containers(Graph& graph);
+
 }  // namespace torchlet::prepare

@@ -87,6 +87,7 @@ std::vector<std::string> objections(const std::vector<Layer>& layers,
   std::vector<std::string> reasons;
   for (size_t i = 0; i < layers.size(); ++i) {
     std::string reason = objection_by_name(layers[i].path, layers[i].op, options);
+    if (reason.empty() && layers[i].outside) reason = "not between QuantStub and DeQuantStub";
     if (reason.empty() && calibration) {
       reason = objection(layers[i], calibration->values(i), *calibration);
     }

@@ -45,7 +45,7 @@ void replace(Node& node, Node* with) {
 
 // ---- linear layers ----
 
-void make_dynamic(const Layer& layer, const QuantizationOptions& options) {
+const Node* make_dynamic(const Layer& layer, const QuantizationOptions& options) {
   Node& last = *layer.last();
   const Value packed =
       pack(weights_of(layer), LayerKind::kLinear, WeightOptions{options.per_channel, 1, {}});
@@ -62,6 +62,7 @@ void make_dynamic(const Layer& layer, const QuantizationOptions& options) {
   node->add_input(passes::insert_constant(&replaced, options.reduce_range, types::boolean()));
   replace(replaced, node);
   if (is_relu) layer.node->destroy();
+  return node;
 }
 
 // ---- recurrent layers ----
@@ -117,10 +118,11 @@ Value cell_of(std::span<const Tensor> tensors, const QuantizationOptions& option
   return cell;
 }
 
-bool make_dynamic(Node& node, const QuantizationOptions& options, LayerReport& report) {
+// Null if the layer is none that can be.
+const Node* make_dynamic(Node& node, const QuantizationOptions& options, LayerReport& report) {
   const auto tensors = parameters_of(node);
   const auto each = tensors ? tensors_per_cell(node, tensors->size()) : std::nullopt;
-  if (!each) return false;
+  if (!each) return nullptr;
   const bool is_lstm = node.kind() == kLstm;
   std::vector<SsaValue*> cells;
   for (size_t i = 0; i < tensors->size(); i += *each) {
@@ -146,21 +148,38 @@ bool make_dynamic(Node& node, const QuantizationOptions& options, LayerReport& r
         passes::insert_constant(&node, static_cast<int64_t>(DType::kQInt8), types::integer()));
     inputs.push_back(passes::insert_constant(&node, true, types::boolean()));
   }
-  replace(node, node_like(node, is_lstm ? "aten::quantized_lstm" : "aten::quantized_gru",
-                          schema.overload.c_str(), std::move(inputs)));
-  return true;
+  Node* quantized = node_like(node, is_lstm ? "aten::quantized_lstm" : "aten::quantized_gru",
+                              schema.overload.c_str(), std::move(inputs));
+  replace(node, quantized);
+  return quantized;
 }
 
 bool is_recurrent(const Node& node) {
   return node.op() && (node.kind() == kLstm || node.kind() == kGru);
 }
 
-}  // namespace
-
-std::vector<LayerReport> quantize_dynamically(Graph& graph, const QuantizationOptions& options) {
-  std::vector<LayerReport> reports;
+std::vector<Layer> linear_layers(Graph& graph) {
   std::vector<Layer> layers = find_layers(graph);
   std::erase_if(layers, [](const Layer& layer) { return layer.kind != LayerKind::kLinear; });
+  return layers;
+}
+
+}  // namespace
+
+std::vector<const Node*> dynamic_layers(Graph& graph) {
+  std::vector<const Node*> nodes;
+  for (const Layer& layer : linear_layers(graph)) nodes.push_back(layer.node);
+  passes::for_each_node(*graph.block(), [&](Node& node) {
+    if (is_recurrent(node)) nodes.push_back(&node);
+  });
+  return nodes;
+}
+
+std::vector<LayerReport> quantize_dynamically(Graph& graph, const QuantizationOptions& options,
+                                              std::vector<const Node*>* nodes) {
+  std::vector<LayerReport> reports;
+  std::vector<const Node*> made;
+  const std::vector<Layer> layers = linear_layers(graph);
   const std::vector<std::string> reasons = objections(layers, nullptr, options);
   for (size_t i = 0; i < layers.size(); ++i) {
     LayerReport& report = reports.emplace_back();
@@ -171,7 +190,7 @@ std::vector<LayerReport> quantize_dynamically(Graph& graph, const QuantizationOp
     const auto weights = static_cast<size_t>(weights_of(layers[i]).weight.numel());
     report.weight_bytes = weights * sizeof(float);
     report.quantized_weight_bytes = report.quantized ? weights : report.weight_bytes;
-    if (report.quantized) make_dynamic(layers[i], options);
+    made.push_back(report.quantized ? make_dynamic(layers[i], options) : layers[i].node);
   }
   passes::for_each_node(*graph.block(), [&](Node& node) {
     if (!is_recurrent(node)) return;
@@ -179,13 +198,16 @@ std::vector<LayerReport> quantize_dynamically(Graph& graph, const QuantizationOp
     report.path = inlined_module_path(node);
     report.op = node.kind().name();
     report.reason = objection_by_name(report.path, report.op, options);
-    if (report.reason.empty() && !make_dynamic(node, options, report)) {
+    const Node* quantized = report.reason.empty() ? make_dynamic(node, options, report) : nullptr;
+    report.quantized = quantized != nullptr;
+    if (!quantized && report.reason.empty()) {
       report.reason = "its weights are not constants of a plain layer";
     }
-    report.quantized = report.reason.empty();
+    made.push_back(quantized ? quantized : &node);
     reports.push_back(std::move(report));
   });
   passes::remove_dead_code(graph);
+  if (nodes) *nodes = std::move(made);
   return reports;
 }
 

@@ -41,17 +41,24 @@ void Fidelity::add_tensor(const Tensor& exact, const Tensor& result) {
   }
 }
 
-void Fidelity::add(const Value& exact, const Value& result) {
+void Fidelity::add(const Value& exact, const Value& result, std::span<const int64_t> labels) {
+  compare(exact, result);
+  if (labels.empty()) return;
+  exact_accuracy_.add(exact, labels);
+  accuracy_.add(result, labels);
+}
+
+void Fidelity::compare(const Value& exact, const Value& result) {
   const DepthGuard guard;
   if (exact.is_tensor() && result.is_tensor()) {
     return add_tensor(exact.to_tensor(), result.to_tensor());
   }
   if ((exact.is_list() && result.is_list()) || (exact.is_tuple() && result.is_tuple())) {
     const auto x = exact.to_list(), y = result.to_list();
-    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) add(x[i], y[i]);
+    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
   } else if (exact.is_dict() && result.is_dict()) {
     const auto x = exact.to_dict(), y = result.to_dict();
-    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) add(x[i].second, y[i].second);
+    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i].second, y[i].second);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "ops/core/common.h"
 #include "passes/analysis/alias.h"
 #include "passes/analysis/constants.h"
+#include "quant/stubs.h"
 
 namespace torchlet::quant {
 namespace {
@@ -117,30 +118,6 @@ std::optional<WeightedLayer> product(const Node& node) {
   return layer;
 }
 
-// ---- activations ----
-
-// What a node cuts its input to; nothing if it is none of these.
-struct Clamp {
-  double low, high;
-};
-std::optional<Clamp> clamp_of(const Node& node) {
-  constexpr double kNone = std::numeric_limits<double>::infinity();
-  if (is_one_of(node, {"relu"})) return Clamp{0, kNone};
-  if (is_one_of(node, {"relu6"})) return Clamp{0, 6};
-  const bool is_hardtanh = is_one_of(node, {"hardtanh"});
-  if (!is_hardtanh && !is_one_of(node, {"clamp", "clamp_min", "clamp_max"})) return std::nullopt;
-  const auto end = [&](const char* name, double absent) -> std::optional<double> {
-    if (!node.op()->schema.find_argument(name)) return absent;
-    const Value* value = constant_argument(node, name);
-    if (value && value->is_none()) return absent;
-    return constant_number(node, name);
-  };
-  const auto low = end(is_hardtanh ? "min_val" : "min", -kNone);
-  const auto high = end(is_hardtanh ? "max_val" : "max", kNone);
-  if (!low || !high || *low > 0 || *high < 0) return std::nullopt;  // 0 must stay 0
-  return Clamp{*low, *high};
-}
-
 SsaValue* operand(const Node& node, std::string_view name) {
   const auto at = node.op()->schema.find_argument(name);
   return at && *at < node.inputs().size() ? node.input(*at) : nullptr;
@@ -182,6 +159,9 @@ std::optional<Layer> layer_of(Node& node) {
   } else if (is_one_of(node, {"sigmoid", "hardsigmoid"})) {
     layer.kind = LayerKind::kUnit;
     layer.inputs = {operand(node, "self")};
+  } else if (node.kind() == kQuantStub) {
+    layer.kind = LayerKind::kQuantStub;
+    layer.inputs = {node.input(0)};
   } else {
     return std::nullopt;
   }
@@ -193,7 +173,10 @@ std::optional<Layer> layer_of(Node& node) {
 
 // Lets what clamps the layer's output alone become part of it.
 void take_activation(Layer& layer) {
-  if (layer.kind == LayerKind::kActivation || layer.kind == LayerKind::kUnit) return;
+  if (layer.kind == LayerKind::kActivation || layer.kind == LayerKind::kUnit ||
+      layer.kind == LayerKind::kQuantStub) {
+    return;
+  }
   const auto& users = layer.node->output()->users();
   if (users.size() != 1 || users[0]->owner() != layer.node->owner()) return;
   const auto clamp = clamp_of(*users[0]);
@@ -216,6 +199,7 @@ void visit(Block& block, const passes::AliasAnalysis& aliases, std::vector<Layer
       layer->op = convolution(*node)->weight.dim() == 4 ? "conv2d" : "conv1d";
     }
     if (layer->op == "addmm") layer->op = "linear";
+    if (layer->kind == LayerKind::kQuantStub) layer->op = "quantize";
     layers.push_back(*std::move(layer));
   }
 }
@@ -225,6 +209,14 @@ void visit(Block& block, const passes::AliasAnalysis& aliases, std::vector<Layer
 std::vector<Layer> find_layers(Graph& graph) {
   std::vector<Layer> layers;
   visit(*graph.block(), passes::AliasAnalysis(graph), layers);
+  if (!has_stubs(graph)) return layers;
+  const auto inside = values_between_stubs(graph);
+  for (Layer& layer : layers) {
+    layer.outside = layer.kind != LayerKind::kQuantStub &&
+                    !std::ranges::all_of(layer.inputs, [&](const SsaValue* input) {
+                      return inside.contains(input);
+                    });
+  }
   return layers;
 }
 
@@ -232,6 +224,24 @@ WeightedLayer weights_of(const Layer& layer) {
   auto weights = layer.kind == LayerKind::kConv ? convolution(*layer.node) : product(*layer.node);
   if (!weights) fail(ErrorCode::kInternal, "'" + layer.path + "' has no weights");
   return *std::move(weights);
+}
+
+std::optional<Clamp> clamp_of(const Node& node) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (is_one_of(node, {"relu"})) return Clamp{0, kNone};
+  if (is_one_of(node, {"relu6"})) return Clamp{0, 6};
+  const bool is_hardtanh = is_one_of(node, {"hardtanh"});
+  if (!is_hardtanh && !is_one_of(node, {"clamp", "clamp_min", "clamp_max"})) return std::nullopt;
+  const auto end = [&](const char* name, double absent) -> std::optional<double> {
+    if (!node.op()->schema.find_argument(name)) return absent;
+    const Value* value = constant_argument(node, name);
+    if (value && value->is_none()) return absent;
+    return constant_number(node, name);
+  };
+  const auto low = end(is_hardtanh ? "min_val" : "min", -kNone);
+  const auto high = end(is_hardtanh ? "max_val" : "max", kNone);
+  if (!low || !high || *low > 0 || *high < 0) return std::nullopt;  // 0 must stay 0
+  return Clamp{*low, *high};
 }
 
 bool follows_quantization(const Node& node) {

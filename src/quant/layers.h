@@ -1,6 +1,7 @@
 // What in a program can be quantized.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ enum class LayerKind {
   kCat,
   kActivation,  // a function of an element with a range of its own
   kUnit,  // one whose result PyTorch always quantizes in the same way: sigmoid in steps of 1/256
+  kQuantStub,  // where the model says that real numbers become quantized (quant/stubs.h)
 };
 
 // A node, and the activation that becomes part of it.
@@ -24,6 +26,7 @@ struct Layer {
   Node* node = nullptr;
   Node* activation = nullptr;  // a ReLU or what clamps; may be null
   bool relu = false;           // the activation cuts below zero
+  bool outside = false;        // of what the model's stubs say is quantized
   std::vector<SsaValue*>
       inputs;  // real numbers that it computes with, as they stand in the program
   SsaValue* output() const { return (activation ? activation : node)->output(); }
@@ -44,6 +47,13 @@ std::vector<Layer> find_layers(Graph& graph);
 
 // Of kConv and kLinear.
 WeightedLayer weights_of(const Layer& layer);
+
+// What a node cuts its input to, with 0 in between (low <= 0 <= high): ReLU, ReLU6, Hardtanh,
+// clamp. Nothing if it is none of these.
+struct Clamp {
+  double low, high;  // may be infinite
+};
+std::optional<Clamp> clamp_of(const Node& node);
 
 // Does the operator run on a quantized tensor in place of its first argument and give one that is
 // quantized in the same way: views, pooling, resizing, ReLU? In PyTorch 1.13, too.

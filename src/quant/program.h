@@ -8,18 +8,20 @@
 #include <vector>
 
 #include "graph/function.h"
+#include "passes/analysis/read_write_sets.h"
 
 namespace torchlet::quant {
 
-// Error kNotFound for an unknown method, kInvalidArgument if the model is in training mode.
+// Error kNotFound for an unknown method, kInvalidArgument if a module is in training mode.
 struct Program {
   Program(const Module& model, const std::string& method);
   Module model;
   std::string name;
   Value self;
   Function* method;
-  // Inlined, with attributes as constants and batch norms folded.
+  // Inlined, with attributes as constants and batch norms folded. Stubs are nodes (quant/stubs.h).
   std::unique_ptr<Graph> graph;
+  passes::WriteSet writes;  // what running it may change
 };
 
 // The model whose method runs this graph, or, if `wrapper` is TorchScript for a method of that

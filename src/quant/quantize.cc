@@ -7,15 +7,20 @@
 #include "base/error.h"
 #include "graph/clone.h"
 #include "ops/engines/quantize.h"
+#include "prepare/training_mode.h"
 #include "quant/calibration.h"
 #include "quant/choices.h"
 #include "quant/dynamic.h"
+#include "quant/equalize.h"
 #include "quant/interface.h"
+#include "quant/layer_times.h"
 #include "quant/layers.h"
 #include "quant/probe.h"
 #include "quant/program.h"
 #include "quant/rewrite.h"
 #include "quant/sensitivity.h"
+#include "quant/slow_layers.h"
+#include "quant/stubs.h"
 
 namespace torchlet {
 namespace {
@@ -122,30 +127,42 @@ std::vector<LayerReport> report(const std::vector<Layer>& layers,
 
 namespace {
 
+// Of the calls, those on which layers are compared: the classes may come one after the other.
+std::vector<size_t> evenly(size_t calls) {
+  constexpr size_t kMost = 64;
+  const size_t count = std::min(calls, kMost);
+  std::vector<size_t> some;
+  for (size_t i = 0; i < count; ++i) some.push_back(i * calls / count);
+  return some;
+}
+
 // Takes layers from those that are wanted until the answers are as good as the options ask.
 void leave_the_worst(const Program& program, const std::vector<Layer>& layers,
                      const std::vector<LayerChoice>& choices,
                      std::span<const std::vector<Value>> calls, const QuantizationOptions& options,
                      const std::function<void(double)>& progress, std::vector<bool>& wanted,
                      std::vector<std::string>& reasons, std::vector<double>& alone) {
-  constexpr size_t kCalls = 16;
-  calls = calls.first(std::min(calls.size(), kCalls));
+  const std::vector<size_t> some_calls = evenly(calls.size());
   const auto nobody = [](size_t, std::span<const Value>) {};
   ProbedGraph exact(clone_graph(*program.graph), *program.method, program.self);
   std::vector<Value> answers;
-  for (const auto& call : calls) answers.push_back(exact.run(call, nobody));
+  for (const size_t i : some_calls) answers.push_back(exact.run(calls[i], nobody));
   const Evaluate evaluate = [&](const std::vector<bool>& quantized) {
     std::unique_ptr<Graph> graph = clone_graph(*program.graph);
     const std::vector<LayerChoice> some = restricted(*program.graph, layers, choices, quantized);
     rewrite(*graph, find_layers(*graph), some);
     ProbedGraph other(std::move(graph), *program.method, program.self);
     Fidelity fidelity;
-    for (size_t i = 0; i < calls.size(); ++i) {
-      fidelity.add(answers[i], other.run(calls[i], nobody));
+    for (size_t i = 0; i < some_calls.size(); ++i) {
+      const size_t call = some_calls[i];
+      const std::span<const int64_t> labels =
+          options.labels.empty() ? std::span<const int64_t>() : options.labels[call];
+      fidelity.add(answers[i], other.run(calls[call], nobody), labels);
     }
     return fidelity;
   };
-  const Target target{options.least_agreement.value_or(0), options.least_sqnr_db.value_or(-1000)};
+  const Target target{options.least_agreement.value_or(0), options.least_sqnr_db.value_or(-1000),
+                      options.most_top1_drop.value_or(1)};
   std::vector<bool> compared;  // the others are quantized where these let it pay
   for (const Layer& layer : layers) {
     compared.push_back(layer.kind == LayerKind::kConv || layer.kind == LayerKind::kLinear);
@@ -174,7 +191,7 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
       fail(ErrorCode::kUnsupported, "mode full needs quantized tensors at both ends: " +
                                         interface.objection + "; use mode core or inside");
     }
-    return {with_method(program, std::move(graph), options.preserve), inputs_of(interface), {}};
+    return {with_method(program, std::move(graph), options.preserve), inputs_of(interface), {}, {}};
   }
   if (options.mode == QuantizationMode::kCore && can_have_core(program)) {
     const Interface interface = take_quantized(*graph);
@@ -182,14 +199,42 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
       const std::string wrapper = wrapper_of(*graph, program.name, kCoreMethod, interface);
       return {with_method(program, std::move(graph), options.preserve, wrapper),
               inputs_of(interface),
+              {},
               {}};
     }
   }
-  return {with_method(program, std::move(graph), options.preserve), {}, {}};
+  return {with_method(program, std::move(graph), options.preserve), {}, {}, {}};
 }
 
-Quantized quantize_weights(const Program& program, const QuantizationOptions& options) {
+// How long the layers take that the result reports.
+void add_times(const Program& program, BothForms forms, const RewrittenWithout& rewritten,
+               std::span<const Value> call, const std::function<void(double)>& progress,
+               Quantized& result) {
+  const std::vector<LayerTime> times = measure_layers(program, std::move(forms), call, progress);
+  for (size_t i = 0; i < times.size(); ++i) {
+    result.layers[i].float_time = times[i].real;
+    result.layers[i].quantized_time = times[i].quantized;
+    if (times[i].group != i) result.layers[i].timed_with = times[i].group;
+  }
+  result.slow = find_slow_layers(program, result.layers, rewritten, call);
+}
+
+// Of kDynamic.
+BothForms both_forms(const Program& program, const QuantizationOptions& options) {
+  BothForms forms{clone_graph(*program.graph), clone_graph(*program.graph), {}, {}, {}, {}};
+  remove_stubs(*forms.real);
+  remove_stubs(*forms.quantized);
+  forms.real_before = nodes_of(*forms.real);
+  forms.before = nodes_of(*forms.quantized);
+  forms.real_nodes = dynamic_layers(*forms.real);
+  quantize_dynamically(*forms.quantized, options, &forms.quantized_nodes);
+  return forms;
+}
+
+Quantized quantize_weights(const Program& program, std::span<const std::vector<Value>> calls,
+                           const QuantizationOptions& options) {
   std::unique_ptr<Graph> graph = clone_graph(*program.graph);
+  remove_stubs(*graph);  // these are about activations
   std::vector<LayerReport> layers = options.mode == QuantizationMode::kDynamic
                                         ? quantize_dynamically(*graph, options)
                                         : halve_weights(*graph, options);
@@ -197,23 +242,46 @@ Quantized quantize_weights(const Program& program, const QuantizationOptions& op
     fail(ErrorCode::kUnsupported, "there is nothing to quantize in " + options.method);
   }
   graph->verify();
-  return {with_method(program, std::move(graph), options.preserve), {}, std::move(layers)};
+  Quantized result{
+      with_method(program, std::move(graph), options.preserve), {}, std::move(layers), {}};
+  if (!options.measure_times || calls.empty() || options.mode != QuantizationMode::kDynamic) {
+    return result;
+  }
+  const auto without = [&](const std::vector<std::string>& skip) {
+    QuantizationOptions fewer = options;
+    fewer.skip.insert(fewer.skip.end(), skip.begin(), skip.end());
+    std::unique_ptr<Graph> some = clone_graph(*program.graph);
+    remove_stubs(*some);
+    quantize_dynamically(*some, fewer);
+    return some;
+  };
+  const auto progress = [&](double done) {
+    if (options.progress) options.progress("timing layers", done);
+  };
+  add_times(program, both_forms(program, options), without, calls[0], progress, result);
+  return result;
 }
 
 }  // namespace
 
-Quantized quantize(const Module& model, std::span<const std::vector<Value>> calibration,
+Quantized quantize(const Module& module, std::span<const std::vector<Value>> calibration,
                    const QuantizationOptions& options) {
+  const Module model = options.eval ? prepare::working_copy(module, true) : module;
   if (options.mode == QuantizationMode::kDynamic || options.mode == QuantizationMode::kHalf) {
     const Program program(model, options.method);
     const LimitScope scope = LoadedModel::of(model).program->limits->scope();
-    return quantize_weights(program, options);
+    return quantize_weights(program, calibration, options);
   }
   if (calibration.empty()) {
     fail(ErrorCode::kInvalidArgument,
          "quantization needs calibration inputs: the arguments of some calls of " + options.method);
   }
-  const Program program(model, options.method);
+  const bool has_labels = options.labels.size() == calibration.size();
+  if (!has_labels && (options.most_top1_drop || !options.labels.empty())) {
+    fail(ErrorCode::kInvalidArgument, format("there are labels of %zu calls, calibration has %zu",
+                                             options.labels.size(), calibration.size()));
+  }
+  Program program(model, options.method);
   const LimitScope scope = LoadedModel::of(model).program->limits->scope();
   const auto progress = [&](const char* what) {
     return [&options, what](double done) {
@@ -221,6 +289,15 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
     };
   };
   const std::vector<Layer> layers = find_layers(*program.graph);
+  std::vector<Equalized> equalized;
+  if (options.equalize) {
+    std::vector<bool> may_change;
+    for (const std::string& reason : objections(layers, nullptr, options)) {
+      may_change.push_back(reason.empty());
+    }
+    equalized = equalize(program, layers, may_change, options.per_channel, calibration,
+                         progress("equalising"));
+  }
   const Calibration seen(*program.graph, layers, *program.method, program.self, calibration,
                          progress("calibrating"));
   std::vector<std::string> reasons = objections(layers, &seen, options);
@@ -228,7 +305,7 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   std::vector<bool> wanted;
   for (const LayerChoice& choice : all) wanted.push_back(choice.quantize);
   std::vector<double> alone(layers.size(), 0);
-  if (options.least_agreement || options.least_sqnr_db) {
+  if (options.least_agreement || options.least_sqnr_db || options.most_top1_drop) {
     leave_the_worst(program, layers, all, calibration, options, progress("comparing layers"),
                     wanted, reasons, alone);
   }
@@ -253,6 +330,25 @@ Quantized quantize(const Module& model, std::span<const std::vector<Value>> cali
   Quantized quantized_model = finish(program, std::move(result), options);
   quantized_model.layers = report(layers, choices, reasons, seen, decibels);
   for (size_t i = 0; i < layers.size(); ++i) quantized_model.layers[i].alone_sqnr_db = alone[i];
+  if (options.measure_times) {
+    const auto without = [&](const std::vector<std::string>& skip) {
+      QuantizationOptions names;
+      names.skip = skip;
+      std::vector<bool> rest = wanted;
+      for (size_t i = 0; i < layers.size(); ++i) {
+        rest[i] = rest[i] && objection_by_name(layers[i].path, layers[i].op, names).empty();
+      }
+      std::unique_ptr<Graph> some = clone_graph(*program.graph);
+      rewrite(*some, find_layers(*some), restricted(*program.graph, layers, all, rest));
+      return some;
+    };
+    add_times(program, both_forms(program, choices), without, calibration[0],
+              progress("timing layers"), quantized_model);
+  }
+  for (const Equalized& pair : equalized) {
+    quantized_model.layers[pair.first].equalized_with = layers[pair.second].path;
+    quantized_model.layers[pair.first].equalization = pair.most;
+  }
   return quantized_model;
 }
 

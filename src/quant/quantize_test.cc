@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ops/engines/quantize.h"
+#include "tensor/npy.h"
 
 namespace torchlet {
 namespace {
@@ -90,6 +91,44 @@ TEST(Quantize, LeavesWhatIsNamedFloat) {
   EXPECT_FALSE(only.layers[0].quantized);
 }
 
+TEST(Quantize, TellsHowLongLayersTake) {
+  const std::vector<std::vector<Value>> calls = {{Value(noise({1, 3, 32, 32}, 1))}};
+  QuantizationOptions options;
+  options.measure_times = true;
+  options.skip = {"mobilenet.classifier"};
+  const Quantized result = quantize(load("models/digits_mobilenet_v2.pt"), calls, options);
+  size_t sums = 0;
+  for (size_t i = 0; i < result.layers.size(); ++i) {
+    const LayerReport& layer = result.layers[i];
+    if (layer.op == "add") {  // a part of the convolution before it, in the float model
+      ++sums;
+      EXPECT_EQ(layer.timed_with, i - 1);
+    } else {
+      EXPECT_FALSE(layer.timed_with);
+    }
+    for (const RunTime& time : {layer.float_time, layer.quantized_time}) {
+      EXPECT_GT(time.least_ms, 0) << layer.path;
+      EXPECT_LE(time.least_ms, time.median_ms);
+    }
+    EXPECT_EQ(layer.quantized, i + 1 < result.layers.size());
+  }
+  EXPECT_EQ(sums, 3u);
+  EXPECT_EQ(quantize(load(kConvNet), pictures()).layers[0].float_time.least_ms, 0);
+}
+
+TEST(Quantize, TellsHowLongDynamicLayersTake) {
+  QuantizationOptions options;
+  options.mode = QuantizationMode::kDynamic;
+  options.measure_times = true;
+  const std::vector<std::vector<Value>> calls = {{load_npy("tests/fixtures/recurrent.in0.npy")}};
+  const Quantized result = quantize(load("tests/fixtures/recurrent.pt"), calls, options);
+  ASSERT_FALSE(result.layers.empty());
+  for (const LayerReport& layer : result.layers) {
+    EXPECT_GT(layer.float_time.least_ms, 0) << layer.path;
+    EXPECT_GT(layer.quantized_time.least_ms, 0) << layer.path;
+  }
+}
+
 TEST(Quantize, EveryRangeMethodWorks) {
   const auto calls = pictures();
   const Module model = load(kConvNet);
@@ -114,6 +153,35 @@ ErrorCode error_of(const std::function<void()>& run) {
   return ErrorCode::kInternal;
 }
 
+TEST(Quantize, WritesTypesThatHangOnTests) {
+  const Module model = load("tests/fixtures/refined.pt");
+  const auto calls = pictures();
+  const Quantized result = quantize(model, calls);
+  EXPECT_TRUE(uses(result.module, "quantized::conv2d.new"));
+  EXPECT_GT(sqnr(model.forward(calls[0]).to_tensor(), result.module.forward(calls[0]).to_tensor()),
+            30);
+}
+
+TEST(Quantize, TrainingModeEndsOnRequest) {
+  const Module model = load("tests/fixtures/scripted_convnet.pt");
+  model.submodule("features.1").setattr("training", true);
+  const auto calls = pictures();
+  try {
+    quantize(model, calls);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("'features.1' is in training mode; pass --eval"),
+              std::string::npos);
+  }
+  QuantizationOptions options;
+  options.eval = true;
+  const Quantized result = quantize(model, calls, options);
+  EXPECT_TRUE(uses(result.module, "quantized::conv2d_relu.new"));
+  EXPECT_FALSE(uses(result.module, "aten::batch_norm"));
+  EXPECT_TRUE(model.submodule("features.1").attr("training").to_bool());
+}
+
 TEST(Quantize, SaysWhatIsWrong) {
   const Module model = load(kConvNet);
   EXPECT_EQ(error_of([&] { quantize(model, {}); }), ErrorCode::kInvalidArgument);
@@ -123,6 +191,11 @@ TEST(Quantize, SaysWhatIsWrong) {
   options = {};
   options.only = {"no_such_module"};
   EXPECT_EQ(error_of([&] { quantize(model, pictures(), options); }), ErrorCode::kUnsupported);
+  options = {};
+  options.most_top1_drop = 0.01;
+  EXPECT_EQ(error_of([&] { quantize(model, pictures(), options); }), ErrorCode::kInvalidArgument);
+  options.labels = {{0}, {0}, {0}, {99}};
+  EXPECT_EQ(error_of([&] { quantize(model, pictures(), options); }), ErrorCode::kInvalidArgument);
   const std::vector<std::vector<Value>> wrong = {{Value(noise({1, 5, 8, 8}, 1))}};
   try {
     quantize(model, wrong);

@@ -8,6 +8,7 @@
 #include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
 #include "passes/dead_code.h"
+#include "quant/stubs.h"
 #include "tensor/containers.h"
 
 namespace torchlet::quant {
@@ -74,6 +75,7 @@ class Rewriting {
     }
     for (SsaValue* value : made_in_order_) give_real_numbers(value);
     for (size_t i = replaced_.size(); i-- > 0;) replaced_[i]->destroy();
+    remove_stubs(graph_);
     passes::remove_dead_code(graph_);
     return results;
   }
@@ -110,13 +112,19 @@ class Rewriting {
     // A block's parameters are all there when its first node runs.
     const bool is_parameter = definer->kind() == kParam;
     Node* first = definer->owner()->first();
-    Node* node =
-        node_like(is_parameter ? *first : *definer, "aten::quantize_per_tensor", "", {value});
+    Node* node = conversion(is_parameter ? *first : *definer, value);
     is_parameter ? node->insert_before(first) : node->insert_after(definer);
-    node->add_input(real(node, params.scale));
-    node->add_input(integer(node, params.zero_point));
-    node->add_input(integer(node, static_cast<int64_t>(DType::kQUInt8)));
+    set_steps(*node, params);
     return result = node->output();
+  }
+
+  Node* conversion(const Node& model, SsaValue* value) {
+    return node_like(model, "aten::quantize_per_tensor", "", {value});
+  }
+  void set_steps(Node& conversion, const QParams& params) {
+    conversion.add_input(real(&conversion, params.scale));
+    conversion.add_input(integer(&conversion, params.zero_point));
+    conversion.add_input(integer(&conversion, static_cast<int64_t>(DType::kQUInt8)));
   }
 
   std::vector<SsaValue*> quantized_inputs(const Layer& layer, const LayerChoice& choice) {
@@ -129,6 +137,14 @@ class Rewriting {
 
   SsaValue* quantize(const Layer& layer, const LayerChoice& choice) {
     Node* last = layer.last();
+    if (layer.kind == LayerKind::kQuantStub) {
+      Node* node = conversion(*last, layer.inputs[0]);
+      node->insert_before(last);
+      set_steps(*node, choice.output);
+      replaced_.push_back(last);
+      made(layer.output(), node->output());
+      return node->output();
+    }
     const std::vector<SsaValue*> inputs = quantized_inputs(layer, choice);
     Node* node = nullptr;
     const auto with_params = [&](const char* name, const char* overload) {
@@ -185,6 +201,8 @@ class Rewriting {
         node = graph_.create(layer.node->kind(), inputs);
         node->set_op(layer.node->op());
         placed_like(node, *layer.node)->insert_before(last);
+        break;
+      case LayerKind::kQuantStub:
         break;
     }
     if (layer.kind == LayerKind::kCat) {
@@ -306,7 +324,8 @@ std::vector<bool> worth_quantizing(Graph& graph, const std::vector<Layer>& layer
     const auto is_needed = [&](const SsaValue* value) { return needed.contains(value); };
     for (const Node* node : nodes) {
       if (const Layer* layer = layer_of(node)) {
-        if (has_weights(*layer) || std::ranges::any_of(layer->inputs, is_given)) {
+        if (has_weights(*layer) || layer->kind == LayerKind::kQuantStub ||
+            std::ranges::any_of(layer->inputs, is_given)) {
           given.insert(layer->output());
         }
       } else if (can_follow(*node) && is_given(node->input(0))) {
@@ -315,7 +334,10 @@ std::vector<bool> worth_quantizing(Graph& graph, const std::vector<Layer>& layer
     }
     for (size_t i = nodes.size(); i-- > 0;) {
       const Node* node = nodes[i];
-      if (const Layer* layer = layer_of(node)) {
+      if (node->kind() == kDeQuantStub) {
+        needed.insert(node->input(0));
+      } else if (const Layer* layer = layer_of(node)) {
+        if (layer->kind == LayerKind::kQuantStub) continue;
         if (has_weights(*layer) || is_needed(layer->output())) {
           needed.insert(layer->inputs.begin(), layer->inputs.end());
         }

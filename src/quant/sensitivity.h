@@ -13,10 +13,13 @@ namespace torchlet::quant {
 struct Target {
   double agreement = 0;  // of the largest score, 0 to 1; counts if there are scores
   double sqnr_db = -1000;
+  double top1_drop = 1;  // from the part of right answers, 0 to 1; counts if there are labels
   bool holds(const Fidelity& fidelity) const {
     return (fidelity.rows() == 0 || fidelity.agreement() >= agreement) &&
-           fidelity.sqnr_db() >= sqnr_db;
+           fidelity.sqnr_db() >= sqnr_db &&
+           fidelity.exact_accuracy().top1() - fidelity.accuracy().top1() <= top1_drop + kRounding;
   }
+  static constexpr double kRounding = 1e-9;
 };
 
 // How the model answers with just these layers quantized.

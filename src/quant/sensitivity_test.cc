@@ -57,5 +57,18 @@ TEST(Fidelity, CountsRowsAndPowers) {
   EXPECT_EQ(Fidelity().agreement(), -1);
 }
 
+TEST(Sensitivity, ADropIsOfRightAnswers) {
+  const std::vector<int64_t> labels = {1};
+  Fidelity fidelity;
+  fidelity.add(Value(scores({0, 1})), Value(scores({1, 0})), labels);
+  fidelity.add(Value(scores({1, 0})), Value(scores({1, 0})), labels);  // both are wrong
+  fidelity.add(Value(scores({1, 0})), Value(scores({1, 0})));          // no label
+  Target target;
+  target.top1_drop = 0.5;
+  EXPECT_TRUE(target.holds(fidelity));
+  target.top1_drop = 0.49;
+  EXPECT_FALSE(target.holds(fidelity));
+}
+
 }  // namespace
 }  // namespace torchlet::quant

@@ -13,6 +13,9 @@
 namespace torchlet::script {
 namespace {
 
+// What has no number of its own in the debug information of bytecode.
+constexpr int64_t kNoTag = -1;
+
 std::span<const Value> items_of(const Value& value) {
   if (value.is_tuple()) return value.tuple_ref().items;
   if (value.is_list()) return value.list_ref().items;
@@ -59,14 +62,15 @@ void DebugRanges::read_records(const Value& pickled) const {
   for (const Value& record : records) {
     const std::span<const Value> fields = items_of(record);
     if (fields.size() >= 2 && fields[0].is_int()) {
-      entries_.push_back({fields[0].to_int(), fields[1]});
+      const bool has_tag = fields.size() >= 3 && fields[2].is_int();
+      entries_.push_back({fields[0].to_int(), fields[1], has_tag ? fields[2].to_int() : kNoTag});
     }
   }
   std::stable_sort(entries_.begin(), entries_.end(),
                    [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
 }
 
-SourceRange DebugRanges::original(size_t offset) const {
+void DebugRanges::load() const {
   std::call_once(once_, [this] {
     try {
       read_records(load_());
@@ -75,11 +79,30 @@ SourceRange DebugRanges::original(size_t offset) const {
     }
     load_ = nullptr;
   });
+}
+
+SourceRange DebugRanges::original(size_t offset) const {
+  load();
   const auto after =
       std::upper_bound(entries_.begin(), entries_.end(), static_cast<int64_t>(offset),
                        [](int64_t wanted, const Entry& entry) { return wanted < entry.offset; });
   if (after == entries_.begin()) return {};
-  const std::span<const Value> range = items_of((after - 1)->range);
+  return place((after - 1)->range);
+}
+
+size_t DebugRanges::add_tagged(std::unordered_map<int64_t, SourceRange>& places) const {
+  load();
+  for (const Entry& entry : entries_) {
+    if (entry.tag == kNoTag || places.contains(entry.tag)) continue;
+    SourceRange known = place(entry.range);
+    if (!known.empty()) places.emplace(entry.tag, std::move(known));
+  }
+  const std::lock_guard lock(mutex_);
+  return text_left_;
+}
+
+SourceRange DebugRanges::place(const Value& value) const {
+  const std::span<const Value> range = items_of(value);
   if (range.size() < 3) return {};
   std::shared_ptr<const Source> source = source_of(range[0]);
   if (!source) return {};
@@ -117,17 +140,30 @@ class RecordWriter {
       const auto& [offset, place] = marks[i];
       if (i + 1 < marks.size() && marks[i + 1].offset == offset) continue;
       is_known |= !place.empty();
-      Value range =
-          Value::tuple({source(place.source.get()), int64_t{place.begin}, int64_t{place.end}});
-      constexpr int64_t kNoTag = -1;
-      records.push_back(Value::tuple({static_cast<int64_t>(offset), std::move(range), kNoTag}));
+      records.push_back(Value::tuple({static_cast<int64_t>(offset), range(place), kNoTag}));
     }
-    if (!is_known) return Value();
+    return is_known ? record(std::move(records)) : Value();
+  }
+
+  Value write_tagged(const std::vector<SourceRange>& places) {
+    std::vector<Value> records;
+    for (const SourceRange& place : places) {
+      const auto tag = static_cast<int64_t>(records.size());
+      records.push_back(Value::tuple({tag, range(place), tag}));
+    }
+    return record(std::move(records));
+  }
+
+ private:
+  Value range(const SourceRange& place) {
+    return Value::tuple({source(place.source.get()), int64_t{place.begin}, int64_t{place.end}});
+  }
+
+  Value record(std::vector<Value> records) {
     return Value::tuple({"FORMAT_WITH_STRING_TABLE", Value::tuple(std::move(strings_)),
                          Value::tuple(std::move(records))});
   }
 
- private:
   // Sources of the same content are one.
   const Value& source(const Source* source) {
     Value& known = by_address_[source];
@@ -169,5 +205,9 @@ class RecordWriter {
 }  // namespace
 
 Value debug_record(const std::vector<Mark>& marks) { return RecordWriter().write(marks); }
+
+Value tagged_debug_record(const std::vector<SourceRange>& places) {
+  return RecordWriter().write_tagged(places);
+}
 
 }  // namespace torchlet::script

@@ -111,6 +111,37 @@ TEST(DebugRecord, IsReadBack) {
   EXPECT_EQ(record.to_tuple()[1].to_tuple().size(), 7u);
 }
 
+TEST(DebugRecord, PlacesAreKnownByTheirTags) {
+  const auto net = std::make_shared<const Source>(Source{"net.py", "def f(x):\n  a\n", 7, nullptr});
+  const Value record = tagged_debug_record({{}, place_in(net, 0), place_in(net, 10)});
+  std::unordered_map<int64_t, SourceRange> places = {{1, {net, 12, 13}}};
+  EXPECT_EQ(ranges_of(record).add_tagged(places), DebugRanges::kMostText - net->text.size());
+  ASSERT_EQ(places.size(), 2u);  // of the empty place nothing is known
+  EXPECT_EQ(places[1].begin, 12u);
+  EXPECT_EQ(places[2].begin, 10u);
+  EXPECT_EQ(places[2].end, 13u);
+  EXPECT_EQ(places[2].source->text, net->text);
+  EXPECT_EQ(places[2].line(), 8);
+}
+
+TEST(DebugRecord, TagsAreThoseOfPyTorch) {
+  const Value source = tuple({"def f(x):\n  a = x\n", "model.py", 40});
+  std::unordered_map<int64_t, SourceRange> places;
+  ranges_of(tuple({tuple({0, range(source, 0, 3), -1}), tuple({9, range(source, 12, 17), 30}),
+                   tuple({4, range(source, 1, 2)}), tuple({5, range(source, 1, 2), "x"})}))
+      .add_tagged(places);
+  ASSERT_EQ(places.size(), 1u);
+  EXPECT_EQ(places[30].line(), 41);
+}
+
+TEST(DebugRecord, TheTextOfAllRecordsIsBounded) {
+  const Value source = tuple({"def f(x):\n", "model.py", 40});
+  const DebugRanges ranges([&] { return tuple({tuple({0, range(source, 0, 3), 1})}); }, 5);
+  std::unordered_map<int64_t, SourceRange> places;
+  EXPECT_EQ(ranges.add_tagged(places), 5u);
+  EXPECT_EQ(places[1].source->text, "");
+}
+
 TEST(DebugRecord, IsNotThereWithoutPlaces) {
   EXPECT_TRUE(debug_record({}).is_none());
   EXPECT_TRUE(debug_record({{0, {}}, {5, {}}}).is_none());

@@ -161,29 +161,16 @@ std::optional<SugaredValue> Emitter::call_guessed(std::span<const Operator* cons
   return call_matched(*guess, *match);
 }
 
-namespace {
-
-// Tracing writes the numbers of a program as 0-d tensors. As second operand of the four operations
-// such a constant is taken as a number again, which decides type promotion
-// (torch/csrc/jit/passes/canonicalize_ops.cpp).
-const Operator* with_number_operand(Builder& builder, const Operator& op,
-                                    std::vector<SsaValue*>& inputs) {
-  constexpr std::string_view kNames[] = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
-  if (op.schema.overload != "Tensor" || !std::ranges::count(kNames, op.schema.name)) return &op;
-  const Value* other = Builder::constant_value(inputs[1]);
-  if (!other || !other->is_tensor() || other->to_tensor().dim() != 0) return &op;
-  const Operator* number_op = find_operator(op.schema.name, "Scalar");
-  if (number_op) inputs[1] = builder.constant(Value(other->to_scalar()));
-  return number_op ? number_op : &op;
-}
-
-}  // namespace
-
 SugaredValue Emitter::call_matched(const Operator& matched, const Match& match) {
   std::vector<SsaValue*> inputs = match.inputs;
-  const Operator& op = *with_number_operand(builder_, matched, inputs);
-  Node* node = builder_.node(op.name, std::move(inputs));
-  node->set_op(&op);
+  const Operator* op = operator_with_number(matched, inputs);
+  if (op) {
+    inputs[1] = builder_.constant(Value(Builder::constant_value(inputs[1])->to_scalar()));
+  } else {
+    op = &matched;
+  }
+  Node* node = builder_.node(op->name, std::move(inputs));
+  node->set_op(op);
   Several results;
   for (const TypePtr& type : match.return_types) results.values.push_back(node->add_output(type));
   if (results.values.size() == 1) return results.values[0];

@@ -8,6 +8,7 @@
 #include "graph/prim_kinds.h"
 #include "script/builder.h"
 #include "script/loop_form.h"
+#include "script/overload.h"
 
 namespace torchlet::script {
 namespace {
@@ -148,7 +149,17 @@ void FunctionPrinter::node(const Node& node) {
     }
     return line(use(node.input(0)) + "." + attribute + " = " + use(node.input(1)));
   }
+  if (node.op() && operator_with_number(*node.op(), node.inputs())) keep_tensor(node);
   define(node, expression(node));
+  kept_ = {};
+}
+
+// Whoever reads the constant itself takes it for a number, here and in PyTorch.
+void FunctionPrinter::keep_tensor(const Node& node) {
+  const std::string constant = use(node.input(1));
+  kept_ = {node.input(1), unique_name("")};
+  line(kept_.second + " = torch.detach(" + constant + ")");
+  out_.mark(node.range().original());
 }
 
 void FunctionPrinter::define(const Node& node, const std::string& expression) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "graph/function.h"
@@ -29,6 +30,7 @@ class FunctionPrinter {
   void name_inputs(const Schema& schema, const Graph& graph);
   void block(const Block& block);
   void node(const Node& node);
+  void keep_tensor(const Node& node);
   void define(const Node& node, const std::string& expression);
   void branches(const Node& node);
   void loop(const Node& node);
@@ -65,6 +67,8 @@ class FunctionPrinter {
   std::vector<size_t> entered_;  // where the bodies of open `with` statements begin in the text
   // The name of a value, or the expression that stands for it.
   std::unordered_map<const SsaValue*, std::string> texts_;
+  // The constant of the node that is printed which stands there by another name.
+  std::pair<const SsaValue*, std::string> kept_;
   std::unordered_map<const SsaValue*, int> depths_;  // of the expressions among these
   std::unordered_set<std::string> used_names_;
   std::unordered_map<std::string, size_t> next_suffix_;

@@ -1,8 +1,10 @@
 // Text with what each part of it was made of.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/source_range.h"
@@ -13,6 +15,22 @@ namespace torchlet::script {
 struct Mark {
   size_t offset;
   SourceRange place;
+};
+
+// The places of a text whose marks are known.
+class MarkedPlaces : public SourceMap {
+ public:
+  explicit MarkedPlaces(std::vector<Mark> marks) : marks_(std::move(marks)) {}
+
+  SourceRange original(size_t offset) const override {
+    const auto after =
+        std::upper_bound(marks_.begin(), marks_.end(), offset,
+                         [](size_t wanted, const Mark& mark) { return wanted < mark.offset; });
+    return after == marks_.begin() ? SourceRange() : (after - 1)->place;
+  }
+
+ private:
+  const std::vector<Mark> marks_;  // ascending
 };
 
 struct MarkedText {

@@ -309,6 +309,14 @@ std::vector<TypePtr> return_types(const Schema& schema, const std::vector<TypePt
   return substituted(schema.returns, bindings);
 }
 
+const Operator* operator_with_number(const Operator& op, const std::vector<SsaValue*>& inputs) {
+  constexpr std::string_view kNames[] = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
+  if (op.schema.overload != "Tensor" || !std::ranges::count(kNames, op.schema.name)) return nullptr;
+  const Value* other = Builder::constant_value(inputs.at(1));
+  if (!other || !other->is_tensor() || other->to_tensor().dim() != 0) return nullptr;
+  return find_operator(op.schema.name, "Scalar");
+}
+
 SsaValue* convert(Builder& builder, SsaValue* value, const TypePtr& type, bool allow_conversions) {
   if (type->is(TypeKind::kOptional) && !value->type()->is(TypeKind::kOptional) &&
       !value->type()->is(TypeKind::kNone)) {

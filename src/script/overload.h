@@ -35,6 +35,12 @@ std::optional<Match> match_schema(Builder& builder, const Schema& schema, const 
 // What a call with arguments of these types gives; kUnknown where that does not tell.
 std::vector<TypePtr> return_types(const Schema& schema, const std::vector<TypePtr>& arguments);
 
+// Tracing writes the numbers of a program as 0-d tensors. As second operand of the four operations
+// such a constant is taken as a number again, which decides type promotion
+// (torch/csrc/jit/passes/canonicalize_ops.cpp). The operator that is meant then; null if the call
+// is what it says.
+const Operator* operator_with_number(const Operator& op, const std::vector<SsaValue*>& inputs);
+
 // `value` as a `type`, by a conversion if there is one; otherwise `value` itself: the caller
 // checks.
 SsaValue* convert(Builder& builder, SsaValue* value, const TypePtr& type, bool allow_conversions);

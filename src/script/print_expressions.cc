@@ -13,6 +13,7 @@
 namespace torchlet::script {
 
 std::string FunctionPrinter::use(const SsaValue* value) {
+  if (value == kept_.first) return kept_.second;
   if (const Value* constant = Builder::constant_value(value)) return context_.literal(*constant);
   return texts_.at(value);
 }

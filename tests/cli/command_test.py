@@ -500,6 +500,25 @@ class Convert(unittest.TestCase):
                 self.assertIn(words, done.stderr)
             self.assertFalse([name for name in os.listdir(folder) if name.startswith("b.")])
 
+    def test_bytecode_tells_the_python_unless_it_shall_not(self):
+        records = {"mobile_debug_handles.pkl", "bytecode.debug_pkl", "callstack_debug_map.pkl"}
+        with tempfile.TemporaryDirectory() as folder:
+            whole, bare, silent = (f"{folder}/{name}.ptl" for name in ("whole", "bare", "silent"))
+            model = f"{FIXTURES}/scripted_convnet.pt"
+            self.assertEqual(self.convert(model, "-o", whole).returncode, 0)
+            self.assertEqual(archive_names(whole) & records, records)
+            with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(bare, "w") as without_source:
+                for record in archive.infolist():
+                    if "/code/" not in record.filename:
+                        without_source.writestr(record, archive.read(record))
+            self.assertEqual(self.convert(bare, "-o", silent, "--no-debug").returncode, 0)
+            self.assertFalse([name for name in archive_names(silent) if "debug" in name])
+            errors = [torchlet("run", path, "--shape", "7").stderr for path in (model, whole, bare, silent)]
+            self.assertIn("in features.0 (aten::conv2d)", errors[0])
+            self.assertIn(".py:", errors[0])
+            self.assertEqual(errors[:1] * 3, errors[:3])
+            self.assertIn("in bytecode of __torch__.", errors[3])
+
     def test_nothing_is_left_of_what_fails(self):
         with tempfile.TemporaryDirectory() as folder:
             model = f"{folder}/model.pt"

@@ -68,6 +68,28 @@ class Quantize(unittest.TestCase):
         self.assertGreater(told["model"]["sqnr_db"], 20)
         self.assertGreater(told["layers"][0]["scale"], 0)
 
+    def test_layers_are_timed(self):
+        done = self.quantize("--calibration", self.inputs)
+        self.assertIn("float us   int8 us", done.stdout)
+        told = json.loads(self.quantize("--calibration", self.inputs, "--json", "--threads", "1").stdout)
+        for layer in told["layers"]:
+            for time in layer["float_time"], layer["quantized_time"]:
+                self.assertGreater(time["least_ms"], 0)
+                self.assertGreaterEqual(time["median_ms"], time["least_ms"])
+        slow = {layer["path"] for layer in told["layers"] if "timed_with" not in layer and all(
+            layer["quantized_time"][time] >= layer["float_time"][time] for time in ("least_ms", "median_ms"))}
+        self.assertEqual(set(told.get("no_gain", {"layers": []})["layers"]), slow)
+        page = self.folder.name + "/page.html"
+        done = self.quantize("--calibration", self.inputs, "--no-layer-times", "--report", page)
+        self.assertNotIn("float us", done.stdout)
+        with open(page) as file:
+            self.assertNotIn("float us", file.read())
+        self.quantize("--calibration", self.inputs, "--report", page)
+        with open(page) as file:
+            text = file.read()
+        self.assertIn("float us", text)
+        self.assertIn("times as fast", text)
+
     def test_the_same_input_gives_the_same_bytes(self):
         self.quantize("--calibration", self.inputs)
         with open(self.output, "rb") as file:
@@ -114,6 +136,84 @@ class Quantize(unittest.TestCase):
         self.assertIn("<svg", text)
         self.assertNotIn("http://", text.replace("http://www.w3.org", ""))
 
+    def write(self, name: str, text: str) -> str:
+        path = f"{self.folder.name}/{name}"
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def right_classes(self) -> list:
+        """What the float model says of each input, by its largest score."""
+        return [max(range(4), key=self.scores(i).__getitem__) for i in range(4)]
+
+    def scores(self, i: int) -> list:
+        folder = self.folder.name + "/scores"
+        calls = {"calls": [{"method": "forward", "inputs": [
+            {"t": "tensor", "dtype": "float32", "shape": [1, 3, 8, 8], "strides": [192, 64, 8, 1],
+             "memory_format": "contiguous", "npy": f"inputs/{i}.npy", "offset": 0}]}]}
+        request = self.write("calls.json", json.dumps(calls))
+        done = torchlet("run", CONVNET, "--calls", request, "--save", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(folder + "/results.json") as file:
+            at = json.load(file)["results"][0]["output"]["offset"]
+        with open(folder + "/data.npy", "rb") as file:
+            data = file.read()[at:]
+        begin = 10 + struct.unpack("<H", data[8:10])[0]
+        return list(struct.unpack("<4f", data[begin:begin + 16]))
+
+    def test_labels_tell_how_often_each_model_is_right(self):
+        right = self.right_classes()
+        wrong = [(right[0] + 1) % 4, *right[1:]]
+        by_order = self.write("order.txt", "".join(f"{c}\n" for c in wrong))
+        by_path = self.write("path.csv", "".join(f"inputs/{i}.npy,{wrong[i]}\n\n" for i in (3, 1, 0, 2)))
+        for labels in by_order, by_path:
+            done = self.quantize("--calibration", self.inputs, "--labels", labels, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            model = json.loads(done.stdout)["model"]
+            self.assertEqual((model["labels"], model["before_top1"], model["after_top1"]), (4, 0.75, 0.75))
+            self.assertNotIn("before_top5", model)  # of four classes
+        done = self.quantize("--calibration", self.inputs, "--test", self.inputs + "/1.npy", "--labels", by_path)
+        self.assertIn("accuracy top 1 100.00 % -> 100.00 %, of 1 with labels\n", done.stdout)
+
+    def test_labels_by_folders(self):
+        right = self.right_classes()
+        data = self.folder.name + "/data"
+        for c in range(4):
+            os.makedirs(f"{data}/class{c}")
+        for i, c in enumerate(right):
+            os.rename(f"{self.inputs}/{i}.npy", f"{data}/class{c}/{i}.npy")
+        page = self.folder.name + "/page.html"
+        done = self.quantize("--calibration", data + "/", "--labels", "folders", "--report", page)
+        self.assertIn("accuracy top 1 100.00 % -> 100.00 %, of 4 with labels\n", done.stdout)
+        with open(page) as file:
+            self.assertIn("<dt>right, of 4 with labels</dt><dd>100 % before, 100 % after</dd>", file.read())
+        os.remove(self.output)
+        os.mkdir(data + "/class4")
+        self.assert_refused(self.quantize("--calibration", data, "--labels", "folders"), "5 folders", "4 classes")
+        file = f"{data}/class{right[0]}/0.npy"
+        self.assert_refused(self.quantize("--calibration", file, "--labels", "folders"), "FOLDER/CLASS/FILE", file)
+
+    def test_max_drop_counts_right_answers(self):
+        labels = self.write("labels.txt", "".join(f"{c}\n" for c in self.right_classes()))
+        done = self.quantize("--calibration", self.inputs, "--labels", labels, "--max-drop", "0%", "--json")
+        self.assertEqual(json.loads(done.stdout)["model"]["after_top1"], 1)
+
+    def test_labels_that_do_not_fit(self):
+        def refused(text: str, *words: str):
+            labels = self.write("labels.txt", text)
+            self.assert_refused(self.quantize("--calibration", self.inputs, "--labels", labels), *words)
+
+        refused("0\n1\n2\n", "3 labels for 4 rows")
+        refused("0\n1\n2\n4\n", "line 4 of", "label 4", "0 to 3")
+        refused("0\n1\n-1\n2\n", "line 3 of", "label -1")
+        refused("path,label\n", "line 1 of", "number")
+        refused("0.npy 1\n2\n", "line 2 of", "no path")
+        refused("0.npy 1\n", "no label for", "1.npy")
+        refused("".join(f"{i}.npy 1\n" for i in (0, 1, 2, 3)) + "0.npy 2\n", "several labels for", "0.npy")
+        refused("\n", "no labels in")
+        self.assert_refused(self.quantize("--calibration", self.inputs, "--labels", "none.txt"), "none.txt")
+        self.assert_refused(self.quantize("--mode", "dynamic", "--labels", "folders"), "--labels needs inputs")
+
     def test_no_calibration_inputs(self):
         self.assert_refused(self.quantize(), "calibration inputs")
         empty = self.folder.name + "/empty"
@@ -129,6 +229,19 @@ class Quantize(unittest.TestCase):
         with open(text, "w") as file:
             file.write("1")
         self.assert_refused(self.quantize("--calibration", text), "is no .npy")
+
+    def test_training_mode(self):
+        write_inputs(self.inputs, 4, (2, 5))
+        model = "tests/fixtures/linear.pt"
+        self.assert_refused(self.quantize("--calibration", self.inputs, model=model), "training mode", "--eval")
+        done = self.quantize("--calibration", self.inputs, "--eval", model=model)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("quantized::linear", self.operators())
+
+    def test_equalizing_is_told(self):
+        told = json.loads(self.quantize("--calibration", self.inputs, "--json", "--per-tensor", "--equalize").stdout)
+        for layer in told["layers"]:
+            self.assertEqual("equalization" in layer, "equalized_with" in layer)
 
     def test_wrong_names(self):
         calibration = ("--calibration", self.inputs)

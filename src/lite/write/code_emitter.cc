@@ -60,10 +60,12 @@ NumberList number_list(const Type& type) {
 
 class CodeEmitter {
  public:
-  CodeEmitter(const Graph& graph, const CodeForm& form, BytecodeFunction& function)
+  CodeEmitter(const Graph& graph, const CodeForm& form, BytecodeFunction& function,
+              DebugTables* debug)
       : graph_(graph),
         form_(form),
         function_(function),
+        debug_(debug),
         tables_(function),
         lifetimes_(graph),
         counts_(graph, form) {}
@@ -83,6 +85,7 @@ class CodeEmitter {
       fail(ErrorCode::kUnsupported, "an instruction of bytecode has no room for so many values");
     }
     function_.instructions.push_back({opcode, x, static_cast<int64_t>(n)});
+    if (debug_) function_.debug_handles.push_back(handle_);
     return here() - 1;
   }
   // The jump at `from` leads to the next instruction.
@@ -99,7 +102,10 @@ class CodeEmitter {
       if (constant.is_enum()) refuse("a " + constant.enum_ref().type->str());
       put(Opcode::kLoadC, tables_.constant(constant));
     } else if (lifetimes_.is_on_stack(maker)) {
+      const int64_t outer = handle_;
+      if (debug_) handle_ = debug_->handle_of(*maker, function_.name);
       node(*maker);
+      handle_ = outer;
     } else {
       put(lifetimes_.is_last_read(value) ? Opcode::kMove : Opcode::kLoad, registers_.at(value));
     }
@@ -133,6 +139,8 @@ class CodeEmitter {
   void block(const Block& block) {
     for (const Node* each : block) {
       if (each->kind() == prim::kConstant || lifetimes_.is_on_stack(each)) continue;
+      const int64_t outer = handle_;
+      if (debug_) handle_ = debug_->handle_of(*each, function_.name);
       try {
         node(*each);
       } catch (Error& error) {
@@ -143,6 +151,7 @@ class CodeEmitter {
       for (const SsaValue* value : lifetimes_.ends_after(each)) {
         put(Opcode::kDropR, registers_.at(value));
       }
+      handle_ = outer;
     }
     load(block.outputs());
   }
@@ -337,6 +346,8 @@ class CodeEmitter {
   const Graph& graph_;
   const CodeForm form_;
   BytecodeFunction& function_;
+  DebugTables* const debug_;
+  int64_t handle_ = kNoDebugHandle;  // of the node whose instructions are put
   CodeTables tables_;
   Lifetimes lifetimes_;
   const ArgumentCounts counts_;
@@ -345,8 +356,9 @@ class CodeEmitter {
 
 }  // namespace
 
-void emit_code(const Graph& graph, const CodeForm& form, BytecodeFunction& function) {
-  CodeEmitter(graph, form, function).run();
+void emit_code(const Graph& graph, const CodeForm& form, BytecodeFunction& function,
+               DebugTables* debug) {
+  CodeEmitter(graph, form, function, debug).run();
 }
 
 int version_of_operators(const Bytecode& bytecode) {

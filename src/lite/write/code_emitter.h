@@ -8,14 +8,16 @@
 #include "graph/graph.h"
 #include "lite/bytecode.h"
 #include "lite/write/code_form.h"
+#include "lite/write/debug_tables.h"
 
 namespace torchlet::lite {
 
 // The code of `function`, which has a name and a schema: its tables, instructions and
 // register_size. All calls are inlined in `graph`, but for those of methods that are looked up in
 // an object. Error kUnsupported, with its place, for what the mobile runtime has no instruction
-// for.
-void emit_code(const Graph& graph, const CodeForm& form, BytecodeFunction& function);
+// for. With `debug`, instructions have handles of it.
+void emit_code(const Graph& graph, const CodeForm& form, BytecodeFunction& function,
+               DebugTables* debug = nullptr);
 
 // The least version whose files understand the operators in the code as today.
 int version_of_operators(const Bytecode& bytecode);
