@@ -15,7 +15,11 @@ constexpr FileContainer kContainers[] = {FileContainer::kTorchScript, FileContai
                                          FileContainer::kFlatbuffer};
 
 std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
-std::string scratch(const std::string& name) { return testing::TempDir() + "save_test_" + name; }
+// A file of the running test's own: tests run side by side.
+std::string scratch(const std::string& name) {
+  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+  return testing::TempDir() + "save_test_" + test->name() + "_" + name;
+}
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
