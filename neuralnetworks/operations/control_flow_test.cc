@@ -91,6 +91,24 @@ TEST(If, HandsOverScalarsAndWhatIsOmitted) {
   EXPECT_EQ(outputs[0].as<float>(), (std::vector<float>{3, 4}));
 }
 
+// RANK's result is known only while the model runs.
+TEST(If, HandsOverScalarsThatAreComputed) {
+  TestModel branch;
+  branch.operation(ANEURALNETWORKS_FILL,
+                   {branch.integers({2}), branch.input(ANEURALNETWORKS_INT32, {})},
+                   {branch.output(kInt32, {2})});
+  TestModel model;
+  const uint32_t x = model.input(kFloat32, {});
+  const uint32_t rank = model.temporary(ANEURALNETWORKS_INT32, {});
+  model.operation(ANEURALNETWORKS_RANK, {x}, {rank});
+  const uint32_t condition = model.constant<uint8_t>(kBool8, {1}, {0});
+  const uint32_t either = model.referred(branch);
+  model.operation(ANEURALNETWORKS_IF, {condition, either, either, rank},
+                  {model.output(kInt32, {2})});
+  const auto outputs = run(*model.compiled({"cpu"}), {{1, 1, 1}}, std::vector<float>{5});
+  EXPECT_EQ(outputs[0].as<int32_t>(), (Ints{3, 3}));
+}
+
 TEST(If, RefusesBranchesOfOtherTypes) {
   const auto with = [](const TestModel& branch) {
     TestModel model;
