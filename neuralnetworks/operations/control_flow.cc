@@ -31,6 +31,10 @@ void check_growth(const Emitter& emit) {
 
 // ---- the models that are referred to ----
 
+const Operand& outer_input(const Call& call, size_t i) {
+  return call.model().operands[call.indices("inputs")[i]];
+}
+
 bool dims_fit(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
   return a.empty() || b.empty() || std::ranges::equal(a, b, [](uint32_t x, uint32_t y) {
            return x == y || x == 0 || y == 0;
@@ -71,7 +75,7 @@ Model called_model(const Call& call, std::string_view name, size_t carried) {
   check_count("inputs", referred->inputs.size(), inputs.size());
   Model model = *referred;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Operand& outer = call.model().operands[inputs[i]];
+    const Operand& outer = outer_input(call, i);
     Operand& inner = model.operands[model.inputs[i]];
     check_fits(outer, inner, "input", i);
     if (i < carried) continue;
@@ -85,9 +89,39 @@ Model called_model(const Call& call, std::string_view name, size_t carried) {
   return model;
 }
 
+bool imply(const std::vector<uint32_t>& known, const std::vector<uint32_t>& wanted) {
+  return wanted.empty() || std::ranges::equal(known, wanted, [](uint32_t is, uint32_t wants) {
+           return wants == 0 || wants == is;
+         });
+}
+
+// The value with the sizes that `inner` says, which are checked unless they are known.
+SsaValue* checked_sizes(Emitter& emit, SsaValue* value, const std::vector<uint32_t>& known,
+                        const Operand& inner) {
+  if (!is_tensor(inner.type) || inner.lifetime == Lifetime::kOmitted || imply(known, inner.dims)) {
+    return value;
+  }
+  std::vector<Arg> sizes;
+  for (const uint32_t size : inner.dims) sizes.emplace_back(int64_t{size});
+  return emit.call("nnapi::with_sizes", {value, sizes});
+}
+
 std::vector<SsaValue*> input_values(Emitter& emit, const Call& call) {
   std::vector<SsaValue*> values;
   for (const uint32_t index : call.indices("inputs")) values.push_back(emit.value(index));
+  return values;
+}
+
+// What a model is called with, checked in `block` against its inputs; `outer(i)` is the operand
+// that gives value i.
+template <typename Outer>
+std::vector<SsaValue*> checked_inputs(const Emitter& emit, Block* block, const Model& model,
+                                      std::vector<SsaValue*> values, const Outer& outer) {
+  Emitter entry(emit.graph(), block, model, values, emit.loop_timeout());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Operand& inner = model.operands[model.inputs[i]];
+    values[i] = checked_sizes(entry, values[i], outer(i).dims, inner);
+  }
   return values;
 }
 
@@ -130,7 +164,10 @@ void if_operation(Emitter& emit, const Call& call) {
     const Model model = called_model(call, name, 0);
     check_count("outputs", model.outputs.size(), call.num_outputs());
     Block* block = node->add_block();
-    Emitter branch(emit.graph(), block, model, inputs, emit.loop_timeout());
+    const std::vector<SsaValue*> values =
+        checked_inputs(emit, block, model, inputs,
+                       [&](size_t i) -> const Operand& { return outer_input(call, i); });
+    Emitter branch(emit.graph(), block, model, values, emit.loop_timeout());
     for (SsaValue* output : branch.translate()) block->add_output(output);
     for (size_t i = 0; i < call.num_outputs(); ++i) {
       check_fits(call.output(i), model.operands[model.outputs[i]], "output", i);
@@ -166,7 +203,7 @@ Loop loop_of(const Call& call) {
   require_condition(loop.condition.operands[loop.condition.outputs[0]]);
   for (size_t i = 0; i < carried; ++i) {
     check_fits(loop.output(i), loop.input(i), "carried operand", i);
-    if (call.model().operands[call.indices("inputs")[i]].lifetime == Lifetime::kOmitted) {
+    if (outer_input(call, i).lifetime == Lifetime::kOmitted) {
       fail(ErrorCode::kInvalidArgument, "input %zu changes and so cannot be omitted", i);
     }
   }
@@ -174,14 +211,6 @@ Loop loop_of(const Call& call) {
     check_fits(call.output(i), loop.output(i), "output", i);
   }
   return loop;
-}
-
-// What the body carries into the next round is what its input is said to be.
-SsaValue* checked_sizes(Emitter& emit, SsaValue* value, const Operand& input) {
-  if (!is_tensor(input.type) || input.dims.empty()) return value;
-  std::vector<Arg> sizes;
-  for (const uint32_t size : input.dims) sizes.emplace_back(int64_t{size});
-  return emit.call("nnapi::with_sizes", {value, sizes});
 }
 
 // if condition: again, carried = in time, body; else: again, carried = false, carried
@@ -200,7 +229,7 @@ Node* round_of(Emitter& condition, const Loop& loop, std::span<SsaValue* const> 
   end->add_output(no);
   node->add_output(types::boolean());
   for (size_t i = 0; i < loop.carried; ++i) {
-    round->add_output(checked_sizes(body, results[i], loop.input(i)));
+    round->add_output(checked_sizes(body, results[i], {}, loop.input(i)));
     end->add_output(values[i]);
     node->add_output(type_of(loop.output(i)));
   }
@@ -210,7 +239,9 @@ Node* round_of(Emitter& condition, const Loop& loop, std::span<SsaValue* const> 
 void while_operation(Emitter& emit, const Call& call) {
   check_growth(emit);
   const Loop loop = loop_of(call);
-  std::vector<SsaValue*> values = input_values(emit, call);
+  std::vector<SsaValue*> values =
+      checked_inputs(emit, emit.block(), loop.body, input_values(emit, call),
+                     [&](size_t i) -> const Operand& { return outer_input(call, i); });
   SsaValue* start = emit.call("nnapi::now", {});
 
   Node* node = emit.graph().create(prim::kLoop,
@@ -224,7 +255,10 @@ void while_operation(Emitter& emit, const Call& call) {
     node->add_output(type);
     values[i] = block->add_input(type);
   }
-  Emitter condition(emit.graph(), block, loop.condition, values, emit.loop_timeout());
+  const std::vector<SsaValue*> judged =
+      checked_inputs(emit, block, loop.condition, values,
+                     [&](size_t i) -> const Operand& { return loop.input(i); });
+  Emitter condition(emit.graph(), block, loop.condition, judged, emit.loop_timeout());
   for (SsaValue* output : round_of(condition, loop, values, start)->outputs()) {
     block->add_output(output);
   }

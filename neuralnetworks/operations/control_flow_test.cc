@@ -200,6 +200,23 @@ TEST(While, EndsAfterItsTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
+// The branch that is not taken may say what it likes.
+TEST(If, RefusesSizesThatAreNotWhatTheBranchSays) {
+  TestModel model;
+  const uint32_t condition = model.input(kBool8, {1}), x = model.input(kInt32, {0});
+  model.operation(ANEURALNETWORKS_IF,
+                  {condition, model.referred(added(true, {2})), model.referred(added(false)), x},
+                  {model.output(kInt32, {})});
+  for (const auto& device : devices()) {
+    const auto compiled = model.compiled(device);
+    EXPECT_THROW(run(*compiled, {{1}, {3}}, std::vector<uint8_t>{1}, Ints{3, 4, 5}), Error);
+    EXPECT_EQ(run(*compiled, {{1}, {3}}, std::vector<uint8_t>{0}, Ints{3, 4, 5})[0].as<int32_t>(),
+              (Ints{4, 5, 6}));
+    EXPECT_EQ(run(*compiled, {{1}, {2}}, std::vector<uint8_t>{1}, Ints{3, 4})[0].as<int32_t>(),
+              (Ints{6, 8}));
+  }
+}
+
 TEST(While, RefusesSizesThatAreNotWhatTheModelSays) {
   TestModel twice;
   const uint32_t x = twice.input(kInt32, {1});

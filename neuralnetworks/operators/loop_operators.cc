@@ -27,7 +27,7 @@ Tensor with_sizes(const Tensor& tensor, const IntArray& sizes) {
   for (size_t i = 0; fits && i < sizes.size(); ++i) {
     fits = sizes[i] == 0 || sizes[i] == tensor.sizes()[i];
   }
-  TORCHLET_CHECK(fits, "a value that a loop carries has sizes %s, and the model says %s",
+  TORCHLET_CHECK(fits, "a value that a model is called with has sizes %s, and the model says %s",
                  shape_text(tensor.sizes()).c_str(), shape_text(sizes).c_str());
   return tensor;
 }

@@ -67,7 +67,7 @@ class Emitter {
   Graph& graph() const { return graph_; }
   Block* block() const { return block_; }
   // Nanoseconds that a loop may take; an int.
-  SsaValue* loop_timeout() { return loop_timeout_; }
+  SsaValue* loop_timeout() const { return loop_timeout_; }
 
   // ---- operands ----
 
