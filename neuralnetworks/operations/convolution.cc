@@ -7,16 +7,15 @@ namespace torchlet::nn {
 namespace {
 
 struct Sliding {
-  SsaValue* image;  // as it is held, NCHW
+  SsaValue* image;  // NCHW, quantized or real
   Arg stride, padding, dilation;
 };
 
-Sliding sliding_of(Emitter& emit, const Call& call, size_t filter_rows) {
+Sliding sliding_of(Emitter& emit, const Call& call) {
   const uint32_t filter = call.index("filter");
-  const Padding padding =
-      padding_of(emit, call, emit.size(filter, static_cast<int64_t>(filter_rows)),
-                 emit.size(filter, static_cast<int64_t>(filter_rows) + 1));
-  SsaValue* image = emit.image(call, "input");
+  const Padding padding = padding_of(emit, call, emit.size(filter, 1), emit.size(filter, 2));
+  const bool quantized = is_quantized(call.operand("input").type);
+  SsaValue* image = quantized ? emit.image(call, "input") : emit.real_image(call, "input");
   const bool is_symmetric = padding.is_symmetric();
   if (!is_symmetric) image = padded(emit, image, padding);
   return {image,
@@ -47,18 +46,18 @@ void convolution(Emitter& emit, const Call& call, const Sliding& sliding,
     return emit.give_image(call, relu ? result : emit.activate(result, activation));
   }
   SsaValue* weight = emit.call("aten::permute", {emit.real(call, "filter"), order});
-  SsaValue* result = emit.call("aten::conv2d", {emit.to_real(sliding.image, call.operand("input")),
-                                                weight, emit.real(call, "bias"), sliding.stride,
-                                                sliding.padding, sliding.dilation, groups});
+  SsaValue* result =
+      emit.call("aten::conv2d", {sliding.image, weight, emit.real(call, "bias"), sliding.stride,
+                                 sliding.padding, sliding.dilation, groups});
   emit.give_real_image(call, emit.activate(result, activation));
 }
 
 void conv_2d(Emitter& emit, const Call& call) {
-  convolution(emit, call, sliding_of(emit, call, 1), {0, 3, 1, 2}, 1);
+  convolution(emit, call, sliding_of(emit, call), {0, 3, 1, 2}, 1);
 }
 
 void grouped_conv_2d(Emitter& emit, const Call& call) {
-  convolution(emit, call, sliding_of(emit, call, 1), {0, 3, 1, 2}, call.integer("num_groups"));
+  convolution(emit, call, sliding_of(emit, call), {0, 3, 1, 2}, call.integer("num_groups"));
 }
 
 // The filter is [1, height, width, out]: `depth_multiplier` of them for each channel, one after the
@@ -75,7 +74,7 @@ void depthwise_conv_2d(Emitter& emit, const Call& call) {
                  static_cast<long long>(*channels.number()), static_cast<long long>(multiplier));
   const Arg groups = channels.number() ? Arg(*channels.number() / multiplier)
                                        : emit.call("aten::floordiv.int", {channels, multiplier});
-  convolution(emit, call, sliding_of(emit, call, 1), {3, 0, 1, 2}, groups);
+  convolution(emit, call, sliding_of(emit, call), {3, 0, 1, 2}, groups);
 }
 
 }  // namespace
@@ -87,14 +86,16 @@ void depthwise_conv_2d(Emitter& emit, const Call& call) {
 #define SLIDING_BY_SCHEME                                                                     \
   "T in FLOAT QUANT8: (T input, FILTER(T) filter, BIAS(T) bias, INT32 padding_scheme, INT32 " \
   "stride_width, INT32 stride_height, "
-#define LAYOUT_AND_DILATION \
-  "INT32 activation, BOOL nchw = 0, INT32 dilation_width = 1, INT32 dilation_height = 1) -> (T)"
+// Both dilations or none.
+#define CONVOLUTIONS(sliding)                        \
+  sliding "INT32 activation, BOOL nchw = 0) -> (T)", \
+      sliding "INT32 activation, BOOL nchw, INT32 dilation_width, INT32 dilation_height) -> (T)"
 
-NNAPI_OPERATION(CONV_2D, conv_2d, SLIDING_EXPLICITLY LAYOUT_AND_DILATION,
-                SLIDING_BY_SCHEME LAYOUT_AND_DILATION);
+NNAPI_OPERATION(CONV_2D, conv_2d, CONVOLUTIONS(SLIDING_EXPLICITLY),
+                CONVOLUTIONS(SLIDING_BY_SCHEME));
 NNAPI_OPERATION(DEPTHWISE_CONV_2D, depthwise_conv_2d,
-                SLIDING_EXPLICITLY "INT32 depth_multiplier, " LAYOUT_AND_DILATION,
-                SLIDING_BY_SCHEME "INT32 depth_multiplier, " LAYOUT_AND_DILATION);
+                CONVOLUTIONS(SLIDING_EXPLICITLY "INT32 depth_multiplier, "),
+                CONVOLUTIONS(SLIDING_BY_SCHEME "INT32 depth_multiplier, "));
 NNAPI_OPERATION(GROUPED_CONV_2D, grouped_conv_2d,
                 SLIDING_EXPLICITLY "INT32 num_groups, INT32 activation, BOOL nchw = 0) -> (T)",
                 SLIDING_BY_SCHEME "INT32 num_groups, INT32 activation, BOOL nchw = 0) -> (T)");
