@@ -49,6 +49,9 @@ Padding transposed_padding(Emitter& emit, const Call& call, const Arg& strides) 
     return {call.integer("padding_left"), call.integer("padding_right"),
             call.integer("padding_top"), call.integer("padding_bottom")};
   }
+  const std::vector<uint32_t>& shape = call.operand("output_shape").dims;
+  TORCHLET_CHECK(shape.empty() || (shape.size() == 1 && (shape[0] == 4 || shape[0] == 0)),
+                 "output_shape has to be four sizes");
   if (call.integer("padding_scheme") == ANEURALNETWORKS_PADDING_VALID) return {};
   TORCHLET_CHECK(call.integer("padding_scheme") == ANEURALNETWORKS_PADDING_SAME,
                  "there is no padding scheme of number %lld",
