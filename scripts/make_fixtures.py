@@ -19,6 +19,7 @@ import numpy
 import torch
 import torch.utils.bundled_inputs
 from torch import Tensor, nn
+from torch.backends._nnapi.prepare import convert_model_to_nnapi
 
 import reproducible
 
@@ -299,12 +300,16 @@ def unsupported():
 
 def quantize(module: nn.Module, x: Tensor, qconfig):
     """Static quantization as the mobile tutorials do it; x calibrates."""
+    return torch.jit.script(quantize_eagerly(module, x, qconfig)), [x]
+
+
+def quantize_eagerly(module: nn.Module, x: Tensor, qconfig):
     torch.backends.quantized.engine = "qnnpack"
     model = nn.Sequential(torch.ao.quantization.QuantStub(), module, torch.ao.quantization.DeQuantStub()).eval()
     model.qconfig = qconfig
     model = torch.ao.quantization.prepare(model)
     model(x)
-    return torch.jit.script(torch.ao.quantization.convert(model)), [x]
+    return torch.ao.quantization.convert(model)
 
 
 @fixture
@@ -386,6 +391,35 @@ def bundled():
 
 
 # ---------------------------------------------------------------------------------------------------------
+# Converted to NNAPI, which need not be there for that: the answers are those of what was converted.
+
+
+def to_nnapi(module: nn.Module, x: Tensor, shape: List[int]):
+    """`shape`: of the input, with 0 for a size that is left open."""
+    traced = torch.jit.trace(module, x)
+    example = torch.zeros(shape).contiguous(memory_format=torch.channels_last)
+    example.nnapi_nhwc = True
+    return convert_model_to_nnapi(traced, [example]), [x], traced(x)
+
+
+@fixture
+def nnapi_float():
+    features = nn.Sequential(nn.Conv2d(3, 6, 3, stride=2, padding=1), nn.ReLU(), nn.Conv2d(6, 4, 1))
+    return to_nnapi(features.eval(), torch.randn(2, 3, 9, 7), [0, 3, 0, 0])
+
+
+@fixture
+def nnapi_quantized():
+    x = torch.randn(1, 3, 8, 8)
+    conv = torch.ao.nn.intrinsic.ConvReLU2d(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU())
+    # The converter takes one scale for a whole weight.
+    observer = torch.ao.quantization.default_weight_observer
+    qconfig = torch.ao.quantization.get_default_qconfig("qnnpack")
+    qconfig = torch.ao.quantization.QConfig(activation=qconfig.activation, weight=observer)
+    return to_nnapi(quantize_eagerly(conv, x, qconfig), x, [1, 3, 8, 8])
+
+
+# ---------------------------------------------------------------------------------------------------------
 
 
 def tensors_in(value: Any) -> List[Tensor]:
@@ -396,10 +430,11 @@ def tensors_in(value: Any) -> List[Tensor]:
 
 def write(name: str) -> None:
     torch.manual_seed(0)
-    module, inputs = FIXTURES[name]()
+    module, inputs, *outputs = FIXTURES[name]()
     module.save(f"{OUT}/{name}.pt")
-    # Through a fresh load: a module that changes itself must not be saved changed, nor the reverse.
-    outputs = torch.jit.load(f"{OUT}/{name}.pt")(*[i.clone() if isinstance(i, Tensor) else i for i in inputs])
+    if not outputs:
+        # Through a fresh load: a module that changes itself must not be saved changed, nor the reverse.
+        outputs = torch.jit.load(f"{OUT}/{name}.pt")(*[i.clone() if isinstance(i, Tensor) else i for i in inputs])
     for kind, values in ("in", inputs), ("out", outputs):
         for i, tensor in enumerate(tensors_in(values)):
             numpy.save(f"{OUT}/{name}.{kind}{i}.npy", tensor.detach().numpy())
