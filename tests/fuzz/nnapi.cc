@@ -318,7 +318,7 @@ void Application::set_constant(ANeuralNetworksModel* model, int32_t index,
   const bool is_float = argument.type.type == ANEURALNETWORKS_FLOAT32 ||
                         argument.type.type == ANEURALNETWORKS_TENSOR_FLOAT32;
   for (size_t at = 0; at < argument.nbytes; at += size) {
-    const auto number = static_cast<int32_t>(bytes_.number()) - (bytes_.next() % 16 == 0 ? 3 : 0);
+    const auto number = static_cast<int32_t>(bytes_.number() - (bytes_.next() % 16 ? 0 : 3));
     const auto real = static_cast<float>(number);
     std::memcpy(bytes + at, is_float ? static_cast<const void*>(&real) : &number, size);
   }
