@@ -87,7 +87,7 @@ void unhold_elements(int32_t type, const std::byte* held, std::byte* bytes, int6
     case ANEURALNETWORKS_TENSOR_QUANT16_ASYMM:
       return convert<int32_t, uint16_t>(held, bytes, count, [](int32_t value) { return value; });
     default:
-      std::memcpy(bytes, held, static_cast<size_t>(count) * element_size(type));
+      if (count) std::memcpy(bytes, held, static_cast<size_t>(count) * element_size(type));
   }
 }
 
