@@ -530,7 +530,7 @@ void Application::call_computing() {
       return;
     }
     case 4:
-      check(ANeuralNetworksEvent_createFromSyncFenceFd(bytes_.flag() ? fence_ : -index(),
+      check(ANeuralNetworksEvent_createFromSyncFenceFd(bytes_.flag() ? fence_ : -1,
                                                        slot(events_, ANeuralNetworksEvent_free)));
       return;
     case 5:
