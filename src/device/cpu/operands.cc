@@ -3,6 +3,7 @@
 
 #include "device/cpu/builder.h"
 #include "device/cpu/copy_step.h"
+#include "kernels/half/float16.h"
 #include "ops/core/common.h"
 #include "tensor/containers.h"
 #include "tensor/meta.h"
@@ -53,7 +54,7 @@ TensorId PlanBuilder::real_tensor(const CallArgument& argument) {
 TensorId PlanBuilder::in_dtype(TensorId id, DType dtype) {
   const DType from = info(id).dtype;
   if (from == dtype) return id;
-  const bool converts = precision_ == Precision::kFloat32 &&
+  const bool converts = precision_ == Precision::kFloat32 && kernels::has_float16() &&
                         (from == DType::kFloat32 || from == DType::kFloat16) &&
                         (dtype == DType::kFloat32 || dtype == DType::kFloat16);
   if (!converts) decline("another dtype");
