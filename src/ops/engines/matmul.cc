@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/integer_math.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
@@ -26,10 +27,12 @@ void plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T
       for (int64_t p = 0; p < k; ++p) {
         const T factor = a.data[i * a.row_stride + p * a.col_stride];
         const T* from = b.data + p * b.row_stride;
-        for (int64_t j = 0; j < n; ++j) row[j] += factor * from[j * b.col_stride];
+        for (int64_t j = 0; j < n; ++j) {
+          row[j] = wrap_add(row[j], wrap_mul(factor, from[j * b.col_stride]));
+        }
       }
       if (!col_bias) continue;
-      for (int64_t j = 0; j < n; ++j) row[j] += col_bias[j];
+      for (int64_t j = 0; j < n; ++j) row[j] = wrap_add(row[j], col_bias[j]);
     }
   });
 }
