@@ -22,5 +22,6 @@ void add_compare_command(CLI::App& app);
 void add_bundle_command(CLI::App& app);
 void add_optimize_command(CLI::App& app);
 void add_quantize_command(CLI::App& app);
+void add_devices_command(CLI::App& app);
 
 }  // namespace torchlet::cli

@@ -52,6 +52,8 @@ class Device {
   virtual ~Device() = default;
   // As users choose it (device/registry.h). Lives as long as the process.
   virtual const char* name() const = 0;
+  // Of its driver, as one line: what was measured on the device holds while that is the same.
+  virtual std::string version() const { return ""; }
   // Why this operator cannot run here, whatever the shapes; empty if it can. Only asked of pure
   // nodes (passes/analysis/effects.h) that call operators.
   virtual std::string refusal(const Node& node) const = 0;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
 #include "graph/event_sink.h"
+#include "passes/analysis/effects.h"
 
 namespace torchlet::device {
 namespace {
@@ -54,6 +55,23 @@ std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> n
     devices.push_back(found->make(config));
   }
   return devices;
+}
+
+std::vector<const Operator*> operators_taken(const Device& device) {
+  std::vector<const Operator*> taken;
+  for (const Operator* op : all_operators()) {
+    // A program's inputs stand for the arguments.
+    Graph graph;
+    std::vector<SsaValue*> inputs;
+    for (const Argument& argument : op->schema.arguments) {
+      inputs.push_back(graph.block()->add_input(argument.type));
+    }
+    Node* node = graph.block()->append(graph.create(op->name, inputs));
+    node->set_op(op);
+    for (const Argument& result : op->schema.returns) node->add_output(result.type);
+    if (passes::is_pure(*node) && device.refusal(*node).empty()) taken.push_back(op);
+  }
+  return taken;
 }
 
 }  // namespace torchlet::device

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "graph/operator.h"
 
 namespace torchlet::device {
 
@@ -31,5 +32,9 @@ void add_device(const DeviceEntry& entry);
 // Error kInvalidArgument for another name, naming those there are.
 std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> names,
                                                   const DeviceConfig& config);
+
+// Of all operators, sorted by full name, those that the device takes as far as can be told before
+// there is a program: constant arguments and inputs may yet make it refuse one.
+std::vector<const Operator*> operators_taken(const Device& device);
 
 }  // namespace torchlet::device

@@ -124,6 +124,26 @@ class Usage(unittest.TestCase):
             self.assertTrue(done.stderr.startswith("torchlet: error: "), done.stderr)
 
 
+class Devices(unittest.TestCase):
+    def test_each_is_listed_with_what_it_takes(self):
+        devices = {d["name"]: d for d in json.loads(torchlet("devices", "--ops", "--json").stdout)}
+        self.assertIn("aten::conv2d", devices["cpu"]["operators"])
+        self.assertNotIn("aten::add_.Tensor", devices["cpu"]["operators"], "it writes")
+        self.assertIn("aten::add_.Tensor", devices["reference"]["operators"])
+        for device in devices.values():
+            self.assertEqual(device["num_operators"], len(device["operators"]))
+            self.assertTrue(device["description"])
+        self.assertTrue(devices["cpu"]["usable"])
+
+    def test_names_choose(self):
+        text = torchlet("devices", "cpu").stdout
+        self.assertEqual(len(text.splitlines()), 2)
+        self.assertTrue(text.splitlines()[1].startswith("cpu "))
+        done = torchlet("devices", "abacus")
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "torchlet: error: devices: there is no device 'abacus' (see --help)\n"))
+
+
 class Run(unittest.TestCase):
     def test_npy_in_json_out(self):
         done = torchlet("run", f"{FIXTURES}/api.pt", f"{FIXTURES}/api.in0.npy", "--value", "3", "--json")
