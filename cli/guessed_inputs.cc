@@ -3,6 +3,7 @@
 #include <torchlet/error.h>
 #include <torchlet/tensor.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <random>
 
@@ -47,6 +48,21 @@ std::optional<std::vector<Value>> guessed_inputs(const Module& module, const std
     }
   }
   return std::nullopt;
+}
+
+std::vector<Value> inputs_or_guess(const InputOptions& options, const Module& module,
+                                   const std::string& name) {
+  std::vector<Value> inputs = options.values(module, name);
+  if (!inputs.empty()) return inputs;
+  const Method method = module.get_method(name);
+  if (std::ranges::all_of(method.arguments(), [](const MethodArgument& argument) {
+        return argument.default_value.has_value();
+      })) {
+    return {};
+  }
+  if (auto guessed = guessed_inputs(module, name)) return *guessed;
+  throw CLI::ValidationError(
+      "inputs", "name those of " + method.schema() + " with --shape, --input or --value");
 }
 
 }  // namespace torchlet::cli

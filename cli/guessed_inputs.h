@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/inputs.h"
+
 namespace torchlet::cli {
 
 // Pseudo-random numbers that the method takes: a float32 picture [1, 3, 224, 224], or what the
@@ -14,5 +16,9 @@ namespace torchlet::cli {
 // the method takes something else than one Tensor, or runs with none of these; each is tried on a
 // copy of the model.
 std::optional<std::vector<Value>> guessed_inputs(const Module& module, const std::string& method);
+
+// What the command line names, else those guessed. CLI::ValidationError if there are none.
+std::vector<Value> inputs_or_guess(const InputOptions& options, const Module& module,
+                                   const std::string& method);
 
 }  // namespace torchlet::cli

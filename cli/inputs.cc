@@ -108,7 +108,9 @@ void DeviceOptions::add_to(CLI::App& command, const std::string& suffix,
   command
       .add_option_function<std::string>(
           "--device" + suffix, set,
-          help + "reference (the program as it was written, operator by operator)")
+          help +
+              "reference (the program as it was written, operator by operator); or auto: what "
+              "`torchlet tune` kept for the model, else cpu")
       ->type_name("NAME[,NAME...]")
       ->default_str(otherwise);
   command

@@ -22,6 +22,9 @@ struct Options {
   // norms merged into convolutions when a method is first called (see Module).
   // "reference", alone: the same answers from the program as it was written, operator by operator:
   // slow, and the measure of what is right. At the end of a list it changes nothing.
+  // "auto", alone: what `torchlet tune` measured and kept beside the model, in
+  // MODEL.placement.json, for calls of these shapes and this number of threads on this machine;
+  // "cpu" for all others. A file that does not fit or is broken costs one line on standard error.
   std::vector<std::string> devices = {"cpu"};
   Precision precision = Precision::kFloat32;
 

@@ -8,6 +8,7 @@
 #include "api/object_factory.h"
 #include "archive/reader.h"
 #include "base/error.h"
+#include "device/kept_placements.h"
 #include "kernels/half/float16.h"
 #include "lite/bytecode.h"
 #include "lite/debug_info.h"
@@ -214,7 +215,8 @@ void check_bytecode(const Contents& contents, LoadedProgram& model) {
 }
 
 Module load_contents(ArchiveReader file, const Options& options,
-                     const std::shared_ptr<const RunLimits>& limits) {
+                     const std::shared_ptr<const RunLimits>& limits,
+                     std::vector<device::PlacementChoice> kept) {
   const std::string name = file.name();
   const size_t num_bytes = file.bytes().size();
   Contents contents = file.container() == Container::kFlatbuffer ? contents_of_flatbuffer(file)
@@ -228,6 +230,7 @@ Module load_contents(ArchiveReader file, const Options& options,
   model->info = std::move(contents.info);
   model->info.file = name;
   model->info.num_bytes = num_bytes;
+  model->kept_placements = std::move(kept);
 
   if (contents.has_source) {
     api::ModelObjectFactory factory(model->unit, model->interpreter, contents.constants_record);
@@ -248,15 +251,23 @@ Module load_contents(ArchiveReader file, const Options& options,
   return LoadedModel::root(std::make_shared<LoadedModel>(std::move(model)), std::move(root));
 }
 
-// `open` gives the reader.
+bool is_auto(const Options& options) {
+  return options.devices.size() == 1 && options.devices[0] == device::kAutoDevice;
+}
+
+// `open` gives the reader; `path` is empty for what is no file.
 template <typename Open>
-Module load_reader(const Options& options, const Open& open) {
+Module load_reader(const Options& options, const std::string& path, const Open& open) {
   const auto limits = std::make_shared<const RunLimits>(options);
   const LimitScope scope = limits->scope();
   ArchiveReader reader = open();
   const std::string name = reader.name();
+  std::vector<device::PlacementChoice> kept;
+  if (is_auto(options) && !path.empty()) {
+    kept = device::usable_placements(path, reader.bytes(), TORCHLET_VERSION, {options.precision});
+  }
   try {
-    return load_contents(std::move(reader), options, limits);
+    return load_contents(std::move(reader), options, limits, std::move(kept));
   } catch (Error& error) {
     const auto& places = error.context();
     if (places.empty() || places.back().find(name) == std::string::npos) {
@@ -269,15 +280,40 @@ Module load_reader(const Options& options, const Open& open) {
 }  // namespace
 
 Module load(const std::string& path, const Options& options) {
-  return load_reader(options, [&] { return ArchiveReader::open(path); });
+  return load_reader(options, path, [&] { return ArchiveReader::open(path); });
 }
 
 Module load(std::span<const std::byte> bytes, const Options& options) {
   const auto copy = std::make_shared<Storage>(bytes.size());
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-  return load_reader(options, [&] {
+  return load_reader(options, "", [&] {
     return ArchiveReader::open({copy->data(), bytes.size()}, copy, "the given bytes");
   });
+}
+
+LoadedModel::LoadedModel(std::shared_ptr<LoadedProgram> p)
+    : program(std::move(p)),
+      methods(device::make_devices(program->options.devices, {program->options.precision})) {
+  const device::DeviceConfig config{program->options.precision};
+  for (const device::PlacementChoice& choice : program->kept_placements) {
+    kept_placements.push_back(
+        methods.add_placement(device::make_devices(choice, config), choice.left));
+  }
+}
+
+LoadedModel::LoadedModel(std::shared_ptr<LoadedProgram> p,
+                         std::vector<std::shared_ptr<device::Device>> devices,
+                         device::SegmentKeys left)
+    : program(std::move(p)), methods(std::move(devices), std::move(left)) {}
+
+size_t LoadedModel::placement_for(const Function& method, std::span<const Value> bound) const {
+  for (size_t i = 0; i < kept_placements.size(); ++i) {
+    const device::PlacementChoice& choice = program->kept_placements[i];
+    if (choice.is_for(method.qualified_name(), bound.subspan(1), num_threads())) {
+      return kept_placements[i];
+    }
+  }
+  return 0;
 }
 
 RunLimits::RunLimits(const Options& options)

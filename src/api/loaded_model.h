@@ -9,6 +9,7 @@
 #include "api/optimized_methods.h"
 #include "api/survey.h"
 #include "base/limits.h"
+#include "device/placement_choice.h"
 #include "device/registry.h"
 #include "graph/event_sink.h"
 #include "interp/interpreter.h"
@@ -48,6 +49,8 @@ struct LoadedProgram {
   std::unique_ptr<lite::BytecodeProgram> bytecode;  // of an archive without source, else null
   interp::Interpreter interpreter;                  // its code points into the unit's graphs
   api::Survey survey;
+  // With Options::devices = {"auto"}: those that fit this machine.
+  std::vector<device::PlacementChoice> kept_placements;
 
   bool runs_as_written() const {
     return options.devices.size() == 1 && options.devices[0] == kReferenceDevice;
@@ -56,12 +59,19 @@ struct LoadedProgram {
 
 // Of one tree of modules.
 struct LoadedModel {
-  explicit LoadedModel(std::shared_ptr<LoadedProgram> p)
-      : program(std::move(p)),
-        methods(device::make_devices(program->options.devices, {program->options.precision})) {}
+  // As the program's options say.
+  explicit LoadedModel(std::shared_ptr<LoadedProgram> p);
+  // On these devices in place of them.
+  LoadedModel(std::shared_ptr<LoadedProgram> p,
+              std::vector<std::shared_ptr<device::Device>> devices, device::SegmentKeys left);
+
+  // Which placement of `methods` was kept for such a call; `bound` begins with self.
+  size_t placement_for(const Function& method, std::span<const Value> bound) const;
 
   std::shared_ptr<LoadedProgram> program;
   api::OptimizedMethods methods;
+  // Of the program's kept placements, in their order: the number in `methods`.
+  std::vector<size_t> kept_placements;
 
   static Module root(std::shared_ptr<LoadedModel> model, Value object) {
     return Module(std::move(model), std::move(object));

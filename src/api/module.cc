@@ -107,7 +107,8 @@ Value Method::operator()(std::vector<Value> arguments, const Kwargs& kwargs) con
   if (program.runs_as_written()) {
     result = program.interpreter.call(*function_, program.interpreter.code(*function_), bound);
   } else {
-    const auto optimized = model_->methods.get(*function_, self_);
+    const size_t placement = model_->placement_for(*function_, bound);
+    const auto optimized = model_->methods.get(*function_, self_, placement);
     result = program.interpreter.call(*optimized, optimized->code(), bound);
   }
   bound.clear();

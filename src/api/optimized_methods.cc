@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "device/partition.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
 
@@ -15,8 +14,15 @@ std::mutex outside_sets_mutex;
 
 }  // namespace
 
-OptimizedMethods::OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices)
-    : devices_(std::move(devices)) {}
+OptimizedMethods::OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices,
+                                   device::SegmentKeys left)
+    : placements_{{std::move(devices), std::move(left)}} {}
+
+size_t OptimizedMethods::add_placement(std::vector<std::shared_ptr<device::Device>> devices,
+                                       device::SegmentKeys left) {
+  placements_.push_back({std::move(devices), std::move(left)});
+  return placements_.size() - 1;
+}
 
 std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const {
   const std::shared_lock lock(mutex_);
@@ -25,8 +31,9 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::find(const Key& key) const 
   return found == entries_.end() ? nullptr : found->second.function;
 }
 
-std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const Value& self) {
-  const Key key(&method, &self.object_ref());
+std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const Value& self,
+                                                         size_t placement) {
+  const Key key(&method, &self.object_ref(), placement);
   if (auto made = find(key)) return made;
 
   const std::lock_guard making(making_);
@@ -39,7 +46,8 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   }
   const double begin = event_clock();
   passes::Optimized optimized = passes::optimize(method, self, all_writes());
-  device::partition(*optimized.graph, devices_, log_);
+  const Cut& cut = placements_[placement];
+  device::partition(*optimized.graph, cut.devices, log_, cut.left);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
   if (EventSink* sink = event_sink()) {
     sink->record({.kernel = kCompileEvent, .begin = begin, .end = event_clock()});

@@ -9,8 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <tuple>
+#include <vector>
 
 #include "device/device.h"
+#include "device/partition.h"
 #include "device/placement.h"
 #include "graph/function.h"
 #include "interp/code.h"
@@ -39,10 +42,15 @@ class OptimizedFunction final : public Function {
 // their next call.
 class OptimizedMethods {
  public:
-  // For segments of the graphs, in this order.
-  explicit OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices);
+  // For segments of the graphs, in this order; `left` as of device::partition().
+  explicit OptimizedMethods(std::vector<std::shared_ptr<device::Device>> devices,
+                            device::SegmentKeys left = {});
+  // Other devices for the same methods, which get() takes by this number; 0 is the constructor's.
+  // Before any method is made.
+  size_t add_placement(std::vector<std::shared_ptr<device::Device>> devices,
+                       device::SegmentKeys left);
   // The method for this object; the first of several threads makes it, the others wait.
-  std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self);
+  std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self, size_t placement = 0);
 
   // An attribute of a module was set from outside: what relied on it is made again. One that is set
   // again and again (kMaxTimesSet) is not relied on any more, so that setting it costs nothing.
@@ -57,7 +65,11 @@ class OptimizedMethods {
     std::shared_ptr<OptimizedFunction> function;
     passes::ReadSet reads;
   };
-  using Key = std::pair<const Function*, const Object*>;
+  using Key = std::tuple<const Function*, const Object*, size_t>;
+  struct Cut {
+    std::vector<std::shared_ptr<device::Device>> devices;
+    device::SegmentKeys left;
+  };
 
   std::shared_ptr<OptimizedFunction> find(const Key& key) const;
   void forget_conflicts();
@@ -72,7 +84,7 @@ class OptimizedMethods {
   bool is_up_to_date() const;
   void follow(const passes::ReadSet& reads);
 
-  std::vector<std::shared_ptr<device::Device>> devices_;
+  std::vector<Cut> placements_;
   std::shared_ptr<device::PlacementLog> log_ = std::make_shared<device::PlacementLog>();
   std::mutex making_;
   mutable std::shared_mutex mutex_;  // of what follows

@@ -1,15 +1,52 @@
 #include "device/device_segment.h"
 
 #include "graph/event_sink.h"
+#include "tensor/containers.h"
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::device {
+namespace {
+
+size_t bytes_of(const Value& value) {
+  if (value.is_list()) {
+    size_t bytes = 0;
+    for (const Value& item : value.list_ref().items) bytes += bytes_of(item);
+    return bytes;
+  }
+  if (!value.is_tensor() || !value.tensor_impl()) return 0;
+  const TensorImpl& impl = *value.tensor_impl();
+  return static_cast<size_t>(impl.numel) * element_size(impl.dtype);
+}
+
+size_t bytes_of(std::span<const Value> values) {
+  size_t bytes = 0;
+  for (const Value& value : values) bytes += bytes_of(value);
+  return bytes;
+}
+
+}  // namespace
+
+void DeviceSegment::run(const CompiledSegment& compiled, std::span<const Value> inputs,
+                        std::span<Value> outputs) const {
+  EventSink* sink = event_sink();
+  if (!sink) return compiled.run(inputs, outputs);
+  const double begin = event_clock();
+  compiled.run(inputs, outputs);
+  const double end = event_clock();
+  sink->record({.kernel = kSegmentEvent,
+                .node = &node_,
+                .device = device_->name(),
+                .begin = begin,
+                .end = end,
+                .bytes = bytes_of(inputs) + bytes_of(outputs)});
+}
 
 bool DeviceSegment::run(std::span<const Value> inputs, std::span<Value> outputs) {
   if (has_failed_.load(std::memory_order_relaxed) || !Signature::can_have(inputs)) return false;
   const auto compiled = compiled_.get(inputs, [&] { return compile(inputs); });
   if (!compiled) return false;
   try {
-    compiled->run(inputs, outputs);
+    run(*compiled, inputs, outputs);
     return true;
   } catch (const DeviceFailure& failure) {
     for (Value& output : outputs) output = Value();

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 
 #include "device/device.h"
 #include "device/placement.h"
@@ -14,17 +15,25 @@ namespace torchlet::device {
 class DeviceSegment : public Segment {
  public:
   // The device takes every operator of `node`, which outlives the segment.
-  DeviceSegment(const Node& node, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log)
-      : node_(node), device_(std::move(device)), log_(std::move(log)) {}
+  DeviceSegment(const Node& node, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log,
+                std::string key)
+      : node_(node), device_(std::move(device)), log_(std::move(log)), key_(std::move(key)) {}
 
   bool run(std::span<const Value> inputs, std::span<Value> outputs) override;
 
+  const char* device_name() const { return device_->name(); }
+  // By which a choice names it (device/partition.h).
+  const std::string& key() const { return key_; }
+
  private:
+  void run(const CompiledSegment& compiled, std::span<const Value> inputs,
+           std::span<Value> outputs) const;
   std::shared_ptr<const CompiledSegment> compile(std::span<const Value> inputs);
 
   const Node& node_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<PlacementLog> log_;
+  const std::string key_;
   std::atomic<bool> has_failed_ = false;  // while it ran
   SignatureCache<CompiledSegment> compiled_;
 };

@@ -3,9 +3,12 @@
 #include "device/device_segment.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/error.h"
+#include "graph/module_path.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/effects.h"
 
@@ -100,8 +103,9 @@ bool computes_tensors(const Node& node) {
 
 class Partitioner {
  public:
-  Partitioner(Graph& graph, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log)
-      : graph_(graph), device_(std::move(device)), log_(std::move(log)) {}
+  Partitioner(Graph& graph, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log,
+              const SegmentKeys& left)
+      : graph_(graph), device_(std::move(device)), log_(std::move(log)), left_(left) {}
 
   void block(Block& block) {
     std::vector<Node*> run;
@@ -316,10 +320,40 @@ class Partitioner {
       }
       return;
     }
-    make_segment(run);
+    const std::string key = next_key(run);
+    if (left_.contains(key)) {
+      for (const Node* node : run) {
+        if (computes_tensors(*node)) log_->refuse(*node, device_->name(), kLeftByTuning);
+      }
+      return;
+    }
+    make_segment(run, key);
   }
 
-  void make_segment(const std::vector<Node*>& run) {
+  static constexpr char kLeftByTuning[] = "it was measured, and is faster on what comes after";
+
+  // The hash is FNV-1a.
+  std::string next_key(const std::vector<Node*>& run) {
+    uint64_t hash = 0xcbf29ce484222325;
+    const auto add = [&hash](std::string_view text) {
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+      hash = (hash ^ 0xff) * 0x100000001b3;
+    };
+    for (const Node* node : run) {
+      visit_all(*node, [&](const Node& inner) {
+        add(inner.kind().str());
+        if (!inner.range().empty()) {
+          add(inner.range().source->name);
+          add(std::to_string(inner.range().begin));
+        }
+        add(inlined_module_path(inner));
+      });
+    }
+    const size_t number = num_alike_[hash]++;
+    return format("%s %016llx %zu", device_->name(), static_cast<unsigned long long>(hash), number);
+  }
+
+  void make_segment(const std::vector<Node*>& run, const std::string& key) {
     const NodeSet inside = all_nodes(run);
     std::vector<SsaValue*> inputs;
     const auto add_inputs = [&](const Node& node) {
@@ -343,7 +377,7 @@ class Partitioner {
         block->add_output(value);
       }
     }
-    segment->set_segment(std::make_shared<DeviceSegment>(*segment, device_, log_));
+    segment->set_segment(std::make_shared<DeviceSegment>(*segment, device_, log_, key));
   }
 
   static void replace_outside(const SsaValue& value, SsaValue* by, const NodeSet& inside) {
@@ -359,14 +393,16 @@ class Partitioner {
   Graph& graph_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<PlacementLog> log_;
+  const SegmentKeys& left_;
+  std::map<uint64_t, size_t> num_alike_;  // segments so far, by hash
   NodeSet size_nodes_;
 };
 
 }  // namespace
 
 void partition(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
-               std::shared_ptr<PlacementLog> log) {
-  for (const auto& device : devices) Partitioner(graph, device, log).block(*graph.block());
+               std::shared_ptr<PlacementLog> log, const SegmentKeys& left) {
+  for (const auto& device : devices) Partitioner(graph, device, log, left).block(*graph.block());
 }
 
 }  // namespace torchlet::device

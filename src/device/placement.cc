@@ -37,8 +37,7 @@ void collect(const Block& block, std::vector<const Node*>& operators) {
 
 }  // namespace
 
-void PlacementLog::decide(const Node& segment, const char* device, const std::string& reason,
-                          double seconds) {
+Placement describe_segment(const Node& segment) {
   Placement placement;
   placement.is_segment = true;
   std::vector<const Node*> operators;
@@ -49,6 +48,12 @@ void PlacementLog::decide(const Node& segment, const char* device, const std::st
     if (operators.size() > 1) placement.what += " to " + operators.back()->kind().str();
     placement.place = place_of(*operators.front());
   }
+  return placement;
+}
+
+void PlacementLog::decide(const Node& segment, const char* device, const std::string& reason,
+                          double seconds) {
+  Placement placement = describe_segment(segment);
   placement.device = device;
   placement.reason = reason;
   placement.seconds = seconds;

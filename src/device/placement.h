@@ -13,6 +13,9 @@
 
 namespace torchlet::device {
 
+// What a prim::Segment holds: `what`, `place` and `operators` of a Placement.
+Placement describe_segment(const Node& segment);
+
 // Of one model. Thread-safe.
 class PlacementLog {
  public:

@@ -23,8 +23,8 @@ Registry& registry() {
 [[noreturn]] void unknown_device(const std::string& name, const std::vector<DeviceEntry>& known) {
   std::string names;
   for (const DeviceEntry& entry : known) names += std::string(entry.name) + ", ";
-  fail(ErrorCode::kInvalidArgument,
-       "there is no device '" + name + "'; there are: " + names + kReferenceDevice);
+  fail(ErrorCode::kInvalidArgument, "there is no device '" + name + "'; there are: " + names +
+                                        kReferenceDevice + ", " + kAutoDevice);
 }
 
 }  // namespace
@@ -43,7 +43,10 @@ std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> n
                                                   const DeviceConfig& config) {
   const std::vector<DeviceEntry> known = all_devices();
   std::vector<std::shared_ptr<Device>> devices;
+  if (names.size() == 1 && names[0] == kAutoDevice) return {cpu::kCpuDevice.make(config)};
   for (const std::string& name : names) {
+    TORCHLET_CHECK(name != kAutoDevice, "'%s' chooses the devices itself, so it stands alone",
+                   kAutoDevice);
     if (name == kReferenceDevice) {
       TORCHLET_CHECK(&name == &names.back(),
                      "no device can come after '%s', which takes everything", kReferenceDevice);

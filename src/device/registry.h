@@ -27,6 +27,10 @@ struct DeviceEntry {
 std::vector<DeviceEntry> all_devices();
 // A device of a program's own. Its name is new. Thread-safe.
 void add_device(const DeviceEntry& entry);
+// Alone: what was measured and kept for the model (device/placement_choice.h), and the processor
+// where nothing is. make_devices() gives the processor for it.
+inline constexpr char kAutoDevice[] = "auto";
+
 // One for a model, in the given order. "reference" is the program as it was written: what no other
 // device takes runs so anyway, so it stands alone or at the end, and gives no device.
 // Error kInvalidArgument for another name, naming those there are.

@@ -22,6 +22,7 @@ struct Event {
   double begin = 0, end = 0;            // seconds of a steady clock
   double flops = 0;                     // 0 if they are not counted
   bool is_int8 = false;                 // flops are operations on bytes
+  size_t bytes = 0;                     // that were moved, of copies and segments
 };
 
 class EventSink {
@@ -52,6 +53,14 @@ class EventScope {
 
 // The kernel's name in events of preparing a method or a segment for its first run.
 inline constexpr char kCompileEvent[] = "compile";
+
+// In events of a whole segment, recorded after those of what is inside: `node` is the prim::Segment
+// and `bytes` what its tensors hold that go in and come out.
+inline constexpr char kSegmentEvent[] = "segment";
+// In events of a device that moves tensors to its memory or from there, and of one that changes
+// their layout or dtype for itself. Both are inside of a segment.
+inline constexpr char kCopyEvent[] = "copy";
+inline constexpr char kConvertEvent[] = "convert";
 
 // Seconds of the clock of events.
 double event_clock();

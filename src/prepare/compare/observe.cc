@@ -28,7 +28,8 @@ namespace torchlet::prepare {
 class StepSink : public EventSink {
  public:
   void record(const Event& event) override {
-    if (event.node && event.kernel != kCompileEvent) nodes_.insert(event.node);
+    if (!event.node || event.kernel == kCompileEvent || event.kernel == kSegmentEvent) return;
+    nodes_.insert(event.node);
   }
   bool heard(const Node* node) const { return nodes_.contains(node); }
   void add(const Node* node) { nodes_.insert(node); }
@@ -237,8 +238,8 @@ Value ObservedMethod::run_candidates(const std::vector<Value>& inputs,
 
   const std::vector<Value> given = api::deep_copy(Value::tuple(inputs)).to_tuple();
   std::vector<Value> arguments;
-  api::bind_arguments(function_->schema(), changes_model_ ? api::deep_copy(self_) : self_, given, {},
-                 arguments);
+  api::bind_arguments(function_->schema(), changes_model_ ? api::deep_copy(self_) : self_, given,
+                      {}, arguments);
   ops::seed_random(0);
   struct Hearing {
     explicit Hearing(const See& see) : before(std::exchange(hearer, &see)) {}
