@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "device/specialise/specialised_segment.h"
 #include "graph/graph.h"
@@ -33,9 +34,16 @@ class CompiledSegment {
   virtual void run(std::span<const Value> inputs, std::span<Value> outputs) const = 0;
 };
 
+struct RefusedCall {
+  size_t call;  // its place in SpecialisedSegment::calls
+  std::string why;
+};
+
 struct Compilation {
   std::shared_ptr<const CompiledSegment> compiled;  // null if the device does not take the segment
   std::string refusal;                              // why not
+  // The calls that it is because of, if it is because of some: the device may take the rest.
+  std::vector<RefusedCall> refused = {};
 };
 
 // What a segment must be worth.

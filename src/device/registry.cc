@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "device/cpu/cpu_device.h"
+#include "device/nnapi/nnapi_device.h"
 #include "graph/event_sink.h"
 #include "passes/analysis/effects.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 struct Registry {
   std::mutex mutex;
-  std::vector<DeviceEntry> entries = {cpu::kCpuDevice};
+  std::vector<DeviceEntry> entries = {cpu::kCpuDevice, nnapi::kNnapiDevice};
 };
 Registry& registry() {
   static Registry all;

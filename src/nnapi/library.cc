@@ -86,6 +86,15 @@ const Library& library() {
   return loaded;
 }
 
+int64_t feature_level() {
+  const Library& api = library();
+  if (api._getRuntimeFeatureLevel) return api._getRuntimeFeatureLevel();
+  if (api.Event_createFromSyncFenceFd) return ANEURALNETWORKS_FEATURE_LEVEL_4;
+  if (api.Execution_compute) return ANEURALNETWORKS_FEATURE_LEVEL_3;
+  if (api.Model_relaxComputationFloat32toFloat16) return ANEURALNETWORKS_FEATURE_LEVEL_2;
+  return ANEURALNETWORKS_FEATURE_LEVEL_1;
+}
+
 void check(int result_code, const char* what) {
   if (result_code == ANEURALNETWORKS_NO_ERROR) return;
   fail(ErrorCode::kRuntime, "NNAPI cannot %s: %s", what, name_of(result_code));

@@ -9,18 +9,27 @@
 namespace torchlet::nnapi {
 
 // The functions that are used here, without "ANeuralNetworks". Those of the first list every
-// library has (Android 8.1); of the second, those of Android 9 to 11, null where it is older.
-#define TORCHLET_NNAPI_REQUIRED(X)                                                                 \
-  X(Model_create)                                                                                  \
-  X(Model_free) X(Model_finish) X(Model_addOperand) X(Model_setOperandValue) X(Model_addOperation) \
-      X(Model_identifyInputsAndOutputs) X(Compilation_create) X(Compilation_free)                  \
-          X(Compilation_setPreference) X(Compilation_finish) X(Execution_create) X(Execution_free) \
-              X(Execution_setInput) X(Execution_setOutput) X(Execution_startCompute) X(Event_wait) \
-                  X(Event_free)
-#define TORCHLET_NNAPI_OPTIONAL(X)                                  \
-  X(Model_relaxComputationFloat32toFloat16)                         \
-  X(Model_setOperandSymmPerChannelQuantParams) X(Execution_compute) \
-      X(Execution_getOutputOperandRank) X(Execution_getOutputOperandDimensions)
+// library has (Android 8.1); of the second, those of later ones, null where it is older.
+// clang-format off
+#define TORCHLET_NNAPI_REQUIRED(X)                                              \
+  X(Memory_createFromFd) X(Memory_free)                                         \
+  X(Model_create) X(Model_free) X(Model_finish) X(Model_addOperand)             \
+  X(Model_setOperandValue) X(Model_addOperation)                                \
+  X(Model_identifyInputsAndOutputs)                                             \
+  X(Compilation_create) X(Compilation_free) X(Compilation_setPreference)        \
+  X(Compilation_finish)                                                         \
+  X(Execution_create) X(Execution_free) X(Execution_setInput)                   \
+  X(Execution_setOutput) X(Execution_setInputFromMemory)                        \
+  X(Execution_setOutputFromMemory) X(Execution_startCompute)                    \
+  X(Event_wait) X(Event_free)
+#define TORCHLET_NNAPI_OPTIONAL(X)                                              \
+  X(_getRuntimeFeatureLevel)                                                    \
+  X(Model_relaxComputationFloat32toFloat16)                                     \
+  X(Model_setOperandSymmPerChannelQuantParams)                                  \
+  X(Execution_compute) X(Execution_setReusable)                                 \
+  X(Execution_getOutputOperandRank) X(Execution_getOutputOperandDimensions)     \
+  X(Event_createFromSyncFenceFd)
+// clang-format on
 
 struct Library {
 #define TORCHLET_NNAPI_MEMBER(name) decltype(&ANeuralNetworks##name) name = nullptr;
@@ -33,6 +42,10 @@ struct Library {
 // the file of that name beside Torchlet's own. Error kUnsupported, saying where it was looked for,
 // if there is none. Thread-safe.
 const Library& library();
+
+// What it understands: an ANEURALNETWORKS_FEATURE_LEVEL_..., told by its functions where it is too
+// old to say. Throws as library().
+int64_t feature_level();
 
 // Error kRuntime "what: ANEURALNETWORKS_BAD_DATA" unless the code is that of success.
 void check(int result_code, const char* what);

@@ -1,0 +1,203 @@
+#include "nnapi/compiled_model.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::nnapi {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+// Memory that the driver may map, too.
+class SharedMemory {
+ public:
+  explicit SharedMemory(size_t nbytes) : charge_(nbytes), nbytes_(nbytes) {
+    // Not through the C library: Android's has the function since version 11, its kernels before.
+    const int fd = static_cast<int>(syscall(SYS_memfd_create, "torchlet-nnapi", 1u /* CLOEXEC */));
+    if (fd < 0) fail(ErrorCode::kRuntime, "there is no memory to share with NNAPI");
+    void* mapped = MAP_FAILED;
+    if (ftruncate(fd, static_cast<off_t>(nbytes)) == 0) {
+      mapped = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    int result = ANEURALNETWORKS_OUT_OF_MEMORY;
+    if (mapped != MAP_FAILED) {
+      data_ = static_cast<std::byte*>(mapped);
+      result = library().Memory_createFromFd(nbytes, PROT_READ | PROT_WRITE, fd, 0, &memory_);
+    }
+    close(fd);
+    if (result == ANEURALNETWORKS_NO_ERROR) return;
+    if (data_) munmap(data_, nbytes_);
+    check(result, "share memory");
+  }
+  ~SharedMemory() {
+    library().Memory_free(memory_);
+    munmap(data_, nbytes_);
+  }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  const ANeuralNetworksMemory* handle() const { return memory_; }
+
+ private:
+  Charge charge_;
+  size_t nbytes_;
+  std::byte* data_ = nullptr;
+  ANeuralNetworksMemory* memory_ = nullptr;
+};
+
+void add_operand(ANeuralNetworksModel& model, int32_t index, const Operand& operand) {
+  const Library& api = library();
+  ANeuralNetworksOperandType type;
+  type.type = operand.code;
+  type.dimensionCount = static_cast<uint32_t>(operand.sizes.size());
+  type.dimensions = operand.sizes.empty() ? nullptr : operand.sizes.data();
+  type.scale = operand.scale;
+  type.zeroPoint = operand.zero_point;
+  check(api.Model_addOperand(&model, &type), "add an operand");
+  if (!operand.channel_scales.empty()) {
+    if (!api.Model_setOperandSymmPerChannelQuantParams) {
+      fail(ErrorCode::kRuntime, "NNAPI has no scales per channel here");
+    }
+    ANeuralNetworksSymmPerChannelQuantParams params;
+    params.channelDim = operand.channel_dim;
+    params.scaleCount = static_cast<uint32_t>(operand.channel_scales.size());
+    params.scales = operand.channel_scales.data();
+    check(api.Model_setOperandSymmPerChannelQuantParams(&model, index, &params),
+          "set scales per channel");
+  }
+  if (!operand.is_constant()) return;
+  const void* value =
+      operand.tensor.defined() ? operand.tensor.impl()->data() : operand.bytes.data();
+  check(api.Model_setOperandValue(&model, index, value, byte_size(operand)),
+        "set the value of an operand");
+}
+
+}  // namespace
+
+// The memory of runs that follow one another, and the execution that reads and writes it.
+class CompiledModel::Lane {
+ public:
+  explicit Lane(const CompiledModel& model) : model_(model), memory_(model.nbytes_) {}
+
+  std::byte* at(const Region& region) const { return memory_.data() + region.offset; }
+
+  void compute() {
+    if (!execution_) execution_ = prepared();
+    const Library& api = library();
+    if (api.Execution_compute) {
+      check(api.Execution_compute(execution_.get()), "run the model");
+    } else {
+      ANeuralNetworksEvent* event = nullptr;
+      check(api.Execution_startCompute(execution_.get(), &event), "start the model");
+      const Handle<ANeuralNetworksEvent> waiting(event, api.Event_free);
+      check(api.Event_wait(event), "run the model");
+    }
+    if (!api.Execution_setReusable) execution_.reset();
+  }
+
+ private:
+  Handle<ANeuralNetworksExecution> prepared() const {
+    const Library& api = library();
+    ANeuralNetworksExecution* made = nullptr;
+    check(api.Execution_create(model_.compilation_.get(), &made), "make an execution");
+    Handle<ANeuralNetworksExecution> execution(made, api.Execution_free);
+    if (api.Execution_setReusable) {
+      check(api.Execution_setReusable(made, true), "make an execution");
+    }
+    for (size_t i = 0; i < model_.inputs_.size(); ++i) {
+      const auto& [offset, nbytes] = model_.inputs_[i];
+      check(api.Execution_setInputFromMemory(made, static_cast<int32_t>(i), nullptr,
+                                             memory_.handle(), offset, nbytes),
+            "set an input");
+    }
+    for (size_t i = 0; i < model_.outputs_.size(); ++i) {
+      const auto& [offset, nbytes] = model_.outputs_[i];
+      check(api.Execution_setOutputFromMemory(made, static_cast<int32_t>(i), nullptr,
+                                              memory_.handle(), offset, nbytes),
+            "set an output");
+    }
+    return execution;
+  }
+
+  const CompiledModel& model_;
+  SharedMemory memory_;
+  Handle<ANeuralNetworksExecution> execution_{nullptr, nullptr};
+};
+
+void CompiledModel::fill(ANeuralNetworksModel& to) const {
+  const Library& api = library();
+  const auto size = [](const auto& list) { return static_cast<uint32_t>(list.size()); };
+  for (size_t i = 0; i < model_.operands.size(); ++i) {
+    add_operand(to, static_cast<int32_t>(i), model_.operands[i]);
+  }
+  for (const Operation& operation : model_.operations) {
+    check(
+        api.Model_addOperation(&to, operation.code, size(operation.inputs), operation.inputs.data(),
+                               size(operation.outputs), operation.outputs.data()),
+        "add an operation");
+  }
+  check(api.Model_identifyInputsAndOutputs(&to, size(model_.inputs), model_.inputs.data(),
+                                           size(model_.outputs), model_.outputs.data()),
+        "take the model's inputs and outputs");
+}
+
+CompiledModel::CompiledModel(Model model, int32_t preference) : model_(std::move(model)) {
+  const Library& api = library();
+  ANeuralNetworksModel* made = nullptr;
+  check(api.Model_create(&made), "make a model");
+  handle_ = {made, api.Model_free};
+  fill(*made);
+  check(api.Model_finish(made), "finish the model");
+  ANeuralNetworksCompilation* compilation = nullptr;
+  check(api.Compilation_create(made, &compilation), "compile the model");
+  compilation_ = {compilation, api.Compilation_free};
+  check(api.Compilation_setPreference(compilation, preference), "set the preference");
+  check(api.Compilation_finish(compilation), "compile the model");
+  const auto place = [&](const std::vector<OperandId>& ids, std::vector<Region>& regions) {
+    for (const OperandId id : ids) {
+      regions.push_back({nbytes_, byte_size(model_.operands[id])});
+      nbytes_ += (regions.back().nbytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+  };
+  place(model_.inputs, inputs_);
+  place(model_.outputs, outputs_);
+}
+
+CompiledModel::~CompiledModel() = default;
+
+CompiledModel::Run::Run(const CompiledModel& model) : model_(model) {
+  {
+    const std::lock_guard lock(model.mutex_);
+    if (!model.idle_.empty()) {
+      lane_ = std::move(model.idle_.back());
+      model.idle_.pop_back();
+    }
+  }
+  if (!lane_) lane_ = std::make_unique<Lane>(model);
+}
+
+CompiledModel::Run::~Run() {
+  if (!lane_) return;
+  const std::lock_guard lock(model_.mutex_);
+  model_.idle_.push_back(std::move(lane_));
+}
+
+std::byte* CompiledModel::Run::input(size_t i) const { return lane_->at(model_.inputs_[i]); }
+std::byte* CompiledModel::Run::output(size_t i) const { return lane_->at(model_.outputs_[i]); }
+
+void CompiledModel::Run::compute() {
+  try {
+    lane_->compute();
+  } catch (...) {
+    lane_.reset();
+    throw;
+  }
+}
+
+}  // namespace torchlet::nnapi
