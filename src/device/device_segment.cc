@@ -1,5 +1,6 @@
 #include "device/device_segment.h"
 
+#include "device/parts.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
@@ -60,9 +61,14 @@ bool DeviceSegment::run(std::span<const Value> inputs, std::span<Value> outputs)
 std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Value> inputs) {
   const double begin = event_clock();
   Compilation made;
+  bool is_in_parts = false;  // and the log says so already
   try {
     auto specialised = specialise(node_, inputs);
     made = device_->compile(specialised);
+    if (!made.refused.empty() && made.refused.size() < specialised.calls.size()) {
+      made = compile_in_parts(specialised, *device_, made.refused, next_, *log_);
+      is_in_parts = made.compiled != nullptr;
+    }
   } catch (const Declined& declined) {
     made.refusal = declined.why;
   } catch (const Error& error) {
@@ -78,7 +84,7 @@ std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Va
                   .begin = begin,
                   .end = end});
   }
-  log_->decide(node_, device_->name(), made.refusal, end - begin);
+  if (!is_in_parts) log_->decide(node_, device_->name(), made.refusal, end - begin);
   return std::move(made.compiled);
 }
 

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "device/device.h"
 #include "device/placement.h"
@@ -14,10 +16,15 @@ namespace torchlet::device {
 
 class DeviceSegment : public Segment {
  public:
-  // The device takes every operator of `node`, which outlives the segment.
-  DeviceSegment(const Node& node, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log,
-                std::string key)
-      : node_(node), device_(std::move(device)), log_(std::move(log)), key_(std::move(key)) {}
+  // The first device takes every operator of `node`, which outlives the segment; the others may get
+  // those that it refuses when it knows the inputs.
+  DeviceSegment(const Node& node, std::span<const std::shared_ptr<Device>> devices,
+                std::shared_ptr<PlacementLog> log, std::string key)
+      : node_(node),
+        device_(devices[0]),
+        next_(devices.begin() + 1, devices.end()),
+        log_(std::move(log)),
+        key_(std::move(key)) {}
 
   bool run(std::span<const Value> inputs, std::span<Value> outputs) override;
 
@@ -32,6 +39,7 @@ class DeviceSegment : public Segment {
 
   const Node& node_;
   std::shared_ptr<Device> device_;
+  std::vector<std::shared_ptr<Device>> next_;
   std::shared_ptr<PlacementLog> log_;
   const std::string key_;
   std::atomic<bool> has_failed_ = false;  // while it ran

@@ -103,9 +103,14 @@ bool computes_tensors(const Node& node) {
 
 class Partitioner {
  public:
-  Partitioner(Graph& graph, std::shared_ptr<Device> device, std::shared_ptr<PlacementLog> log,
-              const SegmentKeys& left)
-      : graph_(graph), device_(std::move(device)), log_(std::move(log)), left_(left) {}
+  // For the first of the devices.
+  Partitioner(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
+              std::shared_ptr<PlacementLog> log, const SegmentKeys& left)
+      : graph_(graph),
+        devices_(devices),
+        device_(devices[0]),
+        log_(std::move(log)),
+        left_(left) {}
 
   void block(Block& block) {
     std::vector<Node*> run;
@@ -377,7 +382,7 @@ class Partitioner {
         block->add_output(value);
       }
     }
-    segment->set_segment(std::make_shared<DeviceSegment>(*segment, device_, log_, key));
+    segment->set_segment(std::make_shared<DeviceSegment>(*segment, devices_, log_, key));
   }
 
   static void replace_outside(const SsaValue& value, SsaValue* by, const NodeSet& inside) {
@@ -391,6 +396,7 @@ class Partitioner {
   }
 
   Graph& graph_;
+  std::span<const std::shared_ptr<Device>> devices_;
   std::shared_ptr<Device> device_;
   std::shared_ptr<PlacementLog> log_;
   const SegmentKeys& left_;
@@ -402,7 +408,9 @@ class Partitioner {
 
 void partition(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
                std::shared_ptr<PlacementLog> log, const SegmentKeys& left) {
-  for (const auto& device : devices) Partitioner(graph, device, log, left).block(*graph.block());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    Partitioner(graph, devices.subspan(i), log, left).block(*graph.block());
+  }
 }
 
 }  // namespace torchlet::device

@@ -35,13 +35,9 @@ void collect(const Block& block, std::vector<const Node*>& operators) {
   }
 }
 
-}  // namespace
-
-Placement describe_segment(const Node& segment) {
+Placement describe(std::span<const Node* const> operators) {
   Placement placement;
   placement.is_segment = true;
-  std::vector<const Node*> operators;
-  collect(*segment.block(0), operators);
   placement.operators = operators.size();
   if (!operators.empty()) {
     placement.what = operators.front()->kind().str();
@@ -51,9 +47,26 @@ Placement describe_segment(const Node& segment) {
   return placement;
 }
 
+}  // namespace
+
+Placement describe_segment(const Node& segment) {
+  std::vector<const Node*> operators;
+  collect(*segment.block(0), operators);
+  return describe(operators);
+}
+
 void PlacementLog::decide(const Node& segment, const char* device, const std::string& reason,
                           double seconds) {
-  Placement placement = describe_segment(segment);
+  decide(describe_segment(segment), device, reason, seconds);
+}
+
+void PlacementLog::decide(std::span<const Node* const> operators, const char* device,
+                          const std::string& reason, double seconds) {
+  decide(describe(operators), device, reason, seconds);
+}
+
+void PlacementLog::decide(Placement placement, const char* device, const std::string& reason,
+                          double seconds) {
   placement.device = device;
   placement.reason = reason;
   placement.seconds = seconds;

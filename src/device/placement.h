@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -25,12 +26,17 @@ class PlacementLog {
   // `reason` is empty if it runs it now.
   void decide(const Node& segment, const char* device, const std::string& reason, double seconds);
 
+  // The same for the calls of these operators.
+  void decide(std::span<const Node* const> operators, const char* device, const std::string& reason,
+              double seconds);
+
   std::vector<Placement> all() const;
 
  private:
   // Programs of others may have any number of places and shapes.
   static constexpr size_t kMost = 10'000;
 
+  void decide(Placement placement, const char* device, const std::string& reason, double seconds);
   void add(Placement placement);
 
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "device/nnapi/lower/lowering.h"
+#include "graph/event_sink.h"
 #include "nnapi/compiled_model.h"
 #include "tensor/storage.h"
 
@@ -20,8 +21,10 @@ Tensor over(const Binding& binding, std::byte* data) {
 
 class NnapiSegment : public device::CompiledSegment {
  public:
-  explicit NnapiSegment(LoweredSegment lowered)
-      : inputs_(std::move(lowered.inputs)),
+  // `last` is the last operator, for profiles.
+  NnapiSegment(LoweredSegment lowered, const Node* last)
+      : last_(last),
+        inputs_(std::move(lowered.inputs)),
         outputs_(std::move(lowered.outputs)),
         model_(std::move(lowered.model)) {}
 
@@ -32,7 +35,7 @@ class NnapiSegment : public device::CompiledSegment {
       for (size_t i = 0; i < inputs_.size(); ++i) {
         over(inputs_[i].binding, run.input(i)).copy_(inputs[inputs_[i].index].to_tensor());
       }
-      run.compute();
+      compute(run);
       poll();
       for (size_t i = 0; i < outputs_.size(); ++i) outputs[i] = output(run, outputs_[i]);
     } catch (const Error& error) {
@@ -44,6 +47,18 @@ class NnapiSegment : public device::CompiledSegment {
 
  private:
   using Output = LoweredSegment::Output;
+
+  void compute(CompiledModel::Run& run) const {
+    EventSink* const sink = event_sink();
+    const double begin = sink ? event_clock() : 0;
+    run.compute();
+    if (!sink) return;
+    sink->record({.kernel = "nnapi model",
+                  .node = last_,
+                  .device = kNnapiDevice.name,
+                  .begin = begin,
+                  .end = event_clock()});
+  }
 
   static Value output(const CompiledModel::Run& run, const Output& output) {
     if (output.from == Output::From::kKnown) return output.known;
@@ -57,6 +72,7 @@ class NnapiSegment : public device::CompiledSegment {
     return Value(result);
   }
 
+  const Node* last_;
   std::vector<LoweredSegment::Input> inputs_;
   std::vector<Output> outputs_;
   CompiledModel model_;
@@ -77,7 +93,7 @@ class NnapiDevice : public device::Device {
       std::string why = lowered.refused[0].why;
       return {nullptr, std::move(why), std::move(lowered.refused)};
     }
-    return {std::make_shared<NnapiSegment>(std::move(lowered)), "", {}};
+    return {std::make_shared<NnapiSegment>(std::move(lowered), segment.calls.back().node), "", {}};
   }
 
  private:

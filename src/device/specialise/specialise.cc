@@ -282,6 +282,55 @@ size_t SpecialisedSegment::list_length(const Call& call, size_t output) {
   return found == recording().end() ? 0 : found->second.size();
 }
 
+// ---- parts ----
+
+namespace {
+
+// Calls visit(id) for each tensor of an argument.
+template <typename Visit>
+void visit_tensors(const CallArgument& argument, const Visit& visit) {
+  if (argument.is_tensor()) visit(argument.id());
+  for (const CallArgument& item : argument.items()) visit_tensors(item, visit);
+}
+
+}  // namespace
+
+SpecialisedSegment SpecialisedSegment::part(size_t begin, size_t end) {
+  SpecialisedSegment part(node_, values_);
+  part.tensors = tensors;
+  part.calls.assign(calls.begin() + static_cast<ptrdiff_t>(begin),
+                    calls.begin() + static_cast<ptrdiff_t>(end));
+  const auto is_inside = [&](int place) {
+    return place >= static_cast<int>(begin) && place < static_cast<int>(end);
+  };
+  std::vector<bool> is_input(tensors.size());
+  for (const Call& call : part.calls) {
+    for (const CallArgument& argument : call.arguments) {
+      visit_tensors(argument, [&](ValueId id) {
+        const auto at = static_cast<size_t>(id);
+        if (is_inside(tensors[at].producer) || is_input[at]) return;
+        is_input[at] = true;
+        describe(id);
+        part.inputs.push_back(CallArgument::tensor(id));
+      });
+    }
+  }
+  part.descriptions_ = descriptions_;
+  for (size_t id = 0; id < tensors.size(); ++id) {
+    Tensor& tensor = part.tensors[id];
+    tensor.producer = is_inside(tensor.producer) ? tensor.producer - static_cast<int>(begin) : -1;
+    bool leaves = false;
+    for (int& user : tensor.users) {
+      leaves |= !is_inside(user);
+      user = is_inside(user) ? user - static_cast<int>(begin) : static_cast<int>(end - begin);
+    }
+    if (tensor.producer >= 0 && leaves) {
+      part.outputs.push_back({CallArgument::tensor(static_cast<ValueId>(id)), true});
+    }
+  }
+  return part;
+}
+
 SpecialisedSegment specialise(const Node& segment, std::span<const Value> inputs) {
   return Specialiser(segment, inputs).run();
 }

@@ -41,6 +41,10 @@ class SpecialisedSegment {
   const TensorDescription& describe(ValueId id);
   // Has the reference run to describe tensors?
   bool was_recorded() const { return recording_.has_value(); }
+  // The calls [begin, end) as a segment of its own: what they read of others is an input, what
+  // others read of them an output that lies as in the program. Tensors keep their ids. It holds as
+  // long as this one's graph and inputs do.
+  SpecialisedSegment part(size_t begin, size_t end);
   // What the value of an argument is, tensors as meta tensors.
   Value meta_value(const CallArgument& argument);
 
