@@ -179,6 +179,15 @@ Held ModelBuilder::held(const CallArgument& argument) {
   return {operand(argument, layout), layout};
 }
 
+OperandId ModelBuilder::in_order(const CallArgument& argument) {
+  if (layout_at_hand(argument) == Layout::kNhwc) {
+    const OperandId image = operand(argument, Layout::kNhwc);
+    const std::vector<uint32_t>& sizes = info(image).sizes;
+    if (sizes[3] == 1 || (sizes[1] == 1 && sizes[2] == 1)) return image;
+  }
+  return operand(argument, Layout::kPlain);
+}
+
 OperandId ModelBuilder::operand(const CallArgument& argument, Layout layout) {
   const TensorDescription description = describe(argument);
   if (layout == Layout::kNhwc && description.sizes.size() != 4) {
@@ -260,6 +269,17 @@ OperandId ModelBuilder::transposed(OperandId id, const std::vector<int32_t>& ord
   if (std::ranges::is_sorted(moved)) return reshaped(id, output.sizes);
   const OperandId wanted = ints(order);
   return add(ANEURALNETWORKS_TRANSPOSE, {id, wanted}, std::move(output));
+}
+
+void ModelBuilder::define_split(const Call& call, SplitChannels channels) {
+  split_channels_.insert_or_assign(call.outputs[0].id(), std::move(channels));
+}
+
+const ModelBuilder::SplitChannels* ModelBuilder::split_channels(
+    const CallArgument& argument) const {
+  if (!argument.is_tensor()) return nullptr;
+  const auto found = split_channels_.find(argument.id());
+  return found == split_channels_.end() ? nullptr : &found->second;
 }
 
 bool ModelBuilder::fuse(const Call& call, Arg arg, int32_t activation) {

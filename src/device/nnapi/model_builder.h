@@ -89,6 +89,8 @@ class ModelBuilder {
   // In the layout that is there.
   Held held(const CallArgument& argument);
   Held held(const Call& call, Arg arg) { return held(call.argument(arg)); }
+  // One whose elements have the program's order, whatever its sizes are.
+  OperandId in_order(const CallArgument& argument);
   Layout layout_at_hand(const CallArgument& argument);
 
   // ---- what a lowering writes ----
@@ -121,6 +123,16 @@ class ModelBuilder {
   // Operand dimension i of the result is dimension order[i].
   OperandId transposed(OperandId id, const std::vector<int32_t>& order);
 
+  // A tensor [n, groups, c, h, w] that is no operand, as NNAPI has at most four dimensions: the
+  // channels of an image apart, with the two dimensions of channels swapped or not.
+  struct SplitChannels {
+    CallArgument image;
+    int64_t groups;
+    bool is_swapped;
+  };
+  void define_split(const Call& call, SplitChannels channels);
+  const SplitChannels* split_channels(const CallArgument& argument) const;
+
   // Makes an activation (FuseCode) part of the operation that gives an argument, for nobody but
   // `call`. False if that cannot be.
   [[nodiscard]] bool fuse(const Call& call, Arg arg, int32_t activation);
@@ -147,6 +159,7 @@ class ModelBuilder {
   std::vector<Layouts> layouts_;  // by ValueId
   std::vector<bool> is_refused_;  // by ValueId: given by a refused call
   std::unordered_map<OperandId, Fusable> fusable_;
+  std::unordered_map<ValueId, SplitChannels> split_channels_;
   std::unordered_map<OperandId, size_t> places_;  // of inputs and outputs of the model
   std::unordered_map<const TensorImpl*, std::array<std::optional<OperandId>, 2>> constants_;
   std::vector<Tensor> kept_;  // that constants_ points to

@@ -27,7 +27,7 @@ void lower_cat(ModelBuilder& model, const Call& call) {
   if (!result.quantizer) require_float(result);
   const auto rank = static_cast<int64_t>(result.sizes.size());
   const int64_t dim = wrap_dim(call.known_int("dim"), rank);
-  const std::vector<CallArgument> parts = tensors_of(call, "tensors");
+  const std::vector<CallArgument> parts = tensors_of(call, 0);
   Layout layout = Layout::kPlain;
   for (const CallArgument& part : parts) {
     const TensorDescription description = model.describe(part);

@@ -73,7 +73,7 @@ void add_linear(ModelBuilder& model, const Call& call, const CallArgument& input
   if (weight.dim() != 2 || x.sizes.empty() || x.sizes.back() != weight.size(1)) {
     decline("weights that do not fit");
   }
-  const OperandId plain = model.operand(input, Layout::kPlain);
+  const OperandId elements = model.in_order(input);
   const auto in = static_cast<uint32_t>(to_int32(weight.size(1)));
   const auto out = static_cast<uint32_t>(to_int32(weight.size(0)));
   uint32_t rows = 1;
@@ -83,7 +83,7 @@ void add_linear(ModelBuilder& model, const Call& call, const CallArgument& input
   const Operand whole = model.type(y, Layout::kPlain);
   Operand output = whole;
   output.sizes = {rows, out};
-  const OperandId matrix = model.reshaped(plain, {rows, in});
+  const OperandId matrix = model.reshaped(elements, {rows, in});
   if (x.quantizer && is_per_channel(weight)) {
     const Tensor filter = ops::reshape(weight, IntArray{weight.size(0), 1, 1, weight.size(1)});
     const LayerWeights weights =

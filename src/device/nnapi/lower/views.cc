@@ -7,8 +7,34 @@
 namespace torchlet::nnapi {
 namespace {
 
+// ---- the shuffle of channels, which has five dimensions on its way ----
+
+// [n, c, h, w] as [n, groups, c / groups, h, w].
+bool splits_channels(const IntArray& x, const IntArray& y) {
+  return x.size() == 4 && y.size() == 5 && x[0] == y[0] && x[2] == y[3] && x[3] == y[4] &&
+         x[1] == y[1] * y[2];
+}
+
+// [n, c / groups, groups, h, w] as [n, c, h, w].
+void join_channels(ModelBuilder& model, const Call& call,
+                   const ModelBuilder::SplitChannels& channels) {
+  const TensorDescription image = model.describe(channels.image);
+  if (!channels.is_swapped || !(model.result(call).sizes == image.sizes)) {
+    decline("a tensor of 5 dimensions");
+  }
+  const Held x = model.held(channels.image);
+  const OperandId groups = model.scalar(to_int32(channels.groups));
+  const OperandId axis = model.scalar(axis_in(x.layout, 1));
+  model.add_result(call, ANEURALNETWORKS_CHANNEL_SHUFFLE, {x.id, groups, axis}, x.layout);
+}
+
+// ---- others ----
+
 // The argument itself, whatever the call is.
 void lower_same(ModelBuilder& model, const Call& call) {
+  if (const auto* channels = model.split_channels(call.argument(0))) {
+    return model.define_split(call, *channels);
+  }
   const TensorDescription x = model.describe(call, 0), y = model.result(call);
   if (x.dtype != y.dtype || !(x.sizes == y.sizes)) decline("a tensor of another type");
   model.define(call, model.held(call, 0));
@@ -22,12 +48,19 @@ void lower_dropout(ModelBuilder& model, const Call& call) {
 // The same elements in the program's order.
 void lower_reshape(ModelBuilder& model, const Call& call) {
   const TensorDescription y = model.result(call);
+  if (const auto* channels = model.split_channels(call.argument(0))) {
+    return join_channels(model, call, *channels);
+  }
+  if (const TensorDescription x = model.describe(call, 0); splits_channels(x.sizes, y.sizes)) {
+    if (!x.quantizer) require_float(x);
+    return model.define_split(call, {call.argument(0), y.sizes[1], false});
+  }
   // Declined for what is no operand, which reshaped() would not see.
   const Operand wanted = model.type(y, Layout::kPlain);
   const TensorDescription x = model.describe(call, 0);
   if (x.sizes == y.sizes) return lower_same(model, call);
-  const OperandId plain = model.operand(call, 0, Layout::kPlain);
-  model.define(call, {model.reshaped(plain, wanted.sizes), Layout::kPlain});
+  const OperandId elements = model.in_order(call.argument(0));
+  model.define(call, {model.reshaped(elements, wanted.sizes), Layout::kPlain});
 }
 
 void permute(ModelBuilder& model, const Call& call, const IntArray& dims) {
@@ -60,6 +93,13 @@ void swap(ModelBuilder& model, const Call& call, int64_t a, int64_t b) {
 }
 
 void lower_transpose(ModelBuilder& model, const Call& call) {
+  if (const auto* channels = model.split_channels(call.argument(0))) {
+    if (wrap_dim(call.known_int(1), 5) + wrap_dim(call.known_int(2), 5) != 3 ||
+        wrap_dim(call.known_int(1), 5) * wrap_dim(call.known_int(2), 5) != 2) {
+      decline("a tensor of 5 dimensions");
+    }
+    return model.define_split(call, {channels->image, channels->groups, !channels->is_swapped});
+  }
   swap(model, call, call.known_int(1), call.known_int(2));
 }
 void lower_t(ModelBuilder& model, const Call& call) { swap(model, call, 0, 1); }
