@@ -147,6 +147,20 @@ TEST_F(NnapiDevice, BatchNorms) {
   c.check(random_tensor({3, 6}));
 }
 
+TEST_F(NnapiDevice, LayerNorms) {
+  Case c({{"w", random_tensor({6})}, {"b", random_tensor({6})}},
+         "    return torch.layer_norm(x, [6], self.w, self.b, 0.001)\n");
+  c.check(random_tensor({3, 4, 6}));
+  // Along the channels of an image, where nothing has to move.
+  Case image({{"w", random_tensor({6})}},
+             "    x = torch.permute(torch.max_pool2d(x, [1, 1]), [0, 2, 3, 1])\n"
+             "    x = torch.layer_norm(x, [6], self.w)\n"
+             "    return torch.relu(torch.permute(x, [0, 3, 1, 2]))\n");
+  const Tensor x = random_tensor({2, 6, 5, 4});
+  image.check(x);
+  EXPECT_EQ(std::ranges::count(image.operations(x), ANEURALNETWORKS_TRANSPOSE), 0);
+}
+
 TEST_F(NnapiDevice, Pooling) {
   for (const char* result :
        {"torch.max_pool2d(x, [3, 2], [2, 1], [1, 0])",

@@ -1,6 +1,4 @@
 // Arithmetic of one or two tensors.
-#include <cmath>
-
 #include "device/nnapi/lower/lowering.h"
 #include "ops/core/common.h"
 
@@ -125,40 +123,6 @@ void lower_unary(ModelBuilder& model, const Call& call) {
   model.add_result(call, kCode, {x.id}, x.layout);
 }
 
-// (x - mean) / sqrt(var + eps) * weight + bias, of known numbers per channel.
-void lower_batch_norm(ModelBuilder& model, const Call& call) {
-  if (call.known_bool("training")) decline("a batch norm that is trained");
-  const TensorDescription input = model.describe(call, 0);
-  require_float(input);
-  if (input.sizes.size() < 2) decline("no channels");
-  const int64_t channels = input.sizes[1];
-  const auto numbers = [&](const char* name, float otherwise) {
-    Tensor tensor = call.known_tensor(name);
-    if (!tensor.defined()) tensor = ops::full(IntArray{channels}, otherwise, DType::kFloat32);
-    if (tensor.numel() != channels) decline("numbers for other channels");
-    return tensor.to(DType::kFloat32).contiguous();
-  };
-  const Tensor mean = numbers("running_mean", 0), var = numbers("running_var", 1),
-               weight = numbers("weight", 1), bias = numbers("bias", 0);
-  const double eps = call.known_double("eps");
-  const Held x = model.held(call, 0);
-  IntArray sizes(input.sizes.size(), 1);
-  sizes[x.layout == Layout::kNhwc ? 3 : 1] = channels;
-  const Tensor scale = empty(sizes, DType::kFloat32), shift = empty(sizes, DType::kFloat32);
-  for (int64_t i = 0; i < channels; ++i) {
-    const double factor = weight.data_ptr<float>()[i] /
-                          std::sqrt(static_cast<double>(var.data_ptr<float>()[i]) + eps);
-    scale.data_ptr<float>()[i] = static_cast<float>(factor);
-    shift.data_ptr<float>()[i] = static_cast<float>(
-        bias.data_ptr<float>()[i] - factor * static_cast<double>(mean.data_ptr<float>()[i]));
-  }
-  const OperandId factors = model.constant(scale), added = model.constant(shift);
-  const OperandId none = model.scalar(int32_t{ANEURALNETWORKS_FUSED_NONE});
-  const OperandId product =
-      model.add(ANEURALNETWORKS_MUL, {x.id, factors, none}, model.type(input, x.layout));
-  add_fusable(model, call, ANEURALNETWORKS_ADD, {product, added, x.layout});
-}
-
 }  // namespace
 
 std::span<const Lowering> elementwise_lowerings() {
@@ -181,7 +145,6 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::rsqrt", lower_unary<ANEURALNETWORKS_RSQRT>},
       {"aten::sin", lower_unary<ANEURALNETWORKS_SIN>},
       {"aten::sqrt", lower_unary<ANEURALNETWORKS_SQRT>},
-      {"aten::batch_norm", lower_batch_norm},
   };
   return kTable;
 }

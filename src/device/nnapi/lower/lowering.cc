@@ -10,8 +10,8 @@ const Lowering* find_lowering(Symbol op) {
     std::unordered_map<const std::string*, const Lowering*> all;  // symbols are interned
     for (const auto& part :
          {activation_lowerings(), convolution_lowerings(), elementwise_lowerings(),
-          join_lowerings(), matrix_lowerings(), pooling_lowerings(), quantized_lowerings(),
-          reduction_lowerings(), resize_lowerings(), view_lowerings()}) {
+          join_lowerings(), matrix_lowerings(), norm_lowerings(), pooling_lowerings(),
+          quantized_lowerings(), reduction_lowerings(), resize_lowerings(), view_lowerings()}) {
       for (const Lowering& lowering : part) all.emplace(&Symbol(lowering.op).str(), &lowering);
     }
     return all;

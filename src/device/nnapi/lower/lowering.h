@@ -20,6 +20,7 @@ std::span<const Lowering> convolution_lowerings();
 std::span<const Lowering> elementwise_lowerings();
 std::span<const Lowering> join_lowerings();
 std::span<const Lowering> matrix_lowerings();
+std::span<const Lowering> norm_lowerings();
 std::span<const Lowering> pooling_lowerings();
 std::span<const Lowering> quantized_lowerings();
 std::span<const Lowering> reduction_lowerings();
