@@ -1,5 +1,9 @@
 #include "device/nnapi/nnapi_device.h"
 
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
 #include "base/limits.h"
 #include "device/nnapi/lower/lowering.h"
 #include "graph/event_sink.h"
@@ -19,6 +23,55 @@ Tensor over(const Binding& binding, std::byte* data) {
   return tensor;
 }
 
+struct CopiedDim {
+  int64_t size, to, from;  // strides in elements
+};
+
+template <typename T>
+void copy_dims(std::span<const CopiedDim> dims, T* to, const T* from) {
+  if (dims.empty()) {
+    *to = *from;
+    return;
+  }
+  const auto [size, to_stride, from_stride] = dims[0];
+  for (int64_t i = 0; i < size; ++i, to += to_stride, from += from_stride) {
+    if (dims.size() > 1) {
+      copy_dims(dims.subspan(1), to, from);
+    } else {
+      *to = *from;
+    }
+  }
+}
+
+// Between memory of the program and of an operand, of the same sizes. On this thread: ours would
+// still wait for more work, and so take the processor, when the library's begin.
+void copy(const Tensor& to, const Tensor& from) {
+  if (to.dtype() != from.dtype()) return to.copy_(from);  // indices
+  const IntSpan sizes = to.sizes();
+  std::vector<CopiedDim> dims;
+  bool is_same = is_non_overlapping_and_dense(sizes, to.strides());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 1) continue;
+    dims.push_back({sizes[i], to.strides()[i], from.strides()[i]});
+    is_same &= dims.back().to == dims.back().from;
+  }
+  std::byte* const target = to.impl()->data();
+  const std::byte* const source = from.impl()->data();
+  const size_t width = element_size(to.dtype());
+  if (is_same) {
+    std::memcpy(target, source, static_cast<size_t>(to.numel()) * width);
+    return;
+  }
+  std::ranges::sort(dims, std::greater(), &CopiedDim::to);
+  if (width == 4) {
+    copy_dims(dims, reinterpret_cast<uint32_t*>(target), reinterpret_cast<const uint32_t*>(source));
+  } else if (width == 1) {
+    copy_dims(dims, reinterpret_cast<uint8_t*>(target), reinterpret_cast<const uint8_t*>(source));
+  } else {
+    to.copy_(from);
+  }
+}
+
 class NnapiSegment : public device::CompiledSegment {
  public:
   // `last` is the last operator, for profiles.
@@ -33,7 +86,7 @@ class NnapiSegment : public device::CompiledSegment {
     try {
       CompiledModel::Run run(model_);
       for (size_t i = 0; i < inputs_.size(); ++i) {
-        over(inputs_[i].binding, run.input(i)).copy_(inputs[inputs_[i].index].to_tensor());
+        copy(over(inputs_[i].binding, run.input(i)), inputs[inputs_[i].index].to_tensor());
       }
       compute(run);
       poll();
@@ -68,7 +121,7 @@ class NnapiSegment : public device::CompiledSegment {
     const IntArray& strides = output.is_viewed ? output.result.strides : output.binding.strides;
     const Tensor result = empty_strided(output.result.sizes, strides, output.result.dtype);
     result.impl()->quantizer = output.result.quantizer;
-    result.copy_(computed);
+    copy(result, computed);
     return Value(result);
   }
 
