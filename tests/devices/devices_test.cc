@@ -110,6 +110,21 @@ TEST_F(TestDevices, ARefusedSegmentGoesToTheNextDevice) {
   for (const profile::Line& line : profiler.lines()) EXPECT_EQ(line.device, "cpu") << line.kernel;
 }
 
+TEST_F(TestDevices, RefusedCallsGoToTheNextDevice) {
+  const Module model = load_on({"test-strideless", "cpu"});
+  expect_right(model);
+  size_t refused = 0;
+  for (const Placement& placement : model.placement()) {
+    refused += !placement.is_segment && placement.reason == "a stride";
+    EXPECT_TRUE(!placement.is_segment || placement.reason.empty()) << placement.reason;
+  }
+  EXPECT_GT(refused, 2u);
+  EXPECT_EQ(decisions(model, "cpu", ""), refused);
+  EXPECT_GE(decisions(model, "test-strideless", ""), refused);
+  // Nobody takes them, so the segment runs as it was written.
+  expect_right(load_on({"test-strideless"}));
+}
+
 TEST_F(TestDevices, AFailedSegmentGoesToTheNextDeviceForGood) {
   const Module model = load_on({"test-failing", "cpu"});
   expect_right(model);
@@ -149,7 +164,7 @@ TEST_F(TestDevices, NamesThatThereAreNotAreRefused) {
     return "";
   };
   const std::string unknown = error_of({"cpu", "gpu"});
-  EXPECT_NE(unknown.find("there is no device 'gpu'; there are: cpu, test-convolutions"),
+  EXPECT_NE(unknown.find("there is no device 'gpu'; there are: cpu, nnapi, test-convolutions"),
             std::string::npos)
       << unknown;
   EXPECT_NE(error_of({"reference", "cpu"}).find("no device can come after 'reference'"),

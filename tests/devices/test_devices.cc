@@ -119,6 +119,11 @@ class TestDevice : public Device {
   EntryCost entry_cost() const override { return {least_operators_}; }
 
   Compilation compile(SpecialisedSegment& segment) override {
+    if (&entry_ == &kTestDevices[4]) {
+      if (std::vector<RefusedCall> refused = strided_windows(segment); !refused.empty()) {
+        return {nullptr, "a stride", std::move(refused)};
+      }
+    }
     if (!compiles_) return {nullptr, "not for these sizes"};
     // What a device needs to know before it compiles: every tensor.
     for (size_t i = 0; i < segment.tensors.size(); ++i) segment.describe(static_cast<ValueId>(i));
@@ -126,6 +131,17 @@ class TestDevice : public Device {
   }
 
  private:
+  static std::vector<RefusedCall> strided_windows(const SpecialisedSegment& segment) {
+    std::vector<RefusedCall> refused;
+    for (size_t i = 0; i < segment.calls.size(); ++i) {
+      const Call& call = segment.calls[i];
+      if (call.has_argument("stride") && call.known_ints("stride", 2)[0] > 1) {
+        refused.push_back({i, "a stride"});
+      }
+    }
+    return refused;
+  }
+
   const DeviceEntry& entry_;
   bool takes_all_, compiles_;
   int runs_;
@@ -173,7 +189,7 @@ constexpr int kNeverFails = -1;
 
 }  // namespace
 
-const std::array<DeviceEntry, 9> kTestDevices = {{
+const std::array<DeviceEntry, 10> kTestDevices = {{
     {"test-convolutions", "convolutions by their reference implementations",
      [](const DeviceConfig&) -> std::shared_ptr<Device> {
        return std::make_shared<TestDevice>(kTestDevices[0], false, true, kNeverFails);
@@ -212,6 +228,10 @@ const std::array<DeviceEntry, 9> kTestDevices = {{
      }},
     {"test-fast", "takes everything and gives what it gave first, without computing",
      [](const DeviceConfig&) -> std::shared_ptr<Device> { return std::make_shared<FastDevice>(); }},
+    {"test-strideless", "takes everything and refuses strides when it sees them",
+     [](const DeviceConfig&) -> std::shared_ptr<Device> {
+       return std::make_shared<TestDevice>(kTestDevices[9], true, true, kNeverFails);
+     }},
 }};
 
 void add_test_devices() {

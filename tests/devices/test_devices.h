@@ -7,7 +7,7 @@
 
 namespace torchlet::device {
 
-extern const std::array<DeviceEntry, 9> kTestDevices;
+extern const std::array<DeviceEntry, 10> kTestDevices;
 // All of them, so that Options::devices may name them. To be called once.
 void add_test_devices();
 
