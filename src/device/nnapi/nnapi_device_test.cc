@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "base/limits.h"
 #include "device/nnapi/testing.h"
 #include "nnapi/library.h"
 
@@ -382,6 +383,19 @@ TEST_F(NnapiDevice, OutputsLieAsInTheProgram) {
   // An input, and what is a view of one.
   Case same({}, "    y = torch.relu(x)\n    return torch.reshape(y, [5, 4, 6])\n");
   same.check(random_tensor({6, 5, 4}));
+}
+
+TEST_F(NnapiDevice, LimitsAreTheProgramsErrors) {
+  Case c({}, "    return torch.relu(torch.tanh(x))\n");
+  const Tensor x = random_tensor({1, 3, 100, 100});
+  const MemoryBudget budget(200'000);  // two of four copies
+  const LimitScope scope(&budget);
+  try {
+    c.placed(x);
+    FAIL() << "it ran";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
+  }
 }
 
 TEST_F(NnapiDevice, ManyThreadsRunOneSegment) {
