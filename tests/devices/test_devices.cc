@@ -119,7 +119,7 @@ class TestDevice : public Device {
   EntryCost entry_cost() const override { return {least_operators_}; }
 
   Compilation compile(SpecialisedSegment& segment) override {
-    if (&entry_ == &kTestDevices[4]) {
+    if (&entry_ == &kTestDevices[9]) {
       if (std::vector<RefusedCall> refused = strided_windows(segment); !refused.empty()) {
         return {nullptr, "a stride", std::move(refused)};
       }
