@@ -100,12 +100,6 @@ void print_comparison(const QuantizationComparison& c) {
               c.after.least_ms < c.before.least_ms ? "" : ": quantizing gains no time here");
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 // What becomes of the whole model if they are left float.
 std::string advice(const SlowLayers& slow) {
   const std::string skipped = short_number(slow.skipped.least_ms) + " ms";
@@ -211,7 +205,7 @@ Facts facts_of(const std::string& model, const Quantized& result,
     }
   }
   if (result.slow) {
-    facts.emplace_back("no faster quantized", joined(result.slow->paths));
+    facts.emplace_back("no faster quantized", joined(result.slow->paths, " "));
     facts.emplace_back("for these", advice(*result.slow));
   }
   return facts;
@@ -274,7 +268,7 @@ void print_quantization(const QuantizationOptions& options, const Quantized& res
   print_inputs(options, result);
   print_comparison(comparison);
   if (result.slow) {
-    std::printf("no gain  %s\n         %s\n", joined(result.slow->paths).c_str(),
+    std::printf("no gain  %s\n         %s\n", joined(result.slow->paths, " ").c_str(),
                 advice(*result.slow).c_str());
   }
 }

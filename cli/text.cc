@@ -99,4 +99,10 @@ double now() {
   return duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+std::string joined(std::span<const std::string> words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
 }  // namespace torchlet::cli

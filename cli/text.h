@@ -5,6 +5,7 @@
 #include <torchlet/value.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace torchlet::cli {
@@ -25,5 +26,8 @@ std::string describe(const Value& value, const std::string& name);
 
 // Seconds of a clock that never goes back.
 double now();
+
+// The words, with `between` between any two.
+std::string joined(std::span<const std::string> words, const char* between);
 
 }  // namespace torchlet::cli

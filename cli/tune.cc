@@ -13,6 +13,7 @@
 #include "cli/json_values.h"
 #include "cli/probe.h"
 #include "cli/progress.h"
+#include "cli/text.h"
 #include "device/registry.h"
 #include "graph/event_sink.h"
 #include "prepare/tune.h"
@@ -39,12 +40,6 @@ std::vector<std::string> devices_to_try(const TuneCommand& command) {
   }
   std::erase_if(names, [](const std::string& name) { return name == "cpu"; });
   return names;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
 }
 
 Json times_json(const device::RunTimes& times) {
@@ -104,7 +99,7 @@ void print_tuning(const prepare::Tuning& tuning, const std::string& file) {
     const prepare::TriedPlacement& tried = tuning.tried[i];
     std::printf("%-9s %9.3f %9.3f %9.1f  %s", i == tuning.chosen ? "CHOSEN" : "",
                 tried.times.min * 1e3, tried.times.median * 1e3, tried.difference.sqnr,
-                joined(tried.devices).c_str());
+                joined(tried.devices, ",").c_str());
     if (!tried.left.empty()) std::printf(" (less %zu segments)", tried.left.size());
     if (!tried.difference.problem.empty()) {
       std::printf("  WRONG: %s", tried.difference.problem.c_str());
