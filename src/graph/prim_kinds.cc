@@ -1,3 +1,6 @@
+#define TORCHLET_KIND(kind, ...) \
+  extern const Symbol kind;      \
+  const Symbol kind = declare({__VA_ARGS__})
 #include "graph/prim_kinds.h"
 
 #include <mutex>

@@ -33,88 +33,94 @@ const Schema& schema_of(Symbol kind);
 // May a value of that type be where a contract declares the other one?
 bool fits(const Type& type, const Type& declared);
 
+// The name of a kind here, and its contract. Defined in prim_kinds.cc, where this is another macro:
+// every file that reads them would have 3 KB of code for making them, and be kept by the linker.
+#ifndef TORCHLET_KIND
+#define TORCHLET_KIND(kind, ...) extern const Symbol kind
+#endif
+
 // [name: string, reason: string]: a call of the operator `name`, which Torchlet does not have or
 // not for these arguments, with the arguments as they were written; the last ones by the names in
 // [keywords: string], separated by spaces, if that is there. The output is of type kUnknown.
 // Running it is an error; listing such nodes is how a model is checked.
-inline const Symbol kUnsupported = declare({"prim::Unsupported(...) -> t", {"name", "reason"}});
+TORCHLET_KIND(kUnsupported, "prim::Unsupported(...) -> t", {"name", "reason"});
 
 // [value: Value]
-inline const Symbol kConstant = declare({"prim::Constant() -> t", {"value"}});
+TORCHLET_KIND(kConstant, "prim::Constant() -> t", {"value"});
 // Some value that no run reads, such as a variable behind a branch that raises.
-inline const Symbol kUninitialized = declare({"prim::Uninitialized() -> t"});
+TORCHLET_KIND(kUninitialized, "prim::Uninitialized() -> t");
 
 // The blocks are for true and false, have no parameters and give the outputs.
-inline const Symbol kIf = declare({"prim::If(bool condition) -> ...", {}, 2});
+TORCHLET_KIND(kIf, "prim::If(bool condition) -> ...", {}, 2);
 // (most, first, T...) -> (T...). The block is (trip: int, T...) -> (again: bool, T...):
 //   trip = 0; while (trip < most && first) { first, carried = block(trip, carried); ++trip; }
-inline const Symbol kLoop = declare({"prim::Loop(int most, bool first, ...) -> ...", {}, 1});
+TORCHLET_KIND(kLoop, "prim::Loop(int most, bool first, ...) -> ...", {}, 1);
 
 // [function: Function*]: with all arguments of the function's schema.
-inline const Symbol kCallFunction = declare({"prim::CallFunction(...) -> t", {"function"}});
+TORCHLET_KIND(kCallFunction, "prim::CallFunction(...) -> t", {"function"});
 // [name: string, function: Function*](self, arguments...). "function" is there when the class of
 // self is known. Without it self is an interface (the method is looked up in the class of
 // the object), a C++ class (find_custom_class) or of unknown type (then the arguments are as they
 // were written, as of kUnsupported).
-inline const Symbol kCallMethod = declare({"prim::CallMethod(t self, ...) -> t1", {"name"}});
+TORCHLET_KIND(kCallMethod, "prim::CallMethod(t self, ...) -> t1", {"name"});
 // The block has no parameters, gives T and sees all outer values. Running it when the node runs is
 // right; what it raises is raised by aten::wait.
-inline const Symbol kFork = declare({"prim::fork() -> Future(t)", {}, 1});
+TORCHLET_KIND(kFork, "prim::fork() -> Future(t)", {}, 1);
 
 // (values...) -> (T...), with a Segment (graph/segment.h) that takes the inputs and gives the
 // outputs. One block without parameters that computes the same outputs; it sees all outer values,
 // and those that it reads are the inputs, but for constants.
-inline const Symbol kSegment = declare({"prim::Segment(...) -> ...", {}, 1});
+TORCHLET_KIND(kSegment, "prim::Segment(...) -> ...", {}, 1);
 
 // [name: string]
-inline const Symbol kGetAttr = declare({"prim::GetAttr(t object) -> t1", {"name"}});
+TORCHLET_KIND(kGetAttr, "prim::GetAttr(t object) -> t1", {"name"});
 // [name: string]
-inline const Symbol kSetAttr = declare({"prim::SetAttr(t object, t1 value) -> ()", {"name"}});
+TORCHLET_KIND(kSetAttr, "prim::SetAttr(t object, t1 value) -> ()", {"name"});
 // A new instance of the output's class, whose attributes are not set yet. A call of __init__
 // follows.
-inline const Symbol kCreateObject = declare({"prim::CreateObject() -> t"});
+TORCHLET_KIND(kCreateObject, "prim::CreateObject() -> t");
 
 // (items...) -> (List[T])
-inline const Symbol kListConstruct = declare({"prim::ListConstruct(...) -> t"});
+TORCHLET_KIND(kListConstruct, "prim::ListConstruct(...) -> t");
 // (items...) -> (Tuple[...]); the type says which NamedTuple, if any.
-inline const Symbol kTupleConstruct = declare({"prim::TupleConstruct(...) -> t"});
+TORCHLET_KIND(kTupleConstruct, "prim::TupleConstruct(...) -> t");
 // (key, value, key, value, ...) -> (Dict[K, V])
-inline const Symbol kDictConstruct = declare({"prim::DictConstruct(...) -> t"});
+TORCHLET_KIND(kDictConstruct, "prim::DictConstruct(...) -> t");
 // Raises "Expected 2 elements in a list but found 3".
-inline const Symbol kListUnpack = declare({"prim::ListUnpack(t list) -> ..."});
+TORCHLET_KIND(kListUnpack, "prim::ListUnpack(t list) -> ...");
 // Of a value of unknown type: a list will do.
-inline const Symbol kTupleUnpack = declare({"prim::TupleUnpack(t tuple) -> ..."});
+TORCHLET_KIND(kTupleUnpack, "prim::TupleUnpack(t tuple) -> ...");
 // Does it only put values into lists and tuples, or take them out?
 inline bool is_packing(Symbol kind) {
   return kind == kListConstruct || kind == kListUnpack || kind == kTupleConstruct ||
          kind == kTupleUnpack;
 }
 // Negative indices count from the end; raises when out of range.
-inline const Symbol kTupleIndex = declare({"prim::TupleIndex(t tuple, int index) -> t1"});
+TORCHLET_KIND(kTupleIndex, "prim::TupleIndex(t tuple, int index) -> t1");
 
 // The submodule of that name (int or str); those of a ModuleList are "0", "1", ...
-inline const Symbol kModuleContainerIndex =
-    declare({"prim::ModuleContainerIndex(t module, t1 key) -> t2"});
+TORCHLET_KIND(kModuleContainerIndex, "prim::ModuleContainerIndex(t module, t1 key) -> t2");
 
 // [types: Tuple[...]]: is it an instance of one of these types?
-inline const Symbol kIsInstance = declare({"prim::isinstance(t value) -> bool", {"types"}});
+TORCHLET_KIND(kIsInstance, "prim::isinstance(t value) -> bool", {"types"});
 // The same value, said to be of the output's type. Nothing checks that: whoever reads a value
 // looks at what it is (the accessors of Value do), so that a wrong cast ends in an error.
-inline const Symbol kUncheckedCast = declare({"prim::unchecked_cast(t value) -> t1"});
+TORCHLET_KIND(kUncheckedCast, "prim::unchecked_cast(t value) -> t1");
 // T is a number or lists of lists of numbers, as deep as the tensor has
 // dimensions.
-inline const Symbol kToList = declare({"prim::tolist(Tensor tensor) -> t"});
-inline const Symbol kEnumName = declare({"prim::EnumName(AnyEnumType value) -> str"});
-inline const Symbol kEnumValue = declare({"prim::EnumValue(AnyEnumType value) -> t"});
+TORCHLET_KIND(kToList, "prim::tolist(Tensor tensor) -> t");
+TORCHLET_KIND(kEnumName, "prim::EnumName(AnyEnumType value) -> str");
+TORCHLET_KIND(kEnumValue, "prim::EnumValue(AnyEnumType value) -> t");
 
 // Calls object.__enter__(). Its prim::Exit is in the same block; pairs nest.
-inline const Symbol kEnter = declare({"prim::Enter(t object) -> t1"});
+TORCHLET_KIND(kEnter, "prim::Enter(t object) -> t1");
 // Calls object.__exit__(None, None, None); also when something was raised since
 // Enter.
-inline const Symbol kExit = declare({"prim::Exit(t object) -> ()"});
+TORCHLET_KIND(kExit, "prim::Exit(t object) -> ()");
 // The class is "builtins.ValueError" or None.
-inline const Symbol kRaiseException =
-    declare({"prim::RaiseException(str message, str? class) -> ()"});
-inline const Symbol kPrint = declare({"prim::Print(...) -> ()"});
+TORCHLET_KIND(kRaiseException, "prim::RaiseException(str message, str? class) -> ()");
+TORCHLET_KIND(kPrint, "prim::Print(...) -> ()");
+
+#undef TORCHLET_KIND
 
 }  // namespace torchlet::prim
