@@ -1,31 +1,10 @@
 #include "device/device_segment.h"
 
+#include "device/moved_bytes.h"
 #include "device/parts.h"
 #include "graph/event_sink.h"
-#include "tensor/containers.h"
-#include "tensor/tensor_impl.h"
 
 namespace torchlet::device {
-namespace {
-
-size_t bytes_of(const Value& value) {
-  if (value.is_list()) {
-    size_t bytes = 0;
-    for (const Value& item : value.list_ref().items) bytes += bytes_of(item);
-    return bytes;
-  }
-  if (!value.is_tensor() || !value.tensor_impl()) return 0;
-  const TensorImpl& impl = *value.tensor_impl();
-  return static_cast<size_t>(impl.numel) * element_size(impl.dtype);
-}
-
-size_t bytes_of(std::span<const Value> values) {
-  size_t bytes = 0;
-  for (const Value& value : values) bytes += bytes_of(value);
-  return bytes;
-}
-
-}  // namespace
 
 void DeviceSegment::run(const CompiledSegment& compiled, std::span<const Value> inputs,
                         std::span<Value> outputs) const {

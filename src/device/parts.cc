@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "device/moved_bytes.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 struct Part {
   std::shared_ptr<const CompiledSegment> compiled;
+  const char* device = nullptr;
+  std::vector<const Node*> operators;
   std::vector<ValueId> inputs, outputs;
 };
 
@@ -43,7 +46,7 @@ class PartedSegment : public CompiledSegment {
         arguments.push_back(tensor);
         if (last_use_[static_cast<size_t>(id)] == i) tensor = Value();
       }
-      part.compiled->run(arguments, results);
+      run(part, arguments, results);
       for (size_t k = 0; k < results.size(); ++k) {
         tensors[static_cast<size_t>(part.outputs[k])] = std::move(results[k]);
       }
@@ -52,6 +55,19 @@ class PartedSegment : public CompiledSegment {
   }
 
  private:
+  static void run(const Part& part, std::span<const Value> inputs, std::span<Value> outputs) {
+    EventSink* const sink = event_sink();
+    if (!sink) return part.compiled->run(inputs, outputs);
+    const double begin = event_clock();
+    part.compiled->run(inputs, outputs);
+    sink->record({.kernel = kPartEvent,
+                  .node = part.operators.back(),
+                  .device = part.device,
+                  .begin = begin,
+                  .end = event_clock(),
+                  .bytes = bytes_of(inputs) + bytes_of(outputs),
+                  .operators = part.operators});
+  }
   void keep(const CallArgument& output) {
     if (output.is_tensor()) last_use_[static_cast<size_t>(output.id())] = parts_.size();
     for (const CallArgument& item : output.items()) keep(item);
@@ -91,9 +107,9 @@ Compilation compile_part(SpecialisedSegment& whole, size_t begin, size_t end, De
     made.refusal = error.what();
   }
   part.compiled = made.compiled;
-  std::vector<const Node*> nodes;
-  for (size_t i = begin; i < end; ++i) nodes.push_back(whole.calls[i].node);
-  log.decide(nodes, device.name(), made.refusal, event_clock() - started);
+  part.device = device.name();
+  for (size_t i = begin; i < end; ++i) part.operators.push_back(whole.calls[i].node);
+  log.decide(part.operators, device.name(), made.refusal, event_clock() - started);
   return made;
 }
 

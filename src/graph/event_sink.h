@@ -22,7 +22,12 @@ struct Event {
   double begin = 0, end = 0;            // seconds of a steady clock
   double flops = 0;                     // 0 if they are not counted
   bool is_int8 = false;                 // flops are operations on bytes
-  size_t bytes = 0;                     // that were moved, of copies and segments
+  size_t bytes = 0;                     // that were moved, of copies, conversions and segments
+  // What a device or a part computed as a whole, in the order of the program.
+  std::span<const Node* const> operators = {};
+  // As the driver of a device tells it: of the computing alone, and with what is around it in the
+  // driver. 0 if it does not.
+  double on_hardware = 0, in_driver = 0;
 };
 
 class EventSink {
@@ -57,6 +62,10 @@ inline constexpr char kCompileEvent[] = "compile";
 // In events of a whole segment, recorded after those of what is inside: `node` is the prim::Segment
 // and `bytes` what its tensors hold that go in and come out.
 inline constexpr char kSegmentEvent[] = "segment";
+// In events of a part of a segment that several devices share, recorded after those of what is
+// inside and before the segment's: `operators` are the part's, `node` the last of them, and
+// `device` runs it.
+inline constexpr char kPartEvent[] = "part";
 // In events of a device that moves tensors to its memory or from there, and of one that changes
 // their layout or dtype for itself. Both are inside of a segment.
 inline constexpr char kCopyEvent[] = "copy";

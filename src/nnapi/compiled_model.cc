@@ -4,6 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "base/error.h"
 #include "base/limits.h"
 #include "tensor/tensor_impl.h"
@@ -78,6 +81,27 @@ void add_operand(ANeuralNetworksModel& model, int32_t index, const Operand& oper
         "set the value of an operand");
 }
 
+// Which one computes all of the model, if that is beyond doubt: the only one that takes every
+// operation, but for Android's and our plain implementations, which nothing else leaves work to.
+ANeuralNetworksDevice* sole_device(const ANeuralNetworksModel& model, size_t num_operations) {
+  const Library& api = library();
+  if (!api.Model_getSupportedOperationsForDevices || !api.Compilation_createForDevices) {
+    return nullptr;
+  }
+  ANeuralNetworksDevice* found = nullptr;
+  const auto taken = std::make_unique<bool[]>(num_operations);
+  for (const NamedDevice& device : devices()) {
+    if (device.name.ends_with("-reference")) continue;
+    const int result =
+        api.Model_getSupportedOperationsForDevices(&model, &device.device, 1, taken.get());
+    if (result != ANEURALNETWORKS_NO_ERROR) return nullptr;
+    if (!std::all_of(taken.get(), taken.get() + num_operations, std::identity())) continue;
+    if (found) return nullptr;
+    found = device.device;
+  }
+  return found;
+}
+
 }  // namespace
 
 // The memory of runs that follow one another, and the execution that reads and writes it.
@@ -87,8 +111,9 @@ class CompiledModel::Lane {
 
   std::byte* at(const Region& region) const { return memory_.data() + region.offset; }
 
-  void compute() {
-    if (!execution_) execution_ = prepared();
+  void compute(bool is_timed) {
+    if (!execution_ || is_timed != is_timed_) execution_ = prepared(is_timed);
+    is_timed_ = is_timed;
     const Library& api = library();
     if (api.Execution_compute) {
       check(api.Execution_compute(execution_.get()), "run the model");
@@ -98,11 +123,23 @@ class CompiledModel::Lane {
       const Handle<ANeuralNetworksEvent> waiting(event, api.Event_free);
       check(api.Event_wait(event), "run the model");
     }
-    if (!api.Execution_setReusable) execution_.reset();
+    if (!api.Execution_setReusable && !is_timed) execution_.reset();
+  }
+  Durations durations() {
+    const auto duration = [&](int32_t code) {
+      uint64_t nanoseconds = UINT64_MAX;
+      const int result = library().Execution_getDuration(execution_.get(), code, &nanoseconds);
+      const bool is_told = result == ANEURALNETWORKS_NO_ERROR && nanoseconds != UINT64_MAX;
+      return is_told ? static_cast<double>(nanoseconds) * 1e-9 : 0;
+    };
+    const Durations told{duration(ANEURALNETWORKS_DURATION_ON_HARDWARE),
+                         duration(ANEURALNETWORKS_DURATION_IN_DRIVER)};
+    if (!library().Execution_setReusable) execution_.reset();
+    return told;
   }
 
  private:
-  Handle<ANeuralNetworksExecution> prepared() const {
+  Handle<ANeuralNetworksExecution> prepared(bool is_timed) const {
     const Library& api = library();
     ANeuralNetworksExecution* made = nullptr;
     check(api.Execution_create(model_.compilation_.get(), &made), "make an execution");
@@ -110,6 +147,7 @@ class CompiledModel::Lane {
     if (api.Execution_setReusable) {
       check(api.Execution_setReusable(made, true), "make an execution");
     }
+    if (is_timed) check(api.Execution_setMeasureTiming(made, true), "measure a run");
     for (size_t i = 0; i < model_.inputs_.size(); ++i) {
       const auto& [offset, nbytes] = model_.inputs_[i];
       check(api.Execution_setInputFromMemory(made, static_cast<int32_t>(i), nullptr,
@@ -127,6 +165,7 @@ class CompiledModel::Lane {
 
   const CompiledModel& model_;
   SharedMemory memory_;
+  bool is_timed_ = false;
   Handle<ANeuralNetworksExecution> execution_{nullptr, nullptr};
 };
 
@@ -155,7 +194,12 @@ CompiledModel::CompiledModel(Model model, int32_t preference) : model_(std::move
   fill(*made);
   check(api.Model_finish(made), "finish the model");
   ANeuralNetworksCompilation* compilation = nullptr;
-  check(api.Compilation_create(made, &compilation), "compile the model");
+  if (const ANeuralNetworksDevice* device = sole_device(*made, model_.operations.size())) {
+    check(api.Compilation_createForDevices(made, &device, 1, &compilation), "compile the model");
+    is_for_one_device_ = api.Execution_setMeasureTiming && api.Execution_getDuration;
+  } else {
+    check(api.Compilation_create(made, &compilation), "compile the model");
+  }
   compilation_ = {compilation, api.Compilation_free};
   check(api.Compilation_setPreference(compilation, preference), "set the preference");
   check(api.Compilation_finish(compilation), "compile the model");
@@ -191,13 +235,25 @@ CompiledModel::Run::~Run() {
 std::byte* CompiledModel::Run::input(size_t i) const { return lane_->at(model_.inputs_[i]); }
 std::byte* CompiledModel::Run::output(size_t i) const { return lane_->at(model_.outputs_[i]); }
 
-void CompiledModel::Run::compute() {
+template <typename Compute>
+auto CompiledModel::Run::guarded(const Compute& compute) {
   try {
-    lane_->compute();
+    return compute();
   } catch (...) {
     lane_.reset();
     throw;
   }
+}
+
+void CompiledModel::Run::compute() {
+  guarded([&] { lane_->compute(false); });
+}
+
+CompiledModel::Durations CompiledModel::Run::compute_timed() {
+  return guarded([&] {
+    lane_->compute(model_.is_for_one_device_);
+    return model_.is_for_one_device_ ? lane_->durations() : Durations();
+  });
 }
 
 }  // namespace torchlet::nnapi

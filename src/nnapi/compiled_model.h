@@ -17,6 +17,12 @@ class CompiledModel {
   class Lane;
 
  public:
+  // Seconds of the computing alone, and with what is around it in the driver; 0 where the driver
+  // does not tell.
+  struct Durations {
+    double on_hardware = 0, in_driver = 0;
+  };
+
   explicit CompiledModel(Model model, int32_t preference = ANEURALNETWORKS_PREFER_SUSTAINED_SPEED);
   ~CompiledModel();
   CompiledModel(const CompiledModel&) = delete;
@@ -38,10 +44,15 @@ class CompiledModel {
     std::byte* output(size_t i) const;
     // Computes the outputs of the inputs.
     void compute();
+    // The same, and how long it took by the driver's word.
+    Durations compute_timed();
 
    private:
     const CompiledModel& model_;
     std::unique_ptr<Lane> lane_;
+
+    template <typename Compute>
+    auto guarded(const Compute& compute);
   };
 
  private:
@@ -58,6 +69,7 @@ class CompiledModel {
   Handle<ANeuralNetworksCompilation> compilation_{nullptr, nullptr};
   std::vector<Region> inputs_, outputs_;  // in the memory of a run
   size_t nbytes_ = 0;                     // of it
+  bool is_for_one_device_ = false;        // which tells durations
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Lane>> idle_;
 };

@@ -95,6 +95,25 @@ int64_t feature_level() {
   return ANEURALNETWORKS_FEATURE_LEVEL_1;
 }
 
+std::vector<NamedDevice> devices() {
+  const Library& api = library();
+  std::vector<NamedDevice> found;
+  uint32_t count = 0;
+  if (!api._getDeviceCount || !api._getDevice || !api.Device_getName || !api.Device_getVersion) {
+    return found;
+  }
+  check(api._getDeviceCount(&count), "count its devices");
+  for (uint32_t i = 0; i < count; ++i) {
+    ANeuralNetworksDevice* device = nullptr;
+    const char *name = "", *version = "";
+    check(api._getDevice(i, &device), "show a device");
+    check(api.Device_getName(device, &name), "tell a device's name");
+    check(api.Device_getVersion(device, &version), "tell a device's version");
+    found.push_back({device, name, version});
+  }
+  return found;
+}
+
 void check(int result_code, const char* what) {
   if (result_code == ANEURALNETWORKS_NO_ERROR) return;
   fail(ErrorCode::kRuntime, "NNAPI cannot %s: %s", what, name_of(result_code));

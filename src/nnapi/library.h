@@ -5,6 +5,7 @@
 #include <android/NeuralNetworks.h>
 
 #include <string>
+#include <vector>
 
 namespace torchlet::nnapi {
 
@@ -26,7 +27,10 @@ namespace torchlet::nnapi {
   X(_getRuntimeFeatureLevel)                                                    \
   X(Model_relaxComputationFloat32toFloat16)                                     \
   X(Model_setOperandSymmPerChannelQuantParams)                                  \
+  X(_getDeviceCount) X(_getDevice) X(Device_getName) X(Device_getVersion)       \
+  X(Model_getSupportedOperationsForDevices) X(Compilation_createForDevices)     \
   X(Execution_compute) X(Execution_setReusable)                                 \
+  X(Execution_setMeasureTiming) X(Execution_getDuration)                        \
   X(Execution_getOutputOperandRank) X(Execution_getOutputOperandDimensions)     \
   X(Event_createFromSyncFenceFd)
 // clang-format on
@@ -46,6 +50,13 @@ const Library& library();
 // What it understands: an ANEURALNETWORKS_FEATURE_LEVEL_..., told by its functions where it is too
 // old to say. Throws as library().
 int64_t feature_level();
+
+struct NamedDevice {
+  ANeuralNetworksDevice* device;
+  std::string name, version;
+};
+// Those behind the library; none where it is too old to tell (level 3). Throws as library().
+std::vector<NamedDevice> devices();
 
 // Error kRuntime "what: ANEURALNETWORKS_BAD_DATA" unless the code is that of success.
 void check(int result_code, const char* what);

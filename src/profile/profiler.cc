@@ -37,7 +37,8 @@ std::string speed(const Line& line, double seconds, double flops, const Peaks& p
 }  // namespace
 
 void Profiler::record(const Event& event) {
-  if (event.kernel == kSegmentEvent) return;  // its steps are told, too
+  if (event.kernel == kSegmentEvent || event.kernel == kPartEvent)
+    return;  // its steps are told, too
   Key key{event.node, event.kernel, shape_of(event.sizes)};
   const auto [at, is_new] = index_.try_emplace(std::move(key), lines_.size());
   if (is_new) {

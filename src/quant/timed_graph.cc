@@ -16,7 +16,10 @@ class StepClock : public EventSink {
  public:
   explicit StepClock(const NodeOfCall& node_of_call) : node_of_call_(node_of_call) {}
   void record(const Event& event) override {
-    if (!event.node || event.kernel == kCompileEvent || event.kernel == kSegmentEvent) return;
+    if (!event.node || event.kernel == kCompileEvent || event.kernel == kSegmentEvent ||
+        event.kernel == kPartEvent) {
+      return;
+    }
     const auto found = node_of_call_.find(event.node->inlined_call().get());
     if (found != node_of_call_.end()) seconds_[found->second] += event.end - event.begin;
   }

@@ -59,7 +59,10 @@ struct SegmentCounter {
 class KernelCounter : public EventSink {
  public:
   void record(const Event& event) override {
-    if (event.kernel == kCompileEvent || event.sizes.empty()) return;
+    if (event.kernel == kCompileEvent || event.kernel == kCopyEvent ||
+        event.kernel == kConvertEvent || event.sizes.empty()) {
+      return;
+    }
     ++steps_;
     kernels_ += std::strstr(event.kernel, "::") == nullptr;
   }

@@ -44,9 +44,13 @@ void copy_dims(std::span<const CopiedDim> dims, T* to, const T* from) {
 }
 
 // Between memory of the program and of an operand, of the same sizes. On this thread: ours would
-// still wait for more work, and so take the processor, when the library's begin.
-void copy(const Tensor& to, const Tensor& from) {
-  if (to.dtype() != from.dtype()) return to.copy_(from);  // indices
+// still wait for more work, and so take the processor, when the library's begin. False if it had to
+// change the dtype or the order of elements.
+bool copy(const Tensor& to, const Tensor& from) {
+  if (to.dtype() != from.dtype()) {  // indices
+    to.copy_(from);
+    return false;
+  }
   const IntSpan sizes = to.sizes();
   std::vector<CopiedDim> dims;
   bool is_same = is_non_overlapping_and_dense(sizes, to.strides());
@@ -60,7 +64,7 @@ void copy(const Tensor& to, const Tensor& from) {
   const size_t width = element_size(to.dtype());
   if (is_same) {
     std::memcpy(target, source, static_cast<size_t>(to.numel()) * width);
-    return;
+    return true;
   }
   std::ranges::sort(dims, std::greater(), &CopiedDim::to);
   if (width == 4) {
@@ -70,13 +74,29 @@ void copy(const Tensor& to, const Tensor& from) {
   } else {
     to.copy_(from);
   }
+  return false;
+}
+
+// The same, and tells who listens.
+void transfer(const Tensor& to, const Tensor& from, const Node* node) {
+  EventSink* const sink = event_sink();
+  const double begin = sink ? event_clock() : 0;
+  const bool is_copy = copy(to, from);
+  if (!sink) return;
+  sink->record({.kernel = is_copy ? kCopyEvent : kConvertEvent,
+                .node = node,
+                .device = kNnapiDevice.name,
+                .sizes = from.sizes(),
+                .begin = begin,
+                .end = event_clock(),
+                .bytes = static_cast<size_t>(from.numel()) * element_size(from.dtype())});
 }
 
 class NnapiSegment : public device::CompiledSegment {
  public:
-  // `last` is the last operator, for profiles.
-  NnapiSegment(LoweredSegment lowered, const Node* last)
-      : last_(last),
+  // The operators are those of the program, for profiles.
+  NnapiSegment(LoweredSegment lowered, std::vector<const Node*> operators)
+      : operators_(std::move(operators)),
         inputs_(std::move(lowered.inputs)),
         outputs_(std::move(lowered.outputs)),
         model_(std::move(lowered.model)) {}
@@ -86,7 +106,8 @@ class NnapiSegment : public device::CompiledSegment {
     try {
       CompiledModel::Run run(model_);
       for (size_t i = 0; i < inputs_.size(); ++i) {
-        copy(over(inputs_[i].binding, run.input(i)), inputs[inputs_[i].index].to_tensor());
+        transfer(over(inputs_[i].binding, run.input(i)), inputs[inputs_[i].index].to_tensor(),
+                 operators_.front());
       }
       compute(run);
       poll();
@@ -103,17 +124,20 @@ class NnapiSegment : public device::CompiledSegment {
 
   void compute(CompiledModel::Run& run) const {
     EventSink* const sink = event_sink();
-    const double begin = sink ? event_clock() : 0;
-    run.compute();
-    if (!sink) return;
+    if (!sink) return run.compute();
+    const double begin = event_clock();
+    const CompiledModel::Durations told = run.compute_timed();
     sink->record({.kernel = "nnapi model",
-                  .node = last_,
+                  .node = operators_.back(),
                   .device = kNnapiDevice.name,
                   .begin = begin,
-                  .end = event_clock()});
+                  .end = event_clock(),
+                  .operators = operators_,
+                  .on_hardware = told.on_hardware,
+                  .in_driver = told.in_driver});
   }
 
-  static Value output(const CompiledModel::Run& run, const Output& output) {
+  Value output(const CompiledModel::Run& run, const Output& output) const {
     if (output.from == Output::From::kKnown) return output.known;
     const Tensor computed =
         over(output.binding, output.from == Output::From::kInput ? run.input(output.index)
@@ -121,11 +145,11 @@ class NnapiSegment : public device::CompiledSegment {
     const IntArray& strides = output.is_viewed ? output.result.strides : output.binding.strides;
     const Tensor result = empty_strided(output.result.sizes, strides, output.result.dtype);
     result.impl()->quantizer = output.result.quantizer;
-    copy(result, computed);
+    transfer(result, computed, operators_.back());
     return Value(result);
   }
 
-  const Node* last_;
+  std::vector<const Node*> operators_;
   std::vector<LoweredSegment::Input> inputs_;
   std::vector<Output> outputs_;
   CompiledModel model_;
@@ -134,6 +158,14 @@ class NnapiSegment : public device::CompiledSegment {
 class NnapiDevice : public device::Device {
  public:
   const char* name() const override { return kNnapiDevice.name; }
+
+  std::string version() const override {
+    std::string text;
+    for (const NamedDevice& device : devices()) {
+      text += (text.empty() ? "" : ", ") + device.name + " " + device.version;
+    }
+    return text.empty() ? "feature level " + std::to_string(level_) : text;
+  }
 
   std::string refusal(const Node& node) const override {
     if (node.op()->schema.is_vararg) return "it takes any number of arguments";
@@ -146,7 +178,9 @@ class NnapiDevice : public device::Device {
       std::string why = lowered.refused[0].why;
       return {nullptr, std::move(why), std::move(lowered.refused)};
     }
-    return {std::make_shared<NnapiSegment>(std::move(lowered), segment.calls.back().node), "", {}};
+    std::vector<const Node*> operators;
+    for (const device::Call& call : segment.calls) operators.push_back(call.node);
+    return {std::make_shared<NnapiSegment>(std::move(lowered), std::move(operators)), "", {}};
   }
 
  private:

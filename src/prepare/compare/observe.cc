@@ -28,7 +28,10 @@ namespace torchlet::prepare {
 class StepSink : public EventSink {
  public:
   void record(const Event& event) override {
-    if (!event.node || event.kernel == kCompileEvent || event.kernel == kSegmentEvent) return;
+    if (!event.node || event.kernel == kCompileEvent || event.kernel == kSegmentEvent ||
+        event.kernel == kPartEvent) {
+      return;
+    }
     nodes_.insert(event.node);
   }
   bool heard(const Node* node) const { return nodes_.contains(node); }
