@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds libneuralnetworks.so to its header: check_nnapi_exports.py LIBRARY HEADER. Each function, and nothing else."""
+"""Holds libneuralnetworks.so to its headers: check_nnapi_exports.py LIBRARY HEADER... Each function, and nothing else."""
 
 import re
 import subprocess
@@ -7,9 +7,11 @@ import sys
 
 
 def main() -> None:
-    library, header = sys.argv[1:]
-    with open(header) as file:
-        declared = set(re.findall(r"\b(ANeuralNetworks\w*_\w+)\(", file.read()))
+    library, *headers = sys.argv[1:]
+    declared = set()
+    for header in headers:
+        with open(header) as file:
+            declared.update(re.findall(r"\b((?:ANeuralNetworks|torchlet_nnapi)\w*_\w+)\(", file.read()))
     lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in lines.splitlines()}
     print(f"{len(exported)} symbols of {len(declared)} declarations")

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "neuralnetworks/api/device.h"
 #include "neuralnetworks/api/memory.h"
+#include "neuralnetworks/api/threads.h"
 #include "neuralnetworks/runtime/compiled_model.h"
 
 using namespace torchlet::nn;
@@ -63,6 +64,7 @@ int ANeuralNetworksModel_create(ANeuralNetworksModel** model) {
   return answer(__func__, [&] {
     require(model, "model");
     *model = nullptr;
+    use_threads_of_environment();
     *model = make_handle(std::make_shared<ModelObject>());
   });
 }
