@@ -17,7 +17,7 @@ function(torchlet_add_stage_test stage)
   endif()
   add_executable(${stage}_test ${sources})
   target_include_directories(${stage}_test PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  if(stage STREQUAL device)
+  if(stage MATCHES "^(device|prepare)$")
     target_include_directories(${stage}_test PRIVATE ${CMAKE_SOURCE_DIR}/neuralnetworks/include)
   endif()
   target_link_libraries(${stage}_test PRIVATE torchlet::torchlet ${TORCHLET_DEPENDENCIES}
