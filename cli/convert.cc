@@ -1,10 +1,12 @@
-// `torchlet convert`: a model read and written again, in the container that the ending asks for.
+// `torchlet convert`: a model read and written again, in the container that the ending asks for, or
+// with parts for NNAPI.
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/convert_nnapi.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
 #include "cli/output.h"
@@ -16,6 +18,7 @@ struct ConvertOptions {
   std::string model;
   OutputOptions output;
   LimitOptions limits;
+  NnapiConversion nnapi;
   bool json = false;
 };
 
@@ -26,11 +29,15 @@ Json described(const std::string& path, const ModelInfo& info) {
           {"bytes", info.num_bytes}};
 }
 
-void convert(const ConvertOptions& options) {
+void convert(ConvertOptions& options) {
   Options load_options;
   load_options.allow_unsupported = true;
   options.limits.apply(load_options);
   const Module module = load(options.model, load_options);
+  if (options.nnapi.is_asked_for()) {
+    return options.nnapi.run(options.model, module, options.output, options.json);
+  }
+  options.nnapi.refuse_options();
   options.output.save(module, options.model);
   if (!options.json) return;
   const std::string& path = options.output.path();
@@ -48,12 +55,15 @@ void add_convert_command(CLI::App& app) {
   add_model(*command, options->model);
   options->output.add_to(*command);
   options->limits.add_to(*command);
-  command->add_flag("--json", options->json, "Read the new file, too, and write what both are");
+  options->nnapi.add_to(*command);
+  command->add_flag("--json", options->json,
+                    "Read the new file, too, and write what both are; of --to nnapi the report");
   command->footer(
       "Examples: torchlet convert model.pt -o model.ptl\n"
       "          torchlet convert model.ptl -o model.pt          (with or without source)\n"
       "          torchlet convert model.ptl -o old.ptl --bytecode-version 5\n"
-      "          torchlet convert model.pt -o model.ff --extra-file labels=labels.txt");
+      "          torchlet convert model.pt -o model.ff --extra-file labels=labels.txt\n"
+      "          torchlet convert model.pt --to nnapi --input 1,3,224,224 -o model-nnapi.pt");
   command->callback([options] { convert(*options); });
 }
 

@@ -7,6 +7,7 @@
 #include <climits>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/read_float.h"
@@ -47,6 +48,12 @@ std::vector<Value> bundled_call(const Module& module, const std::string& method,
   if (i < calls.size()) return calls[i];
   fail(ErrorCode::kInvalidArgument, "the model has %zu bundled inputs for %s(), no number %zu",
        calls.size(), method.c_str(), i);
+}
+
+// "1,3,224,224" where a file could stand.
+bool is_shape(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789,") == std::string::npos &&
+         !std::filesystem::exists(text);
 }
 
 Value from_json(const Json& node) {
@@ -171,7 +178,8 @@ void InputOptions::add_to(CLI::App& command, bool positional) {
         ->expected(1, -1)
         ->allow_extra_args();
   }
-  add("--input", "FILE.npy", Kind::kFile, "A tensor from a .npy file");
+  add("--input", "FILE.npy", Kind::kFile,
+      "A tensor from a .npy file, or of a shape as --shape makes it");
   add("--image", "FILE", Kind::kImage, "A picture (PNG, JPEG), prepared as for ImageNet");
   add("--shape", "1,3,224,224", Kind::kShape,
       "A tensor of this shape with pseudo-random values in [0, 1), or in 0..9 for integers; "
@@ -235,7 +243,7 @@ std::vector<Value> InputOptions::values_of(const Named& named, const Module& mod
   const std::string& text = named.text;
   switch (named.kind) {
     case Kind::kFile:
-      return {Value(load_npy(text))};
+      return {is_shape(text) ? filled(text) : Value(load_npy(text))};
     case Kind::kImage:
       return {Value(load_image(text, image_options_))};
     case Kind::kShape:

@@ -14,6 +14,7 @@
 #include "prepare/draft.h"
 #include "prepare/proof.h"
 #include "prepare/prune.h"
+#include "prepare/rewrite_graphs.h"
 #include "prepare/training_mode.h"
 #include "prepare/written_constants.h"
 #include "tensor/containers.h"
@@ -121,9 +122,11 @@ struct Method {
 
 class Optimizer {
  public:
-  Optimizer(const Module& module, const OptimizeOptions& options)
+  Optimizer(const Module& module, const OptimizeOptions& options,
+            const prepare::GraphRewrite& rewrite)
       : module_(module),
         options_(options),
+        rewrite_(rewrite),
         root_(LoadedModel::object_of(module)),
         type_(*root_.object_ref().type),
         passes_(passes_of(options)),
@@ -142,7 +145,10 @@ class Optimizer {
     const bool prunes = passes_.contains(kFreeze);
     if (prunes) prune_attributes(draft);
     std::vector<Graph*> graphs;
-    for (Method& method : methods_) graphs.push_back(method.optimized.graph.get());
+    for (Method& method : methods_) {
+      graphs.push_back(method.optimized.graph.get());
+      if (rewrite_) rewrite_(method.name, *graphs.back(), draft);
+    }
     for (prepare::GivenAttribute& given : prepare::settle_constants(graphs, names_kept_)) {
       draft.set_attribute(given.name, std::move(given.type), std::move(given.value));
     }
@@ -219,6 +225,7 @@ class Optimizer {
 
   const Module& module_;
   const OptimizeOptions& options_;
+  const prepare::GraphRewrite& rewrite_;
   const Value root_;
   const ClassType& type_;
   const PassSet passes_;
@@ -257,9 +264,14 @@ std::vector<PassInfo> optimize_passes() {
   return infos;
 }
 
+OptimizedModule prepare::optimize_and_rewrite(const Module& module, const OptimizeOptions& options,
+                                              const GraphRewrite& rewrite) {
+  return Optimizer(module, options, rewrite).run();
+}
+
 OptimizedModule optimize(const Module& module, const OptimizeOptions& options) {
   const Module original = prepare::working_copy(module, options.eval);
-  OptimizedModule result = Optimizer(original, options).run();
+  OptimizedModule result = prepare::optimize_and_rewrite(original, options, {});
   if (options.prove) {
     result.report.proofs = prepare::prove(original, result.module,
                                           calls_to_compare(original, options), options.tolerance);

@@ -53,7 +53,7 @@ std::vector<uint32_t> operand_sizes(IntSpan sizes, Layout layout) {
 }
 
 void ModelBuilder::require_level(int64_t level, const char* what) const {
-  if (level_ < level) decline(std::string("this NNAPI is too old for ") + what);
+  if (this->level() < level) decline(std::string("this NNAPI is too old for ") + what);
 }
 
 // ---- operands ----
@@ -203,7 +203,12 @@ OperandId ModelBuilder::operand(const CallArgument& argument, Layout layout) {
     const auto& tensor = segment_.tensors[static_cast<size_t>(argument.id())];
     const bool is_free = tensor.producer < 0 || is_refused_[static_cast<size_t>(argument.id())];
     if (!is_free) decline("a tensor that NNAPI does not compute");
-    wanted = input(argument.id(), layout);
+    if (layout == Layout::kPlain || limits_.nhwc_borders) {
+      wanted = input(argument.id(), layout);
+    } else {
+      all[static_cast<size_t>(Layout::kPlain)] = input(argument.id(), Layout::kPlain);
+      return operand(argument, layout);
+    }
   } else {
     if (info(*other).code != type(description, layout).code) {
       decline("a tensor of " + std::string(dtype_name(description.dtype)));
@@ -355,13 +360,15 @@ LoweredSegment::Output ModelBuilder::output(size_t index) {
   output.from = LoweredSegment::Output::From::kKnown;
   if (value.is_list()) decline("a list that leaves the segment");
   if (value.is_known()) {
-    if (value.known().is_tensor() || value.known().is_list()) {
+    const bool is_shared = value.known().is_tensor() || value.known().is_list();
+    if (is_shared && !limits_.known_outputs) {
       decline("a known tensor that leaves the segment");
     }
     output.known = value.known();
     return output;
   }
-  const Held result = held(value);
+  const Held result =
+      limits_.nhwc_borders ? held(value) : Held{operand(value, Layout::kPlain), Layout::kPlain};
   output.result = segment_.describe(value.id());
   output.is_viewed = is_viewed;
   output.binding = binding(output.result, result.id, result.layout);

@@ -61,18 +61,29 @@ struct LoweredSegment {
   std::vector<device::RefusedCall> refused;  // if any are, the rest counts for nothing
 };
 
+// What a model may be made of.
+struct ModelLimits {
+  int64_t feature_level;
+  // False: inputs and outputs have the order of the program's dimensions.
+  bool nhwc_borders = true;
+  // Tensors that are the same in each run may be outputs of the segment,
+  // LoweredSegment::Output::known.
+  bool known_outputs = false;
+};
+
 class ModelBuilder {
  public:
-  // `feature_level` is what the model may use.
   ModelBuilder(device::SpecialisedSegment& segment, int64_t feature_level)
-      : segment_(segment), level_(feature_level) {}
+      : ModelBuilder(segment, ModelLimits{feature_level}) {}
+  ModelBuilder(device::SpecialisedSegment& segment, const ModelLimits& limits)
+      : segment_(segment), limits_(limits) {}
 
   // Declined if not even the calls that NNAPI can do can be a model.
   LoweredSegment build();
 
   // ---- what a lowering reads ----
 
-  int64_t level() const { return level_; }
+  int64_t level() const { return limits_.feature_level; }
   // Declined, naming `what`, if the level is less.
   void require_level(int64_t level, const char* what) const;
 
@@ -152,7 +163,7 @@ class ModelBuilder {
   LoweredSegment::Output output(size_t index);
 
   device::SpecialisedSegment& segment_;
-  int64_t level_;
+  const ModelLimits limits_;
   LoweredSegment lowered_;
   Model& model_ = lowered_.model;
   bool has_images_ = false;       // some call reads them

@@ -41,7 +41,7 @@ void lower_same(ModelBuilder& model, const Call& call) {
 }
 
 void lower_dropout(ModelBuilder& model, const Call& call) {
-  if (call.known_bool("train")) decline("a dropout that is trained");
+  if (call.known_bool("train") && call.known_double("p") != 0) decline("a dropout that is trained");
   lower_same(model, call);
 }
 

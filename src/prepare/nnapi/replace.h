@@ -1,0 +1,36 @@
+// Segments of a graph that become calls of NNAPI modules.
+#pragma once
+
+#include "prepare/draft.h"
+#include "prepare/nnapi/cut.h"
+#include "prepare/nnapi/nnapi_module.h"
+
+namespace torchlet::prepare {
+
+struct ReplacementOptions {
+  int32_t preference;
+  bool relax_fp16;
+  // False: the segment stays as a branch, for other shapes than the example's.
+  bool fixed_shapes;
+};
+
+class Replacement {
+ public:
+  // `modules` makes what the draft is given; `root` is the model's class.
+  Replacement(const ClassType& root, NnapiModules& modules, const ReplacementOptions& options)
+      : root_(root), modules_(modules), options_(options) {}
+
+  // The module becomes an attribute of the root, "nnapi_0", "nnapi_1", ... Error kUnsupported as of
+  // NnapiModules::make.
+  void replace(const CutSegment& segment, Draft& draft);
+
+ private:
+  std::string new_name();
+
+  const ClassType& root_;
+  NnapiModules& modules_;
+  const ReplacementOptions options_;
+  size_t next_ = 0;
+};
+
+}  // namespace torchlet::prepare
