@@ -1,6 +1,7 @@
 #include "prepare/nnapi/serialized_model_writer.h"
 
 #include <gtest/gtest.h>
+#include <torchlet/torchlet.h>
 
 #include "nnapi/serialized_model.h"
 #include "prepare/nnapi/testing.h"
@@ -14,17 +15,22 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
           static_cast<size_t>(tensor.numel()) * element_size(tensor.dtype())};
 }
 
+nnapi::SerializedModel read_back(const Tensor& words, const std::vector<Tensor>& weights) {
+  std::vector<std::span<const std::byte>> buffers;
+  for (const Tensor& weight : weights) buffers.push_back(bytes_of(weight));
+  return nnapi::parse_serialized_model(
+      {reinterpret_cast<const uint32_t*>(words.raw_data()), static_cast<size_t>(words.numel())},
+      buffers);
+}
+
 // What PyTorch's loader would make of it is what was written.
 void expect_round_trip(const nnapi::Model& model, const WrittenNnapiModel& written) {
-  std::vector<std::span<const std::byte>> buffers;
   for (const Tensor& weight : written.weights) {
     EXPECT_TRUE(weight.is_contiguous());
     EXPECT_FALSE(weight.is_quantized());
-    buffers.push_back(bytes_of(weight));
   }
   const auto* words = reinterpret_cast<const uint32_t*>(written.words.raw_data());
-  const nnapi::SerializedModel read =
-      nnapi::parse_serialized_model({words, static_cast<size_t>(written.words.numel())}, buffers);
+  const nnapi::SerializedModel read = read_back(written.words, written.weights);
 
   ASSERT_EQ(read.operands.size(), model.operands.size());
   size_t value = 0;
@@ -115,6 +121,61 @@ TEST(SerializedModelWriter, SharedMemoryIsOneWeight) {
     EXPECT_EQ(weight.impl()->storage->nbytes(), 16u);  // a file holds no more than is used
   }
   expect_round_trip(model, written);
+}
+
+nnapi::Model model_of(const nnapi::SerializedModel& read) {
+  nnapi::Model model;
+  for (const auto& operand : read.operands) {
+    nnapi::Operand& made = model.operands.emplace_back();
+    made.code = operand.type;
+    made.sizes.assign(operand.dims.begin(), operand.dims.end());
+    made.scale = operand.scale;
+    made.zero_point = operand.zero_point;
+  }
+  for (const auto& operation : read.operations) {
+    model.operations.push_back({operation.code,
+                                {operation.inputs.begin(), operation.inputs.end()},
+                                {operation.outputs.begin(), operation.outputs.end()}});
+  }
+  model.inputs.assign(read.inputs.begin(), read.inputs.end());
+  model.outputs.assign(read.outputs.begin(), read.outputs.end());
+  return model;
+}
+
+// Models that PyTorch's converter wrote, word for word.
+TEST(SerializedModelWriter, WritesAsPyTorchDoes) {
+  for (const char* name : {"float", "quantized"}) {
+    SCOPED_TRACE(name);
+    const Module written =
+        load(std::string("tests/fixtures/nnapi_") + name + ".pt").submodule("mod");
+    const Tensor words = written.attr("ser_model").to_tensor();
+    std::vector<Tensor> weights;
+    for (const Value& weight : written.attr("weights").to_list()) {
+      weights.push_back(weight.to_tensor().contiguous());
+    }
+    const nnapi::SerializedModel read = read_back(words, weights);
+    nnapi::Model model = model_of(read);
+    for (const auto& value : read.values) {
+      const auto weight = std::ranges::find(weights, value.bytes.data(), [](const Tensor& tensor) {
+        return static_cast<const std::byte*>(tensor.impl()->data());
+      });
+      nnapi::Operand& operand = model.operands[value.operand];
+      if (weight != weights.end()) {
+        operand.tensor = *weight;
+      } else {
+        operand.bytes.assign(value.bytes.begin(), value.bytes.end());
+      }
+    }
+    const WrittenNnapiModel again = write_serialized_model(model);
+    ASSERT_EQ(again.words.numel(), words.numel());
+    for (int64_t i = 0; i < words.numel(); ++i) {
+      ASSERT_EQ(again.words.data_ptr<int32_t>()[i], words.data_ptr<int32_t>()[i]) << i;
+    }
+    ASSERT_EQ(again.weights.size(), weights.size());
+    for (size_t i = 0; i < weights.size(); ++i) {
+      EXPECT_TRUE(std::ranges::equal(bytes_of(again.weights[i]), bytes_of(weights[i]))) << i;
+    }
+  }
 }
 
 TEST(SerializedModelWriter, RefusesScalesPerChannel) {
