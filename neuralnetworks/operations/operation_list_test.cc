@@ -18,9 +18,10 @@ constexpr char kPage[] = "docs/nnapi_operations.md";
 
 constexpr char kIntroduction[] = R"(# The operations of NNAPI
 
-What each operation takes and gives, from the declarations in `neuralnetworks/operations/`. A model
-with operands of other types is refused when it is finished; sizes, axes and values are checked when
-it is compiled, or executed if they are not known before.
+What each operation takes and gives, from the declarations in `neuralnetworks/operations/`. Operands of
+other types are `BAD_DATA` from `ANeuralNetworksModel_addOperation`, and so is a model from `finish` where
+operands were omitted later that have to be there. Sizes, axes and values are checked when the model is
+compiled, or executed if they are not known before.
 
 - Types are OperandCodes without `ANEURALNETWORKS_`. `FLOAT` is TENSOR_FLOAT32 and TENSOR_FLOAT16,
   `QUANT8` is TENSOR_QUANT8_ASYMM and TENSOR_QUANT8_ASYMM_SIGNED, `ANY` is each type; `A|B` is
