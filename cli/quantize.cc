@@ -21,10 +21,9 @@
 #include "cli/progress.h"
 #include "cli/quantization_results.h"
 #include "cli/text.h"
-#include "ops/engines/quantize.h"
 #include "prepare/training_mode.h"
 #include "quant/accuracy.h"
-#include "tensor/tensor_impl.h"
+#include "quant/interface.h"
 
 namespace torchlet::cli {
 namespace {
@@ -75,17 +74,6 @@ void measure_latency(const std::function<void()>& before, const std::function<vo
   result.after = run_time(after_ms);
 }
 
-// The arguments as a method takes them whose interface is quantized.
-std::vector<Value> quantized_arguments(const Quantized& result, const std::vector<Value>& call) {
-  std::vector<Value> arguments;
-  for (size_t i = 0; i < call.size(); ++i) {
-    const InputQuantization& q = result.inputs.at(i);
-    arguments.emplace_back(ops::quantize(call[i].to_tensor(), DType::kQUInt8,
-                                         per_tensor_quantizer(q.scale, q.zero_point)));
-  }
-  return arguments;
-}
-
 using Labels = std::vector<std::vector<int64_t>>;
 
 // Of the rows of scores that the model gives for the calls; empty if none were asked for.
@@ -119,7 +107,7 @@ QuantizationComparison compare_models(const Module& before, const Quantized& aft
   const Method quantized = after.module.get_method(options.quantization.method);
   const auto arguments = [&](const std::vector<Value>& call) {
     const bool is_full = options.quantization.mode == QuantizationMode::kFull;
-    return is_full ? quantized_arguments(after, call) : call;
+    return is_full ? quant::quantized_arguments(call, after.inputs) : call;
   };
   for (size_t i = 0; i < calls.size(); ++i) {
     const std::span<const int64_t> of_call =

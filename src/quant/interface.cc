@@ -3,7 +3,9 @@
 #include <charconv>
 
 #include "graph/operator.h"
+#include "ops/engines/quantize.h"
 #include "passes/analysis/constants.h"
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::quant {
 namespace {
@@ -57,6 +59,16 @@ Interface take_quantized(Graph& graph) {
     node->destroy();
   }
   return interface;
+}
+
+std::vector<Value> quantized_arguments(std::span<const Value> arguments,
+                                       std::span<const InputQuantization> inputs) {
+  std::vector<Value> quantized;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto quantizer = per_tensor_quantizer(inputs[i].scale, inputs[i].zero_point);
+    quantized.emplace_back(ops::quantize(arguments[i].to_tensor(), DType::kQUInt8, quantizer));
+  }
+  return quantized;
 }
 
 std::string wrapper_of(const Graph& core_graph, const std::string& name, const std::string& core,

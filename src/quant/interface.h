@@ -1,6 +1,10 @@
 // Quantized tensors as arguments and results of a method.
 #pragma once
 
+#include <torchlet/quantize.h>
+#include <torchlet/value.h>
+
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +22,10 @@ struct Interface {
 
 // Has the graph take what it quantizes, and give what it dequantizes last. Its result is a tensor.
 Interface take_quantized(Graph& graph);
+
+// Arguments for such a graph: tensors, as it quantized them itself.
+std::vector<Value> quantized_arguments(std::span<const Value> arguments,
+                                       std::span<const InputQuantization> inputs);
 
 // A method that quantizes its arguments, calls the method `core` with them, and dequantizes the
 // result: TorchScript for Draft::define.

@@ -73,6 +73,7 @@ std::unordered_set<std::string> remove_unneeded(prepare::Draft& draft, const Pro
   writes.all = writes.all || !methods.empty();  // nobody has looked at what the others write
   prepare::UsedAttributes used(program.self, std::move(writes));
   used.add(graph, kept);
+  kept.insert(program.method);  // what calls it gets the graph
   for (Function* method : methods) used.add(method->graph(), kept);
   return prepare::prune(draft, program.model, used, [](const std::string&, const Value& value) {
     return !value.is_object() && !value.is_tensor();

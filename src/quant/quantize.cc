@@ -1,3 +1,5 @@
+#include <torchlet/bundle.h>
+#include <torchlet/bundled_inputs.h>
 #include <torchlet/quantize.h>
 
 #include <algorithm>
@@ -206,6 +208,24 @@ Quantized finish(const Program& program, std::unique_ptr<Graph> graph,
   return {with_method(program, std::move(graph), options.preserve), {}, {}, {}};
 }
 
+// The result, whose method takes quantized tensors: so do the calls for it that the model carries.
+Module with_quantized_calls(const Module& model, const Quantized& result,
+                            const std::string& method) {
+  for (const auto& [name, info] : bundled_methods(model)) {
+    if (name != method) continue;
+    std::vector<BundledCall> calls;
+    for (const std::vector<Value>& call : bundled_inputs(model, method)) {
+      BundledCall& bundled = calls.emplace_back();
+      for (Value& argument : quantized_arguments(call, result.inputs)) {
+        bundled.arguments.emplace_back(std::move(argument));
+      }
+      if (calls.size() <= info.size()) bundled.info = info[calls.size() - 1];
+    }
+    if (!calls.empty()) return bundle(result.module, method, calls);
+  }
+  return result.module;
+}
+
 // How long the layers take that the result reports.
 void add_times(const Program& program, BothForms forms, const RewrittenWithout& rewritten,
                std::span<const Value> call, const std::function<void(double)>& progress,
@@ -328,6 +348,9 @@ Quantized quantize(const Module& module, std::span<const std::vector<Value>> cal
   const std::vector<double> decibels =
       measure(program, std::move(graph), quantized, calibration, progress("measuring"));
   Quantized quantized_model = finish(program, std::move(result), options);
+  if (options.mode == QuantizationMode::kFull) {
+    quantized_model.module = with_quantized_calls(model, quantized_model, options.method);
+  }
   quantized_model.layers = report(layers, choices, reasons, seen, decibels);
   for (size_t i = 0; i < layers.size(); ++i) quantized_model.layers[i].alone_sqnr_db = alone[i];
   if (options.measure_times) {

@@ -105,6 +105,21 @@ class Quantize(unittest.TestCase):
         self.assertNotIn("aten::quantize_per_tensor", self.operators())
         self.assertNotIn("aten::dequantize", self.operators())
 
+    def test_calls_that_the_model_carries_fit_the_result(self):
+        bundled = self.folder.name + "/bundled.pt"
+        torchlet("bundle", CONVNET, "-o", bundled, f"{self.inputs}/0.npy", "--info", "the first")
+        for mode in "core", "inside", "full":
+            done = self.quantize("--calibration", "bundled", "--mode", mode, model=bundled)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for method in ("forward", "--bundled", "0"), ("run_on_bundled_input", "--value", "0"):
+                done = torchlet("run", self.output, "--method", *method)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), mode)
+            listed = torchlet("bundle", self.output, "--list").stdout
+            self.assertIn("the first", listed)
+            self.assertIn("quint8" if mode == "full" else "float32", listed)
+            # What the old method alone needed is not kept for the sake of methods that call it by its name.
+            self.assertNotIn("aten::_convolution", self.operators())
+
     def test_inside_has_one_method(self):
         self.assertEqual(self.quantize("--calibration", self.inputs, "--mode", "inside").returncode, 0)
         self.assertNotIn("core(", self.operators())
