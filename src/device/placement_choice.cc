@@ -4,21 +4,22 @@
 #include <bit>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/mapped_file.h"
 #include "tensor/containers.h"
 
 namespace torchlet::device {
 namespace {
 
-using Kind = Json::Kind;
+using Json = nlohmann::json;
 
 // What no file that was written honestly comes near.
-constexpr size_t kMostBytes = 4 << 20, kMostChoices = 1000, kMostDevices = 16;
+constexpr size_t kMostBytes = 16 << 20, kMostChoices = 1000, kMostDevices = 16;
 constexpr int kMostThreads = 256;  // as --threads
-constexpr int kMostDepth = 8;
+constexpr char kFormat[] = "torchlet placement";
+constexpr int kVersion = 1;
 constexpr size_t kMostText = 200;
 
 std::string text_of(const Value& value) {
@@ -38,21 +39,36 @@ std::string text_of(const Value& value) {
   fail(ErrorCode::kFileFormat, "it is no placement file: %s", what);
 }
 
-const Json& member(const Json& node, const char* name, Kind kind) {
-  const Json* found = node.find(name);
-  if (!found || !found->is(kind)) {
+// A member of an object, of one of the kinds of JSON.
+const Json& member(const Json& node, const char* name, bool (Json::*is_kind)() const noexcept) {
+  if (!node.is_object()) wrong("an object is something else");
+  const auto found = node.find(name);
+  if (found == node.end() || !((*found).*is_kind)()) {
     fail(ErrorCode::kFileFormat, "it is no placement file: '%s' is missing or of another kind",
          name);
   }
   return *found;
 }
-const std::string& text_member(const Json& node, const char* name) {
-  return member(node, name, Kind::kText).text;
+std::string text_member(const Json& node, const char* name) {
+  return member(node, name, &Json::is_string).get<std::string>();
 }
-const std::vector<Json>& list_member(const Json& node, const char* name, size_t most) {
-  const std::vector<Json>& items = member(node, name, Kind::kList).items;
-  if (items.size() > most) wrong("a list is too long");
-  return items;
+const Json& list_member(const Json& node, const char* name, size_t most) {
+  const Json& list = member(node, name, &Json::is_array);
+  if (list.size() > most) wrong("a list is too long");
+  return list;
+}
+
+Json inputs_json(const CallSignature& signature) {
+  Json all = Json::array();
+  for (const CallSignature::Input& input : signature.inputs()) {
+    if (!input.is_tensor) {
+      all.push_back({{"value", input.text}});
+      continue;
+    }
+    all.push_back({{"dtype", std::string(dtype_name(input.dtype))},
+                   {"shape", std::vector<int64_t>(input.sizes.begin(), input.sizes.end())}});
+  }
+  return all;
 }
 
 DType parse_dtype(const std::string& name) {
@@ -62,11 +78,11 @@ DType parse_dtype(const std::string& name) {
   wrong("there is no such dtype");
 }
 
-CallSignature parse_inputs(const std::vector<Json>& list) {
+CallSignature parse_inputs(const Json& list) {
   std::vector<CallSignature::Input> inputs;
   for (const Json& node : list) {
     CallSignature::Input input;
-    if (node.find("value")) {
+    if (node.is_object() && node.contains("value")) {
       input.text = text_member(node, "value");
       inputs.push_back(std::move(input));
       continue;
@@ -74,36 +90,56 @@ CallSignature parse_inputs(const std::vector<Json>& list) {
     input.is_tensor = true;
     input.dtype = parse_dtype(text_member(node, "dtype"));
     for (const Json& size : list_member(node, "shape", 64)) {
-      if (!size.is(Kind::kInteger)) wrong("a size is no number");
-      input.sizes.push_back(size.integer);
+      if (!size.is_number_integer()) wrong("a size is no number");
+      input.sizes.push_back(size.get<int64_t>());
     }
     inputs.push_back(std::move(input));
   }
   return CallSignature(std::move(inputs));
 }
 
+Json times_json(const RunTimes& times) { return {times.min * 1e3, times.median * 1e3}; }
+
 RunTimes parse_times(const Json& node, const char* name) {
-  const std::vector<Json>& pair = list_member(node, name, 2);
-  if (pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number()) {
+  const Json& pair = list_member(node, name, 2);
+  if (pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
     wrong("times are no numbers");
+  return {pair[0].get<double>() * 1e-3, pair[1].get<double>() * 1e-3};
+}
+
+Json choice_json(const PlacementChoice& choice) {
+  Json devices = Json::array(), dropped = Json::array();
+  for (const UsedDevice& device : choice.devices) {
+    devices.push_back({{"name", device.name}, {"version", device.version}});
   }
-  return {pair[0].number * 1e-3, pair[1].number * 1e-3};
+  for (const DroppedDevice& device : choice.dropped) {
+    dropped.push_back(
+        {{"name", device.name}, {"version", device.version}, {"reason", device.reason}});
+  }
+  return {{"method", choice.method},
+          {"inputs", inputs_json(choice.signature)},
+          {"threads", choice.threads},
+          {"devices", std::move(devices)},
+          {"left", choice.left},
+          {"cpu_ms", times_json(choice.cpu)},
+          {"chosen_ms", times_json(choice.chosen)},
+          {"dropped", std::move(dropped)}};
 }
 
 PlacementChoice parse_choice(const Json& node) {
   PlacementChoice choice;
   choice.method = text_member(node, "method");
   choice.signature = parse_inputs(list_member(node, "inputs", 1000));
-  const int64_t threads = member(node, "threads", Kind::kInteger).integer;
+  const Json& threads = member(node, "threads", &Json::is_number_integer);
   if (threads < 1 || threads > kMostThreads) wrong("a number of threads is none");
-  choice.threads = static_cast<int>(threads);
+  choice.threads = threads.get<int>();
   for (const Json& device : list_member(node, "devices", kMostDevices)) {
     choice.devices.push_back({text_member(device, "name"), text_member(device, "version")});
   }
   if (choice.devices.empty()) wrong("a choice has no devices");
   for (const Json& segment : list_member(node, "left", 100'000)) {
-    if (!segment.is(Kind::kText)) wrong("a segment is no text");
-    choice.left.insert(segment.text);
+    if (!segment.is_string()) wrong("a segment is no text");
+    choice.left.insert(segment.get<std::string>());
   }
   choice.cpu = parse_times(node, "cpu_ms");
   choice.chosen = parse_times(node, "chosen_ms");
@@ -112,6 +148,19 @@ PlacementChoice parse_choice(const Json& node) {
                               text_member(device, "reason")});
   }
   return choice;
+}
+
+// Depth is bounded before anything is built: what nests deeper than the format does is none.
+Json parse_json(std::string_view text) {
+  constexpr int kMostDepth = 8;
+  bool is_deep = false;
+  const auto callback = [&](int depth, Json::parse_event_t, Json&) {
+    is_deep |= depth > kMostDepth;
+    return !is_deep;
+  };
+  Json root = Json::parse(text, callback, false);
+  if (is_deep || root.is_discarded() || !root.is_object()) wrong("it is not such JSON");
+  return root;
 }
 
 }  // namespace
@@ -179,10 +228,21 @@ uint64_t content_hash(std::span<const std::byte> bytes) {
 
 std::string placement_file_of(const std::string& model) { return model + ".placement.json"; }
 
+std::string to_json(const KeptPlacements& kept) {
+  Json choices = Json::array();
+  for (const PlacementChoice& choice : kept.choices) choices.push_back(choice_json(choice));
+  const Json root = {{"format", kFormat},
+                     {"version", kVersion},
+                     {"torchlet", kept.torchlet},
+                     {"model", format("%016llx", static_cast<unsigned long long>(kept.model_hash))},
+                     {"choices", std::move(choices)}};
+  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 KeptPlacements parse_placements(std::string_view text) {
-  const Json root = parse_json(text, kMostDepth);
-  if (text_member(root, "format") != kPlacementFormat ||
-      member(root, "version", Kind::kInteger).integer != kPlacementVersion) {
+  const Json root = parse_json(text);
+  if (text_member(root, "format") != kFormat ||
+      member(root, "version", &Json::is_number_integer) != kVersion) {
     wrong("it says that it is another format");
   }
   KeptPlacements kept;

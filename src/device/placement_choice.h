@@ -81,9 +81,6 @@ uint64_t content_hash(std::span<const std::byte> bytes);
 // Beside the model: "model.pt.placement.json".
 std::string placement_file_of(const std::string& model);
 
-inline constexpr char kPlacementFormat[] = "torchlet placement";
-inline constexpr int kPlacementVersion = 1;
-
 // The file's text. It is JSON:
 //
 //   {"format": "torchlet placement", "version": 1, "torchlet": VERSION, "model": HASH, "choices": [
