@@ -200,6 +200,9 @@ void Replacement::replace(const CutSegment& segment, Draft& draft) {
   const std::string name = new_name();
   const TypePtr type = module.object_ref().type;
   draft.set_attribute(name, type, module);
+  for (const Value& weight : module.object_ref().attribute("weights").to_list()) {
+    weights_.push_back(weight.to_tensor());
+  }
   Replacing(segment, model).run(name, type, !options_.fixed_shapes);
 }
 

@@ -23,6 +23,8 @@ class Replacement {
   // The module becomes an attribute of the root, "nnapi_0", "nnapi_1", ... Error kUnsupported as of
   // NnapiModules::make.
   void replace(const CutSegment& segment, Draft& draft);
+  // Of all modules.
+  const std::vector<Tensor>& weights() const { return weights_; }
 
  private:
   std::string new_name();
@@ -30,6 +32,7 @@ class Replacement {
   const ClassType& root_;
   NnapiModules& modules_;
   const ReplacementOptions options_;
+  std::vector<Tensor> weights_;
   size_t next_ = 0;
 };
 

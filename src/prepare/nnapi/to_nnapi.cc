@@ -14,6 +14,7 @@
 #include "prepare/nnapi/cut.h"
 #include "prepare/nnapi/in_place.h"
 #include "prepare/nnapi/replace.h"
+#include "prepare/nnapi/shared_weights.h"
 #include "prepare/proof.h"
 #include "prepare/rewrite_graphs.h"
 #include "prepare/training_mode.h"
@@ -115,6 +116,9 @@ class Converter {
       replacement.replace(segment, draft);
     }
     prepare::compute_in_place(graph);
+    if (!options_.fixed_shapes) {
+      prepare::share_weights(graph, replacement.weights(), *self.object_ref().type, draft);
+    }
     graph.verify();
   }
 
