@@ -20,12 +20,22 @@ Json read_request(const std::string& path) {
   return request;
 }
 
-Json run_call(const Module& module, const Json& call, ValueReader& reader, ValueWriter& writer) {
-  const Json none = Json::object();
+ValueReader reader_beside(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return ValueReader(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+}
+
+std::vector<Value> inputs_of(const Json& call, ValueReader& reader) {
   std::vector<Value> inputs;
   if (call.contains("inputs")) {
     for (const Json& input : call["inputs"]) inputs.push_back(reader.read(input));
   }
+  return inputs;
+}
+
+Json run_call(const Module& module, const Json& call, ValueReader& reader, ValueWriter& writer) {
+  const Json none = Json::object();
+  const std::vector<Value> inputs = inputs_of(call, reader);
   Kwargs kwargs;
   for (const auto& [name, value] : (call.contains("kwargs") ? call["kwargs"] : none).items()) {
     kwargs.emplace_back(name, reader.read(value));
@@ -49,8 +59,7 @@ void run_calls(const std::string& model, const std::string& request_path, const 
   const Module module = load(model, options);
 
   make_folder(folder);
-  const size_t slash = request_path.rfind('/');
-  ValueReader reader(slash == std::string::npos ? "." : request_path.substr(0, slash + 1));
+  ValueReader reader = reader_beside(request_path);
   ValueWriter writer(folder);
   const Json& calls = request["calls"];
   const bool fresh = !request.value("stateful", false) && calls.size() > 1;
@@ -64,6 +73,20 @@ void run_calls(const std::string& model, const std::string& request_path, const 
   }
   writer.finish();
   write_file(folder + "/results.json", json_text({{"results", std::move(results)}}));
+}
+
+RequestedCall first_call(const std::string& request_path) {
+  const Json request = read_request(request_path);
+  if (request["calls"].empty()) {
+    fail(ErrorCode::kInvalidArgument, request_path + " names no call");
+  }
+  const Json& call = request["calls"][0];
+  if (call.contains("kwargs") && !call["kwargs"].empty()) {
+    fail(ErrorCode::kInvalidArgument,
+         request_path + " names arguments by name; here they stand in \"inputs\", in order");
+  }
+  ValueReader reader = reader_beside(request_path);
+  return {call.value("method", "forward"), inputs_of(call, reader)};
 }
 
 }  // namespace torchlet::cli

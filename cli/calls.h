@@ -1,8 +1,10 @@
 #pragma once
 
 #include <torchlet/options.h>
+#include <torchlet/value.h>
 
 #include <string>
+#include <vector>
 
 namespace torchlet::cli {
 
@@ -18,5 +20,13 @@ namespace torchlet::cli {
 // the calls that reach one fail. Throws if the model cannot be loaded or the request is malformed.
 void run_calls(const std::string& model, const std::string& request, const std::string& folder,
                Options options);
+
+// What the first call of such a file names; its arguments all stand in "inputs". Error
+// kInvalidArgument if there is none.
+struct RequestedCall {
+  std::string method;
+  std::vector<Value> inputs;
+};
+RequestedCall first_call(const std::string& request);
 
 }  // namespace torchlet::cli

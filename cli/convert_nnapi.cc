@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "cli/calls.h"
 #include "cli/guessed_inputs.h"
 #include "cli/json_values.h"
 #include "cli/text.h"
@@ -17,7 +18,7 @@ namespace {
 
 const char* kOptions[] = {"--nhwc",          "--preference",   "--relax-fp16", "--feature-level",
                           "--min-operators", "--fixed-shapes", "--tolerance",  "--no-proof",
-                          "--report",        "--method",       "--eval"};
+                          "--report",        "--method",       "--eval",       "--calls"};
 
 const std::map<std::string, NnapiPreference> kPreferences = {
     {"low-power", NnapiPreference::kLowPower},
@@ -93,6 +94,11 @@ void NnapiConversion::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"nnapi"}))
       ->type_name("nnapi");
   inputs_.add_to(command, false);
+  command
+      .add_option("--calls", calls_,
+                  "The inputs of the first call in this file (as of `torchlet run`): for lists of "
+                  "tensors and the like")
+      ->type_name("FILE.json");
   command.add_option("--method", options_.method, "What of the model becomes NNAPI's")
       ->capture_default_str();
   command.add_flag("--nhwc", options_.nhwc,
@@ -139,6 +145,12 @@ void NnapiConversion::refuse_options() const {
 }
 
 void NnapiConversion::choose_inputs(const Module& module) {
+  if (!calls_.empty()) {
+    RequestedCall call = first_call(calls_);
+    options_.method = std::move(call.method);
+    options_.inputs = std::move(call.inputs);
+    return;
+  }
   options_.inputs = inputs_.values(module, options_.method);
   if (!options_.inputs.empty()) return;
   const std::vector<std::vector<Value>> bundled = bundled_inputs(module, options_.method);

@@ -26,7 +26,7 @@ class NnapiConversion {
   void report(const std::string& text) const;
 
   const CLI::App* command_ = nullptr;
-  std::string target_, preference_ = "sustained", report_file_;
+  std::string target_, preference_ = "sustained", report_file_, calls_;
   InputOptions inputs_;
   NnapiOptions options_;
   bool no_proof_ = false;

@@ -76,10 +76,20 @@ bool can_enter(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kInt32 || dtype == DType::kQUInt8;
 }
 
-bool is_number(const Value& value) {
-  return value.is_int() || value.is_bool() || value.is_float() || value.is_string() ||
-         (value.is_list() && std::ranges::all_of(value.list_ref().items,
-                                                 [](const Value& item) { return item.is_int(); }));
+// Can a program ask whether it is the same number?
+bool is_number(const Value& value, const Type& type) {
+  if (value.is_none()) return true;
+  switch (type.kind()) {
+    case TypeKind::kInt:
+    case TypeKind::kBool:
+    case TypeKind::kFloat:
+    case TypeKind::kString:
+      return true;
+    case TypeKind::kList:
+      return type.element(0)->is(TypeKind::kInt);
+    default:
+      return false;
+  }
 }
 
 // To be kept in the file.
@@ -175,6 +185,9 @@ class Cutter {
   // False, with more in `refused_`, if PyTorch cannot hand over what goes in or comes out.
   bool can_be_written(const CutSegment& segment, SpecialisedSegment& specialised) {
     const size_t known = refused_.size();
+    if (segment.lowered.model.outputs.empty()) {
+      refuse_all(*segment.node, "nothing that it computes depends on the elements of its inputs");
+    }
     for (const auto& output : segment.lowered.outputs) {
       if (is_large(output.known))
         refuse_all(*segment.node, "a large tensor that is always the same");
@@ -190,10 +203,11 @@ class Cutter {
                                                    ", which PyTorch cannot give to NNAPI");
       }
     }
-    for (const Value& input : segment.inputs) {
-      if (!input.is_tensor() && !is_number(input)) {
-        refuse_all(*segment.node, "it takes something else than tensors and numbers");
-      }
+    for (size_t i = 0; i < segment.inputs.size(); ++i) {
+      const Value& input = segment.inputs[i];
+      const Type& type = *segment.node->input(i)->type();
+      if (input.is_tensor() ? type.is(TypeKind::kTensor) : is_number(input, type)) continue;
+      refuse_all(*segment.node, "it takes something else than tensors and numbers");
     }
     for (size_t i = 0; i < segment.lowered.outputs.size(); ++i) {
       const auto& output = segment.lowered.outputs[i];
@@ -238,7 +252,7 @@ class Cutter {
     if (std::ranges::none_of(node.outputs(), gives_tensors)) {
       return "it gives something else than tensors";
     }
-    if (is_view(node)) return "a view between parts that stay";
+    if (is_view(node)) return kViewBetween;
     return "too few operators together to pay for entering NNAPI, or what it gives shares memory "
            "with what stays";
   }

@@ -25,10 +25,12 @@ struct CutSegment {
   nnapi::LoweredSegment lowered;
 };
 
+// A reason that is due to others.
+inline constexpr char kViewBetween[] = "a view between parts that stay";
+
 struct Cut {
   std::vector<CutSegment> segments;  // in the order of the graph
-  // Why operators are in no segment; of those that no reason is known of, they are in the way of
-  // nobody (views, numbers).
+  // Why operators are in no segment.
   std::unordered_map<const Node*, std::string> reasons;
 };
 

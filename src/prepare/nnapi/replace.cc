@@ -63,6 +63,9 @@ class Writer {
 
 // Is a number the same as in the example?
 SsaValue* is_same_number(Writer& writer, SsaValue* number, const Value& example) {
+  if (example.is_none()) {
+    return writer.call("aten::__is__", "", {number, writer.none(types::none())});
+  }
   if (example.is_list()) {
     return writer.call("aten::eq", "int_list",
                        {number, writer.constant(example, types::list(types::integer()))});

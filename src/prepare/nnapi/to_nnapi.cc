@@ -89,10 +89,15 @@ class Converter {
     return *found;
   }
 
-  // What the optimiser keeps unless told, and the method.
+  // The optimiser leaves out what only other methods call.
   std::vector<std::string> preserved() const {
-    if (options_.method == "forward") return {};
-    return {"forward", options_.method};
+    std::vector<std::string> names;
+    if (options_.method == "forward") return names;
+    for (const auto& [name, method] :
+         LoadedModel::object_of(module_).object_ref().type->methods()) {
+      names.push_back(name);
+    }
+    return names;
   }
 
   void rewrite(Graph& graph, prepare::Draft& draft) {
@@ -155,7 +160,10 @@ class Converter {
   [[noreturn]] void refuse() const {
     std::string why;
     std::vector<std::string> told;
-    for (const auto& stays : report_.stays) {
+    std::vector<NnapiReport::Stays> all = report_.stays;
+    std::ranges::stable_partition(
+        all, [](const NnapiReport::Stays& stays) { return stays.reason != prepare::kViewBetween; });
+    for (const auto& stays : all) {
       const std::string reason = stays.what + ": " + stays.reason;
       if (std::ranges::count(told, reason) || told.size() == 3) continue;
       told.push_back(reason);

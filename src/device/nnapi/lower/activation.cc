@@ -103,11 +103,17 @@ void lower_bounded(ModelBuilder& model, const Call& call) {
   model.add_result(call, kCode, {held.id}, held.layout);
 }
 
-// Operations of float32 tensors of one shape, one after the other.
+// Operations of float32 tensors of one shape, one after the other. A quantized tensor is
+// dequantized for them.
 class Chain {
  public:
   Chain(ModelBuilder& model, const Call& call)
       : model_(model), description_(model.describe(call, 0)), x_(model.held(call, 0)) {
+    if (description_.quantizer) {
+      description_.dtype = DType::kFloat32;
+      description_.quantizer = nullptr;
+      x_.id = model_.add(ANEURALNETWORKS_DEQUANTIZE, {x_.id}, type());
+    }
     require_float(description_);
   }
   const Held& x() const { return x_; }
@@ -134,7 +140,9 @@ class Chain {
 
 void lower_hardsigmoid(ModelBuilder& model, const Call& call) {
   Chain chain(model, call);
-  model.define(call, {chain.hard_sigmoid(), chain.x().layout});
+  const OperandId result = chain.hard_sigmoid();
+  if (!model.result(call).quantizer) return model.define(call, {result, chain.x().layout});
+  model.add_result(call, ANEURALNETWORKS_QUANTIZE, {result}, chain.x().layout);
 }
 
 void lower_hardswish(ModelBuilder& model, const Call& call) {
@@ -150,6 +158,7 @@ void lower_hardswish(ModelBuilder& model, const Call& call) {
 }
 
 void lower_silu(ModelBuilder& model, const Call& call) {
+  require_float(model.describe(call, 0));
   Chain chain(model, call);
   const OperandId factor = chain.unary(ANEURALNETWORKS_LOGISTIC, chain.x().id);
   model.define(call, {chain.binary(ANEURALNETWORKS_MUL, chain.x().id, factor), chain.x().layout});
