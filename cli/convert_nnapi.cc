@@ -17,8 +17,9 @@ namespace torchlet::cli {
 namespace {
 
 const char* kOptions[] = {"--nhwc",          "--preference",   "--relax-fp16", "--feature-level",
-                          "--min-operators", "--fixed-shapes", "--tolerance",  "--no-proof",
-                          "--report",        "--method",       "--eval",       "--calls"};
+                          "--min-operators", "--fixed-shapes", "--any-batch",  "--tolerance",
+                          "--no-proof",      "--report",       "--method",     "--eval",
+                          "--calls"};
 
 const std::map<std::string, NnapiPreference> kPreferences = {
     {"low-power", NnapiPreference::kLowPower},
@@ -48,7 +49,9 @@ std::string text_of(const NnapiReport& report) {
   for (const NnapiReport::Part& part : report.parts) {
     text += "nnapi  " + part.what + " (" + plural(part.operators, "operator") + ", " +
             plural(part.operations, "operation") + " of NNAPI)";
-    text += (part.place.empty() ? "" : "  " + part.place) + "\n";
+    text += (part.place.empty() ? "" : "  " + part.place);
+    if (!part.one_batch.empty()) text += "  for this batch alone: " + part.one_batch;
+    text += "\n";
   }
   for (const NnapiReport::Stays& stays : report.stays) {
     text += "cpu    " + stays.what + "  " + place_of(stays) + ": " + stays.reason + "\n";
@@ -62,7 +65,8 @@ Json json_of(const NnapiReport& report) {
     parts.push_back({{"what", part.what},
                      {"place", part.place},
                      {"operators", part.operators},
-                     {"operations", part.operations}});
+                     {"operations", part.operations},
+                     {"one_batch", part.one_batch}});
   }
   for (const NnapiReport::Stays& one : report.stays) {
     stays.push_back({{"operator", one.what},
@@ -119,6 +123,9 @@ void NnapiConversion::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_flag("--fixed-shapes", options_.fixed_shapes,
                    "For these shapes alone: the file then lacks what runs others");
+  command.add_flag("--any-batch", options_.any_batch,
+                   "For any number of images at a time: parts compile themselves again when it "
+                   "changes");
   command.add_flag("--eval", options_.eval, "Put a model in training mode into evaluation mode");
   command
       .add_option("--tolerance", options_.tolerance,

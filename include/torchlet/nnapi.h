@@ -34,6 +34,10 @@ struct NnapiOptions {
   // True: for the example's shapes alone, which is PyTorch's own form. Otherwise the file holds the
   // parts as TorchScript, too, and other shapes run by that.
   bool fixed_shapes = false;
+  // The parts take any batch: any size of the first dimension of the example's first tensor, and of
+  // all its tensors that have the same one. A part compiles itself again when the batch changes, so
+  // such a module is for one thread at a time.
+  bool any_batch = false;
 
   bool eval = false;  // as OptimizeOptions::eval
   // What answers may differ by, as a part of the largest number of the tensor; 0: 1e-3 in float32,
@@ -46,7 +50,8 @@ struct NnapiReport {
   struct Part {
     std::string what, place;  // "aten::conv2d to aten::linear", "model.py:57, in features.3.conv"
     size_t operators;
-    size_t operations;  // of NNAPI
+    size_t operations;      // of NNAPI
+    std::string one_batch;  // with any_batch: why it takes the example's alone; else empty
   };
   struct Stays {
     std::string what;    // "aten::nonzero"

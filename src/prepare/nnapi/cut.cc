@@ -65,6 +65,12 @@ class GraphFunction final : public Function {
   const Graph& graph_;
 };
 
+// With a copy of the arguments.
+void run_as_written(Function& method, const Graph& graph, const std::vector<Value>& arguments) {
+  GraphFunction function(method, graph);
+  interp::Interpreter().run(function, api::deep_copy(Value::list(arguments)).list_ref().items);
+}
+
 bool is_tensor_like(const Type& type) {
   if (type.is(TypeKind::kTensor)) return true;
   return (type.is(TypeKind::kOptional) || type.is(TypeKind::kList)) &&
@@ -135,7 +141,7 @@ class Cutter {
     for (Node* node : nodes) {
       node->set_segment(listeners.emplace_back(std::make_shared<Listener>()));
     }
-    run_example();
+    run_as_written(method_, graph_, arguments_);
     cut_.segments.clear();
     const size_t known = refused_.size();
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -154,12 +160,6 @@ class Cutter {
       if (node.kind() == prim::kSegment) all.push_back(&node);
     });
     return all;
-  }
-
-  void run_example() {
-    GraphFunction function(method_, graph_);
-    std::vector<Value> arguments = api::deep_copy(Value::list(arguments_)).list_ref().items;
-    interp::Interpreter().run(function, std::move(arguments));
   }
 
   void lower(CutSegment segment) {
@@ -288,6 +288,30 @@ void dissolve(Node& segment) {
 Cut cut_for_nnapi(Graph& graph, Function& method, const std::vector<Value>& arguments,
                   const CutOptions& options) {
   return Cutter(graph, method, arguments, options).run();
+}
+
+std::vector<std::optional<CutSegment>> lower_again(Graph& graph, Function& method,
+                                                   const std::vector<Value>& arguments,
+                                                   const Cut& cut,
+                                                   const nnapi::ModelLimits& limits) {
+  std::vector<std::shared_ptr<Listener>> listeners;
+  for (const CutSegment& segment : cut.segments) {
+    segment.node->set_segment(listeners.emplace_back(std::make_shared<Listener>()));
+  }
+  run_as_written(method, graph, arguments);
+  std::vector<std::optional<CutSegment>> again(cut.segments.size());
+  for (size_t i = 0; i < listeners.size(); ++i) {
+    if (!listeners[i]->inputs()) continue;
+    CutSegment segment{cut.segments[i].node, *listeners[i]->inputs(), {}};
+    try {
+      SpecialisedSegment specialised = device::specialise(*segment.node, segment.inputs);
+      segment.lowered = nnapi::ModelBuilder(specialised, limits).build();
+    } catch (const device::Declined&) {
+      continue;
+    }
+    if (segment.lowered.refused.empty()) again[i] = std::move(segment);
+  }
+  return again;
 }
 
 }  // namespace torchlet::prepare

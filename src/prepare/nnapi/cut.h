@@ -3,6 +3,7 @@
 
 #include <torchlet/value.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +40,13 @@ struct Cut {
 // refuses nothing. `method` is whose graph it is. Errors of the program, which the arguments make.
 Cut cut_for_nnapi(Graph& graph, Function& method, const std::vector<Value>& arguments,
                   const CutOptions& options);
+
+// The segments of a cut when its graph is called with other arguments: what they are then called
+// with and their models, or nothing of those that are not called or that NNAPI then refuses.
+std::vector<std::optional<CutSegment>> lower_again(Graph& graph, Function& method,
+                                                   const std::vector<Value>& arguments,
+                                                   const Cut& cut,
+                                                   const nnapi::ModelLimits& limits);
 
 // Moves the nodes of a segment to where it stands, and destroys it.
 void dissolve(Node& segment);

@@ -83,11 +83,12 @@ SsaValue* is_same_number(Writer& writer, SsaValue* number, const Value& example)
 
 class Replacing {
  public:
-  Replacing(const CutSegment& segment, const NnapiModel& model)
+  Replacing(const CutSegment& segment, const NnapiModel& model, std::span<const InputDim> open)
       : node_(*segment.node),
         inputs_(segment.inputs),
         lowered_(segment.lowered),
         model_(model),
+        open_(open),
         writer_(segment.node) {}
 
   void run(const std::string& name, const TypePtr& type, bool has_branch) {
@@ -128,7 +129,7 @@ class Replacing {
 
   // Are the inputs like those of the example?
   SsaValue* condition(const std::vector<SsaValue*>& entering) {
-    SsaValue* fits = sizes_fit(&node_, model_, entering);
+    SsaValue* fits = sizes_fit(&node_, model_, entering, open_);
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].is_tensor()) {
         fits = writer_.both(fits, is_same_number(writer_, node_.input(i), inputs_[i]));
@@ -189,24 +190,38 @@ class Replacing {
   const std::vector<Value>& inputs_;
   const LoweredSegment& lowered_;
   const NnapiModel& model_;
+  const std::span<const InputDim> open_;
   Writer writer_;
 };
 
 }  // namespace
 
-void Replacement::replace(const CutSegment& segment, Draft& draft) {
-  NnapiModel model = nnapi_model_of(segment.lowered);
+NnapiModel Replacement::model_of(const LoweredSegment& lowered) const {
+  NnapiModel model = nnapi_model_of(lowered);
   model.model = without_channel_scales(std::move(model.model)).model;
   model.preference = options_.preference;
   model.relax_float32_to_float16 = options_.relax_fp16;
-  const Value module = modules_.make(model);
+  return model;
+}
+
+void Replacement::replace(const CutSegment& segment, const OpenBatch* batch, Draft& draft) {
+  const NnapiModel model = model_of(segment.lowered);
+  Value module;
+  if (batch) {
+    std::vector<NnapiModel> models;
+    for (const LoweredSegment& lowered : batch->lowered) models.push_back(model_of(lowered));
+    module = modules_.make(models, kOpenSizes, batch->open);
+  } else {
+    module = modules_.make(model);
+  }
   const std::string name = new_name();
   const TypePtr type = module.object_ref().type;
   draft.set_attribute(name, type, module);
   for (const Value& weight : module.object_ref().attribute("weights").to_list()) {
     weights_.push_back(weight.to_tensor());
   }
-  Replacing(segment, model).run(name, type, !options_.fixed_shapes);
+  const std::vector<InputDim> open = batch ? batch->open : std::vector<InputDim>();
+  Replacing(segment, model, open).run(name, type, !options_.fixed_shapes);
 }
 
 std::string Replacement::new_name() {

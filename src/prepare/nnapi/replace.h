@@ -4,6 +4,7 @@
 #include "prepare/draft.h"
 #include "prepare/nnapi/cut.h"
 #include "prepare/nnapi/nnapi_module.h"
+#include "prepare/nnapi/open_batch.h"
 
 namespace torchlet::prepare {
 
@@ -21,12 +22,18 @@ class Replacement {
       : root_(root), modules_(modules), options_(options) {}
 
   // The module becomes an attribute of the root, "nnapi_0", "nnapi_1", ... Error kUnsupported as of
-  // NnapiModules::make.
-  void replace(const CutSegment& segment, Draft& draft);
+  // NnapiModules::make, which has changed nothing.
+  void replace(const CutSegment& segment, Draft& draft) { replace(segment, nullptr, draft); }
+  // For any batch.
+  void replace(const CutSegment& segment, const OpenBatch& batch, Draft& draft) {
+    replace(segment, &batch, draft);
+  }
   // Of all modules.
   const std::vector<Tensor>& weights() const { return weights_; }
 
  private:
+  void replace(const CutSegment& segment, const OpenBatch* batch, Draft& draft);
+  NnapiModel model_of(const nnapi::LoweredSegment& lowered) const;
   std::string new_name();
 
   const ClassType& root_;

@@ -13,6 +13,7 @@
 #include "passes/analysis/constants.h"
 #include "prepare/nnapi/cut.h"
 #include "prepare/nnapi/in_place.h"
+#include "prepare/nnapi/open_batch.h"
 #include "prepare/nnapi/replace.h"
 #include "prepare/nnapi/shared_weights.h"
 #include "prepare/proof.h"
@@ -105,20 +106,29 @@ class Converter {
     std::vector<Value> arguments;
     api::bind_arguments(method_.schema(), self, options_.inputs, {}, arguments);
     prepare::compute_out_of_place(graph);
-    const Cut cut = prepare::cut_for_nnapi(
-        graph, method_, arguments,
-        {{level_of(options_.feature_level), options_.nhwc, true}, options_.min_operators});
+    const nnapi::ModelLimits limits{level_of(options_.feature_level), options_.nhwc, true};
+    const Cut cut =
+        prepare::cut_for_nnapi(graph, method_, arguments, {limits, options_.min_operators});
     describe(graph, cut);
     if (cut.segments.empty()) refuse();
+    std::vector<prepare::OpenBatch> batches;
+    if (options_.any_batch) {
+      batches = prepare::open_batches(graph, method_, arguments, cut, limits);
+    }
     prepare::Replacement replacement(*self.object_ref().type, modules_,
                                      {.preference = static_cast<int32_t>(options_.preference),
                                       .relax_fp16 = options_.relax_fp16,
                                       .fixed_shapes = options_.fixed_shapes});
-    for (const CutSegment& segment : cut.segments) {
+    for (size_t i = 0; i < cut.segments.size(); ++i) {
+      const CutSegment& segment = cut.segments[i];
       for (const nnapi::Operand& operand : segment.lowered.model.operands) {
         is_quantized_ |= operand.code == ANEURALNETWORKS_TENSOR_QUANT8_ASYMM;
       }
-      replacement.replace(segment, draft);
+      if (batches.empty()) {
+        replacement.replace(segment, draft);
+      } else {
+        replace_for_any_batch(replacement, segment, batches[i], report_.parts[i], draft);
+      }
     }
     prepare::compute_in_place(graph);
     if (!options_.fixed_shapes) {
@@ -127,14 +137,30 @@ class Converter {
     graph.verify();
   }
 
+  // For one batch if nothing else is possible.
+  static void replace_for_any_batch(prepare::Replacement& replacement, const CutSegment& segment,
+                                    const prepare::OpenBatch& batch, NnapiReport::Part& part,
+                                    prepare::Draft& draft) {
+    part.one_batch = batch.why_not;
+    try {
+      if (part.one_batch.empty()) return replacement.replace(segment, batch, draft);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUnsupported) throw;
+      part.one_batch = error.message();
+    }
+    replacement.replace(segment, draft);
+  }
+
   // ---- the report ----
 
   void describe(Graph& graph, const Cut& cut) {
     for (const CutSegment& segment : cut.segments) {
       const Placement placement = device::describe_segment(*segment.node);
-      report_.parts.push_back({placement.what, placement.place,
+      report_.parts.push_back({placement.what,
+                               placement.place,
                                count_operators(*segment.node->block(0)),
-                               segment.lowered.model.operations.size()});
+                               segment.lowered.model.operations.size(),
+                               {}});
     }
     describe_rest(*graph.block(), cut);
   }
@@ -193,6 +219,19 @@ std::string why_not_proved(const NnapiOptions& options) {
   }
 }
 
+std::vector<ProofCall> calls_to_compare(const NnapiOptions& options, const NnapiReport& report) {
+  std::vector<ProofCall> calls = {{options.method, options.inputs}};
+  const auto is_open = [](const NnapiReport::Part& part) { return part.one_batch.empty(); };
+  const bool runs_any = options.fixed_shapes ? std::ranges::all_of(report.parts, is_open)
+                                             : std::ranges::any_of(report.parts, is_open);
+  if (!options.any_batch || !runs_any) return calls;
+  // For these no model was written. What is written for one image may be another for more.
+  for (const int64_t batch : {1, 4}) {
+    calls.push_back({options.method, prepare::with_batch(options.inputs, batch)});
+  }
+  return calls;
+}
+
 }  // namespace
 
 size_t NnapiReport::operators_in_parts() const {
@@ -211,8 +250,8 @@ NnapiModule to_nnapi(const Module& module, const NnapiOptions& options) {
   if (result.report.not_proved.empty()) {
     const bool is_rough = options.relax_fp16 || converter.is_quantized();
     const double tolerance = options.tolerance > 0 ? options.tolerance : is_rough ? 5e-2 : 1e-3;
-    result.report.proofs =
-        prepare::prove(original, result.module, {{options.method, options.inputs}}, tolerance);
+    result.report.proofs = prepare::prove(original, result.module,
+                                          calls_to_compare(options, result.report), tolerance);
   }
   return result;
 }
