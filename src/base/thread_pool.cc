@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/without_pool.h"
 
 namespace torchlet {
 namespace {
@@ -299,6 +300,9 @@ Pool& pool() {
 }
 
 }  // namespace
+
+WithoutPool::WithoutPool() : was_inside_(std::exchange(inside_parallel_for, true)) {}
+WithoutPool::~WithoutPool() { inside_parallel_for = was_inside_; }
 
 void set_num_threads(int count) { pool().set_thread_count(count); }
 

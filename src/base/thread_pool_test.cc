@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/without_pool.h"
+
 namespace torchlet {
 namespace {
 
@@ -47,6 +49,22 @@ TEST_P(ThreadPoolTest, NestedCallsRunInline) {
     }
   });
   EXPECT_EQ(sum, 1600);
+}
+
+TEST_P(ThreadPoolTest, StaysOnItsThreadWithoutThePool) {
+  const auto outer = std::this_thread::get_id();
+  {
+    const WithoutPool alone;
+    { const WithoutPool within; }
+    parallel_for(100, 1, [&](int64_t begin, int64_t end) {
+      EXPECT_EQ(std::this_thread::get_id(), outer);
+      EXPECT_EQ(begin, 0);
+      EXPECT_EQ(end, 100);
+    });
+  }
+  std::atomic<int> calls{0};
+  parallel_for(100, 1, [&](int64_t, int64_t) { ++calls; });
+  EXPECT_EQ(calls > 1, GetParam() > 1);
 }
 
 TEST_P(ThreadPoolTest, CarriesTheExceptionAndStaysUsable) {

@@ -114,6 +114,7 @@ class CompiledModel::Lane {
   void compute(bool is_timed) {
     if (!execution_ || is_timed != is_timed_) execution_ = prepared(is_timed);
     is_timed_ = is_timed;
+    share_threads();
     const Library& api = library();
     if (api.Execution_compute) {
       check(api.Execution_compute(execution_.get()), "run the model");
@@ -187,6 +188,7 @@ void CompiledModel::fill(ANeuralNetworksModel& to) const {
 }
 
 CompiledModel::CompiledModel(Model model, int32_t preference) : model_(std::move(model)) {
+  share_threads();
   const Library& api = library();
   ANeuralNetworksModel* made = nullptr;
   check(api.Model_create(&made), "make a model");

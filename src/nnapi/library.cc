@@ -1,6 +1,7 @@
 #include "nnapi/library.h"
 
 #include <dlfcn.h>
+#include <torchlet/threads.h>
 
 #include <filesystem>
 
@@ -50,6 +51,7 @@ Library load() {
 #define TORCHLET_NNAPI_FIND(name) find(made.name, "ANeuralNetworks" #name, false);
   TORCHLET_NNAPI_OPTIONAL(TORCHLET_NNAPI_FIND)
 #undef TORCHLET_NNAPI_FIND
+  find(made.set_num_threads, "torchlet_nnapi_set_num_threads", false);
   return made;
 }
 
@@ -93,6 +95,11 @@ int64_t feature_level() {
   if (api.Execution_compute) return ANEURALNETWORKS_FEATURE_LEVEL_3;
   if (api.Model_relaxComputationFloat32toFloat16) return ANEURALNETWORKS_FEATURE_LEVEL_2;
   return ANEURALNETWORKS_FEATURE_LEVEL_1;
+}
+
+void share_threads() {
+  const Library& api = library();
+  if (api.set_num_threads) api.set_num_threads(static_cast<uint32_t>(num_threads()));
 }
 
 std::vector<NamedDevice> devices() {

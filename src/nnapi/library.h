@@ -40,6 +40,8 @@ struct Library {
   TORCHLET_NNAPI_REQUIRED(TORCHLET_NNAPI_MEMBER)
   TORCHLET_NNAPI_OPTIONAL(TORCHLET_NNAPI_MEMBER)
 #undef TORCHLET_NNAPI_MEMBER
+  // Ours alone has it (neuralnetworks/include/torchlet_nnapi.h).
+  void (*set_num_threads)(uint32_t count) = nullptr;
 };
 
 // The one of this process: what the system's loader finds under the name libneuralnetworks.so, else
@@ -50,6 +52,10 @@ const Library& library();
 // What it understands: an ANEURALNETWORKS_FEATURE_LEVEL_..., told by its functions where it is too
 // old to say. Throws as library().
 int64_t feature_level();
+
+// Lets what is computed from now on use as many threads as operators do here (num_threads()): our
+// library has a pool of its own. Android's has no such switch.
+void share_threads();
 
 struct NamedDevice {
   ANeuralNetworksDevice* device;

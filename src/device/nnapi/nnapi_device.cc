@@ -1,12 +1,12 @@
 #include "device/nnapi/nnapi_device.h"
 
-#include <algorithm>
 #include <cstring>
-#include <functional>
 
 #include "base/limits.h"
+#include "base/without_pool.h"
 #include "device/nnapi/lower/lowering.h"
 #include "graph/event_sink.h"
+#include "kernels/layout/transpose.h"
 #include "nnapi/compiled_model.h"
 #include "tensor/storage.h"
 
@@ -23,41 +23,19 @@ Tensor over(const Binding& binding, std::byte* data) {
   return tensor;
 }
 
-struct CopiedDim {
-  int64_t size, to, from;  // strides in elements
-};
-
-template <typename T>
-void copy_dims(std::span<const CopiedDim> dims, T* to, const T* from) {
-  if (dims.empty()) {
-    *to = *from;
-    return;
-  }
-  const auto [size, to_stride, from_stride] = dims[0];
-  for (int64_t i = 0; i < size; ++i, to += to_stride, from += from_stride) {
-    if (dims.size() > 1) {
-      copy_dims(dims.subspan(1), to, from);
-    } else {
-      *to = *from;
-    }
-  }
-}
-
 // Between memory of the program and of an operand, of the same sizes. On this thread: ours would
 // still wait for more work, and so take the processor, when the library's begin. False if it had to
 // change the dtype or the order of elements.
 bool copy(const Tensor& to, const Tensor& from) {
-  if (to.dtype() != from.dtype()) {  // indices
+  const WithoutPool alone;
+  const auto dims = static_cast<int>(to.dim());
+  if (to.dtype() != from.dtype() || dims > kernels::kMaxCopyDims) {  // indices
     to.copy_(from);
     return false;
   }
-  const IntSpan sizes = to.sizes();
-  std::vector<CopiedDim> dims;
-  bool is_same = is_non_overlapping_and_dense(sizes, to.strides());
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1) continue;
-    dims.push_back({sizes[i], to.strides()[i], from.strides()[i]});
-    is_same &= dims.back().to == dims.back().from;
+  bool is_same = is_non_overlapping_and_dense(to.sizes(), to.strides());
+  for (size_t i = 0; i < to.sizes().size(); ++i) {
+    is_same &= to.sizes()[i] == 1 || to.strides()[i] == from.strides()[i];
   }
   std::byte* const target = to.impl()->data();
   const std::byte* const source = from.impl()->data();
@@ -66,14 +44,8 @@ bool copy(const Tensor& to, const Tensor& from) {
     std::memcpy(target, source, static_cast<size_t>(to.numel()) * width);
     return true;
   }
-  std::ranges::sort(dims, std::greater(), &CopiedDim::to);
-  if (width == 4) {
-    copy_dims(dims, reinterpret_cast<uint32_t*>(target), reinterpret_cast<const uint32_t*>(source));
-  } else if (width == 1) {
-    copy_dims(dims, reinterpret_cast<uint8_t*>(target), reinterpret_cast<const uint8_t*>(source));
-  } else {
-    to.copy_(from);
-  }
+  kernels::copy_strided(static_cast<int64_t>(width), dims, to.sizes().data(), source,
+                        from.strides().data(), target, to.strides().data());
   return false;
 }
 

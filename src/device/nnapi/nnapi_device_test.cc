@@ -1,6 +1,9 @@
 // Programs by NNAPI, on our own library, and as they were written.
 #include "device/nnapi/nnapi_device.h"
 
+#include <torchlet/threads.h>
+
+#include <filesystem>
 #include <thread>
 
 #include "base/limits.h"
@@ -339,7 +342,7 @@ TEST_F(NnapiDevice, QuantizedArithmetic) {
         Body{"torch.max_pool2d(q, [3, 3], [2, 2], [1, 1])", 0.02},
         Body{"torch.adaptive_avg_pool2d(q, [1, 1])", 0.02}, Body{"torch.mean(q, [2, 3])", 0.02},
         Body{"torch.sigmoid(q)", 1.0 / 256}, Body{"torch.tanh(q)", 1.0 / 128},
-        Body{"ops.quantized.hardswish(q, 0.02, 20)", 0.02},
+        Body{"ops.quantized.hardswish(q, 0.02, 20)", 0.02}, Body{"torch.hardsigmoid(q)", 1.0 / 256},
         Body{"torch.constant_pad_nd(q, [1, 1, 0, 2])", 0.02}}) {
     SCOPED_TRACE(body.result);
     Case c = quantized({}, std::string("    y = ") + body.result + "\n");
@@ -396,6 +399,25 @@ TEST_F(NnapiDevice, LimitsAreTheProgramsErrors) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kMemoryLimit) << error.what();
   }
+}
+
+// Our library has a pool of its own.
+TEST_F(NnapiDevice, HasAsManyThreadsAsOperators) {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+  };
+  Case c({{"w", random_tensor({32, 32, 3, 3})}}, "    return torch.conv2d(x, self.w)\n");
+  const Tensor x = random_tensor({1, 32, 50, 50});
+  set_num_threads(1);
+  c.placed(x);
+  const auto alone = threads();
+  set_num_threads(4);
+  c.placed(x);
+  EXPECT_EQ(threads() - alone, 3);
+  set_num_threads(1);
+  c.placed(x);
+  EXPECT_EQ(threads(), alone);
+  set_num_threads(0);
 }
 
 TEST_F(NnapiDevice, ManyThreadsRunOneSegment) {

@@ -99,6 +99,7 @@ class NnapiCompilation : public CustomObject {
         inputs.size() == num_inputs_ && outputs.size() == num_outputs_,
         "the NNAPI model takes %zu tensors and gives %zu; it was called with %zu and %zu",
         num_inputs_, num_outputs_, inputs.size(), outputs.size());
+    nnapi::share_threads();
     const auto& api = nnapi::library();
     const auto execution = make_handle(api.Execution_free, "make an execution",
                                        api.Execution_create, compilation_.get());

@@ -103,20 +103,20 @@ void lower_bounded(ModelBuilder& model, const Call& call) {
   model.add_result(call, kCode, {held.id}, held.layout);
 }
 
-// Operations of float32 tensors of one shape, one after the other. A quantized tensor is
-// dequantized for them.
+// Operations of float32 tensors of one shape, one after the other. A quantized argument is
+// dequantized before, and the result quantized behind.
 class Chain {
  public:
   Chain(ModelBuilder& model, const Call& call)
-      : model_(model), description_(model.describe(call, 0)), x_(model.held(call, 0)) {
+      : model_(model), call_(call), description_(model.describe(call, 0)), x_(model.held(call, 0)) {
     if (description_.quantizer) {
-      description_.dtype = DType::kFloat32;
       description_.quantizer = nullptr;
-      x_.id = model_.add(ANEURALNETWORKS_DEQUANTIZE, {x_.id}, type());
+      description_.dtype = DType::kFloat32;
+      x_.id = unary(ANEURALNETWORKS_DEQUANTIZE, x_.id);
     }
     require_float(description_);
   }
-  const Held& x() const { return x_; }
+  OperandId x() const { return x_.id; }
   OperandId unary(int32_t code, OperandId a) { return model_.add(code, {a}, type()); }
   OperandId binary(int32_t code, OperandId a, OperandId b,
                    int32_t activation = ANEURALNETWORKS_FUSED_NONE) {
@@ -129,39 +129,40 @@ class Chain {
         binary(ANEURALNETWORKS_ADD, x_.id, model_.constant(3.0f), ANEURALNETWORKS_FUSED_RELU6);
     return binary(ANEURALNETWORKS_MUL, shifted, model_.constant(1.0f / 6));
   }
+  void define(OperandId made) {
+    if (!model_.result(call_).quantizer) return model_.define(call_, {made, x_.layout});
+    model_.add_result(call_, ANEURALNETWORKS_QUANTIZE, {made}, x_.layout);
+  }
 
  private:
   Operand type() const { return model_.type(description_, x_.layout); }
 
   ModelBuilder& model_;
+  const Call& call_;
   TensorDescription description_;
   Held x_;
 };
 
 void lower_hardsigmoid(ModelBuilder& model, const Call& call) {
   Chain chain(model, call);
-  const OperandId result = chain.hard_sigmoid();
-  if (!model.result(call).quantizer) return model.define(call, {result, chain.x().layout});
-  model.add_result(call, ANEURALNETWORKS_QUANTIZE, {result}, chain.x().layout);
+  chain.define(chain.hard_sigmoid());
 }
 
 void lower_hardswish(ModelBuilder& model, const Call& call) {
-  const bool has_operation = model.level() >= ANEURALNETWORKS_FEATURE_LEVEL_4;
-  if (!has_operation || !model.describe(call, 0).quantizer) require_float(model.describe(call, 0));
-  if (has_operation) {
+  if (model.level() >= ANEURALNETWORKS_FEATURE_LEVEL_4) {
+    if (!model.describe(call, 0).quantizer) require_float(model.describe(call, 0));
     const Held x = model.held(call, 0);
     return model.add_result(call, ANEURALNETWORKS_HARD_SWISH, {x.id}, x.layout);
   }
   Chain chain(model, call);
   const OperandId factor = chain.hard_sigmoid();
-  model.define(call, {chain.binary(ANEURALNETWORKS_MUL, chain.x().id, factor), chain.x().layout});
+  chain.define(chain.binary(ANEURALNETWORKS_MUL, chain.x(), factor));
 }
 
 void lower_silu(ModelBuilder& model, const Call& call) {
-  require_float(model.describe(call, 0));
   Chain chain(model, call);
-  const OperandId factor = chain.unary(ANEURALNETWORKS_LOGISTIC, chain.x().id);
-  model.define(call, {chain.binary(ANEURALNETWORKS_MUL, chain.x().id, factor), chain.x().layout});
+  const OperandId factor = chain.unary(ANEURALNETWORKS_LOGISTIC, chain.x());
+  chain.define(chain.binary(ANEURALNETWORKS_MUL, chain.x(), factor));
 }
 
 void lower_elu(ModelBuilder& model, const Call& call) {
