@@ -27,10 +27,17 @@ struct ListedDevice {
 constexpr char kReferenceDescription[] =
     "the program as it was written, operator by operator: the measure of what is right";
 
-ListedDevice list(const device::DeviceEntry& entry) {
+// With `part`, that one of those that the entry stands for.
+ListedDevice list(const device::DeviceEntry& entry, const device::DevicePart* part = nullptr) {
   ListedDevice listed{entry.name, entry.description, {}, {}, {}};
+  device::DeviceConfig config;
+  if (part) {
+    config.part = part->name;
+    listed.name += ":" + part->name;
+    listed.description = part->description;
+  }
   try {
-    const std::shared_ptr<device::Device> device = entry.make({});
+    const std::shared_ptr<device::Device> device = entry.make(config);
     listed.version = device->version();
     for (const Operator* op : device::operators_taken(*device)) {
       listed.operators.push_back(op->schema.full_name());
@@ -45,7 +52,11 @@ ListedDevice list(const device::DeviceEntry& entry) {
 
 std::vector<ListedDevice> list_all(const std::vector<std::string>& names) {
   std::vector<ListedDevice> all;
-  for (const device::DeviceEntry& entry : device::all_devices()) all.push_back(list(entry));
+  for (const device::DeviceEntry& entry : device::all_devices()) {
+    all.push_back(list(entry));
+    if (!entry.parts || !all.back().problem.empty()) continue;
+    for (const device::DevicePart& part : entry.parts()) all.push_back(list(entry, &part));
+  }
   ListedDevice reference{kReferenceDevice, kReferenceDescription, {}, {}, {}};
   for (const Operator* op : all_operators()) reference.operators.push_back(op->schema.full_name());
   all.push_back(std::move(reference));
@@ -78,10 +89,10 @@ void print_json(const std::vector<ListedDevice>& devices, bool ops) {
 }
 
 void print_text(const std::vector<ListedDevice>& devices, bool ops) {
-  std::printf("%-18s %9s  %s\n", "device", "operators", "what it is");
+  std::printf("%-24s %9s  %s\n", "device", "operators", "what it is");
   for (const ListedDevice& device : devices) {
     const std::string version = device.version.empty() ? "" : " (" + device.version + ")";
-    std::printf("%-18s %9zu  %s%s\n", device.name.c_str(), device.operators.size(),
+    std::printf("%-24s %9zu  %s%s\n", device.name.c_str(), device.operators.size(),
                 device.description.c_str(), version.c_str());
     if (!device.problem.empty()) std::printf("    NOT USABLE: %s\n", device.problem.c_str());
     if (!ops) continue;

@@ -117,13 +117,19 @@ void DeviceOptions::add_to(CLI::App& command, const std::string& suffix,
           "--device" + suffix, set,
           help +
               "reference (the program as it was written, operator by operator); or auto: what "
-              "`torchlet tune` kept for the model, else cpu")
+              "`torchlet tune` kept for the model, else cpu (the default). nnapi:NAME is one of "
+              "NNAPI's devices, as `torchlet devices` lists them")
       ->type_name("NAME[,NAME...]")
       ->default_str(otherwise);
   command
       .add_option("--precision" + suffix, precision_,
                   "fp32, or fp16: faster and less exact, where the processor computes in float16")
       ->check(CLI::IsMember({"fp32", "fp16"}))
+      ->capture_default_str();
+  command
+      .add_option("--preference" + suffix, preference_,
+                  "What NNAPI's drivers aim for: low-power, fast (one answer), sustained (many)")
+      ->check(CLI::IsMember({"low-power", "fast", "sustained"}))
       ->capture_default_str();
 }
 
@@ -135,6 +141,7 @@ Options DeviceOptions::options() const {
   Options options;
   options.devices = devices_;
   options.precision = parse_precision(precision_);
+  options.preference = parse_preference(preference_);
   if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {
     std::fprintf(stderr, "torchlet: this processor has no float16 arithmetic: plans stay fp32\n");
   }

@@ -62,7 +62,7 @@ class DeviceOptions {
   // `suffix` goes to the options' names: --device-a. `otherwise` is what the help says of no
   // --device.
   void add_to(CLI::App& command, const std::string& suffix = "",
-              const std::string& otherwise = "cpu");
+              const std::string& otherwise = "auto");
   // If the command line names none.
   void set_default(std::vector<std::string> devices);
   // Says on standard error if the processor lacks the precision.
@@ -70,9 +70,9 @@ class DeviceOptions {
   bool wants_float16() const { return precision_ == "fp16"; }
 
  private:
-  std::vector<std::string> devices_ = Options().devices;
+  std::vector<std::string> devices_ = {"auto"};
   bool is_given_ = false;
-  std::string precision_ = "fp32";
+  std::string precision_ = "fp32", preference_ = "sustained";
 };
 
 // --memory-limit and --time-limit.

@@ -50,6 +50,7 @@ PUBLIC_OWNER = {
     "image.h": "image",
     "placement.h": "device",
     "precision.h": "device",
+    "preference.h": "device",
     "save.h": "prepare",
     "bundle.h": "prepare",
     "compare.h": "prepare",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torchlet/precision.h>
+#include <torchlet/preference.h>
 
 #include <atomic>
 #include <cstddef>
@@ -22,11 +23,14 @@ struct Options {
   // norms merged into convolutions when a method is first called (see Module).
   // "reference", alone: the same answers from the program as it was written, operator by operator:
   // slow, and the measure of what is right. At the end of a list it changes nothing.
-  // "auto", alone: what `torchlet tune` measured and kept beside the model, in
-  // MODEL.placement.json, for calls of these shapes and this number of threads on this machine;
-  // "cpu" for all others. A file that does not fit or is broken costs one line on standard error.
+  // "nnapi": the accelerators behind Android's NNAPI (docs/nnapi.md), as NNAPI distributes the
+  // work; "nnapi:NAME": that one of them alone. "auto", alone: what `torchlet tune` measured and
+  // kept beside the model, in MODEL.placement.json, for calls of these shapes and this number of
+  // threads on this machine; "cpu" for all others. A file that does not fit or is broken costs one
+  // line on standard error.
   std::vector<std::string> devices = {"cpu"};
   Precision precision = Precision::kFloat32;
+  Preference preference = Preference::kSustained;
 
   // load() refuses a model that uses operators which Torchlet does not have, and its Error lists
   // them all, each with its place in the Python source. With true such a model loads, and only

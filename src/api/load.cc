@@ -264,7 +264,8 @@ Module load_reader(const Options& options, const std::string& path, const Open& 
   const std::string name = reader.name();
   std::vector<device::PlacementChoice> kept;
   if (is_auto(options) && !path.empty()) {
-    kept = device::usable_placements(path, reader.bytes(), TORCHLET_VERSION, {options.precision});
+    kept =
+        device::usable_placements(path, reader.bytes(), TORCHLET_VERSION, device_config(options));
   }
   try {
     return load_contents(std::move(reader), options, limits, std::move(kept));
@@ -293,8 +294,8 @@ Module load(std::span<const std::byte> bytes, const Options& options) {
 
 LoadedModel::LoadedModel(std::shared_ptr<LoadedProgram> p)
     : program(std::move(p)),
-      methods(device::make_devices(program->options.devices, {program->options.precision})) {
-  const device::DeviceConfig config{program->options.precision};
+      methods(device::make_devices(program->options.devices, device_config(program->options))) {
+  const device::DeviceConfig config = device_config(program->options);
   for (const device::PlacementChoice& choice : program->kept_placements) {
     kept_placements.push_back(
         methods.add_placement(device::make_devices(choice, config), choice.left));
@@ -329,6 +330,14 @@ Precision parse_precision(std::string_view name) {
   if (name == "fp16") return Precision::kFloat16;
   fail(ErrorCode::kInvalidArgument,
        "there is no precision '" + std::string(name) + "'; there are: fp32, fp16");
+}
+
+Preference parse_preference(std::string_view name) {
+  if (name == "low-power") return Preference::kLowPower;
+  if (name == "fast") return Preference::kFast;
+  if (name == "sustained") return Preference::kSustained;
+  fail(ErrorCode::kInvalidArgument,
+       "there is no preference '" + std::string(name) + "'; there are: low-power, fast, sustained");
 }
 
 bool has_float16_arithmetic() { return kernels::has_float16(); }

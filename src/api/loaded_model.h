@@ -32,6 +32,10 @@ class RunLimits {
   std::shared_ptr<const std::atomic<bool>> cancel_;
 };
 
+inline device::DeviceConfig device_config(const Options& options) {
+  return {options.precision, options.preference};
+}
+
 // Of one file: also shared by deep copies.
 struct LoadedProgram {
   LoadedProgram(script::Program program, Options load_options,

@@ -53,10 +53,13 @@ std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> n
                      "no device can come after '%s', which takes everything", kReferenceDevice);
       break;
     }
-    const auto found =
-        std::ranges::find_if(known, [&](const DeviceEntry& entry) { return name == entry.name; });
-    if (found == known.end()) unknown_device(name, known);
-    devices.push_back(found->make(config));
+    const size_t colon = name.find(':');
+    const auto found = std::ranges::find(known, name.substr(0, colon), &DeviceEntry::name);
+    const bool is_part = colon != std::string::npos;
+    if (found == known.end() || (is_part && !found->parts)) unknown_device(name, known);
+    DeviceConfig own = config;
+    if (is_part) own.part = name.substr(colon + 1);
+    devices.push_back(found->make(own));
   }
   return devices;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torchlet/precision.h>
+#include <torchlet/preference.h>
 
 #include <memory>
 #include <span>
@@ -15,12 +16,22 @@ namespace torchlet::device {
 
 struct DeviceConfig {
   Precision precision = Precision::kFloat32;
+  Preference preference = Preference::kSustained;
+  // "NAME" of "nnapi:NAME": which of those that the device stands for; empty: all of them.
+  std::string part = {};
+};
+
+struct DevicePart {
+  std::string name, description;
 };
 
 struct DeviceEntry {
   const char* name;
   const char* description;  // one line for the command's help
+  // Throws Error and DeviceFailure if this machine has none.
   std::shared_ptr<Device> (*make)(const DeviceConfig& config);
+  // Of a device that stands for several: those there are. Throws as make().
+  std::vector<DevicePart> (*parts)() = nullptr;
 };
 
 // Those of the library and those that were added, in this order. Thread-safe.
@@ -31,9 +42,9 @@ void add_device(const DeviceEntry& entry);
 // where nothing is. make_devices() gives the processor for it.
 inline constexpr char kAutoDevice[] = "auto";
 
-// One for a model, in the given order. "reference" is the program as it was written: what no other
-// device takes runs so anyway, so it stands alone or at the end, and gives no device.
-// Error kInvalidArgument for another name, naming those there are.
+// One for a model, in the given order; "nnapi:NAME" is a part of a device. "reference" is the
+// program as it was written: what no other device takes runs so anyway, so it stands alone or at
+// the end, and gives no device. Error kInvalidArgument for another name, naming those there are.
 std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> names,
                                                   const DeviceConfig& config);
 

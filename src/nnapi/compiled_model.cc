@@ -81,25 +81,43 @@ void add_operand(ANeuralNetworksModel& model, int32_t index, const Operand& oper
         "set the value of an operand");
 }
 
+// Which operations of a finished model a device takes; none if NNAPI cannot tell.
+std::vector<bool> taken_by(const NamedDevice& device, const ANeuralNetworksModel& model,
+                           size_t num_operations) {
+  const Library& api = library();
+  const auto taken = std::make_unique<bool[]>(num_operations);
+  if (!api.Model_getSupportedOperationsForDevices ||
+      api.Model_getSupportedOperationsForDevices(&model, &device.device, 1, taken.get()) !=
+          ANEURALNETWORKS_NO_ERROR) {
+    return {};
+  }
+  return std::vector<bool>(taken.get(), taken.get() + num_operations);
+}
+
 // Which one computes all of the model, if that is beyond doubt: the only one that takes every
 // operation, but for Android's and our plain implementations, which nothing else leaves work to.
 ANeuralNetworksDevice* sole_device(const ANeuralNetworksModel& model, size_t num_operations) {
-  const Library& api = library();
-  if (!api.Model_getSupportedOperationsForDevices || !api.Compilation_createForDevices) {
-    return nullptr;
-  }
+  if (!library().Compilation_createForDevices) return nullptr;
   ANeuralNetworksDevice* found = nullptr;
-  const auto taken = std::make_unique<bool[]>(num_operations);
   for (const NamedDevice& device : devices()) {
     if (device.name.ends_with("-reference")) continue;
-    const int result =
-        api.Model_getSupportedOperationsForDevices(&model, &device.device, 1, taken.get());
-    if (result != ANEURALNETWORKS_NO_ERROR) return nullptr;
-    if (!std::all_of(taken.get(), taken.get() + num_operations, std::identity())) continue;
+    const std::vector<bool> taken = taken_by(device, model, num_operations);
+    if (taken.empty()) return nullptr;
+    if (!std::ranges::all_of(taken, std::identity())) continue;
     if (found) return nullptr;
     found = device.device;
   }
   return found;
+}
+
+void require_all(const NamedDevice& device, const ANeuralNetworksModel& model,
+                 size_t num_operations) {
+  const std::vector<bool> taken = taken_by(device, model, num_operations);
+  RefusedOperations refused;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    if (!taken[i]) refused.operations.push_back(i);
+  }
+  if (!refused.operations.empty()) throw refused;
 }
 
 }  // namespace
@@ -187,24 +205,19 @@ void CompiledModel::fill(ANeuralNetworksModel& to) const {
         "take the model's inputs and outputs");
 }
 
-CompiledModel::CompiledModel(Model model, int32_t preference) : model_(std::move(model)) {
+CompiledModel::CompiledModel(Model model, const CompileOptions& options)
+    : model_(std::move(model)) {
   share_threads();
   const Library& api = library();
   ANeuralNetworksModel* made = nullptr;
   check(api.Model_create(&made), "make a model");
   handle_ = {made, api.Model_free};
   fill(*made);
-  check(api.Model_finish(made), "finish the model");
-  ANeuralNetworksCompilation* compilation = nullptr;
-  if (const ANeuralNetworksDevice* device = sole_device(*made, model_.operations.size())) {
-    check(api.Compilation_createForDevices(made, &device, 1, &compilation), "compile the model");
-    is_for_one_device_ = api.Execution_setMeasureTiming && api.Execution_getDuration;
-  } else {
-    check(api.Compilation_create(made, &compilation), "compile the model");
+  if (options.is_relaxed && api.Model_relaxComputationFloat32toFloat16) {
+    check(api.Model_relaxComputationFloat32toFloat16(made, true), "relax the precision");
   }
-  compilation_ = {compilation, api.Compilation_free};
-  check(api.Compilation_setPreference(compilation, preference), "set the preference");
-  check(api.Compilation_finish(compilation), "compile the model");
+  check(api.Model_finish(made), "finish the model");
+  compile(options);
   const auto place = [&](const std::vector<OperandId>& ids, std::vector<Region>& regions) {
     for (const OperandId id : ids) {
       regions.push_back({nbytes_, byte_size(model_.operands[id])});
@@ -213,6 +226,24 @@ CompiledModel::CompiledModel(Model model, int32_t preference) : model_(std::move
   };
   place(model_.inputs, inputs_);
   place(model_.outputs, outputs_);
+}
+
+void CompiledModel::compile(const CompileOptions& options) {
+  const Library& api = library();
+  const size_t num_operations = model_.operations.size();
+  if (options.device) require_all(*options.device, *handle_, num_operations);
+  const ANeuralNetworksDevice* const device =
+      options.device ? options.device->device : sole_device(*handle_, num_operations);
+  ANeuralNetworksCompilation* made = nullptr;
+  if (device) {
+    check(api.Compilation_createForDevices(handle_.get(), &device, 1, &made), "compile the model");
+    is_for_one_device_ = api.Execution_setMeasureTiming && api.Execution_getDuration;
+  } else {
+    check(api.Compilation_create(handle_.get(), &made), "compile the model");
+  }
+  compilation_ = {made, api.Compilation_free};
+  check(api.Compilation_setPreference(made, options.preference), "set the preference");
+  check(api.Compilation_finish(made), "compile the model");
 }
 
 CompiledModel::~CompiledModel() = default;

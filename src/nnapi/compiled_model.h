@@ -12,6 +12,19 @@
 
 namespace torchlet::nnapi {
 
+struct CompileOptions {
+  int32_t preference = ANEURALNETWORKS_PREFER_SUSTAINED_SPEED;
+  // float32 may be computed in float16, where NNAPI knows of that (level 2).
+  bool is_relaxed = false;
+  // Which one computes all of it; null: as NNAPI distributes it.
+  const NamedDevice* device = nullptr;
+};
+
+// Thrown for operations, by their places in the model, that CompileOptions::device does not take.
+struct RefusedOperations {
+  std::vector<size_t> operations;
+};
+
 // What NNAPI refuses is Error kRuntime. Thread-safe.
 class CompiledModel {
   class Lane;
@@ -23,7 +36,7 @@ class CompiledModel {
     double on_hardware = 0, in_driver = 0;
   };
 
-  explicit CompiledModel(Model model, int32_t preference = ANEURALNETWORKS_PREFER_SUSTAINED_SPEED);
+  explicit CompiledModel(Model model, const CompileOptions& options = {});
   ~CompiledModel();
   CompiledModel(const CompiledModel&) = delete;
   CompiledModel& operator=(const CompiledModel&) = delete;
@@ -63,6 +76,7 @@ class CompiledModel {
   };
 
   void fill(ANeuralNetworksModel& to) const;
+  void compile(const CompileOptions& options);
 
   Model model_;  // NNAPI reads its constants
   Handle<ANeuralNetworksModel> handle_{nullptr, nullptr};

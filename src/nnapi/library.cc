@@ -97,6 +97,11 @@ int64_t feature_level() {
   return ANEURALNETWORKS_FEATURE_LEVEL_1;
 }
 
+// The first five are Android's versions of the API, 27 to 31; then they are counted from a million.
+int64_t number_of_level(int64_t feature_level) {
+  return feature_level < 1'000'000 ? feature_level - 26 : feature_level - 1'000'000;
+}
+
 void share_threads() {
   const Library& api = library();
   if (api.set_num_threads) api.set_num_threads(static_cast<uint32_t>(num_threads()));
@@ -106,7 +111,8 @@ std::vector<NamedDevice> devices() {
   const Library& api = library();
   std::vector<NamedDevice> found;
   uint32_t count = 0;
-  if (!api._getDeviceCount || !api._getDevice || !api.Device_getName || !api.Device_getVersion) {
+  if (!api._getDeviceCount || !api._getDevice || !api.Device_getName || !api.Device_getVersion ||
+      !api.Device_getType || !api.Device_getFeatureLevel) {
     return found;
   }
   check(api._getDeviceCount(&count), "count its devices");
@@ -116,7 +122,11 @@ std::vector<NamedDevice> devices() {
     check(api._getDevice(i, &device), "show a device");
     check(api.Device_getName(device, &name), "tell a device's name");
     check(api.Device_getVersion(device, &version), "tell a device's version");
-    found.push_back({device, name, version});
+    int32_t type = ANEURALNETWORKS_DEVICE_UNKNOWN;
+    check(api.Device_getType(device, &type), "tell a device's type");
+    int64_t level = 0;
+    check(api.Device_getFeatureLevel(device, &level), "tell a device's level");
+    found.push_back({device, name, version, type, level});
   }
   return found;
 }

@@ -28,6 +28,7 @@ namespace torchlet::nnapi {
   X(Model_relaxComputationFloat32toFloat16)                                     \
   X(Model_setOperandSymmPerChannelQuantParams)                                  \
   X(_getDeviceCount) X(_getDevice) X(Device_getName) X(Device_getVersion)       \
+  X(Device_getType) X(Device_getFeatureLevel)                                   \
   X(Model_getSupportedOperationsForDevices) X(Compilation_createForDevices)     \
   X(Execution_compute) X(Execution_setReusable)                                 \
   X(Execution_setMeasureTiming) X(Execution_getDuration)                        \
@@ -53,6 +54,9 @@ const Library& library();
 // old to say. Throws as library().
 int64_t feature_level();
 
+// ANEURALNETWORKS_FEATURE_LEVEL_4 as the 4 that people say.
+int64_t number_of_level(int64_t feature_level);
+
 // Lets what is computed from now on use as many threads as operators do here (num_threads()): our
 // library has a pool of its own. Android's has no such switch.
 void share_threads();
@@ -60,6 +64,8 @@ void share_threads();
 struct NamedDevice {
   ANeuralNetworksDevice* device;
   std::string name, version;
+  int32_t type;           // ANEURALNETWORKS_DEVICE_...
+  int64_t feature_level;  // that its driver understands
 };
 // Those behind the library; none where it is too old to tell (level 3). Throws as library().
 std::vector<NamedDevice> devices();

@@ -47,7 +47,7 @@ class SwitchedOff : public device::Device {
 // A copy of the module on devices of its own, the first few of them switched off.
 Module placed(const Module& module, const Names& names, const Keys& left, size_t num_off = 0) {
   const auto& program = LoadedModel::of(module).program;
-  auto devices = device::make_devices(names, {program->options.precision});
+  auto devices = device::make_devices(names, device_config(program->options));
   for (size_t i = 0; i < num_off; ++i) {
     devices[i] = std::make_shared<SwitchedOff>(std::move(devices[i]));
   }

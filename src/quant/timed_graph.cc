@@ -57,7 +57,7 @@ TimedGraph::TimedGraph(std::unique_ptr<Graph> graph, const Program& program)
   });
   const LoadedProgram& loaded = *LoadedModel::of(program.model).program;
   if (!loaded.runs_as_written()) {
-    devices_ = device::make_devices(loaded.options.devices, {loaded.options.precision});
+    devices_ = device::make_devices(loaded.options.devices, device_config(loaded.options));
   }
   graph_ = passes::optimize(*method_, program.self, {}).graph;
   device::partition(*graph_, devices_, std::make_shared<device::PlacementLog>());

@@ -30,8 +30,8 @@ class Tune(unittest.TestCase):
         return json.loads(done.stdout)
 
     def auto(self, *arguments: str) -> tuple:
-        """Devices of the segments that ran with --device auto, and standard error."""
-        done = torchlet("inspect", self.model, "--placement", "--json", "--device", "auto", *(arguments or INPUT))
+        """Devices of the segments that ran with --device auto, which is the default, and standard error."""
+        done = torchlet("inspect", self.model, "--placement", "--json", *(arguments or INPUT))
         self.assertEqual(done.returncode, 0, done.stderr)
         ran = {p["device"] for p in json.loads(done.stdout) if p["segment"] and not p["reason"]}
         return ran, done.stderr
@@ -95,8 +95,10 @@ class Tune(unittest.TestCase):
             bad = json.loads(json.dumps(good))
             change(bad)
             self.check_unused(json.dumps(bad), said)
-        for text in "", "[]", "{", "null", "[" * 100_000, '{"format": "' + "\\u0000" * 10, "\xff\xfe":
+        for text in "[]", "null", "{}":
             self.check_unused(text, "it is no placement file")
+        for text in "", "{", "[" * 100_000, '{"format": "' + "\\u0000" * 10, "\xff\xfe":
+            self.check_unused(text, "no JSON: ")
 
     def check_unused(self, text: str, said: str) -> None:
         with open(self.kept, "w", encoding="latin-1") as file:

@@ -311,9 +311,13 @@ LoweredSegment ModelBuilder::build() {
     const Lowering* lowering = find_lowering(call.kind());
     has_images_ |= lowering && lowering->reads_images;
   }
-  for (size_t i = 0; i < segment_.calls.size(); ++i) lower(i);
+  for (size_t i = 0; i < segment_.calls.size(); ++i) {
+    lower(i);
+    lowered_.calls.resize(model_.operations.size(), i);
+  }
   if (!lowered_.refused.empty()) return std::move(lowered_);
   add_outputs();
+  lowered_.calls.resize(model_.operations.size(), segment_.calls.size() - 1);
   if (model_.operations.empty()) decline("there is nothing for NNAPI to compute");
   if (model_.inputs.empty()) decline("it computes the same each time");
   return std::move(lowered_);

@@ -56,6 +56,7 @@ struct LoweredSegment {
     bool is_viewed = false;    // it has to lie as `result` says
   };
   Model model;
+  std::vector<size_t> calls;                 // by Model::operations: the segment's, for which it is
   std::vector<Input> inputs;                 // by Model::inputs
   std::vector<Output> outputs;               // by the segment's outputs
   std::vector<device::RefusedCall> refused;  // if any are, the rest counts for nothing

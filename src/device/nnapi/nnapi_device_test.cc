@@ -401,6 +401,43 @@ TEST_F(NnapiDevice, LimitsAreTheProgramsErrors) {
   }
 }
 
+TEST_F(NnapiDevice, PartsAreChosenByName) {
+  std::vector<std::string> names;
+  for (const device::DevicePart& part : nnapi_parts()) {
+    names.push_back(part.name);
+    EXPECT_EQ(part.description, "of NNAPI: processor, feature level 7");
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"torchlet-cpu", "torchlet-reference"}));
+  device::DeviceConfig config;
+  config.part = "torchlet-reference";
+  EXPECT_STREQ(make_nnapi_device(config)->name(), "nnapi:torchlet-reference");
+  config.part = "npu";
+  try {
+    make_nnapi_device(config);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "NNAPI has no device 'npu'; there are: torchlet-cpu, torchlet-reference");
+  }
+  const auto made = device::make_devices(
+      std::vector<std::string>{"nnapi:torchlet-cpu", "nnapi:torchlet-reference", "cpu"}, {});
+  ASSERT_EQ(made.size(), 3u);
+  EXPECT_STREQ(made[0]->name(), "nnapi:torchlet-cpu");
+  EXPECT_THROW(device::make_devices(std::vector<std::string>{"cpu:part"}, {}), Error);
+}
+
+TEST_F(NnapiDevice, APartRunsModels) {
+  device::DeviceConfig config;
+  config.part = "torchlet-reference";
+  config.preference = Preference::kLowPower;
+  config.precision = Precision::kFloat16;
+  Case c({{"w", random_tensor({6, 6, 3, 3})}}, "    return torch.relu(torch.conv2d(x, self.w))\n",
+         false, config);
+  const Tensor x = random_tensor({1, 6, 9, 7});
+  for (int run = 0; run < 2; ++run) cpu::Case::expect_near(c.placed(x), c.reference(x), 1e-2);
+  EXPECT_EQ(c.refusals("nnapi:torchlet-reference"), "");
+}
+
 // Our library has a pool of its own.
 TEST_F(NnapiDevice, HasAsManyThreadsAsOperators) {
   const auto threads = [] {

@@ -26,10 +26,11 @@ class NnapiDevice : public testing::Test {
 class Case {
  public:
   // `with_cpu`: what NNAPI refuses has the processor to go to.
-  Case(const Weights& weights, const std::string& body, bool with_cpu = false)
+  Case(const Weights& weights, const std::string& body, bool with_cpu = false,
+       const device::DeviceConfig& config = {})
       : program_(source(weights, body)), self_(program_.object("M", values(weights))) {
     auto optimized = passes::Program::optimized(self_);
-    std::vector<std::shared_ptr<device::Device>> devices = {make_nnapi_device()};
+    std::vector<std::shared_ptr<device::Device>> devices = {make_nnapi_device(config)};
     if (with_cpu) devices.push_back(cpu::make_cpu_device());
     device::partition(*optimized.graph, devices, log_);
     optimized.graph->verify();
@@ -67,11 +68,11 @@ class Case {
   }
 
   // What did not run by NNAPI, and why; "nothing ran" if it ran nothing.
-  std::string refusals() const {
+  std::string refusals(const std::string& device = "nnapi") const {
     std::string all;
     bool ran = false;
     for (const Placement& placement : log_->all()) {
-      if (std::string(placement.device) != "nnapi") continue;
+      if (placement.device != device) continue;
       if (placement.reason.empty()) {
         ran = true;
       } else {

@@ -200,7 +200,7 @@ ObservedMethod::ObservedMethod(const Module& module, const std::string& method, 
     every_operator_ = true;
   } else {
     graph_ = std::move(optimized.graph);
-    devices_ = device::make_devices(program.options.devices, {program.options.precision});
+    devices_ = device::make_devices(program.options.devices, device_config(program.options));
   }
   find_candidates();
 }
