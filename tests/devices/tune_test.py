@@ -98,7 +98,7 @@ class Tune(unittest.TestCase):
         for text in "[]", "null", "{}":
             self.check_unused(text, "it is no placement file")
         for text in "", "{", "[" * 100_000, '{"format": "' + "\\u0000" * 10, "\xff\xfe":
-            self.check_unused(text, "no JSON: ")
+            self.check_unused(text, "it is no placement file")
 
     def check_unused(self, text: str, said: str) -> None:
         with open(self.kept, "w", encoding="latin-1") as file:
