@@ -160,9 +160,16 @@ void NnapiConversion::choose_inputs(const Module& module) {
   }
   options_.inputs = inputs_.values(module, options_.method);
   if (!options_.inputs.empty()) return;
-  const std::vector<std::vector<Value>> bundled = bundled_inputs(module, options_.method);
-  options_.inputs =
-      bundled.empty() ? inputs_or_guess(inputs_, module, options_.method) : bundled.front();
+  for (const auto& [method, info] : bundled_methods(module)) {
+    if (method != options_.method) continue;
+    const std::vector<std::vector<Value>> bundled = bundled_inputs(module, method);
+    if (!bundled.empty()) options_.inputs = bundled.front();
+  }
+  if (!options_.inputs.empty()) return;
+  options_.inputs = inputs_or_guess(inputs_, module, options_.method);
+  for (const Value& input : options_.inputs) {
+    std::fprintf(stderr, "torchlet: %s", describe(input, "guessed input").c_str());
+  }
 }
 
 void NnapiConversion::report(const std::string& text) const {

@@ -10,15 +10,24 @@
 namespace torchlet::cli {
 namespace {
 
+// Of images as networks have been made for them: ImageNet's, then smaller and larger ones.
+constexpr int64_t kLengths[] = {224, 64, 96, 128, 256, 32, 28, 299, 384, 512};
+
 std::vector<std::vector<int64_t>> likely_sizes(const Module& module) {
-  std::vector<std::vector<int64_t>> all = {{1, 3, 224, 224}};
+  std::vector<std::vector<int64_t>> all = {{1, 3, kLengths[0], kLengths[0]}};
+  const auto add = [&](size_t dims, int64_t channels) {
+    for (const int64_t length : kLengths) {
+      std::vector<int64_t> sizes = {1, channels};
+      sizes.resize(dims, length);
+      if (std::ranges::find(all, sizes) == all.end()) all.push_back(std::move(sizes));
+    }
+  };
   for (const auto& [name, weight] : module.named_parameters()) {
     if (weight.dim() < 2) continue;
-    std::vector<int64_t> sizes = {1, weight.size(1)};
-    sizes.resize(static_cast<size_t>(weight.dim()), 64);
-    all.push_back(sizes);
+    add(static_cast<size_t>(weight.dim()), weight.size(1));
     break;
   }
+  add(4, 3);
   return all;
 }
 
@@ -37,9 +46,13 @@ std::optional<std::vector<Value>> guessed_inputs(const Module& module, const std
   if (!method) return std::nullopt;
   std::vector<MethodArgument> needed = method->arguments();
   std::erase_if(needed, [](const MethodArgument& argument) { return argument.default_value; });
-  if (needed.size() != 1 || needed[0].type != "Tensor") return std::nullopt;
-  for (const std::vector<int64_t>& sizes : likely_sizes(module)) {
-    const Tensor input = random_tensor(sizes);
+  if (needed.size() != 1) return std::nullopt;
+  const bool is_list = needed[0].type == "List[Tensor]";  // of images without a batch
+  if (!is_list && needed[0].type != "Tensor") return std::nullopt;
+  for (std::vector<int64_t> sizes : likely_sizes(module)) {
+    if (is_list) sizes.erase(sizes.begin());
+    const Tensor image = random_tensor(sizes);
+    const Value input = is_list ? Value::list({image}) : Value(image);
     try {
       module.deepcopy().get_method(name)({input});
       return std::vector<Value>{input};

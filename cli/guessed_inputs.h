@@ -12,9 +12,9 @@
 namespace torchlet::cli {
 
 // Pseudo-random numbers that the method takes: a float32 picture [1, 3, 224, 224], or what the
-// first weight among the parameters could be for, a convolution's or a linear layer's. Nothing if
-// the method takes something else than one Tensor, or runs with none of these; each is tried on a
-// copy of the model.
+// first weight among the parameters could be for, a convolution's of usual sizes or a linear
+// layer's; one picture [3, h, w] in a list for List[Tensor]. Nothing if the method takes something
+// else, or runs with none of these; each is tried on a copy of the model.
 std::optional<std::vector<Value>> guessed_inputs(const Module& module, const std::string& method);
 
 // What the command line names, else those guessed. CLI::ValidationError if there are none.
