@@ -94,16 +94,13 @@ std::vector<bool> taken_by(const NamedDevice& device, const ANeuralNetworksModel
   return std::vector<bool>(taken.get(), taken.get() + num_operations);
 }
 
-// Which one computes all of the model, if that is beyond doubt: the only one that takes every
-// operation, but for Android's and our plain implementations, which nothing else leaves work to.
-ANeuralNetworksDevice* sole_device(const ANeuralNetworksModel& model, size_t num_operations) {
+// The only device but for Android's and our plain implementations, which nothing else leaves work
+// to; null if there are several. Drivers tell durations of what one device computes.
+const ANeuralNetworksDevice* sole_device() {
   if (!library().Compilation_createForDevices) return nullptr;
-  ANeuralNetworksDevice* found = nullptr;
+  const ANeuralNetworksDevice* found = nullptr;
   for (const NamedDevice& device : devices()) {
     if (device.name.ends_with("-reference")) continue;
-    const std::vector<bool> taken = taken_by(device, model, num_operations);
-    if (taken.empty()) return nullptr;
-    if (!std::ranges::all_of(taken, std::identity())) continue;
     if (found) return nullptr;
     found = device.device;
   }
@@ -229,21 +226,26 @@ CompiledModel::CompiledModel(Model model, const CompileOptions& options)
 }
 
 void CompiledModel::compile(const CompileOptions& options) {
-  const Library& api = library();
-  const size_t num_operations = model_.operations.size();
-  if (options.device) require_all(*options.device, *handle_, num_operations);
-  const ANeuralNetworksDevice* const device =
-      options.device ? options.device->device : sole_device(*handle_, num_operations);
-  ANeuralNetworksCompilation* made = nullptr;
-  if (device) {
-    check(api.Compilation_createForDevices(handle_.get(), &device, 1, &made), "compile the model");
-    is_for_one_device_ = api.Execution_setMeasureTiming && api.Execution_getDuration;
-  } else {
-    check(api.Compilation_create(handle_.get(), &made), "compile the model");
+  if (options.device) {
+    require_all(*options.device, *handle_, model_.operations.size());
+    return check(compile_for(options.device->device, options.preference), "compile the model");
   }
+  // To be asked what it takes would cost as much as compiling.
+  const ANeuralNetworksDevice* const device = sole_device();
+  if (device && compile_for(device, options.preference) == ANEURALNETWORKS_NO_ERROR) return;
+  check(compile_for(nullptr, options.preference), "compile the model");
+}
+
+int CompiledModel::compile_for(const ANeuralNetworksDevice* device, int32_t preference) {
+  const Library& api = library();
+  ANeuralNetworksCompilation* made = nullptr;
+  const int created = device ? api.Compilation_createForDevices(handle_.get(), &device, 1, &made)
+                             : api.Compilation_create(handle_.get(), &made);
+  if (created != ANEURALNETWORKS_NO_ERROR) return created;
   compilation_ = {made, api.Compilation_free};
-  check(api.Compilation_setPreference(made, options.preference), "set the preference");
-  check(api.Compilation_finish(made), "compile the model");
+  is_for_one_device_ = device && api.Execution_setMeasureTiming && api.Execution_getDuration;
+  const int set = api.Compilation_setPreference(made, preference);
+  return set == ANEURALNETWORKS_NO_ERROR ? api.Compilation_finish(made) : set;
 }
 
 CompiledModel::~CompiledModel() = default;

@@ -77,6 +77,8 @@ class CompiledModel {
 
   void fill(ANeuralNetworksModel& to) const;
   void compile(const CompileOptions& options);
+  // For one device, or null as NNAPI distributes it: NNAPI's code.
+  int compile_for(const ANeuralNetworksDevice* device, int32_t preference);
 
   Model model_;  // NNAPI reads its constants
   Handle<ANeuralNetworksModel> handle_{nullptr, nullptr};

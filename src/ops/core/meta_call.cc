@@ -24,9 +24,6 @@ bool gives_views(const Operator& op) {
 
 bool tells(const Operator& op, const std::vector<Value>& arguments) {
   const auto has_meta = [](const Value& value) { return any_tensor(value, is_meta); };
-  const auto is_quantized = [](const Value& value) {
-    return any_tensor(value, [](const Tensor& tensor) { return tensor.is_quantized(); });
-  };
   const auto has_no_storage = [](const Value& value) {
     return any_tensor(value, [](const Tensor& tensor) { return !tensor.impl()->storage; });
   };
@@ -35,8 +32,7 @@ bool tells(const Operator& op, const std::vector<Value>& arguments) {
     // A view may still read another tensor than the first, as where to begin.
     return op.facts->runs_on_meta || std::none_of(arguments.begin() + 1, arguments.end(), has_meta);
   }
-  // Operators of real numbers take quantized tensors by computing with them.
-  return op.facts->runs_on_meta && std::ranges::none_of(arguments, is_quantized);
+  return op.facts->runs_on_meta;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -103,6 +104,7 @@ Tensor dequantize(const Tensor& self) {
       quantizer.per_tensor() && is_non_overlapping_and_dense(self.sizes(), self.strides());
   const Tensor from = flat ? self : self.contiguous();
   const Tensor result = empty_like(from, DType::kFloat32);
+  if (is_meta(result)) return result;
   with_integer_type(self.dtype(), [&](auto zero) {
     using Q = decltype(zero);
     const Q* in = static_cast<const Q*>(from.raw_data());
@@ -122,6 +124,7 @@ Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer
   if (!flat) from = from.contiguous();
   const Tensor result = empty_like(from, dtype);
   result.impl()->quantizer = quantizer;
+  if (is_meta(result)) return result;
   with_integer_type(dtype, [&](auto zero) {
     using Q = decltype(zero);
     const float* in = from.data_ptr<float>();

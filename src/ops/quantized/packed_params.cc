@@ -7,6 +7,7 @@
 #include "ops/engines/elementwise.h"
 #include "ops/engines/matmul.h"
 #include "ops/engines/quantize.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -29,7 +30,7 @@ Tensor times(const Tensor& scales, float factor) {
 
 // Adds the bias as an integer of the sums' scale. Both ways of computing the sums stay exact.
 Tensor with_bias(const Tensor& sums, const Tensor& bias, const Tensor& sum_scales, int64_t axis) {
-  if (!bias.defined()) return sums;
+  if (!bias.defined() || is_meta(sums)) return sums;
   const Tensor rounded = map<kMapReal, 2>({bias, sum_scales}, DType::kFloat32, [](auto b, auto s) {
     return std::nearbyint(b * (1 / s));
   });

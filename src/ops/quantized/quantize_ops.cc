@@ -122,7 +122,7 @@ Tensor double_scalar(double value) { return scalar_tensor(Scalar(value), DType::
 }  // namespace
 
 TORCHLET_OP_WITH(
-    quantize_per_tensor, keeps_rank(),
+    quantize_per_tensor, on_meta() | keeps_rank(),
     "aten::quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) "
     "-> Tensor",
     quantize_per_tensor);
@@ -166,10 +166,10 @@ TORCHLET_OP(
       return std::tuple(qparams.scale, qparams.zero_point);
     });
 
-TORCHLET_OP_WITH(dequantize_self, out("self_out") | keeps_rank() | may_alias(),
+TORCHLET_OP_WITH(dequantize_self, on_meta() | out("self_out") | keeps_rank() | may_alias(),
                  "aten::dequantize.self(Tensor self) -> Tensor",
                  [](const Tensor& self) { return dequantize(self); });
-TORCHLET_OP_WITH(dequantize_tensor, keeps_rank() | may_alias(),
+TORCHLET_OP_WITH(dequantize_tensor, on_meta() | keeps_rank() | may_alias(),
                  "aten::dequantize.tensor(Tensor qtensor) -> Tensor",
                  [](const Tensor& self) { return dequantize(self); });
 TORCHLET_OP_WITH(dequantize_tensors, per_type("tensors list") | may_alias(),

@@ -204,11 +204,11 @@ Tensor call_float(const char* name, const char* overload, std::vector<Value> arg
 }  // namespace
 
 #define TORCHLET_QUANTIZED_BINARY(id, name, fn, scalar_fn)                                       \
-  TORCHLET_OP(quantized_##id,                                                                    \
-              "quantized::" name                                                                 \
-              "(Tensor qa, Tensor qb, float scale, int zero_point) -> "                          \
-              "Tensor qc",                                                                       \
-              fn);                                                                               \
+  TORCHLET_OP_WITH(quantized_##id, on_meta(),                                                    \
+                   "quantized::" name                                                            \
+                   "(Tensor qa, Tensor qb, float scale, int zero_point) -> "                     \
+                   "Tensor qc",                                                                  \
+                   fn);                                                                          \
   TORCHLET_OP(quantized_##id##_Scalar,                                                           \
               "quantized::" name ".Scalar(Tensor qa, Scalar b) -> Tensor qc", scalar_fn);        \
   TORCHLET_OP(quantized_##id##_Scalar2,                                                          \
@@ -236,20 +236,22 @@ TORCHLET_QUANTIZED_SCALAR(mul_scalar, "mul_scalar", mul_scalar<false>);
 TORCHLET_QUANTIZED_SCALAR(mul_scalar_relu, "mul_scalar_relu", mul_scalar<true>);
 #undef TORCHLET_QUANTIZED_SCALAR
 
-TORCHLET_OP(quantized_cat,
-            "quantized::cat(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
-            cat<false>);
-TORCHLET_OP(quantized_cat_relu,
-            "quantized::cat_relu(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
-            cat<true>);
+TORCHLET_OP_WITH(quantized_cat, on_meta(),
+                 "quantized::cat(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
+                 cat<false>);
+TORCHLET_OP_WITH(
+    quantized_cat_relu, on_meta(),
+    "quantized::cat_relu(Tensor[] qx, int dim, float? scale, int? zero_point) -> Tensor",
+    cat<true>);
 TORCHLET_OP(quantized_matmul,
             "quantized::matmul(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc",
             [](const Tensor& qa, const Tensor& qb, double scale, int64_t zero_point) {
               return quantize_like(matmul(dequantize(qa), dequantize(qb)), qa, scale, zero_point);
             });
 
-TORCHLET_OP(quantized_clamp,
-            "quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy", clamp);
+TORCHLET_OP_WITH(quantized_clamp, on_meta(),
+                 "quantized::clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy",
+                 clamp);
 TORCHLET_OP(quantized_relu6, "quantized::relu6(Tensor qx, bool inplace=False) -> Tensor",
             [](const Tensor& qx, bool inplace) {
               const Tensor result = clamp(qx, Scalar(0.0), Scalar(6.0));
@@ -265,8 +267,8 @@ TORCHLET_OP(quantized_threshold,
                 return x > static_cast<T>(threshold) ? x : static_cast<T>(value);
               });
             });
-TORCHLET_OP(
-    quantized_leaky_relu,
+TORCHLET_OP_WITH(
+    quantized_leaky_relu, on_meta(),
     "quantized::leaky_relu(Tensor qx, Scalar negative_slope, bool inplace, float output_scale, int "
     "output_zero_point) -> Tensor",
     [](const Tensor& qx, double slope, bool, double scale, int64_t zero_point) {
@@ -283,8 +285,8 @@ TORCHLET_OP(quantized_prelu,
                   call_float("aten::prelu", "", {dequantize(qx), dequantize(weight)}), qx, scale,
                   zero_point);
             });
-TORCHLET_OP(
-    quantized_elu,
+TORCHLET_OP_WITH(
+    quantized_elu, on_meta(),
     "quantized::elu(Tensor self, float output_scale, int output_zero_point, Scalar alpha=1, Scalar "
     "scale=1, Scalar input_scale=1) -> Tensor",
     elu);
@@ -295,8 +297,8 @@ TORCHLET_OP(quantized_celu,
               TORCHLET_CHECK(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
               return elu(qx, scale, zero_point, alpha, 1, 1 / alpha);
             });
-TORCHLET_OP(
-    quantized_hardswish,
+TORCHLET_OP_WITH(
+    quantized_hardswish, on_meta(),
     "quantized::hardswish(Tensor input, float output_scale, int output_zero_point) -> Tensor",
     [](const Tensor& qx, double scale, int64_t zero_point) {
       return map_quantized(qx, scale, zero_point, [](auto x) {
@@ -304,14 +306,14 @@ TORCHLET_OP(
         return x * std::min(std::max(x + 3, T(0)), T(6)) / 6;
       });
     });
-TORCHLET_OP(quantized_sigmoid,
-            "quantized::sigmoid(Tensor qx, float output_scale, int output_zero_point) -> Tensor",
-            [](const Tensor& qx, double scale, int64_t zero_point) {
-              return map_quantized(qx, scale, zero_point,
-                                   [](auto x) { return 1 / (1 + std::exp(-x)); });
-            });
-TORCHLET_OP(
-    quantized_softmax,
+TORCHLET_OP_WITH(
+    quantized_sigmoid, on_meta(),
+    "quantized::sigmoid(Tensor qx, float output_scale, int output_zero_point) -> Tensor",
+    [](const Tensor& qx, double scale, int64_t zero_point) {
+      return map_quantized(qx, scale, zero_point, [](auto x) { return 1 / (1 + std::exp(-x)); });
+    });
+TORCHLET_OP_WITH(
+    quantized_softmax, on_meta(),
     "quantized::softmax(Tensor qx, int dim, float output_scale, int output_zero_point) -> Tensor",
     [](const Tensor& qx, int64_t dim, double scale, int64_t zero_point) {
       return quantize_like(call_float("aten::softmax", "int", {dequantize(qx), dim, Value()}), qx,

@@ -206,12 +206,12 @@ constinit const CustomClassDef class_quantized_conv2d = {ConvPackedParams::kClas
 constinit const CustomClassDef class_quantized_conv3d = {ConvPackedParams::kClassName3d, set_state,
                                                          kMethods3d};
 
-#define TORCHLET_RUN(id, ns, name, type, fn)                \
-  TORCHLET_OP(id,                                           \
-              ns "::" name "(Tensor qx, " type              \
-                 " packed_weight, float output_scale, int " \
-                 "output_zero_point) -> Tensor",            \
-              fn)
+#define TORCHLET_RUN(id, ns, name, type, fn)                     \
+  TORCHLET_OP_WITH(id, on_meta(),                                \
+                   ns "::" name "(Tensor qx, " type              \
+                      " packed_weight, float output_scale, int " \
+                      "output_zero_point) -> Tensor",            \
+                   fn)
 TORCHLET_RUN(quantized_conv1d, "quantized", "conv1d", TORCHLET_CONV2D, run_1d<false>);
 TORCHLET_RUN(quantized_conv1d_relu, "quantized", "conv1d_relu", TORCHLET_CONV2D, run_1d<true>);
 TORCHLET_RUN(quantized_conv2d, "quantized", "conv2d.new", TORCHLET_CONV2D, run<false>);
@@ -234,12 +234,12 @@ TORCHLET_RUN(quantized_conv_transpose2d_alias, "_quantized", "conv_transpose2d",
              run<false>);
 #undef TORCHLET_RUN
 
-#define TORCHLET_RUN_OLD(id, name, type, fn)                                                \
-  TORCHLET_OP(id,                                                                           \
-              "quantized::" name "(Tensor qx, " type                                        \
-              " weight, int[] stride, int[] padding, int[] "                                \
-              "dilation, int groups, float output_scale, int output_zero_point) -> Tensor", \
-              fn)
+#define TORCHLET_RUN_OLD(id, name, type, fn)                                                     \
+  TORCHLET_OP_WITH(id, on_meta(),                                                                \
+                   "quantized::" name "(Tensor qx, " type                                        \
+                   " weight, int[] stride, int[] padding, int[] "                                \
+                   "dilation, int groups, float output_scale, int output_zero_point) -> Tensor", \
+                   fn)
 TORCHLET_RUN_OLD(quantized_conv2d_old, "conv2d", TORCHLET_CONV2D, run_old<false>);
 TORCHLET_RUN_OLD(quantized_conv2d_relu_old, "conv2d_relu", TORCHLET_CONV2D, run_old<true>);
 TORCHLET_RUN_OLD(quantized_conv3d_old, "conv3d", TORCHLET_CONV3D, run_old<false>);

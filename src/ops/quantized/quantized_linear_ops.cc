@@ -59,16 +59,16 @@ extern const CustomClassDef class_quantized_linear;
 constinit const CustomClassDef class_quantized_linear = {LinearPackedParams::kClassName, set_state,
                                                          kMethods};
 
-TORCHLET_OP(quantized_linear,
-            "quantized::linear(Tensor X, " TORCHLET_LINEAR
-            " W_prepack, float Y_scale_i, int Y_zero_point_i) -> "
-            "Tensor Y",
-            linear_static<false>);
-TORCHLET_OP(quantized_linear_relu,
-            "quantized::linear_relu(Tensor X, " TORCHLET_LINEAR
-            " W_prepack, float Y_scale_i, int "
-            "Y_zero_point_i) -> Tensor Y",
-            linear_static<true>);
+TORCHLET_OP_WITH(quantized_linear, on_meta(),
+                 "quantized::linear(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack, float Y_scale_i, int Y_zero_point_i) -> "
+                 "Tensor Y",
+                 linear_static<false>);
+TORCHLET_OP_WITH(quantized_linear_relu, on_meta(),
+                 "quantized::linear_relu(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack, float Y_scale_i, int "
+                 "Y_zero_point_i) -> Tensor Y",
+                 linear_static<true>);
 TORCHLET_OP(quantized_linear_dynamic,
             "quantized::linear_dynamic(Tensor X, " TORCHLET_LINEAR
             " W_prepack, bool reduce_range=False) -> "
@@ -104,11 +104,11 @@ TORCHLET_OP(quantized_linear_unpack_fp16,
             " W_prepack) -> (Tensor W_origin, Tensor? "
             "B_origin)",
             unpack);
-TORCHLET_OP(quantized_linear_alias,
-            "_quantized::linear(Tensor X, " TORCHLET_LINEAR
-            " W_prepack, float Y_scale_i, int Y_zero_point_i) -> "
-            "Tensor Y",
-            linear_static<false>);
+TORCHLET_OP_WITH(quantized_linear_alias, on_meta(),
+                 "_quantized::linear(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack, float Y_scale_i, int Y_zero_point_i) -> "
+                 "Tensor Y",
+                 linear_static<false>);
 TORCHLET_OP(quantized_linear_dynamic_alias,
             "_quantized::linear_dynamic(Tensor X, " TORCHLET_LINEAR
             " W_prepack, bool reduce_range=False) -> "

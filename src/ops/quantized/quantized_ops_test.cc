@@ -1,3 +1,4 @@
+#include "ops/core/meta_call.h"
 #include "ops/core/testing.h"
 
 // Expected numbers are PyTorch 1.13's with the engine QNNPACK.
@@ -20,6 +21,68 @@ void expect_quantized(const Tensor& q, double scale, int64_t zero_point,
   expect_integers(q, std::move(expected));
 }
 Tensor activation(const char* name, std::vector<Value> args) { return result_of(name, "", args); }
+
+// What they tell of meta tensors is what they give.
+TEST(Quantized, RunOnMetaTensors) {
+  const Tensor real = result_of(
+      "aten::reshape", "", {result_of("aten::arange", "", {192}).to(kF32), int_list({2, 4, 4, 6})});
+  const Value packed = call_op(
+      "quantized::conv2d_prepack", "",
+      {quantized(make(std::vector<double>(36, 0.5), kF32, {1, 4, 3, 3}), 0.1, 0, DType::kQInt8),
+       make({0.3}), int_list({2, 1}), int_list({1, 0}), int_list({1, 1}), 1});
+  const Value linear =
+      call_op("quantized::linear_prepack", "",
+              {quantized(make(std::vector<double>(12, 0.5), kF32, {2, 6}), 0.1, 0, DType::kQInt8),
+               make({0.3, 0.1})});
+  struct Call {
+    const char *name, *overload;
+    std::vector<Value> others;  // behind the tensor
+    bool is_of_integers = true;
+  };
+  for (const Tensor& x : {real, real.contiguous(MemoryFormat::kChannelsLast)}) {
+    const Tensor q = quantized(x, 2, 10);
+    for (const Call& call : std::vector<Call>{
+             {"quantized::conv2d", "new", {packed, 0.7, 20}},
+             {"quantized::conv2d_relu", "new", {packed, 0.7, 20}},
+             {"_quantized::conv2d", "", {packed, 0.7, 20}},
+             {"quantized::linear", "", {linear, 0.7, 20}},
+             {"quantized::linear_relu", "", {linear, 0.7, 20}},
+             {"quantized::add", "", {q, 0.7, 20}},
+             {"quantized::mul_relu", "", {q, 0.7, 20}},
+             {"quantized::hardswish", "", {0.7, 20}},
+             {"quantized::leaky_relu", "", {0.1, false, 0.7, 20}},
+             {"quantized::softmax", "", {1, 0.7, 20}},
+             {"quantized::clamp", "", {0.5, 20.0}},
+             {"aten::quantize_per_tensor", "", {0.7, 20, code(DType::kQInt8)}, false},
+             {"aten::dequantize", "self", {}},
+             {"aten::relu", "", {}},
+             {"aten::hardsigmoid", "", {}},
+             {"aten::tanh", "", {}},
+             {"aten::adaptive_avg_pool2d", "", {int_list({2, 2})}},
+             {"aten::adaptive_avg_pool2d", "", {int_list({3, 3})}},
+             {"aten::mean", "dim", {int_list({2, 3}), true, Value()}},
+             {"aten::max_pool2d",
+              "",
+              {int_list({2, 2}), int_list({2, 2}), int_list({0, 0}), int_list({1, 1}), false}},
+             {"aten::upsample_nearest2d", "", {int_list({8, 12}), Value(), Value()}}}) {
+      SCOPED_TRACE(std::string(call.name) + " " + call.overload);
+      std::vector<Value> args = {Value(call.is_of_integers ? q : x)};
+      args.insert(args.end(), call.others.begin(), call.others.end());
+      std::vector<Value> metas;
+      for (const Value& arg : args) metas.push_back(meta_value(arg));
+      const auto told = call_on_meta(*find_operator(call.name, call.overload), std::move(metas));
+      ASSERT_TRUE(told);
+      EXPECT_EQ(description_of((*told)[0]),
+                description_of(Value(result_of(call.name, call.overload, args))));
+    }
+    const Value list = make_tensor_list({q, q});
+    const auto told = call_on_meta(*find_operator("quantized::cat", ""),
+                                   {meta_value(list), Value(1), Value(0.7), Value(20)});
+    ASSERT_TRUE(told);
+    EXPECT_EQ(description_of((*told)[0]),
+              description_of(Value(result_of("quantized::cat", "", {list, 1, 0.7, 20}))));
+  }
+}
 
 TEST(Quantized, Arithmetic) {
   const Tensor a = quantized(make({0, 1, 2, 10}), 0.1, 5);
