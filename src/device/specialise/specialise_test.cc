@@ -122,14 +122,16 @@ TEST(Specialise, MetaTensorsDescribeWhatTheyCan) {
 TEST(Specialise, TheReferenceDescribesTheRest) {
   const Specialised s(
       ") -> Tensor:\n"
-      "    y = torch.quantize_per_tensor(torch.relu(x), 0.5, 3, 13)\n"
+      "    s = torch.ones([3])\n"
+      "    y = torch.quantize_per_channel(torch.relu(x), s, torch.zeros([3]), 1, 12)\n"
       "    return torch.dequantize(y)\n",
       {ops::ramp({2, 3})});
   SpecialisedSegment segment = s.run();
-  const TensorDescription& quantized = segment.describe(2);
-  EXPECT_EQ(quantized.dtype, DType::kQUInt8);
-  EXPECT_EQ(quantized.quantizer->zero_point, 3);
-  EXPECT_EQ(segment.describe(3).dtype, DType::kFloat32);
+  ASSERT_EQ(segment.calls.size(), 3u);
+  const TensorDescription& quantized = segment.describe(segment.calls[1].outputs[0].id());
+  EXPECT_EQ(quantized.dtype, DType::kQInt8);
+  EXPECT_EQ(quantized.quantizer->axis, 1);
+  EXPECT_EQ(segment.describe(segment.calls[2].outputs[0].id()).dtype, DType::kFloat32);
   EXPECT_TRUE(segment.was_recorded());
 }
 
