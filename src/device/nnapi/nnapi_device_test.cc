@@ -327,6 +327,27 @@ TEST_F(NnapiDevice, QuantizedLayers) {
   }
 }
 
+TEST_F(NnapiDevice, QuantizedTransposedConvolutions) {
+  const Tensor x = random_tensor({2, 6, 5, 7}, -2, 2);
+  for (const char* weight :
+       {"    w = torch.quantize_per_tensor(self.w, 0.011, 3, 12)\n",
+        "    w = torch.quantize_per_channel(self.w, self.s, self.z, 1, 12)\n"}) {
+    for (const char* arguments : {"[1, 1], [0, 0], [0, 0]", "[2, 3], [1, 2], [1, 0]"}) {
+      SCOPED_TRACE(std::string(weight) + arguments);
+      Case c =
+          quantized({{"w", random_tensor({6, 5, 3, 4})},
+                     {"b", random_tensor({5})},
+                     {"s", random_tensor({5}, 0.008f, 0.02f)},
+                     {"z", zeros(IntArray{5}, DType::kInt64)}},
+                    std::string(weight) +
+                        "    p = ops.quantized.conv_transpose2d_prepack(w, self.b, " + arguments +
+                        ", [1, 1], 1)\n"
+                        "    y = ops.quantized.conv_transpose2d(q, p, 0.1, 130)\n");
+      c.check_quantized(x, 0.1);
+    }
+  }
+}
+
 TEST_F(NnapiDevice, QuantizedArithmetic) {
   const Tensor x = random_tensor({2, 8, 5, 7}, -2.4f, 2.6f);
   struct Body {

@@ -81,25 +81,30 @@ void lower_conv(ModelBuilder& model, const Call& call) {
 
 // The weight is [in, out / groups, h, w].
 void lower_transposed(ModelBuilder& model, const Call& call) {
-  model.require_level(ANEURALNETWORKS_FEATURE_LEVEL_3, "transposed convolutions");
   const Tensor weight = call.known_tensor("weight");
   if (weight.dim() != 4) decline("no convolution of images");
-  if (call.known_int("groups") != 1) decline("a grouped transposed convolution");
-  ConvArguments a{call.argument("input"),
-                  ops::transpose(weight, 0, 1),
-                  call.known_tensor("bias"),
-                  pair(call.known_ints("stride", 2)),
-                  pair(call.known_ints("dilation", 2)),
-                  pair(call.known_ints("padding", 2)),
-                  pair(call.known_ints("padding", 2)),
-                  1};
+  const std::array<int64_t, 2> padding = pair(call.known_ints("padding", 2));
+  add_transposed_convolution(
+      model, call,
+      {call.argument("input"), weight, call.known_tensor("bias"),
+       pair(call.known_ints("stride", 2)), pair(call.known_ints("dilation", 2)), padding, padding,
+       call.known_int("groups")},
+      pair(call.known_ints("output_padding", 2)));
+}
+
+}  // namespace
+
+void add_transposed_convolution(ModelBuilder& model, const Call& call, ConvArguments a,
+                                const std::array<int64_t, 2>& output_padding) {
+  model.require_level(ANEURALNETWORKS_FEATURE_LEVEL_3, "transposed convolutions");
+  if (a.groups != 1) decline("a grouped transposed convolution");
   check_windows(a);
   if (a.dilation != std::array<int64_t, 2>{1, 1}) decline("a dilated transposed convolution");
-  const IntArray extra = call.known_ints("output_padding", 2);
   for (size_t d = 0; d < 2; ++d) {
-    a.after[d] -= extra[d];
+    a.after[d] -= output_padding[d];
     if (a.after[d] < 0) decline("an output padding above the padding");
   }
+  a.weight = ops::transpose(a.weight, 0, 1);
   const OperandId input = model.operand(a.input, Layout::kNhwc);
   const Tensor filter = ops::permute(a.weight, IntArray{0, 2, 3, 1});
   const auto [weights, bias] = weights_of(model, call, a, filter, 0);
@@ -111,8 +116,6 @@ void lower_transposed(ModelBuilder& model, const Call& call) {
   model.add_result(call, ANEURALNETWORKS_TRANSPOSE_CONV_2D, std::move(inputs), Layout::kNhwc,
                    activation);
 }
-
-}  // namespace
 
 void add_convolution(ModelBuilder& model, const Call& call, const ConvArguments& a) {
   check_windows(a);

@@ -52,6 +52,9 @@ struct ConvArguments {
   int32_t activation = ANEURALNETWORKS_FUSED_NONE;
 };
 void add_convolution(ModelBuilder& model, const Call& call, const ConvArguments& arguments);
+// The same with a weight [in, out / groups, h, w], whose padding is taken away from the result.
+void add_transposed_convolution(ModelBuilder& model, const Call& call, ConvArguments arguments,
+                                const std::array<int64_t, 2>& output_padding);
 
 // Rows [..., in] with weight [out, in], quantized if the rows are.
 void add_linear(ModelBuilder& model, const Call& call, const CallArgument& input,

@@ -26,15 +26,18 @@ void lower_conv(ModelBuilder& model, const Call& call) {
   const auto& layer = ops::custom_object<ops::ConvPackedParams>(packed(call, arg));
   const ops::ConvParams& p = layer.params();
   require_quantized(model.describe(call, 0));
-  if (p.transposed) decline("a quantized transposed convolution");
   if (layer.weight().dim() != 4 || p.stride.size() != 2 || p.padding.size() != 2 ||
       p.dilation.size() != 2) {
     decline("no convolution of images");
   }
   const auto pair = [](const IntArray& a) { return std::array<int64_t, 2>{a[0], a[1]}; };
-  add_convolution(model, call,
-                  {call.argument(0), layer.weight(), layer.bias(), pair(p.stride), pair(p.dilation),
-                   pair(p.padding), pair(p.padding), p.groups, activation_of(call)});
+  const ConvArguments arguments = {call.argument(0), layer.weight(),   layer.bias(),
+                                   pair(p.stride),   pair(p.dilation), pair(p.padding),
+                                   pair(p.padding),  p.groups,         activation_of(call)};
+  if (!p.transposed) return add_convolution(model, call, arguments);
+  const bool is_padded = p.output_padding.size() == 2;
+  add_transposed_convolution(model, call, arguments,
+                             is_padded ? pair(p.output_padding) : std::array<int64_t, 2>{0, 0});
 }
 
 void lower_linear(ModelBuilder& model, const Call& call) {
@@ -91,12 +94,19 @@ void lower_dequantize(ModelBuilder& model, const Call& call) {
 
 std::span<const Lowering> quantized_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"quantized::conv2d", lower_conv, true},  {"quantized::conv2d_relu", lower_conv, true},
-      {"_quantized::conv2d", lower_conv, true}, {"_quantized::conv2d_relu", lower_conv, true},
-      {"quantized::linear", lower_linear},      {"quantized::linear_relu", lower_linear},
-      {"_quantized::linear", lower_linear},     {"quantized::add", lower_add},
-      {"quantized::add_relu", lower_add},       {"quantized::mul", lower_mul},
-      {"quantized::mul_relu", lower_mul},       {"aten::quantize_per_tensor", lower_quantize},
+      {"quantized::conv2d", lower_conv, true},
+      {"quantized::conv2d_relu", lower_conv, true},
+      {"_quantized::conv2d", lower_conv, true},
+      {"_quantized::conv2d_relu", lower_conv, true},
+      {"quantized::conv_transpose2d", lower_conv, true},
+      {"quantized::linear", lower_linear},
+      {"quantized::linear_relu", lower_linear},
+      {"_quantized::linear", lower_linear},
+      {"quantized::add", lower_add},
+      {"quantized::add_relu", lower_add},
+      {"quantized::mul", lower_mul},
+      {"quantized::mul_relu", lower_mul},
+      {"aten::quantize_per_tensor", lower_quantize},
       {"aten::dequantize", lower_dequantize},
   };
   return kTable;
