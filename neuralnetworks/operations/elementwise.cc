@@ -1,4 +1,7 @@
 // Operations on corresponding elements, which are broadcast as in NumPy.
+#include <cstring>
+#include <optional>
+
 #include "neuralnetworks/operations/operation.h"
 #include "neuralnetworks/operations/pointwise.h"
 #include "neuralnetworks/translate/representation.h"
@@ -68,10 +71,24 @@ void pow(Emitter& emit, const Call& call) {
   at.give_real(emit.call("aten::pow.Tensor_Tensor", {at.real("base"), at.real("exponent")}));
 }
 
-// In parts that each have a kernel: PyTorch's prelu() has one slope a channel.
+// If it is one constant for all elements, which does not change the rank.
+std::optional<double> slope_of(const Operand& alpha, const Operand& input) {
+  if (alpha.type != ANEURALNETWORKS_TENSOR_FLOAT32 || alpha.value.size() != sizeof(float) ||
+      alpha.dims.size() > input.dims.size()) {
+    return std::nullopt;
+  }
+  float slope;
+  std::memcpy(&slope, alpha.value.data(), sizeof slope);
+  return slope;
+}
+
+// PyTorch's prelu() has one slope a channel. Others are parts that each have a kernel.
 void prelu(Emitter& emit, const Call& call) {
   const Pointwise at(emit, call, {"input", "alpha"});
   SsaValue* input = at.real("input");
+  if (const auto slope = slope_of(call.operand("alpha"), call.operand("input"))) {
+    return at.give_real(emit.call("aten::leaky_relu", {input, *slope}));
+  }
   SsaValue* negative = emit.call("aten::clamp_max", {input, 0.0});
   SsaValue* sloped = emit.call("aten::mul.Tensor", {negative, at.real("alpha")});
   at.give_real(emit.call("aten::add.Tensor", {sloped, emit.call("aten::relu", {input})}));

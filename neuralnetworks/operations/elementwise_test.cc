@@ -59,6 +59,24 @@ TEST(Elementwise, SlopesAreBroadcast) {
   }
 }
 
+TEST(Elementwise, OneSlopeForAll) {
+  for (const std::vector<uint32_t>& sizes : {std::vector<uint32_t>{1}, {1, 1}, {1, 1, 1}}) {
+    TestModel model;
+    const uint32_t x = model.input(kFloat, {2, 2});
+    const uint32_t alpha = model.constant<float>(kFloat, sizes, {0.5f});
+    const uint32_t y = model.output(kFloat, {});
+    model.operation(ANEURALNETWORKS_PRELU, {x, alpha}, {y});
+    const std::vector<uint32_t> wanted =
+        sizes.size() == 3 ? std::vector<uint32_t>{1, 2, 2} : std::vector<uint32_t>{2, 2};
+    for (const char* device : kDevices) {
+      const auto outputs =
+          run(*model.compiled({device}), {{2, 2}}, std::vector<float>{-1, 2, -3, 0});
+      EXPECT_EQ(outputs[0].dims, wanted);
+      EXPECT_EQ(outputs[0].as<float>(), (std::vector<float>{-0.5f, 2, -1.5f, 0}));
+    }
+  }
+}
+
 TEST(Elementwise, ComparesBytesByWhatTheyMean) {
   TestModel model;
   const uint32_t a = model.input(kBytes, {3}, 1, 0), b = model.input(kBytes, {3}, 0.5f, 4);

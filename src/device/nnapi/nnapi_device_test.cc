@@ -327,6 +327,22 @@ TEST_F(NnapiDevice, QuantizedLayers) {
   }
 }
 
+// Left, right, top and bottom are alike where that gives the same windows.
+TEST_F(NnapiDevice, PoolingIsPaddedEvenlyIfItCanBe) {
+  const Tensor x = random_tensor({1, 3, 12, 13});
+  for (const char* rest : {"[2, 2], [1, 1], [1, 1], False", "[2, 2], [1, 1], [1, 1], True"}) {
+    Case c({}, std::string("    return torch.max_pool2d(x, [3, 3], ") + rest + ")\n");
+    const Model model = c.model(x);
+    std::vector<int32_t> padding;
+    for (size_t i = 1; i < 5; ++i) {
+      const Operand& operand = model.operands[model.operations[0].inputs[i]];
+      padding.push_back(*reinterpret_cast<const int32_t*>(operand.bytes.data()));
+    }
+    const bool reaches_further = std::string(rest).ends_with("True");
+    EXPECT_EQ(padding, (std::vector<int32_t>{1, 1, 1, reaches_further ? 2 : 1}));
+  }
+}
+
 TEST_F(NnapiDevice, QuantizedTransposedConvolutions) {
   const Tensor x = random_tensor({2, 6, 5, 7}, -2, 2);
   for (const char* weight :

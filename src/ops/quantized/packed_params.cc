@@ -30,10 +30,11 @@ Tensor times(const Tensor& scales, float factor) {
 
 // Adds the bias as an integer of the sums' scale. Both ways of computing the sums stay exact.
 Tensor with_bias(const Tensor& sums, const Tensor& bias, const Tensor& sum_scales, int64_t axis) {
-  if (!bias.defined() || is_meta(sums)) return sums;
+  if (!bias.defined()) return sums;
   const Tensor rounded = map<kMapReal, 2>({bias, sum_scales}, DType::kFloat32, [](auto b, auto s) {
     return std::nearbyint(b * (1 / s));
   });
+  if (is_meta(rounded)) return sums;
   const std::span<const float> values(rounded.data_ptr<float>(),
                                       static_cast<size_t>(rounded.numel()));
   const bool fits = std::ranges::all_of(values, [](float b) { return std::fabs(b) < 0x1p30f; });

@@ -39,7 +39,8 @@ TEST(Quantized, RunOnMetaTensors) {
     std::vector<Value> others;  // behind the tensor
     bool is_of_integers = true;
   };
-  for (const Tensor& x : {real, real.contiguous(MemoryFormat::kChannelsLast)}) {
+  const Tensor nothing = result_of("aten::narrow", "", {real, 0, 0, 0});
+  for (const Tensor& x : {real, real.contiguous(MemoryFormat::kChannelsLast), nothing}) {
     const Tensor q = quantized(x, 2, 10);
     for (const Call& call : std::vector<Call>{
              {"quantized::conv2d", "new", {packed, 0.7, 20}},

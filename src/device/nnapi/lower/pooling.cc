@@ -29,8 +29,8 @@ void require_pooled_numbers(ModelBuilder& model, const Call& call) {
   if (!x.quantizer) require_float(x);
 }
 
-// What is added behind the image is as much as the last window reaches: with ceil_mode that may be
-// further than the padding.
+// What is added behind the image is as much as before it, as drivers like it best, or with
+// ceil_mode as much as the last window reaches.
 PoolWindow window_of(ModelBuilder& model, const Call& call) {
   const IntArray kernel = call.known_ints("kernel_size", 2);
   const IntArray padding = call.known_ints("padding", 2);
@@ -43,8 +43,11 @@ PoolWindow window_of(ModelBuilder& model, const Call& call) {
     w.stride[d] = stride[d];
     w.before[d] = padding[d];
     if (kernel[d] < 1 || stride[d] < 1 || padding[d] < 0) decline("an invalid window");
-    const int64_t reach = checked_add(checked_mul(out[2 + d] - 1, stride[d]), kernel[d]);
-    w.after[d] = std::max<int64_t>(0, reach - in[2 + d] - padding[d]);
+    const int64_t last = checked_mul(out[2 + d] - 1, stride[d]);
+    const int64_t left = checked_add(in[2 + d], checked_mul(2, padding[d])) - kernel[d] - last;
+    const bool is_even = left >= 0 && left < stride[d];
+    const int64_t reach = checked_add(last, kernel[d]);
+    w.after[d] = is_even ? padding[d] : std::max<int64_t>(0, reach - in[2 + d] - padding[d]);
   }
   return w;
 }
