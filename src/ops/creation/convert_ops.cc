@@ -1,8 +1,10 @@
 // Copies and conversions: copy_, clone, contiguous, to, item.
+#include "kernels/layout/transpose.h"
 #include "ops/core/op.h"
 #include "ops/creation/factory.h"
 #include "ops/engines/quantize.h"
 #include "ops/shape/shape.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 
@@ -148,6 +150,21 @@ Tensor cast(const Tensor& self, bool) {
   return convert(self, kTo, false, std::nullopt);
 }
 
+// As Tensor::contiguous, by the kernel: programs rearrange whole images with it.
+Tensor contiguous(const Tensor& self, MemoryFormat format) {
+  const auto size = static_cast<int64_t>(element_size(self.dtype()));
+  if (format == MemoryFormat::kPreserve || self.is_contiguous(format) || is_meta(self) ||
+      self.dim() > kernels::kMaxCopyDims || size > 8) {
+    return self.contiguous(format);
+  }
+  Tensor result = empty(self.sizes(), self.dtype(), format);
+  result.impl()->quantizer = self.impl()->quantizer;
+  kernels::copy_strided(size, static_cast<int>(self.dim()), self.sizes().data(),
+                        self.impl()->data(), self.strides().data(), result.impl()->data(),
+                        result.strides().data());
+  return result;
+}
+
 // Python's number out of a tensor with one element.
 Scalar item(const Tensor& self) { return Value(self).to_scalar(); }
 
@@ -178,7 +195,7 @@ TORCHLET_OP_WITH(
     contiguous, on_meta() | keeps_rank() | keeps_dtype(),
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> "
     "Tensor(a)",
-    [](const Tensor& self, MemoryFormat format) { return self.contiguous(format); });
+    contiguous);
 
 TORCHLET_OP_WITH(
     to_device, on_meta() | keeps_rank(),
