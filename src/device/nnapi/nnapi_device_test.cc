@@ -364,6 +364,22 @@ TEST_F(NnapiDevice, QuantizedTransposedConvolutions) {
   }
 }
 
+// A step more or less of a bias is several steps of the output, a few layers on.
+TEST_F(NnapiDevice, BiasesAreRoundedAsByQnnpack) {
+  const float scale = 0.02f * 0.011f;
+  const Tensor halves = zeros(IntArray{200}, DType::kFloat32);
+  for (int i = 0; i < 200; ++i)
+    halves.data_ptr<float>()[i] = (static_cast<float>(i) + 0.5f) * scale;
+  Case c = quantized({{"w", zeros(IntArray{200, 8, 1, 1}, DType::kFloat32)}, {"b", halves}},
+                     "    w = torch.quantize_per_tensor(self.w, 0.011, 0, 12)\n"
+                     "    p = ops.quantized.conv2d_prepack(w, self.b, [1, 1], [0, 0], [1, 1], 1)\n"
+                     "    y = ops.quantized.conv2d(q, p, 0.00022, 0)\n");
+  const Tensor x = random_tensor({1, 8, 1, 1});
+  const Tensor got = c.placed(x).contiguous(), want = c.reference(x).contiguous();
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(got.data_ptr<float>()[i], want.data_ptr<float>()[i]) << i;
+  EXPECT_EQ(c.refusals(), "");
+}
+
 TEST_F(NnapiDevice, QuantizedArithmetic) {
   const Tensor x = random_tensor({2, 8, 5, 7}, -2.4f, 2.6f);
   struct Body {

@@ -8,10 +8,11 @@
 namespace torchlet::nnapi {
 namespace {
 
-// What a sum of products of that scale is, saturated as QNNPACK does.
-int32_t quantized_bias(float value, double scale) {
-  const double scaled = std::nearbyint(static_cast<double>(value) / scale);
-  return static_cast<int32_t>(std::clamp(scaled,
+// The bias as a sum of products of that scale: rounded and saturated as QNNPACK does.
+int32_t quantized_bias(float value, float scale) {
+  if (value == 0) return 0;
+  const double steps = std::nearbyint(value * (1 / scale));
+  return static_cast<int32_t>(std::clamp(steps,
                                          static_cast<double>(std::numeric_limits<int32_t>::min()),
                                          static_cast<double>(std::numeric_limits<int32_t>::max())));
 }
