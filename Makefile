@@ -10,11 +10,13 @@ BUILD_DIR = build/$(patsubst asan-ubsan,asan,$(PRESET))
 MINUTES ?= 1
 TARGETS ?=
 DIGIT ?= models/samples/digit_7.png
+MODEL ?= models/digits_mobilenet_v2.pt
 
-.PHONY: help deps configure build command demo test test-arm64 test-armv7 size fuzz format clean
+.PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 size fuzz format clean
 
 help:
 	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
+	@echo 'make nnapi-demo  quantize a MobileNetV2 in four ways, convert it to NNAPI, time all of them; MODEL=float.pt'
 	@echo 'make test     install what is missing, build, run every test'
 	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
 	@echo 'make size     build libtorchlet.so and show what takes its room'
@@ -41,6 +43,10 @@ demo: configure
 	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli
 	$(BUILD_DIR)/torchlet run models/digits_mobilenet_v2.pt --image $(DIGIT) --labels models/digits_labels.txt
 	$(BUILD_DIR)/torchlet bench models/digits_mobilenet_v2.pt --shape 1,3,224,224
+
+nnapi-demo: configure
+	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target torchlet_cli speed_benchmark_torch neuralnetworks
+	python3 examples/nnapi_mobilenetv2/run.py $(MODEL) --input $(DIGIT) --calibration models/samples --programs $(BUILD_DIR)
 
 test: build
 	@ctest --preset $(PRESET) --parallel $(JOBS) --progress
