@@ -11,7 +11,6 @@ names its offset in OUT.nnapi and its length. OUT.input has the bytes of an inpu
 import argparse
 import array
 import ast
-import math
 import pickle
 import struct
 import zipfile

@@ -3,9 +3,11 @@
 
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 CLIENT = "examples/nnapi_client"
@@ -64,6 +66,18 @@ class NnapiClient(unittest.TestCase):
         done = self.extract("models/digits_mobilenet_v2.pt", f"{self.folder}/model.nnapi")
         self.assertEqual(done.returncode, 1)
         self.assertIn("has 0 parts for NNAPI, and one is wanted", done.stderr)
+
+    def test_inputs_become_what_the_model_takes(self):
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 1, 3), }\n"
+        path = f"{self.folder}/x.npy"
+        with open(path, "wb") as file:
+            file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack("<6f", 0, 1, 2, -3, 4.2, 500))
+        for code, zero_point, bounds, letter in (5, 10, (0, 255), "B"), (14, -100, (-128, 127), "b"):
+            model = types.SimpleNamespace(input=(code, [1, 1, 3, 2], 0.5, zero_point))
+            steps = [min(max(zero_point + step, bounds[0]), bounds[1]) for step in (0, -6, 2, 8, 4, 1000)]
+            self.assertEqual(extract.input_bytes(path, model, True), struct.pack(f"6{letter}", *steps))
+        model = types.SimpleNamespace(input=(3, [1, 2, 1, 3], 0, 0))
+        self.assertEqual(extract.input_bytes(path, model, False), struct.pack("<6f", 0, 1, 2, -3, 4.2, 500))
 
     def test_inputs_of_other_sizes_are_refused(self):
         done = self.extract(f"{FIXTURE}quantized.pt", f"{self.folder}/model.nnapi",
