@@ -1,5 +1,5 @@
 // Models whose parts run by Android's NNAPI, as files that PyTorch Mobile runs
-// (docs/nnapi_files.md): what torch.backends._nnapi.prepare.convert_model_to_nnapi does, without
+// (docs/convert_nnapi.md): what torch.backends._nnapi.prepare.convert_model_to_nnapi does, without
 // PyTorch.
 #pragma once
 

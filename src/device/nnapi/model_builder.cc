@@ -58,10 +58,17 @@ void ModelBuilder::require_level(int64_t level, const char* what) const {
 
 // ---- operands ----
 
+namespace {
+
+void require_dims(const TensorDescription& d) {
+  if (d.sizes.size() <= kMostDims) return;
+  decline("a tensor of " + std::to_string(d.sizes.size()) + " dimensions");
+}
+
+}  // namespace
+
 Operand ModelBuilder::type(const TensorDescription& d, Layout layout) const {
-  if (d.sizes.size() > kMostDims) {
-    decline("a tensor of " + std::to_string(d.sizes.size()) + " dimensions");
-  }
+  require_dims(d);
   Operand operand;
   operand.sizes = operand_sizes(d.sizes, layout);
   switch (d.dtype) {
@@ -202,7 +209,10 @@ OperandId ModelBuilder::operand(const CallArgument& argument, Layout layout) {
   if (!other) {
     const auto& tensor = segment_.tensors[static_cast<size_t>(argument.id())];
     const bool is_free = tensor.producer < 0 || is_refused_[static_cast<size_t>(argument.id())];
-    if (!is_free) decline("a tensor that NNAPI does not compute");
+    if (!is_free) {
+      require_dims(description);
+      decline("a tensor that NNAPI does not compute");
+    }
     if (layout == Layout::kPlain || limits_.nhwc_borders) {
       wanted = input(argument.id(), layout);
     } else {
@@ -317,6 +327,7 @@ LoweredSegment ModelBuilder::build() {
   }
   if (!lowered_.refused.empty()) return std::move(lowered_);
   add_outputs();
+  if (!lowered_.refused.empty()) return std::move(lowered_);
   lowered_.calls.resize(model_.operations.size(), segment_.calls.size() - 1);
   if (model_.operations.empty()) decline("there is nothing for NNAPI to compute");
   if (model_.inputs.empty()) decline("it computes the same each time");
@@ -354,8 +365,19 @@ Binding ModelBuilder::binding(const TensorDescription& d, OperandId id, Layout l
   return {is_narrow ? DType::kInt32 : d.dtype, d.sizes, strides_for(d.sizes, format), d.quantizer};
 }
 
+// What cannot leave is refused to whom it comes from.
 void ModelBuilder::add_outputs() {
-  for (size_t i = 0; i < segment_.outputs.size(); ++i) lowered_.outputs.push_back(output(i));
+  for (size_t i = 0; i < segment_.outputs.size(); ++i) {
+    try {
+      lowered_.outputs.push_back(output(i));
+    } catch (const Declined& declined) {
+      const CallArgument& value = segment_.outputs[i].value;
+      if (!value.is_tensor()) throw;
+      const int producer = segment_.tensors[static_cast<size_t>(value.id())].producer;
+      if (producer < 0) throw;
+      lowered_.refused.push_back({static_cast<size_t>(producer), declined.why});
+    }
+  }
 }
 
 LoweredSegment::Output ModelBuilder::output(size_t index) {
