@@ -28,8 +28,9 @@ Schema schema_of(const std::string& name, const Graph& graph) {
   return schema;
 }
 
-// Objects of a class that is no longer theirs cannot be written.
-void refuse_others_of(const ClassType& type, const Value& root) {
+// Calls visit(type) for the class of each object that the value holds.
+template <typename Visit>
+void for_each_class(const Value& root, const Visit& visit) {
   std::unordered_set<const void*> seen;
   std::vector<Value> open = {root};
   const auto add = [&](const void* identity, const std::vector<Value>& items) {
@@ -39,11 +40,7 @@ void refuse_others_of(const ClassType& type, const Value& root) {
     const Value value = std::move(open.back());
     open.pop_back();
     if (value.is_object()) {
-      if (value.object_ref().type.get() == &type) {
-        fail(ErrorCode::kUnsupported,
-             "the model holds another object of its own class " + type.name() +
-                 ", so its methods cannot be changed; wrap it in a module of another class");
-      }
+      visit(*value.object_ref().type);
       add(&value.object_ref(), value.object_ref().slots);
     } else if (value.is_list()) {
       add(&value.list_ref(), value.list_ref().items);
@@ -55,6 +52,16 @@ void refuse_others_of(const ClassType& type, const Value& root) {
       add(&value.dict_ref(), items);
     }
   }
+}
+
+// Objects of a class that is no longer theirs cannot be written.
+void refuse_others_of(const ClassType& type, const Value& root) {
+  for_each_class(root, [&](const ClassType& other) {
+    if (&other != &type) return;
+    fail(ErrorCode::kUnsupported,
+         "the model holds another object of its own class " + type.name() +
+             ", so its methods cannot be changed; wrap it in a module of another class");
+  });
 }
 
 }  // namespace
@@ -131,6 +138,14 @@ Value Draft::root() const {
   const Value root(std::move(object));
   refuse_others_of(*original_, root);
   return root;
+}
+
+bool Draft::holds_class(std::string_view name) const {
+  bool holds = false;
+  for (const Value& value : values_) {
+    for_each_class(value, [&](const ClassType& type) { holds |= type.name() == name; });
+  }
+  return holds;
 }
 
 Module Draft::finish() const {

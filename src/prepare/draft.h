@@ -33,6 +33,8 @@ class Draft {
   // These do nothing if there is none of the name.
   void remove_attribute(const std::string& name);
   void remove_method(const std::string& name);
+  // Is some object that the attributes hold of a class of that name?
+  bool holds_class(std::string_view name) const;
 
   // Writes the draft and reads it again with the options of the original: what runs then is what a
   // file of it holds. Errors as of save() and load().

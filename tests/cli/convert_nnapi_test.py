@@ -74,8 +74,15 @@ class ConvertToNnapi(unittest.TestCase):
 
     def test_other_shapes_run_as_before(self):
         self.converted(*SHAPE)
-        self.check(DIGITS, self.path("out.pt"), "2,3,32,32")
-        self.check(DIGITS, self.path("out.pt"), "1,3,64,64")
+        for shape in ("2,3,32,32", "1,3,64,64"):
+            self.check(DIGITS, self.path("out.pt"), shape)
+
+    def test_what_was_converted_is_converted_for_other_shapes(self):
+        self.converted(*SHAPE)
+        self.converted("--input", "2,3,32,32", model=self.path("out.pt"), output="both.pt")
+        self.assertIn("  nnapi_1 : ", source(self.path("both.pt")))
+        for shape in ("1,3,64,64", *(["2,3,32,32", "1,3,32,32"] if HAS_LIBRARY else [])):
+            self.check(DIGITS, self.path("both.pt"), shape)
 
     def test_the_file_holds_weights_once(self):
         self.converted(*SHAPE)

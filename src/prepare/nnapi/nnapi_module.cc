@@ -205,6 +205,10 @@ std::string NnapiModules::free_package() {
            unit.find_type(package + ".ShapeComputeModule");
   };
   const auto is_taken = [&](const std::string& package) {
+    if (is_taken_ &&
+        (is_taken_(package + ".NnapiModule") || is_taken_(package + ".ShapeComputeModule"))) {
+      return true;
+    }
     return has(program_, package) ||
            std::ranges::any_of(units_, [&](const auto& unit) { return has(*unit, package); });
   };

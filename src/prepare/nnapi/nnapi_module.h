@@ -8,6 +8,7 @@
 #include <torchlet/value.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,7 +48,10 @@ struct OpenSize;  // prepare/nnapi/nnapi_module_source.h
 class NnapiModules {
  public:
   // The classes have names that are not taken in `program`.
-  explicit NnapiModules(script::CompilationUnit& program) : program_(program) {}
+  // Nor of these, if they are given: of classes that were made since.
+  explicit NnapiModules(script::CompilationUnit& program,
+                        std::function<bool(std::string_view)> is_taken = {})
+      : program_(program), is_taken_(std::move(is_taken)) {}
 
   // An object whose forward(List[Tensor]) -> List[Tensor] runs the model on tensors of exactly its
   // sizes, dtypes and quantization (sizes_fit). Of another size NNAPI refuses them when they come,
@@ -69,6 +73,7 @@ class NnapiModules {
   std::string free_package();
 
   script::CompilationUnit& program_;
+  const std::function<bool(std::string_view)> is_taken_;
   std::vector<std::unique_ptr<script::CompilationUnit>> units_;  // one a module
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "api/arguments.h"
 #include "api/loaded_model.h"
@@ -65,10 +66,7 @@ int64_t level_of(int feature_level) {
 class Converter {
  public:
   Converter(const Module& module, const NnapiOptions& options)
-      : module_(module),
-        options_(options),
-        method_(method_of(module, options.method)),
-        modules_(LoadedModel::of(module).program->unit) {}
+      : module_(module), options_(options), method_(method_of(module, options.method)) {}
 
   NnapiModule run() {
     OptimizeOptions optimize;
@@ -115,7 +113,10 @@ class Converter {
     if (options_.any_batch) {
       batches = prepare::open_batches(graph, method_, arguments, cut, limits);
     }
-    prepare::Replacement replacement(*self.object_ref().type, modules_,
+    // The optimiser has left parts of objects out, which made classes.
+    modules_.emplace(LoadedModel::of(module_).program->unit,
+                     [&draft](std::string_view name) { return draft.holds_class(name); });
+    prepare::Replacement replacement(*self.object_ref().type, *modules_,
                                      {.preference = static_cast<int32_t>(options_.preference),
                                       .relax_fp16 = options_.relax_fp16,
                                       .fixed_shapes = options_.fixed_shapes});
@@ -203,7 +204,7 @@ class Converter {
   const Module& module_;
   const NnapiOptions& options_;
   Function& method_;
-  prepare::NnapiModules modules_;
+  std::optional<prepare::NnapiModules> modules_;
   NnapiReport report_;
   bool is_quantized_ = false;
 };
