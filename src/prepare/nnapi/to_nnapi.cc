@@ -12,6 +12,7 @@
 #include "graph/prim_kinds.h"
 #include "nnapi/library.h"
 #include "passes/analysis/constants.h"
+#include "passes/dead_code.h"
 #include "prepare/nnapi/cut.h"
 #include "prepare/nnapi/in_place.h"
 #include "prepare/nnapi/open_batch.h"
@@ -131,6 +132,7 @@ class Converter {
         replace_for_any_batch(replacement, segment, batches[i], report_.parts[i], draft);
       }
     }
+    passes::remove_dead_code(graph);  // constants of what is gone, which a file would hold
     prepare::compute_in_place(graph);
     if (!options_.fixed_shapes) {
       prepare::share_weights(graph, replacement.weights(), *self.object_ref().type, draft);
