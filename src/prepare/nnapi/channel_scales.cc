@@ -1,6 +1,7 @@
 #include "prepare/nnapi/channel_scales.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -41,6 +42,21 @@ Operand scaled(const Operand& integers, size_t dim, const ScaleOf& scale_of) {
   return result;
 }
 
+// The filter as PyTorch has it.
+Tensor quantized(const Operand& filter) {
+  auto quantizer = std::make_shared<Quantizer>();
+  quantizer->qscheme = QScheme::kPerChannelAffine;
+  const IntArray channels = {static_cast<int64_t>(filter.channel_scales.size())};
+  quantizer->scales = empty(channels, DType::kFloat64);
+  std::ranges::copy(filter.channel_scales, quantizer->scales.data_ptr<double>());
+  quantizer->zero_points = zeros(channels, DType::kInt64);
+  quantizer->axis = filter.channel_dim;
+  const IntArray sizes(filter.sizes.begin(), filter.sizes.end());
+  const Tensor tensor = empty_quantized(sizes, DType::kQInt8, std::move(quantizer));
+  std::memcpy(tensor.raw_data(), values_of<int8_t>(filter), static_cast<size_t>(tensor.numel()));
+  return tensor;
+}
+
 class Rewriter {
  public:
   explicit Rewriter(nnapi::Model model) : model_(std::move(model)) {}
@@ -57,19 +73,19 @@ class Rewriter {
       }
     }
     drop_unused();
-    return {std::move(model_), changed_};
+    return {std::move(model_), std::move(filters_)};
   }
 
  private:
   // NNAPI has such weights in convolutions alone: (input, filter, bias, ...) -> output.
   void rewrite(Operation layer) {
-    ++changed_;
     const Operand filter = model_.operands[layer.inputs[1]];
     const Operand bias = model_.operands[layer.inputs[2]];
     const double input_scale = model_.operands[layer.inputs[0]].scale;
     const auto unit = [&](size_t channel) -> double { return filter.channel_scales[channel]; };
     layer.inputs[0] = dequantized(layer.inputs[0]);
     layer.inputs[1] = add(scaled<int8_t>(filter, filter.channel_dim, unit));
+    filters_.push_back({layer.inputs[1], quantized(filter)});
     layer.inputs[2] =
         add(scaled<int32_t>(bias, 0, [&](size_t channel) { return unit(channel) * input_scale; }));
     const OperandId output = layer.outputs[0];
@@ -110,6 +126,7 @@ class Rewriter {
       }
       std::ranges::for_each(model_.inputs, visit);
       std::ranges::for_each(model_.outputs, visit);
+      for (DequantizedConstant& filter : filters_) visit(filter.id);
     };
     each_use([&](OperandId& id) { renumbered[id] = 1; });
     std::vector<Operand> kept;
@@ -123,7 +140,7 @@ class Rewriter {
   }
 
   nnapi::Model model_;
-  size_t changed_ = 0;
+  std::vector<DequantizedConstant> filters_;
   std::unordered_map<OperandId, OperandId> dequantized_;
 };
 

@@ -220,10 +220,14 @@ std::string NnapiModules::free_package() {
 }
 
 Value NnapiModules::add(const NnapiModel& model, WrittenNnapiModel written, const OpenSize* open) {
+  for (const auto& [id, quantized] : model.dequantized) {
+    written.weights[written.weight_of[id].value()] = quantized;
+  }
   const std::string package = free_package();
   auto source = std::make_shared<Source>();
   source->name = package;
-  source->text = nnapi_module_source(package, templates_of(model, written, open), open);
+  source->text = nnapi_module_source(
+      package, {templates_of(model, written, open), !model.dequantized.empty(), open});
   script::Program program;
   program.find_source = [source](const std::string& name) -> std::shared_ptr<const Source> {
     return name == source->name ? source : nullptr;

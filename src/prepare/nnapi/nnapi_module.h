@@ -17,6 +17,7 @@
 #include "device/nnapi/model_builder.h"
 #include "graph/graph.h"
 #include "nnapi/model.h"
+#include "prepare/nnapi/channel_scales.h"
 #include "prepare/nnapi/serialized_model_writer.h"
 #include "script/compilation_unit.h"
 
@@ -27,6 +28,8 @@ struct NnapiModel {
   // Of each input and output: has the operand the dimensions [n, h, w, c] of a tensor [n, c, h, w]?
   // All others have those of the tensor, in order; so there is no tensor without dimensions.
   std::vector<bool> nhwc_inputs, nhwc_outputs;
+  // Constants that the file holds as quantized tensors, since these are smaller.
+  std::vector<DequantizedConstant> dequantized;
   int32_t preference = ANEURALNETWORKS_PREFER_SUSTAINED_SPEED;
   bool relax_float32_to_float16 = false;
 };

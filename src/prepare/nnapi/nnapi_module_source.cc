@@ -46,7 +46,13 @@ constexpr char kAttributes[] =
 constexpr char kInit[] =
     "  def init(self, args: List[Tensor]) -> NoneType:\n"
     "    assert self.comp is None, \"the NNAPI model is compiled already\"\n"
-    "    self.out_templates = self.shape_compute_module.prepare(self.ser_model, args)\n"
+    "    self.out_templates = self.shape_compute_module.prepare(self.ser_model, args)\n";
+
+// They are not quantized any more when the model is compiled again.
+constexpr char kDequantize[] =
+    "    self.weights = [torch.dequantize(w) if w.is_quantized else w for w in self.weights]\n";
+
+constexpr char kCompile[] =
     "    comp = __torch__.torch.classes._nnapi.Compilation()\n"
     "    comp.init2(self.ser_model, self.weights, self.compilation_preference, "
     "self.relax_f32_to_f16)\n"
@@ -74,12 +80,14 @@ constexpr char kForward[] =
 
 }  // namespace
 
-std::string nnapi_module_source(const std::string& package,
-                                const std::vector<std::string>& templates, const OpenSize* open) {
-  std::string text = shape_class(templates, open) + "class NnapiModule" + kModule + kAttributes +
-                     "  shape_compute_module : " + package + ".ShapeComputeModule\n";
+std::string nnapi_module_source(const std::string& package, const NnapiModuleParts& parts) {
+  const OpenSize* const open = parts.open;
+  std::string text = shape_class(parts.templates, open) + "class NnapiModule" + kModule +
+                     kAttributes + "  shape_compute_module : " + package + ".ShapeComputeModule\n";
   if (open) text += "  open_size : int\n";
   text += kInit;
+  if (parts.has_quantized_weights) text += kDequantize;
+  text += kCompile;
   text += "  def forward(self, args: List[Tensor]) -> List[Tensor]:\n";
   if (open) {
     text += format(

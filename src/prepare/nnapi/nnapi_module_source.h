@@ -16,10 +16,15 @@ struct OpenSize {
   Tensor base, step;
 };
 
-// A module with the class names of PyTorch's converter, ShapeComputeModule and NnapiModule.
-// `templates` are expressions that make tensors like the outputs, as NNAPI gives them; with `open`
-// they may read the variable `size`.
-std::string nnapi_module_source(const std::string& package,
-                                const std::vector<std::string>& templates, const OpenSize* open);
+struct NnapiModuleParts {
+  // Expressions that make tensors like the outputs, as NNAPI gives them; with `open` they may read
+  // the variable `size`.
+  std::vector<std::string> templates;
+  bool has_quantized_weights;  // that NNAPI gets dequantized
+  const OpenSize* open;        // may be null
+};
+
+// The classes ShapeComputeModule and NnapiModule, as PyTorch's converter calls them.
+std::string nnapi_module_source(const std::string& package, const NnapiModuleParts& parts);
 
 }  // namespace torchlet::prepare

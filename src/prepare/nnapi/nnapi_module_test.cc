@@ -275,14 +275,15 @@ TEST_F(NnapiModules, ScalesPerChannelBecomeFloat) {
   const nnapi::Model original = made.finish({x}, {y});
 
   WithoutChannelScales rewritten = without_channel_scales(original);
-  EXPECT_EQ(rewritten.changed, 1u);
+  EXPECT_EQ(rewritten.filters.size(), 1u);
   ASSERT_EQ(rewritten.model.operations.size(), 3u);
   EXPECT_EQ(rewritten.model.operations[0].code, ANEURALNETWORKS_DEQUANTIZE);
   EXPECT_EQ(rewritten.model.operations[2].code, ANEURALNETWORKS_QUANTIZE);
-  EXPECT_EQ(without_channel_scales(rewritten.model).changed, 0u);
+  EXPECT_TRUE(without_channel_scales(rewritten.model).filters.empty());
 
   NnapiModel model;
   model.model = std::move(rewritten.model);
+  model.dequantized = std::move(rewritten.filters);
   model.nhwc_inputs = model.nhwc_outputs = {false};
   const Module program = nothing();
   prepare::NnapiModules modules(unit_of(program));
@@ -291,6 +292,12 @@ TEST_F(NnapiModules, ScalesPerChannelBecomeFloat) {
       empty_quantized(IntArray{1, 1, 2, 2}, DType::kQUInt8, per_tensor_quantizer(0.5, 10));
   const uint8_t values[] = {12, 14, 8, 30};  // 1, 2, -1, 10
   std::memcpy(input.raw_data(), values, 4);
+  // The file has integers.
+  const std::vector<Value> weights = module.submodule("nnapi").attr("weights").to_list();
+  EXPECT_EQ(
+      std::ranges::count_if(
+          weights, [](const Value& weight) { return weight.to_tensor().dtype() == DType::kQInt8; }),
+      1);
   // Filters 0.5, -1 and 1, 2; biases 1 and -1: of (1, 2) -0.5 and 4, of (-1, 10) -9.5 and 18.
   const Tensor output = run(module, {input})[0];
   const auto* got = static_cast<const uint8_t*>(output.raw_data());

@@ -198,7 +198,9 @@ class Replacing {
 
 NnapiModel Replacement::model_of(const LoweredSegment& lowered) const {
   NnapiModel model = nnapi_model_of(lowered);
-  model.model = without_channel_scales(std::move(model.model)).model;
+  WithoutChannelScales plain = without_channel_scales(std::move(model.model));
+  model.model = std::move(plain.model);
+  model.dequantized = std::move(plain.filters);
   model.preference = options_.preference;
   model.relax_float32_to_float16 = options_.relax_fp16;
   return model;

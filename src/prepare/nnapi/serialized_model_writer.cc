@@ -31,6 +31,7 @@ class Writer {
 
   WrittenNnapiModel write() {
     std::vector<int32_t> values, value_bytes;
+    written_.weight_of.resize(model_.operands.size());
     for (size_t i = 0; i < model_.operands.size(); ++i) add_value(i, values, value_bytes);
     put({kVersion, word(model_.operands.size()), word(values.size() / 3),
          word(model_.operations.size()), word(model_.inputs.size()), word(model_.outputs.size())});
@@ -78,7 +79,9 @@ class Writer {
     if (!operand.is_constant()) return;
     if (operand.tensor.defined()) {
       values.insert(values.end(), {word(id), kNumberedBuffer, 3 * sizeof(int32_t)});
-      bytes.insert(bytes.end(), {buffer(operand.tensor), 0, word(nnapi::byte_size(operand))});
+      const size_t weight = buffer(operand.tensor);
+      written_.weight_of[id] = weight;
+      bytes.insert(bytes.end(), {word(weight), 0, word(nnapi::byte_size(operand))});
     } else {
       values.insert(values.end(), {word(id), kImmediate, word(operand.bytes.size())});
       const size_t begin = bytes.size();
@@ -87,10 +90,10 @@ class Writer {
     }
   }
 
-  int32_t buffer(const Tensor& tensor) {
+  size_t buffer(const Tensor& tensor) {
     const size_t nbytes = static_cast<size_t>(tensor.numel()) * element_size(tensor.dtype());
     const auto [known, is_new] =
-        buffers_.try_emplace({tensor.impl()->data(), nbytes}, word(written_.weights.size()));
+        buffers_.try_emplace({tensor.impl()->data(), nbytes}, written_.weights.size());
     if (is_new) {
       const bool is_whole = tensor.impl()->storage->nbytes() == nbytes;
       const Tensor own = is_whole ? tensor : tensor.clone();
@@ -102,7 +105,7 @@ class Writer {
   const nnapi::Model& model_;
   WrittenNnapiModel written_;
   std::vector<int32_t> words_;
-  std::map<std::pair<const std::byte*, size_t>, int32_t> buffers_;
+  std::map<std::pair<const std::byte*, size_t>, size_t> buffers_;
 };
 
 }  // namespace

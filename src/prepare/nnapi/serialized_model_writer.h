@@ -3,6 +3,7 @@
 
 #include <torchlet/tensor.h>
 
+#include <optional>
 #include <vector>
 
 #include "nnapi/model.h"
@@ -13,6 +14,8 @@ struct WrittenNnapiModel {
   Tensor words;                  // int32, of one dimension
   std::vector<Tensor> weights;   // the buffers that values are in, contiguous
   std::vector<size_t> sizes_of;  // by operand: where among the words its sizes begin
+  // By operand: its place among the weights, if it has one.
+  std::vector<std::optional<size_t>> weight_of;
 };
 
 // What an operand has as bytes becomes immediate values, and its tensors become buffers: equal
