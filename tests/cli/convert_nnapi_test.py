@@ -101,6 +101,20 @@ class ConvertToNnapi(unittest.TestCase):
             done = torchlet("run", self.path("out.pt"), "--shape", "2,3,32,32")
             self.assertEqual(done.returncode, 1)
 
+    def test_any_batch(self):
+        self.converted(*SHAPE, "--fixed-shapes", "--any-batch")
+        if HAS_LIBRARY:
+            for batch in (1, 5, 2):
+                self.check(DIGITS, self.path("out.pt"), f"{batch},3,32,32")
+
+    def test_parts_for_one_batch_are_told(self):
+        write_model(self.path("mixing.pt"), "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+                                            "    return torch.relu(torch.reshape(x, [2, -1]))\n")
+        text = self.converted("--input", "4,6", "--any-batch", "--report", model=self.path("mixing.pt"))
+        self.assertIn("  for this batch alone: ", text)
+        for batch in (4, 2):
+            self.check(self.path("mixing.pt"), self.path("out.pt"), f"{batch},6")
+
     def test_nhwc(self):
         self.converted(*SHAPE, "--nhwc")
         if HAS_LIBRARY:
