@@ -186,7 +186,9 @@ NnapiModel nnapi_model_of(const nnapi::LoweredSegment& lowered) {
             !std::ranges::equal(binding.strides, contiguous_strides(binding.sizes)));
   };
   for (size_t i = 0; i < lowered.inputs.size(); ++i) {
-    result.nhwc_inputs.push_back(is_nhwc(lowered.inputs[i].binding, lowered.model.inputs[i]));
+    const nnapi::Binding& binding = lowered.inputs[i].binding;
+    result.nhwc_inputs.push_back(is_nhwc(binding, lowered.model.inputs[i]));
+    result.scalar_inputs.push_back(binding.sizes.empty());
   }
   result.nhwc_outputs.resize(lowered.model.outputs.size());
   for (const nnapi::LoweredSegment::Output& output : lowered.outputs) {
@@ -329,7 +331,9 @@ SsaValue* sizes_fit(Node* place, const NnapiModel& model, std::span<SsaValue* co
     if (dtype == DType::kQUInt8) quantized.push_back(i);
     conditions.add("aten::eq", "int", at.call("prim::dtype", "", {inputs[i]}),
                    at.constant(static_cast<int64_t>(dtype)));
-    const IntArray sizes = tensor_sizes(input_of(model, i), model.nhwc_inputs[i]);
+    const bool is_scalar = !model.scalar_inputs.empty() && model.scalar_inputs[i];
+    const IntArray sizes =
+        is_scalar ? IntArray() : tensor_sizes(input_of(model, i), model.nhwc_inputs[i]);
     std::vector<SsaValue*> wanted;
     for (size_t d = 0; d < sizes.size(); ++d) {
       const bool is_open = std::ranges::any_of(open, [&](const InputDim& o) {

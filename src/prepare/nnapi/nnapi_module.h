@@ -26,8 +26,11 @@ namespace torchlet::prepare {
 struct NnapiModel {
   nnapi::Model model;
   // Of each input and output: has the operand the dimensions [n, h, w, c] of a tensor [n, c, h, w]?
-  // All others have those of the tensor, in order; so there is no tensor without dimensions.
+  // All others have those of the tensor, in order.
   std::vector<bool> nhwc_inputs, nhwc_outputs;
+  // Of each input: is it for tensors without dimensions, which come as [1]? None is if this is
+  // empty.
+  std::vector<bool> scalar_inputs;
   // Constants that the file holds as quantized tensors, since these are smaller.
   std::vector<DequantizedConstant> dequantized;
   int32_t preference = ANEURALNETWORKS_PREFER_SUSTAINED_SPEED;

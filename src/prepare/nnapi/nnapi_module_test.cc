@@ -259,6 +259,35 @@ TEST_F(NnapiModules, GraphsCallThemWhereTheInputsFit) {
   EXPECT_FALSE(call(ramp(IntArray{2, 2}).to(DType::kInt32))[0].to_bool());
 }
 
+TEST(SizesFit, TellScalarsFromVectors) {
+  HandMade made;
+  const auto x = made.image({1}), y = made.image({1});
+  made.add(ANEURALNETWORKS_RELU, {x}, {y});
+  NnapiModel model;
+  model.model = made.finish({x}, {y});
+  model.nhwc_inputs = model.nhwc_outputs = {false};
+  for (const bool is_scalar : {false, true}) {
+    model.scalar_inputs = {is_scalar};
+    const Module program = nothing();
+    auto graph = std::make_unique<Graph>();
+    Block& block = *graph->block();
+    block.add_input(LoadedModel::object_of(program).object_ref().type, "self");
+    SsaValue* const tensor = block.add_input(types::tensor(), "x");
+    Node* const place = block.append(graph->create(prim::kTupleConstruct));
+    place->add_input(sizes_fit(place, model, std::vector{tensor}));
+    block.add_output(place->add_output(types::tuple({types::boolean()})));
+    Draft draft(program);
+    draft.set_method("forward", std::move(graph));
+    const Module module = draft.finish();
+    const auto fits = [&](IntArray sizes) {
+      return module.forward({ramp(sizes)}).to_tuple()[0].to_bool();
+    };
+    EXPECT_EQ(fits({}), is_scalar);
+    EXPECT_EQ(fits({1}), !is_scalar);
+    EXPECT_FALSE(fits({2}));
+  }
+}
+
 // Filters [2, 1, 1, 2] of int8 with scales 0.5 and 0.25, and a bias.
 TEST_F(NnapiModules, ScalesPerChannelBecomeFloat) {
   HandMade made;
