@@ -190,8 +190,9 @@ class Converter {
     std::string why;
     std::vector<std::string> told;
     std::vector<NnapiReport::Stays> all = report_.stays;
-    std::ranges::stable_partition(
-        all, [](const NnapiReport::Stays& stays) { return stays.reason != prepare::kViewBetween; });
+    std::stable_partition(all.begin(), all.end(), [](const NnapiReport::Stays& stays) {
+      return stays.reason != prepare::kViewBetween;
+    });
     for (const auto& stays : all) {
       const std::string reason = stays.what + ": " + stays.reason;
       if (std::ranges::count(told, reason) || told.size() == 3) continue;
