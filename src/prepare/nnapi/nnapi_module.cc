@@ -325,6 +325,7 @@ SsaValue* sizes_fit(Node* place, const NnapiModel& model, std::span<SsaValue* co
   SsaValue* const size = open.empty() ? nullptr
                                       : at.call("aten::size", "int",
                                                 {inputs[open[0].input], at.constant(open[0].dim)});
+  if (size) conditions.add("aten::gt", "int", size, at.constant(int64_t{0}));
   std::vector<size_t> quantized;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const DType dtype = input_dtype(model, i);

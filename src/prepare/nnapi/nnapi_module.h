@@ -89,7 +89,7 @@ std::vector<SsaValue*> call_nnapi_module(Node* place, SsaValue* module,
                                          std::span<SsaValue* const> inputs, size_t num_outputs);
 
 // The question before `place` whether the tensors have the sizes, dtypes and quantization that the
-// model takes: a bool. The `open` dimensions may have any size, but all the same one.
+// model takes: a bool. The `open` dimensions may have any size above 0, but the same one.
 SsaValue* sizes_fit(Node* place, const NnapiModel& model, std::span<SsaValue* const> inputs,
                     std::span<const InputDim> open = {});
 

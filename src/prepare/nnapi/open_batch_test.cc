@@ -70,6 +70,16 @@ TEST_F(OpenBatches, ImagesInAnyNumber) {
   }
 }
 
+// NNAPI has no empty tensors.
+TEST_F(OpenBatches, NoneAtAllGoesAnotherWay) {
+  const Module original = program("    return torch.relu(torch.mul(x, x))\n");
+  const NnapiModule converted = to_nnapi(original, options_for(ramp(IntArray{2, 3})));
+  ASSERT_EQ(converted.report.parts[0].one_batch, "");
+  for (const int64_t batch : {2, 0, 1}) {
+    expect_same(converted.module, original, ramp(IntArray{batch, 3}));
+  }
+}
+
 TEST_F(OpenBatches, WhatMixesTheBatchIsForOne) {
   const Module original = program("    return torch.relu(torch.reshape(x, [-1]))\n");
   const NnapiModule converted = to_nnapi(original, options_for(ramp(IntArray{2, 3})));
