@@ -127,30 +127,31 @@ class CompiledModel::Lane {
   std::byte* at(const Region& region) const { return memory_.data() + region.offset; }
 
   void compute(bool is_timed) {
-    if (!execution_ || is_timed != is_timed_) execution_ = prepared(is_timed);
-    is_timed_ = is_timed;
+    Handle<ANeuralNetworksExecution>& execution = is_timed ? timed_ : execution_;
+    if (!execution) execution = prepared(is_timed);
     share_threads();
     const Library& api = library();
     if (api.Execution_compute) {
-      check(api.Execution_compute(execution_.get()), "run the model");
+      check(api.Execution_compute(execution.get()), "run the model");
     } else {
       ANeuralNetworksEvent* event = nullptr;
-      check(api.Execution_startCompute(execution_.get(), &event), "start the model");
+      check(api.Execution_startCompute(execution.get(), &event), "start the model");
       const Handle<ANeuralNetworksEvent> waiting(event, api.Event_free);
       check(api.Event_wait(event), "run the model");
     }
-    if (!api.Execution_setReusable && !is_timed) execution_.reset();
+    if (!api.Execution_setReusable && !is_timed) execution.reset();
   }
+  // Of the last run that was timed.
   Durations durations() {
     const auto duration = [&](int32_t code) {
       uint64_t nanoseconds = UINT64_MAX;
-      const int result = library().Execution_getDuration(execution_.get(), code, &nanoseconds);
+      const int result = library().Execution_getDuration(timed_.get(), code, &nanoseconds);
       const bool is_told = result == ANEURALNETWORKS_NO_ERROR && nanoseconds != UINT64_MAX;
       return is_told ? static_cast<double>(nanoseconds) * 1e-9 : 0;
     };
     const Durations told{duration(ANEURALNETWORKS_DURATION_ON_HARDWARE),
                          duration(ANEURALNETWORKS_DURATION_IN_DRIVER)};
-    if (!library().Execution_setReusable) execution_.reset();
+    if (!library().Execution_setReusable) timed_.reset();
     return told;
   }
 
@@ -181,8 +182,8 @@ class CompiledModel::Lane {
 
   const CompiledModel& model_;
   SharedMemory memory_;
-  bool is_timed_ = false;
-  Handle<ANeuralNetworksExecution> execution_{nullptr, nullptr};
+  // NNAPI measures all runs of an execution or none.
+  Handle<ANeuralNetworksExecution> execution_{nullptr, nullptr}, timed_{nullptr, nullptr};
 };
 
 void CompiledModel::fill(ANeuralNetworksModel& to) const {

@@ -3,8 +3,10 @@
 #include <torchlet/compare.h>
 #include <torchlet/torchlet.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "graph/event_sink.h"
 #include "profile/profiler.h"
 #include "tensor/tensor_impl.h"
 #include "test_devices.h"
@@ -169,6 +171,40 @@ TEST_F(TestDevices, NamesThatThereAreNotAreRefused) {
       << unknown;
   EXPECT_NE(error_of({"reference", "cpu"}).find("no device can come after 'reference'"),
             std::string::npos);
+}
+
+// Devices of parts, with their operators, and the segment's around them.
+class PartsHeard : public EventSink {
+ public:
+  void record(const Event& event) override {
+    if (event.kernel == kSegmentEvent) segments.push_back(event.device);
+    if (event.kernel != kPartEvent) return;
+    parts.emplace_back(event.device);
+    EXPECT_TRUE(segments.empty());
+    ASSERT_FALSE(event.operators.empty());
+    EXPECT_EQ(event.node, event.operators.back());
+    EXPECT_GT(event.bytes, 0u);
+    EXPECT_GE(event.begin, end_);
+    end_ = event.end;
+  }
+  std::vector<std::string> parts, segments;
+
+ private:
+  double end_ = 0;
+  EventScope scope_{this};
+};
+
+TEST_F(TestDevices, EachPartOfASegmentTellsOfItsOwnDevice) {
+  const Module model = load_on({"test-strideless", "cpu"});
+  model.forward({picture()});
+  const PartsHeard heard;
+  model.forward({picture()});
+  EXPECT_EQ(heard.segments, std::vector<std::string>{"test-strideless"});
+  ASSERT_GE(heard.parts.size(), 3u);
+  for (size_t i = 1; i < heard.parts.size(); ++i) EXPECT_NE(heard.parts[i], heard.parts[i - 1]);
+  EXPECT_EQ(
+      std::ranges::count(heard.parts, "test-strideless") + std::ranges::count(heard.parts, "cpu"),
+      std::ssize(heard.parts));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "device/nnapi/testing.h"
+#include "graph/event_sink.h"
 #include "nnapi/library.h"
 
 namespace torchlet::nnapi {
@@ -528,6 +529,56 @@ TEST_F(NnapiDevice, ManyThreadsRunOneSegment) {
   for (std::thread& thread : threads) thread.join();
   for (size_t i = 0; i < 4; ++i) cpu::Case::expect_near(got[i], wanted[i], 1e-5);
   EXPECT_EQ(c.refusals(), "");
+}
+
+// "convert 240", "nnapi model aten::conv2d aten::relu": what was moved and computed.
+class Heard : public EventSink {
+ public:
+  void record(const Event& event) override {
+    EXPECT_LE(event.begin, event.end);
+    std::string text = event.kernel;
+    if (event.kernel == kCopyEvent || event.kernel == kConvertEvent) {
+      text += " " + std::to_string(event.bytes);
+    }
+    for (const Node* node : event.operators) text += " " + node->kind().str();
+    if (!event.operators.empty()) {
+      on_hardware = event.on_hardware;
+      EXPECT_LE(event.on_hardware, event.in_driver);
+      EXPECT_LE(event.in_driver, event.end - event.begin);
+    }
+    all.push_back(text);
+  }
+  std::vector<std::string> all;
+  double on_hardware = 0;
+
+ private:
+  EventScope scope_{this};
+};
+
+TEST_F(NnapiDevice, TellsWhatItMovesAndHowLongItComputes) {
+  Case c({{"w", random_tensor({6, 3, 1, 1})}}, "    return torch.relu(torch.conv2d(x, self.w))\n");
+  const Tensor x = random_tensor({1, 3, 5, 4});
+  const std::string model = "nnapi model aten::conv2d aten::relu";
+  const std::vector<std::string> converted = {"convert 240", model, "copy 480", "segment"};
+  const std::vector<std::string> copied = {"copy 240", model, "copy 480", "segment"};
+  c.placed(x);
+  {
+    const Heard heard;
+    c.placed(x);
+    EXPECT_EQ(heard.all, converted);
+    EXPECT_GT(heard.on_hardware, 0);
+  }
+  const Tensor nhwc = x.contiguous(MemoryFormat::kChannelsLast);
+  c.placed(nhwc);
+  const Heard heard;
+  c.placed(nhwc);
+  EXPECT_EQ(heard.all, copied);
+  c.placed(nhwc);
+  EXPECT_EQ(heard.all.size(), 2 * copied.size());
+}
+
+TEST_F(NnapiDevice, ItsVersionIsItsDrivers) {
+  EXPECT_TRUE(make_nnapi_device()->version().starts_with("torchlet-cpu "));
 }
 
 }  // namespace
