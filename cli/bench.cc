@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "cli/accuracy.h"
@@ -143,17 +145,27 @@ void profile_model(const BenchOptions& options) {
   const Module module = load_model(options);
   const Method method = module.get_method(options.method);
   const std::vector<Value> inputs = inputs_for(module, options);
-  for (int i = 0; i <= options.warmup; ++i) method(inputs);
   const profile::Peaks peaks{kernels::measure_peak_flops() * num_threads(),
                              kernels::measure_peak_int8() * num_threads()};
-  const profile::Profiler profiler;
+  const auto call = [&](profile::Profiler& profiler) {
+    const double begin = event_clock();
+    method(inputs);
+    profiler.record_call(begin, event_clock());
+  };
+  // Of the first calls the timeline tells, too: they compile.
+  profile::Profiler first;
+  for (int i = 0; i <= options.warmup; ++i) call(first);
+  profile::Profiler profiler;
   size_t runs = 0;
   const double start = now();
   while (runs < kLeastRuns || now() - start < options.seconds) {
-    method(inputs);
+    call(profiler);
     if (++runs == static_cast<size_t>(options.iterations)) break;
   }
-  if (!options.trace.empty()) write_file(options.trace, profiler.chrome_trace());
+  if (!options.trace.empty()) {
+    write_file(options.trace,
+               profile::chrome_trace(std::array{&std::as_const(first), &std::as_const(profiler)}));
+  }
   if (!options.profile) return;
   std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32, %.0f GOP/s in int8\n\n", runs,
               num_threads(), peaks.float32 * 1e-9, peaks.int8 * 1e-9);

@@ -3,16 +3,12 @@
 #include "graph/module_path.h"
 
 namespace torchlet::device {
-namespace {
-
 std::string place_of(const Node& node) {
   std::string place = node.range().empty() ? "" : node.range().where();
   const std::string path = inlined_module_path(node);
   if (!path.empty()) place += (place.empty() ? "in " : ", in ") + path;
   return place;
 }
-
-}  // namespace
 
 void PlacementLog::refuse(const Node& node, const char* device, const std::string& reason) {
   Placement placement;
@@ -25,7 +21,6 @@ void PlacementLog::refuse(const Node& node, const char* device, const std::strin
 
 namespace {
 
-// The operators that compute tensors, also of segments and branches inside.
 void collect(const Block& block, std::vector<const Node*>& operators) {
   for (const Node* node : block) {
     if (node->op() && !node->outputs().empty() && node->output()->type()->is(TypeKind::kTensor)) {
@@ -49,10 +44,14 @@ Placement describe(std::span<const Node* const> operators) {
 
 }  // namespace
 
-Placement describe_segment(const Node& segment) {
+std::vector<const Node*> tensor_operators(const Block& block) {
   std::vector<const Node*> operators;
-  collect(*segment.block(0), operators);
-  return describe(operators);
+  collect(block, operators);
+  return operators;
+}
+
+Placement describe_segment(const Node& segment) {
+  return describe(tensor_operators(*segment.block(0)));
 }
 
 void PlacementLog::decide(const Node& segment, const char* device, const std::string& reason,

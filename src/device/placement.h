@@ -14,6 +14,12 @@
 
 namespace torchlet::device {
 
+// "model.py:57, in features.3.conv"
+std::string place_of(const Node& node);
+
+// Those in a block that compute tensors, also those of segments and branches inside, in order.
+std::vector<const Node*> tensor_operators(const Block& block);
+
 // What a prim::Segment holds: `what`, `place` and `operators` of a Placement.
 Placement describe_segment(const Node& segment);
 

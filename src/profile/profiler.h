@@ -1,7 +1,8 @@
-// Collects what its thread runs while it lives: a table of operators and a trace of every event.
+// Collects what its thread runs while it lives: a table of operators and a timeline of every event.
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,29 +26,50 @@ struct Line {
 class Profiler : public EventSink {
  public:
   void record(const Event& event) override;
+  // A call of the program, for the timeline.
+  void record_call(double begin, double end);
 
-  // In the order in which they ran first.
+  // In the order in which they ran first; without those that stand for others (segments, parts).
   std::vector<Line> lines() const;
-  // All events in the format of chrome://tracing and ui.perfetto.dev ("Trace Event Format",
-  // complete events).
-  std::string chrome_trace() const;
 
  private:
-  struct Key {
-    const Node* node;
-    std::string kernel, shape;
-    auto operator<=>(const Key&) const = default;
+  friend class Timeline;
+  // What events of one kind have in common.
+  struct Subject {
+    Line line;
+    const char* category;                // "kernel", "segment", "copy", ...
+    std::string name;                    // on the timeline
+    std::string op;                      // "aten::conv2d"
+    std::string where;                   // "mobilenet.py:57"
+    std::vector<std::string> operators;  // "aten::conv2d  features.3.conv.1", of a whole
   };
   struct Record {
-    size_t line;
+    size_t subject;
     double begin, end;
+    size_t bytes;
+    double on_hardware, in_driver;
+  };
+  struct Key {
+    const Node* node;
+    std::string kernel, shape, device;
+    auto operator<=>(const Key&) const = default;
   };
 
-  std::map<Key, size_t> index_;  // into lines_
-  std::vector<Line> lines_;
+  static Subject subject_of(const Event& event, std::string shape);
+
+  std::map<Key, size_t> index_;  // into subjects_
+  std::vector<Subject> subjects_;
   std::vector<Record> records_;
+  std::vector<std::pair<double, double>> calls_;
   EventScope scope_{this};
 };
+
+// What these heard, one after the other, for ui.perfetto.dev and chrome://tracing ("Trace Event
+// Format"): a lane for calls and compilations of the program, and one for each device with its
+// segments, what is inside of them, and its compilations. Of a device that does not show its
+// operators, its runs name them. What drivers tell of their hardware has a lane beside the
+// device's: how long it ran is theirs, and it is drawn at the end of the run.
+std::string chrome_trace(std::span<const Profiler* const> profilers);
 
 // What the processor can do at most: operations per second of all threads together.
 struct Peaks {

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace torchlet::profile {
 namespace {
@@ -51,18 +55,61 @@ TEST(Profiler, HearsItsOwnThreadAlone) {
   EXPECT_EQ(event_sink(), &profiler);
 }
 
-TEST(Profiler, WritesATraceThatIsJson) {
-  const Profiler profiler;
+// The complete events of the timeline of these, and the names of lanes by number.
+struct Trace {
+  explicit Trace(std::span<const Profiler* const> profilers) {
+    const auto all = nlohmann::json::parse(chrome_trace(profilers));
+    for (const auto& event : all["traceEvents"]) {
+      if (event["ph"] == "X") events.push_back(event);
+      if (event["name"] == "thread_name") lanes[event["tid"]] = event["args"]["name"];
+    }
+  }
+  std::vector<nlohmann::json> events;
+  std::map<int, std::string> lanes;
+};
+
+TEST(Profiler, TheTimelineIsATrace) {
+  Profiler first;
   record(10, 10.5);
+  first.record_call(9, 10.75);
+  Profiler second;
   record(11, 11.25);
-  const auto trace = nlohmann::json::parse(profiler.chrome_trace());
-  ASSERT_EQ(trace["traceEvents"].size(), 2U);
-  const auto& second = trace["traceEvents"][1];
-  EXPECT_EQ(second["name"], "conv_nhwc_f32");
-  EXPECT_EQ(second["ph"], "X");
-  EXPECT_EQ(second["args"]["device"], "cpu");
-  EXPECT_EQ(second["ts"], 1e6);
-  EXPECT_EQ(second["dur"], 0.25e6);
+  const Trace trace(std::array<const Profiler*, 2>{&first, &second});
+  ASSERT_EQ(trace.events.size(), 3U);
+  EXPECT_EQ(trace.events[0]["name"], "call");
+  EXPECT_EQ(trace.events[0]["ts"], 0);
+  EXPECT_EQ(trace.events[0]["dur"], 1.75e6);
+  const auto& last = trace.events[2];
+  EXPECT_EQ(last["name"], "conv_nhwc_f32");
+  EXPECT_EQ(last["cat"], "kernel");
+  EXPECT_EQ(last["args"]["device"], "cpu");
+  EXPECT_EQ(last["args"]["shape"], "1x8x4x4");
+  EXPECT_EQ(last["ts"], 2e6);
+  EXPECT_EQ(last["dur"], 0.25e6);
+  EXPECT_EQ(trace.lanes, (std::map<int, std::string>{{0, "program"}, {1, "cpu"}}));
+}
+
+TEST(Profiler, EachDeviceHasALaneAndItsHardwareAnother) {
+  const Profiler profiler;
+  event_sink()->record({.kernel = kCopyEvent, .device = "npu", .begin = 1, .end = 2, .bytes = 12});
+  event_sink()->record({.kernel = "npu model",
+                        .device = "npu",
+                        .begin = 2,
+                        .end = 4,
+                        .on_hardware = 1.5,
+                        .in_driver = 1.75});
+  record(4, 5);
+  const Trace trace(std::array{&profiler});
+  ASSERT_EQ(trace.events.size(), 4U);
+  EXPECT_EQ(trace.events[0]["cat"], "copy");
+  EXPECT_EQ(trace.events[0]["args"]["bytes"], 12);
+  EXPECT_EQ(trace.events[1]["args"]["in_driver_us"], 1.75e6);
+  const auto& hardware = trace.events[2];
+  EXPECT_EQ(trace.lanes.at(hardware["tid"]), "npu hardware");
+  EXPECT_EQ(hardware["ts"], 1.5e6);
+  EXPECT_EQ(hardware["dur"], 1.5e6);
+  EXPECT_EQ(trace.lanes.at(trace.events[1]["tid"]), "npu");
+  EXPECT_EQ(trace.lanes.at(trace.events[3]["tid"]), "cpu");
 }
 
 TEST(Profiler, TheTableComparesWithThePeakOfTheKind) {
