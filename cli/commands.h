@@ -24,5 +24,6 @@ void add_optimize_command(CLI::App& app);
 void add_quantize_command(CLI::App& app);
 void add_devices_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
 
 }  // namespace torchlet::cli

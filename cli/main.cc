@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
     cli::add_quantize_command(app);
     cli::add_devices_command(app);
     cli::add_tune_command(app);
+    cli::add_explain_command(app);
     try {
       app.parse(argc, argv);
       return 0;

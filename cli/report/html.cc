@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "cli/report/placement_plot.h"
 
 namespace torchlet::cli::report {
 namespace {
@@ -31,18 +32,27 @@ size_t character_length(std::string_view text, size_t at) {
 }
 
 constexpr char kStyle[] = R"(
+:root { color-scheme: light dark; --text: #222; --page: #fff; --soft: #666; --line: #e4e4e4;
+  --head: #f4f4f4; --marked: #fde8e6 }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #ddd; --page: #181a1b; --soft: #a4a4a4; --line: #3a3d3f; --head: #26292b;
+    --marked: #4a2623 }
+}
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em;
-  color: #222; background: #fff }
+  color: var(--text); background: var(--page) }
 h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 1.8em }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1em 1.2em }
-dt { color: #666 } dd { margin: 0; overflow-wrap: anywhere }
+dt { color: var(--soft) } dd { margin: 0; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: 13px }
-th, td { padding: .2em .7em; text-align: left; border-bottom: 1px solid #e4e4e4;
+th, td { padding: .2em .7em; text-align: left; border-bottom: 1px solid var(--line);
   overflow-wrap: anywhere }
-th { position: sticky; top: 0; background: #f4f4f4; cursor: pointer }
+th { position: sticky; top: 0; background: var(--head); cursor: pointer }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-tr.marked td { background: #fde8e6 }
-figure { margin: 1em 0 } figcaption { color: #666 } svg { max-width: 100%; height: auto }
+tr.marked td { background: var(--marked) }
+figure { margin: 1em 0 } figcaption { color: var(--soft) }
+svg { max-width: 100%; height: auto; fill: var(--soft) } svg .grid { stroke: var(--line) }
+.scrolled { max-height: 80vh; overflow: auto; border: 1px solid var(--line) }
+.device { color: #fff; padding: .1em .6em; border-radius: 3px }
 summary { cursor: pointer; margin: .6em 0 }
 )";
 
@@ -133,6 +143,26 @@ void Page::folded_table(std::string_view title, const Table& table) {
 
 void Page::figure(const std::string& svg, std::string_view caption) {
   body_ += "<figure>" + svg + "<figcaption>" + escape(caption) + "</figcaption></figure>\n";
+}
+
+void Page::list(const std::vector<std::string>& items) {
+  body_ += "<ul>\n";
+  for (const std::string& item : items) body_ += "<li>" + escape(item) + "</li>\n";
+  body_ += "</ul>\n";
+}
+
+void Page::scrolled_figure(const std::string& svg, std::string_view caption) {
+  body_ += "<figure><div class=\"scrolled\">" + svg + "</div><figcaption>" + escape(caption) +
+           "</figcaption></figure>\n";
+}
+
+void Page::legend(const std::vector<std::string>& devices) {
+  body_ += "<p>";
+  for (size_t i = 0; i < devices.size(); ++i) {
+    body_ += std::string("<span class=\"device\" style=\"background: ") + device_colour(i) + "\">" +
+             escape(devices[i]) + "</span> ";
+  }
+  body_ += "</p>\n";
 }
 
 std::string Page::html() const {

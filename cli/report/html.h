@@ -51,8 +51,13 @@ class Page {
   void table(const Table& table);
   // Folded behind its title.
   void folded_table(std::string_view title, const Table& table);
-  // Of report/plot.h.
+  void list(const std::vector<std::string>& items);
+  // Of report/plot.h and report/placement_plot.h.
   void figure(const std::string& svg, std::string_view caption);
+  // One that may be long, in a frame of the height of a screen.
+  void scrolled_figure(const std::string& svg, std::string_view caption);
+  // The devices with their colours in report/placement_plot.h.
+  void legend(const std::vector<std::string>& devices);
   // The whole file.
   std::string html() const;
 

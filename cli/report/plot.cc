@@ -7,11 +7,7 @@
 #include "cli/report/html.h"
 
 namespace torchlet::cli::report {
-namespace {
 
-constexpr double kWidth = 900, kHeight = 280, kLeft = 64, kRight = 12, kTop = 12, kBottom = 44;
-
-// Round numbers in the range, about `parts` of them: multiples of 1, 2 or 5 times a power of ten.
 std::vector<double> ticks(double low, double high, int parts) {
   constexpr size_t kMost = 50;
   const double rough = (high - low) / parts;
@@ -26,6 +22,10 @@ std::vector<double> ticks(double low, double high, int parts) {
   }
   return all;
 }
+
+namespace {
+
+constexpr double kWidth = 900, kHeight = 280, kLeft = 64, kRight = 12, kTop = 12, kBottom = 44;
 
 // From numbers to places in the picture.
 class Frame {
@@ -48,7 +48,7 @@ class Frame {
         "font-size=\"11\" fill=\"#555\">\n",
         kWidth, kHeight, kWidth);
     for (const double at : ticks(y0_, y1_, 5)) {
-      svg += line(kLeft, y(at), kWidth - kRight, y(at), "#e4e4e4");
+      svg += line(kLeft, y(at), kWidth - kRight, y(at), "#e4e4e4", "grid");
       svg += text(kLeft - 6, y(at) + 4, "end", format("%g", at));
     }
     for (const double at : ticks(x0_, x1_, 10)) {
@@ -64,9 +64,11 @@ class Frame {
     return svg;
   }
 
-  static std::string line(double x0, double y0, double x1, double y1, const char* colour) {
-    return format("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x0, y0,
-                  x1, y1, colour);
+  static std::string line(double x0, double y0, double x1, double y1, const char* colour,
+                          const char* style = "") {
+    return format(
+        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"%s\" stroke=\"%s\"/>\n", x0,
+        y0, x1, y1, style, colour);
   }
   static std::string text(double x, double y, const char* anchor, const std::string& what) {
     return format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escape(what) +

@@ -7,6 +7,9 @@
 
 namespace torchlet::cli::report {
 
+// Round numbers in the range, about `parts` of them: multiples of 1, 2 or 5 times a power of ten.
+std::vector<double> ticks(double low, double high, int parts);
+
 struct Axes {
   std::string x, y;  // what they show, with the unit
   // A line across, such as the least that is wanted.

@@ -106,11 +106,7 @@ class Partitioner {
   // For the first of the devices.
   Partitioner(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
               std::shared_ptr<PlacementLog> log, const SegmentKeys& left)
-      : graph_(graph),
-        devices_(devices),
-        device_(devices[0]),
-        log_(std::move(log)),
-        left_(left) {}
+      : graph_(graph), devices_(devices), device_(devices[0]), log_(std::move(log)), left_(left) {}
 
   void block(Block& block) {
     std::vector<Node*> run;
@@ -334,8 +330,6 @@ class Partitioner {
     }
     make_segment(run, key);
   }
-
-  static constexpr char kLeftByTuning[] = "it was measured, and is faster on what comes after";
 
   // The hash is FNV-1a.
   std::string next_key(const std::vector<Node*>& run) {

@@ -21,6 +21,8 @@ namespace torchlet::device {
 // number among those alike. The same graph, cut for the same devices, has the same keys. Those of
 // `left` are not made, and what they held is left to the devices after theirs.
 using SegmentKeys = std::set<std::string, std::less<>>;
+// Says in `log` which device refused what, and why; of those of `left`, kLeftByTuning.
+inline constexpr char kLeftByTuning[] = "it was measured, and is faster on what comes after";
 void partition(Graph& graph, std::span<const std::shared_ptr<Device>> devices,
                std::shared_ptr<PlacementLog> log, const SegmentKeys& left = {});
 

@@ -3,23 +3,19 @@
 #include <torchlet/threads.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 
-#include "api/arguments.h"
-#include "api/loaded_model.h"
 #include "base/error.h"
 #include "device/device_segment.h"
 #include "device/partition.h"
+#include "device/registry.h"
 #include "graph/event_sink.h"
-#include "prepare/agreement.h"
 
 namespace torchlet::prepare {
 namespace {
 
-constexpr char kCpu[] = "cpu";
 constexpr size_t kMostDevices = 3;
 constexpr int kWarmups = 2;
 constexpr size_t kLeastRounds = 5, kMostRounds = 1000;
@@ -28,54 +24,7 @@ constexpr double kLeastGain = 0.02;
 using Names = std::vector<std::string>;
 using Keys = device::SegmentKeys;
 
-// Takes what another device takes, and refuses to compile any of it.
-class SwitchedOff : public device::Device {
- public:
-  explicit SwitchedOff(std::shared_ptr<device::Device> device) : device_(std::move(device)) {}
-  const char* name() const override { return device_->name(); }
-  std::string version() const override { return device_->version(); }
-  std::string refusal(const Node& node) const override { return device_->refusal(node); }
-  device::EntryCost entry_cost() const override { return device_->entry_cost(); }
-  device::Compilation compile(device::SpecialisedSegment&) override {
-    return {nullptr, "it is switched off"};
-  }
-
- private:
-  std::shared_ptr<device::Device> device_;
-};
-
-// A copy of the module on devices of its own, the first few of them switched off.
-Module placed(const Module& module, const Names& names, const Keys& left, size_t num_off = 0) {
-  const auto& program = LoadedModel::of(module).program;
-  auto devices = device::make_devices(names, device_config(program->options));
-  for (size_t i = 0; i < num_off; ++i) {
-    devices[i] = std::make_shared<SwitchedOff>(std::move(devices[i]));
-  }
-  const Module copy = module.deepcopy();
-  return LoadedModel::root(std::make_shared<LoadedModel>(program, std::move(devices), left),
-                           LoadedModel::object_of(copy));
-}
-
-device::RunTimes times_of(std::vector<double> seconds) {
-  if (seconds.empty()) return {};
-  std::ranges::sort(seconds);
-  return {seconds.front(), seconds[seconds.size() / 2]};
-}
-
 double median(std::vector<double> values) { return times_of(std::move(values)).median; }
-
-AnswerDifference difference(const Value& exact, const Value& result, double min_sqnr) {
-  Agreement agreement;
-  agreement.add(exact, result);
-  AnswerDifference found{agreement.max_abs(), agreement.sqnr(), agreement.mismatch()};
-  if (found.problem.empty() && !(found.sqnr >= min_sqnr)) {
-    found.problem = format(
-        "its answers differ by up to %.3g from the processor's, %.1f dB where "
-        "%.1f are asked for",
-        found.max_abs, found.sqnr, min_sqnr);
-  }
-  return found;
-}
 
 // The segment of a device that a node lies in, or is; null if there is none.
 const Node* segment_around(const Node* node, std::string_view device) {
@@ -348,12 +297,9 @@ Tuning tune(const Module& module, const std::vector<Value>& inputs, const TuneOp
 
   const TriedPlacement& best = tuning.tried[tuning.chosen];
   device::PlacementChoice& choice = tuning.choice;
-  const Value self = LoadedModel::object_of(module);
-  Function& function = *self.object_ref().type->find_method(options.method);
-  std::vector<Value> bound;
-  api::bind_arguments(function.schema(), self, inputs, {}, bound);
-  choice.method = function.qualified_name();
-  choice.signature = device::CallSignature(std::span(bound).subspan(1));
+  KnownCall call = known_call(module, options.method, inputs);
+  choice.method = std::move(call.method);
+  choice.signature = std::move(call.signature);
   choice.threads = num_threads();
   for (const auto& device : device::make_devices(best.devices, {})) {
     choice.devices.push_back({device->name(), device->version()});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/placement_choice.h"
+#include "prepare/placed.h"
 
 namespace torchlet::prepare {
 
@@ -33,12 +34,6 @@ struct SegmentTimes {
   device::RunTimes here, elsewhere;
   double copies = 0, conversions = 0;  // of `here`'s median: those that the device tells of
   size_t bytes = 0;                    // that go in and come out
-};
-
-// How far the answers of a placement are from the processor's.
-struct AnswerDifference {
-  double max_abs = 0, sqnr = 0;
-  std::string problem;  // why they are wrong; empty if they are not
 };
 
 // An order of devices, tried.
