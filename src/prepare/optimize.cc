@@ -273,8 +273,9 @@ OptimizedModule optimize(const Module& module, const OptimizeOptions& options) {
   const Module original = prepare::working_copy(module, options.eval);
   OptimizedModule result = prepare::optimize_and_rewrite(original, options, {});
   if (options.prove) {
-    result.report.proofs = prepare::prove(original, result.module,
-                                          calls_to_compare(original, options), options.tolerance);
+    result.report.proofs = prepare::prove(
+        original, result.module, calls_to_compare(original, options), options.tolerance,
+        "a larger --tolerance accepts it, --skip leaves a pass out");
   }
   return result;
 }

@@ -46,16 +46,17 @@ std::string devices_of(const Module& module) {
   return names;
 }
 
-void refuse(const ProofCall& call, const std::string& device, const std::string& why) {
+void refuse(const ProofCall& call, const std::string& device, const std::string& why,
+            const std::string& advice) {
   fail(ErrorCode::kRuntime, call.method + "() gives other answers on " + device + ": " + why +
-                                "; nothing was written (a larger --tolerance accepts it, "
-                                "--skip leaves a pass out)");
+                                "; nothing was written (" + advice + ")");
 }
 
 }  // namespace
 
 std::vector<OptimizeReport::Proof> prove(const Module& before, const Module& after,
-                                         const std::vector<ProofCall>& calls, double tolerance) {
+                                         const std::vector<ProofCall>& calls, double tolerance,
+                                         const std::string& advice) {
   std::vector<std::string> devices = {std::string(kReferenceDevice)};
   if (!LoadedModel::of(before).program->runs_as_written()) devices.push_back(devices_of(before));
   std::vector<OptimizeReport::Proof> proofs;
@@ -75,11 +76,12 @@ std::vector<OptimizeReport::Proof> prove(const Module& before, const Module& aft
         const bool as_written = device == kReferenceDevice;
         agreement.add(answer(before, call, as_written), answer(after, call, as_written));
         ++count;
-        if (!agreement.mismatch().empty()) refuse(call, device, agreement.mismatch());
+        if (!agreement.mismatch().empty()) refuse(call, device, agreement.mismatch(), advice);
         if (!(agreement.error() <= tolerance)) {
           refuse(call, device,
                  format("they differ by %.2e of the largest number (tolerance %.2e, SQNR %.1f dB)",
-                        agreement.error(), tolerance, agreement.sqnr()));
+                        agreement.error(), tolerance, agreement.sqnr()),
+                 advice);
         }
       }
       proofs.push_back(

@@ -254,8 +254,9 @@ NnapiModule to_nnapi(const Module& module, const NnapiOptions& options) {
   if (result.report.not_proved.empty()) {
     const bool is_rough = options.relax_fp16 || converter.is_quantized();
     const double tolerance = options.tolerance > 0 ? options.tolerance : is_rough ? 5e-2 : 1e-3;
-    result.report.proofs = prepare::prove(original, result.module,
-                                          calls_to_compare(options, result.report), tolerance);
+    result.report.proofs =
+        prepare::prove(original, result.module, calls_to_compare(options, result.report), tolerance,
+                       "a larger --tolerance accepts it");
   }
   return result;
 }
