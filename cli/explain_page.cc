@@ -37,7 +37,7 @@ report::Cell count_cell(size_t count) {
 
 report::Table segments_table(const Explanation& explanation) {
   report::Table table({{"#", true},
-                       {"device"},
+                       {"device", false, true},
                        {"operators", true},
                        {"ms", true},
                        {"compute", true},
@@ -69,7 +69,8 @@ report::Table segments_table(const Explanation& explanation) {
 
 report::Table refusals_table(const Explanation& explanation) {
   constexpr size_t kMostPlaces = 20;
-  report::Table table({{"device"}, {"reason"}, {"operator"}, {"times", true}, {"places"}});
+  report::Table table(
+      {{"device", false, true}, {"reason"}, {"operator"}, {"times", true}, {"places"}});
   for (const prepare::Refusal& refusal : explanation.refusals) {
     for (const auto& refused : refusal.refused) {
       table.add({{refusal.device},

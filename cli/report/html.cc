@@ -48,6 +48,7 @@ th, td { padding: .2em .7em; text-align: left; border-bottom: 1px solid var(--li
   overflow-wrap: anywhere }
 th { position: sticky; top: 0; background: var(--head); cursor: pointer }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+td.s, th.s { white-space: nowrap }
 tr.marked td { background: var(--marked) }
 figure { margin: 1em 0 } figcaption { color: var(--soft) }
 svg { max-width: 100%; height: auto; fill: var(--soft) } svg .grid { stroke: var(--line) }
@@ -105,8 +106,10 @@ void Table::add(std::vector<Cell> cells, bool is_marked) {
 std::string Table::html() const {
   std::string text = "<table><thead><tr>";
   for (const Column& column : columns_) {
-    text += std::string(column.is_number ? "<th class=\"n\">" : "<th>") + escape(column.title) +
-            "</th>";
+    text += std::string(column.is_number  ? "<th class=\"n\">"
+                        : column.is_short ? "<th class=\"s\">"
+                                          : "<th>") +
+            escape(column.title) + "</th>";
   }
   text += "</tr></thead>\n<tbody>\n";
   for (const Row& row : rows_) {
@@ -115,7 +118,9 @@ std::string Table::html() const {
       const Cell& cell = row.cells[i];
       // JavaScript reads "Infinity", not "inf".
       const std::string order = format("%.9g", std::clamp(cell.order, -1e300, 1e300));
-      text += columns_[i].is_number ? "<td class=\"n\" data-order=\"" + order + "\">" : "<td>";
+      text += columns_[i].is_number  ? "<td class=\"n\" data-order=\"" + order + "\">"
+              : columns_[i].is_short ? "<td class=\"s\">"
+                                     : "<td>";
       text += escape(cell.text) + "</td>";
     }
     text += "</tr>\n";

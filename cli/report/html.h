@@ -21,6 +21,7 @@ struct Cell {
 struct Column {
   std::string title;
   bool is_number = false;  // aligned to the right, and sorted by Cell::order
+  bool is_short = false;   // text that stays on one line
 };
 
 // A click on a column's title sorts the rows.
