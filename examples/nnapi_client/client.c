@@ -1,4 +1,4 @@
-// A model through NNAPI's C functions, those of Android 8.1: client MODEL.nnapi INPUT [RUNS]
+// A model through NNAPI's C functions, those of Android 10: client MODEL.nnapi INPUT [RUNS]
 // Prints the milliseconds of each run and the five largest outputs. Both files are extract.py's.
 #include <android/NeuralNetworks.h>
 #include <fcntl.h>
