@@ -4,7 +4,7 @@
     bench/auto_placement.py build/release/torchlet FOLDER [--threads N] [--rounds 15] [--tune] [--limit 1.03]
 
 Times every model of a folder on both, in turns, in two processes that stay alive. A model's inputs are those it carries, else .npy files beside it
-(NAME.in0.npy...), else none (`torchlet bench` then makes a picture); models that do not run so are named and left out. --tune tunes each first, in a
+(NAME.in0.npy...), else an image of 224 or 64 pixels; models that do not run so are named and left out. --tune tunes each first, in a
 copy of the folder's model that is removed afterwards. A model is slower if minimum and median both are: one alone is noise. Status 3 if one is.
 """
 
@@ -38,11 +38,12 @@ class Server:
 
 
 def inputs_of(torchlet: str, model: pathlib.Path) -> list:
-    bundled = subprocess.run([torchlet, "bench", str(model), "--bundled", "0", "--iterations", "1", "--warmup", "0"], capture_output=True)
-    if bundled.returncode == 0:
-        return ["--bundled", "0"]
-    files = sorted(model.parent.glob(model.stem + ".in*.npy"))
-    return [word for file in files for word in ("--input", str(file))]
+    files = [word for file in sorted(model.parent.glob(model.stem + ".in*.npy")) for word in ("--input", str(file))]
+    for words in ["--bundled", "0"], files, ["--shape", "1,3,224,224"], ["--shape", "1,3,64,64"]:
+        ran = words and subprocess.run([torchlet, "bench", str(model), *words, "--iterations", "1", "--warmup", "0"], capture_output=True)
+        if ran and ran.returncode == 0:
+            return words
+    return []
 
 
 def measure(arguments: argparse.Namespace, model: pathlib.Path, inputs: list):
