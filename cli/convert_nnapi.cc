@@ -168,7 +168,8 @@ void NnapiConversion::choose_inputs(const Module& module) {
   if (!options_.inputs.empty()) return;
   options_.inputs = inputs_or_guess(inputs_, module, options_.method);
   for (const Value& input : options_.inputs) {
-    std::fprintf(stderr, "torchlet: %s", describe(input, "guessed input").c_str());
+    const Tensor tensor = input.is_list() ? input.to_list().front().to_tensor() : input.to_tensor();
+    guessed_ = (input.is_list() ? "List of " : "") + tensor.describe();
   }
 }
 
@@ -190,6 +191,10 @@ void NnapiConversion::run(const std::string& path, const Module& module,
   const NnapiModule result = to_nnapi(module, options_);
   output.save(result.module, path);
   const NnapiReport& made = result.report;
+  if (!guessed_.empty()) {
+    std::fprintf(stderr, "torchlet: converted for a guessed input, %s; --input names another\n",
+                 guessed_.c_str());
+  }
   if (options_.prove && !made.not_proved.empty()) {
     std::fprintf(stderr, "torchlet: not proved: %s\n", made.not_proved.c_str());
   }

@@ -28,6 +28,7 @@ class NnapiConversion {
   const CLI::App* command_ = nullptr;
   std::string target_, preference_ = "sustained", report_file_, calls_;
   InputOptions inputs_;
+  std::string guessed_;  // of what dtype and sizes the input is that nobody named
   NnapiOptions options_;
   bool no_proof_ = false;
 };

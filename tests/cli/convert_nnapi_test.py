@@ -73,13 +73,13 @@ class ConvertToNnapi(unittest.TestCase):
             self.check(DIGITS, self.path("out.pt"))
 
     def test_inputs_are_guessed(self):
-        for takes, gives, guess in (("x: Tensor", "torch.relu(x)", "guessed input: [1, 3, 224, 224] float32"),
-                                    ("x: Tensor", "torch.reshape(torch.relu(x), [12288])", "guessed input: [1, 3, 64, 64] float32"),
-                                    ("x: List[Tensor]", "torch.relu(x[0])", "guessed input[0]: [3, 224, 224] float32")):
+        for takes, gives, guess in (("x: Tensor", "torch.relu(x)", "[1, 3, 224, 224] float32"),
+                                    ("x: Tensor", "torch.reshape(torch.relu(x), [12288])", "[1, 3, 64, 64] float32"),
+                                    ("x: List[Tensor]", "torch.relu(x[0])", "List of [3, 224, 224] float32")):
             write_model(self.path("model.pt"), f"  def forward(self: __torch__.M, {takes}) -> Tensor:\n    return {gives}\n")
             done = torchlet("convert", self.path("model.pt"), "--to", "nnapi", "-o", self.path("out.pt"))
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn(f"torchlet: {guess}", done.stderr)
+            self.assertIn(f"torchlet: converted for a guessed input, {guess};", done.stderr)
 
     def test_other_shapes_run_as_before(self):
         self.converted(*SHAPE)
