@@ -15,30 +15,10 @@
 namespace torchlet::prepare {
 namespace {
 
-class NnapiModules : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      nnapi::library();
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-};
+class NnapiModules : public NnapiTest {};
 
 // A program without anything.
-Module nothing() {
-  const std::string code =
-      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
-      "  def nothing(self) -> int:\n    return 0\n";
-  const std::string zip = archive::ZipBuilder()
-                              .add("m/data.pkl", archive::op::pickle("c__torch__\nM\n)\x81}b"))
-                              .add("m/code/__torch__.py", code)
-                              .add("m/constants.pkl", archive::op::pickle(")"))
-                              .add("m/version", "3\n")
-                              .finish();
-  return load(std::as_bytes(std::span(zip)));
-}
+Module nothing() { return program_of("  def nothing(self) -> int:\n    return 0\n"); }
 
 script::CompilationUnit& unit_of(const Module& module) {
   return LoadedModel::of(module).program->unit;

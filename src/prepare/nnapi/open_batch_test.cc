@@ -12,29 +12,10 @@
 namespace torchlet::prepare {
 namespace {
 
-class OpenBatches : public testing::Test {
- protected:
-  void SetUp() override {
-    try {
-      nnapi::library();
-    } catch (const Error& error) {
-      GTEST_SKIP() << error.what();
-    }
-  }
-};
+class OpenBatches : public NnapiTest {};
 
 Module program(const std::string& body) {
-  const std::string code =
-      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
-      "  def forward(self, x: Tensor) -> Tensor:\n" +
-      body;
-  const std::string zip = archive::ZipBuilder()
-                              .add("m/data.pkl", archive::op::pickle("c__torch__\nM\n)\x81}b"))
-                              .add("m/code/__torch__.py", code)
-                              .add("m/constants.pkl", archive::op::pickle(")"))
-                              .add("m/version", "3\n")
-                              .finish();
-  return load(std::as_bytes(std::span(zip)));
+  return program_of("  def forward(self, x: Tensor) -> Tensor:\n" + body);
 }
 
 NnapiOptions options_for(const Tensor& example) {

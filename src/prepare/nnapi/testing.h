@@ -1,10 +1,15 @@
-// For tests: NNAPI models written by hand.
+// For tests: NNAPI models and programs written by hand.
 #pragma once
+
+#include <gtest/gtest.h>
+#include <torchlet/torchlet.h>
 
 #include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "archive/test_util.h"
+#include "nnapi/library.h"
 #include "nnapi/model.h"
 #include "tensor/tensor_impl.h"
 
@@ -73,6 +78,30 @@ inline Tensor ramp(IntSpan sizes, float step = 1) {
     tensor.data_ptr<float>()[i] = step * static_cast<float>(i);
   }
   return tensor;
+}
+
+// Tests that need a library of NNAPI.
+class NnapiTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      nnapi::library();
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+};
+
+// A program of one class with this method.
+inline Module program_of(const std::string& method) {
+  const std::string code = "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n" + method;
+  const std::string zip = archive::ZipBuilder()
+                              .add("m/data.pkl", archive::op::pickle("c__torch__\nM\n)\x81}b"))
+                              .add("m/code/__torch__.py", code)
+                              .add("m/constants.pkl", archive::op::pickle(")"))
+                              .add("m/version", "3\n")
+                              .finish();
+  return load(std::as_bytes(std::span(zip)));
 }
 
 }  // namespace torchlet::prepare

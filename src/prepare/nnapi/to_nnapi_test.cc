@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "nnapi/library.h"
 #include "prepare/agreement.h"
+#include "prepare/nnapi/testing.h"
 #include "tensor/containers.h"
 #include "tensor/tensor_impl.h"
 
@@ -15,17 +16,8 @@ namespace {
 
 // Of a method forward(self, ...) with that body.
 Module program(const std::string& arguments, const std::string& result, const std::string& body) {
-  const std::string code =
-      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
-      "  def forward(self: __torch__.M, " +
-      arguments + ") -> " + result + ":\n" + body;
-  const std::string zip = archive::ZipBuilder()
-                              .add("m/data.pkl", archive::op::pickle("c__torch__\nM\n)\x81}b"))
-                              .add("m/code/__torch__.py", code)
-                              .add("m/constants.pkl", archive::op::pickle(")"))
-                              .add("m/version", "3\n")
-                              .finish();
-  return load(std::as_bytes(std::span(zip)));
+  return prepare::program_of("  def forward(self: __torch__.M, " + arguments + ") -> " + result +
+                             ":\n" + body);
 }
 
 Tensor numbers(IntArray sizes) {
