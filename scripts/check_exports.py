@@ -16,8 +16,8 @@ def main() -> None:
         with open(header) as file:
             declared |= set(re.findall(r"(?<!#define )TORCHLET_API [^;{(]*?(\w+)(?: : | \{|\()", file.read()))
     lines = subprocess.run(["nm", "-DC", "--defined-only", sys.argv[1]], capture_output=True, text=True, check=True).stdout
-    # "00012340 T torchlet::Tensor::dim() const", "... V vtable for torchlet::Error", "... W int torchlet::Tensor::item<int>()"
-    names = [re.search(r"^\S* \w (?:[^(]* )?torchlet::(\w+)", line) for line in lines.splitlines()]
+    # "00012340 T torchlet_version", "... T torchlet::Tensor::dim() const", "... V vtable for torchlet::Error", "... W int torchlet::Tensor::item<int>()"
+    names = [re.search(r"^\S* \w (?:[^(]* )?(?:torchlet::|(?=torchlet_))(\w+)", line) for line in lines.splitlines()]
     strangers = [line for line, name in zip(lines.splitlines(), names) if not name or name[1] not in declared]
     missing = declared - {name[1] for name in names if name}
     print(f"{len(names)} symbols of {len(declared)} declarations")

@@ -31,6 +31,7 @@ ALLOWED = {
     "device": [*RUNTIME, "passes", "interp"],
     "profile": [*RUNTIME, "passes", "interp", "device"],
     "api": [*RUNTIME, "passes", "interp", "device", "profile", "image"],
+    "c_api": [*RUNTIME, "passes", "interp", "device", "profile", "api", "image"],
     # What is done to a model before it ships. Not in libtorchlet.so.
     "prepare": [*RUNTIME, "passes", "interp", "device", "api"],
     "quant": [*RUNTIME, "passes", "interp", "device", "api", "prepare"],
@@ -48,6 +49,7 @@ PUBLIC_OWNER = {
     "value.h": "tensor",
     "threads.h": "base",
     "image.h": "image",
+    "c_api.h": "c_api",
     "placement.h": "device",
     "precision.h": "device",
     "preference.h": "device",

@@ -165,6 +165,12 @@ class TORCHLET_API Module {
 // another kind or uses what Torchlet does not have.
 TORCHLET_API Module load(const std::string& path, const Options& options = {});
 
+// The same from `length` bytes at `offset` of an open file, such as an uncompressed asset of an
+// Android app; -1 stands for all to the end. They are mapped, whatever the offset, and the
+// descriptor may be closed after the call. Error kInvalidArgument for a part that the file does not
+// have.
+TORCHLET_API Module load(int fd, int64_t offset, int64_t length, const Options& options = {});
+
 // The same from memory. The bytes are copied.
 TORCHLET_API Module load(std::span<const std::byte> bytes, const Options& options = {});
 

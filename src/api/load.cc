@@ -284,6 +284,10 @@ Module load(const std::string& path, const Options& options) {
   return load_reader(options, path, [&] { return ArchiveReader::open(path); });
 }
 
+Module load(int fd, int64_t offset, int64_t length, const Options& options) {
+  return load_reader(options, "", [&] { return ArchiveReader::open(fd, offset, length); });
+}
+
 Module load(std::span<const std::byte> bytes, const Options& options) {
   const auto copy = std::make_shared<Storage>(bytes.size());
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());

@@ -49,6 +49,13 @@ ArchiveReader ArchiveReader::open(const std::string& path) {
   return ArchiveReader(bytes, std::move(file), path);
 }
 
+ArchiveReader ArchiveReader::open(int fd, int64_t offset, int64_t length) {
+  const std::string name = "file descriptor " + std::to_string(fd);
+  auto file = std::make_shared<MappedFile>(fd, offset, length, name);
+  const std::span<std::byte> bytes = file->bytes();
+  return ArchiveReader(bytes, std::move(file), name);
+}
+
 ArchiveReader ArchiveReader::open(std::span<std::byte> bytes, std::shared_ptr<void> keep_alive,
                                   std::string name) {
   return ArchiveReader(bytes, std::move(keep_alive), std::move(name));

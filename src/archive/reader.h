@@ -43,6 +43,8 @@ class ArchiveReader {
  public:
   // Maps the file; tensors use its bytes in place, and writing to them copies the page.
   static ArchiveReader open(const std::string& path);
+  // The same with a part of an open file, as MappedFile does it.
+  static ArchiveReader open(int fd, int64_t offset, int64_t length);
   // Over the caller's memory, which tensors use in place: a program that changes its weights
   // writes there. The bytes must stay unchanged by others until `keep_alive` is released.
   // `name` stands for the file in messages.
