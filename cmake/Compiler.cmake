@@ -25,6 +25,12 @@ endif()
 # they want a fused multiply-add. errno is never read after a math call, so the calls may be inlined.
 add_compile_options(-ffp-contract=off -fno-math-errno)
 
+# Android devices may have pages of 16 KB; only what is aligned to them loads there. arm64 has pages of 64 KB elsewhere, and
+# its linker's own alignment.
+if(NOT APPLE)
+  add_link_options(-Wl,-z,max-page-size=16384)
+endif()
+
 if(TORCHLET_SANITIZE)
   add_compile_options(-fsanitize=${TORCHLET_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)

@@ -25,10 +25,15 @@ install(DIRECTORY include/torchlet DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES
 install(EXPORT torchletTargets NAMESPACE torchlet:: DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
-install(FILES cmake/torchletConfig.cmake ${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake
+configure_file(cmake/torchletConfig.cmake.in torchletConfig.cmake @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/torchletConfig.cmake ${CMAKE_BINARY_DIR}/torchletConfigVersion.cmake
         DESTINATION ${package_dir})
 
 # The .pc file finds its prefix from where it lies, so that an installed tree can be moved.
 file(RELATIVE_PATH pc_prefix /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+set(pc_codecs "")
+if(TORCHLET_CODECS)
+  set(pc_codecs " libjpeg libpng")
+endif()
 configure_file(cmake/torchlet.pc.in torchlet.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/torchlet.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

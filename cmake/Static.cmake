@@ -1,7 +1,10 @@
-# TORCHLET_STATIC: programs that need nothing at run time but a kernel.
+# TORCHLET_STATIC: programs that need nothing at run time but a kernel. TORCHLET_SELF_CONTAINED: shared libraries that hold
+# Highway, libjpeg, libpng and zlib, hidden.
 
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
-add_link_options(-static)
+if(TORCHLET_STATIC)
+  add_link_options(-static)
+endif()
 
 # Debian has Highway only as a shared library; this is the part of its source that is not headers.
 execute_process(COMMAND ${CMAKE_SOURCE_DIR}/scripts/debian_files.sh highway COMMAND_ERROR_IS_FATAL ANY)

@@ -5,13 +5,17 @@ include(CMakeFindDependencyMacro)
 
 find_dependency(Threads)
 find_dependency(ZLIB)
-find_dependency(JPEG)
-find_dependency(PNG)
-find_dependency(PkgConfig)
+set(torchlet_codecs "")
+if(TORCHLET_CODECS)
+  find_dependency(JPEG)
+  find_dependency(PNG)
+  set(torchlet_codecs JPEG::JPEG PNG::PNG)
+endif()
 
 if(TARGET torchlet_highway)
   set(torchlet_hwy_target torchlet_highway)
 else()
+  find_dependency(PkgConfig)
   if(NOT TARGET PkgConfig::torchlet_hwy)
     pkg_check_modules(torchlet_hwy REQUIRED QUIET IMPORTED_TARGET libhwy)
   endif()
@@ -20,7 +24,6 @@ endif()
 
 set(TORCHLET_DEPENDENCIES
     ${torchlet_hwy_target}
-    JPEG::JPEG
-    PNG::PNG
+    ${torchlet_codecs}
     ZLIB::ZLIB
     Threads::Threads)

@@ -2,7 +2,8 @@
 # Fetches from Debian 12 what cannot be installed beside the build machine's own packages, without touching these:
 #
 #   debian_files.sh highway                 the source of Highway, in build/debian/highway (Debian has no static library of it)
-#   debian_files.sh sysroot arm64|armhf     the libraries of another architecture, in build/debian/sysroot-ARCH
+#   debian_files.sh headers                 headers that every system can share, in build/debian/headers
+#   debian_files.sh sysroot arm64|armhf|i386   the libraries of another architecture, in build/debian/sysroot-ARCH
 #
 # apt keeps its lists for this in build/debian, so nothing here needs root. What is there already is left alone.
 set -eu
@@ -34,6 +35,13 @@ highway)
   rm -rf "$root/highway"
   update
   (cd "$work" && apt source --download-only highway && dpkg-source --no-check -x highway_*.dsc "$root/highway") >/dev/null
+  ;;
+headers)
+  arch=$(dpkg --print-architecture)
+  rm -rf "$root/headers"
+  update
+  (cd "$work" && apt download nlohmann-json3-dev libcli11-dev)
+  for package in "$work"/*.deb; do dpkg -x "$package" "$root/headers"; done
   ;;
 sysroot)
   arch=$2

@@ -39,8 +39,9 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
 #endif
   // Not every file system has such files.
   temporary_ = path_ + ".XXXXXX";
-  fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  fd_ = ::mkstemp(temporary_.data());  // Android has mkostemp from API level 23 on
   if (fd_ < 0) refuse(errno);
+  ::fcntl(fd_, F_SETFD, FD_CLOEXEC);
 }
 
 AtomicFile::~AtomicFile() {
