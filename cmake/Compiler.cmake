@@ -29,6 +29,8 @@ add_compile_options(-ffp-contract=off -fno-math-errno)
 # its linker's own alignment.
 if(NOT APPLE)
   add_link_options(-Wl,-z,max-page-size=16384)
+else()
+  add_compile_definitions(_REENTRANT) # for lgamma_r
 endif()
 
 if(TORCHLET_SANITIZE)

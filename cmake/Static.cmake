@@ -1,7 +1,9 @@
 # TORCHLET_STATIC: programs that need nothing at run time but a kernel. TORCHLET_SELF_CONTAINED: shared libraries that hold
 # Highway, libjpeg, libpng and zlib, hidden.
 
-set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+if(NOT APPLE) # whose zlib is a part of the system
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 if(TORCHLET_STATIC)
   add_link_options(-static)
 endif()

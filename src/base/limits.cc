@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -150,14 +151,13 @@ void require_memory(int64_t count, size_t item_bytes, const char* what) {
 
 namespace {
 
-// Before counted memory; as many bytes as its alignment are left for it.
+// Before counted memory; a multiple of its alignment is left for it.
 struct Header {
   Charge charge;
 };
 constexpr size_t room_for_header(size_t alignment) {
-  return std::max(alignment, alignof(std::max_align_t));
+  return std::max({alignment, alignof(std::max_align_t), std::bit_ceil(sizeof(Header))});
 }
-static_assert(sizeof(Header) <= alignof(std::max_align_t));
 
 }  // namespace
 

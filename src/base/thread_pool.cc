@@ -1,6 +1,8 @@
 #include "base/thread_pool.h"
 
+#ifdef __linux__
 #include <sched.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -25,8 +27,10 @@ constexpr std::chrono::microseconds kStayAwake{50};
 constexpr int kMaxThreads = 256;
 
 int processor_count() {
+#ifdef __linux__
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 

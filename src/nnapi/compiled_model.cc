@@ -1,7 +1,9 @@
 #include "nnapi/compiled_model.h"
 
 #include <sys/mman.h>
+#ifdef __linux__
 #include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,8 +22,11 @@ constexpr size_t kAlignment = 64;
 class SharedMemory {
  public:
   explicit SharedMemory(size_t nbytes) : charge_(nbytes), nbytes_(nbytes) {
+    int fd = -1;
+#ifdef __linux__  // elsewhere is no NNAPI
     // Not through the C library: Android's has the function since version 11, its kernels before.
-    const int fd = static_cast<int>(syscall(SYS_memfd_create, "torchlet-nnapi", 1u /* CLOEXEC */));
+    fd = static_cast<int>(syscall(SYS_memfd_create, "torchlet-nnapi", 1u /* CLOEXEC */));
+#endif
     if (fd < 0) fail(ErrorCode::kRuntime, "there is no memory to share with NNAPI");
     void* mapped = MAP_FAILED;
     if (ftruncate(fd, static_cast<off_t>(nbytes)) == 0) {
