@@ -28,15 +28,15 @@ torchlet_status torchlet_options_set_devices(torchlet_options* options, const ch
 
 torchlet_status torchlet_options_set_precision(torchlet_options* options, const char* precision) {
   return guarded([&] {
-    const Precision parsed = parse_precision(given_text(precision, "precision"));
-    given(options, "options").options.precision = parsed;
+    Options& own = given(options, "options").options;
+    own.precision = parse_precision(given_text(precision, "precision"));
   });
 }
 
 torchlet_status torchlet_options_set_preference(torchlet_options* options, const char* preference) {
   return guarded([&] {
-    const Preference parsed = parse_preference(given_text(preference, "preference"));
-    given(options, "options").options.preference = parsed;
+    Options& own = given(options, "options").options;
+    own.preference = parse_preference(given_text(preference, "preference"));
   });
 }
 
