@@ -1,11 +1,12 @@
-# TORCHLET_STATIC: programs that need nothing at run time but a kernel. TORCHLET_SELF_CONTAINED: shared libraries that hold
-# Highway, libjpeg, libpng and zlib, hidden.
+# TORCHLET_STATIC: programs that need nothing at run time but a kernel; beside them libtorchlet.so as an app on Android gets it,
+# with the C++ library inside. TORCHLET_SELF_CONTAINED: shared libraries that hold Highway, libjpeg, libpng and zlib, hidden.
 
 if(NOT APPLE) # whose zlib is a part of the system
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 endif()
 if(TORCHLET_STATIC)
-  add_link_options(-static)
+  string(APPEND CMAKE_EXE_LINKER_FLAGS " -static")
+  string(APPEND CMAKE_SHARED_LINKER_FLAGS " -static-libstdc++ -static-libgcc")
 endif()
 
 # Debian has Highway only as a shared library; this is the part of its source that is not headers.

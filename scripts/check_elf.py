@@ -161,6 +161,7 @@ def main():
     parser.add_argument("--also", default="", help="libraries that they may need besides the system's")
     parser.add_argument("--symbols", help="further symbols that they may show")
     parser.add_argument("--stripped", action="store_true")
+    parser.add_argument("--list", action="store_true", help="print the symbols that they show, a line each, and nothing else")
     parser.add_argument("--abi", help="arm64-v8a, armeabi-v7a, x86 or x86_64")
     parser.add_argument("libraries", nargs="+")
     options = parser.parse_args()
@@ -178,7 +179,9 @@ def main():
         for fault in found:
             print(f"{path}: {fault}")
         failed |= bool(found)
-        if not found:
+        if options.list and not found:
+            print("\n".join(elf.exported()))
+        elif not found:
             least = min((s["align"] for s in elf.segments if s["kind"] == PT_LOAD), default=0)
             print(f"{path}: {elf.abi}, {os.path.getsize(path)} bytes, pages of {least}, {len(elf.exported())} symbols, "
                   f"needs {' '.join(elf.needed()) or 'nothing'}")

@@ -1,0 +1,17 @@
+# Stands in for the NDK's toolchain file, so that the presets android-* can be configured without an NDK: Debian's cross compilers,
+# with what the CMake files ask of Android.
+set(toolchain_arm64-v8a arm64)
+set(toolchain_armeabi-v7a armv7)
+set(toolchain_x86 x86)
+foreach(variable ANDROID_ABI ANDROID_PLATFORM ANDROID_STL)
+  list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ${variable})
+  if(NOT ${variable})
+    message(FATAL_ERROR "the preset sets no ${variable}")
+  endif()
+endforeach()
+if(NOT ANDROID_ABI STREQUAL "x86_64")
+  set(headers ${CMAKE_FIND_ROOT_PATH})
+  include(${CMAKE_CURRENT_LIST_DIR}/../../../../../cmake/${toolchain_${ANDROID_ABI}}.toolchain.cmake)
+  list(PREPEND CMAKE_FIND_ROOT_PATH ${headers})
+endif()
+set(ANDROID TRUE)
