@@ -182,6 +182,20 @@ void converts_values() {
   EXPECT(code_of(error) == TorchletErrorUnsupported);
 }
 
+void segments_pictures() {
+  // values.pt gives twice its input as "out": three planes of 2 x 3.
+  float planes[3][6] = {{1, 0, 0, 5, 2, 2}, {0, 1, 0, 5, 3, 1}, {0, 0, 1, 4, 9, 0}};
+  NSError* error = nil;
+  NSData* classes = [load(kValues) segmentImage:planes width:3 height:2 error:&error];
+  const uint8_t expected[] = {0, 1, 2, 0, 2, 0};
+  EXPECT([classes isEqual:[NSData dataWithBytes:expected length:6]]);
+  std::vector<float> image(3 * 224 * 224);
+  EXPECT([load(kDigits) segmentImage:image.data() width:224 height:224 error:&error] == nil);
+  EXPECT(code_of(error) == TorchletErrorUnsupported && contains([error localizedDescription], @"TorchTensor [1, 10] float32"));
+  EXPECT([load(kValues) segmentImage:NULL width:3 height:2 error:&error] == nil);
+  EXPECT(code_of(error) == TorchletErrorInvalidArgument);
+}
+
 void tells_about_models() {
   TorchModule* model = load(kValues);
   EXPECT([[model typeName] isEqual:@"__torch__.Values"] || contains([model typeName], @"Values"));
@@ -497,6 +511,7 @@ int main() {
   } tests[] = {{"classifies digits", classifies_digits},
                {"gives PyTorch's answer", gives_pytorchs_answer},
                {"converts values", converts_values},
+               {"segments pictures", segments_pictures},
                {"tells about models", tells_about_models},
                {"tensors keep what they are given", tensors_keep_what_they_are_given},
                {"maps errors", maps_errors},

@@ -2,6 +2,7 @@
 
 #import "Handles.h"
 
+#include <cstdint>
 #include <vector>
 
 using namespace torchlet::apple;
@@ -48,6 +49,18 @@ struct Arguments {
     return true;
   }
 };
+
+// For each of `pixels` the plane with the largest number, the first of equals.
+NSData* largest_of(const float* planes, size_t count, size_t pixels) {
+  NSMutableData* classes = [NSMutableData dataWithLength:pixels];
+  auto* best = static_cast<uint8_t*>([classes mutableBytes]);
+  for (size_t plane = 1; plane < count; ++plane) {
+    for (size_t i = 0; i < pixels; ++i) {
+      if (planes[plane * pixels + i] > planes[best[i] * pixels + i]) best[i] = static_cast<uint8_t>(plane);
+    }
+  }
+  return classes;
+}
 
 void log(NSString* what, NSError* error) { NSLog(@"Torchlet: %@: %@", what, [error localizedDescription]); }
 
@@ -128,12 +141,16 @@ void log(NSString* what, NSError* error) { NSLog(@"Torchlet: %@: %@", what, [err
   return scores;
 }
 
-- (NSArray*)predictImage:(void*)imageBuffer width:(NSInteger)width height:(NSInteger)height error:(NSError**)error {
+// What forward() answers to an image.
+- (id)forwardImage:(void*)imageBuffer width:(NSInteger)width height:(NSInteger)height error:(NSError**)error {
   NSArray* shape = [NSArray arrayWithObjects:[NSNumber numberWithInt:1], [NSNumber numberWithInt:3],
                                              [NSNumber numberWithLongLong:height], [NSNumber numberWithLongLong:width], nil];
   TorchTensor* input = [TorchTensor tensorWithFloats:static_cast<const float*>(imageBuffer) shape:shape error:error];
-  if (!input) return nil;
-  id output = [self forward:[NSArray arrayWithObject:input] error:error];
+  return input ? [self forward:[NSArray arrayWithObject:input] error:error] : nil;
+}
+
+- (NSArray*)predictImage:(void*)imageBuffer width:(NSInteger)width height:(NSInteger)height error:(NSError**)error {
+  id output = [self forwardImage:imageBuffer width:width height:height error:error];
   if (!output) return nil;
   if (![output isKindOfClass:[TorchTensor class]]) {
     refuse(error, TorchletErrorUnsupported,
@@ -142,6 +159,25 @@ void log(NSString* what, NSError* error) { NSLog(@"Torchlet: %@: %@", what, [err
     return nil;
   }
   return [static_cast<TorchTensor*>(output) numbersAndReturnError:error];
+}
+
+- (NSData*)segmentImage:(void*)imageBuffer width:(NSInteger)width height:(NSInteger)height error:(NSError**)error {
+  id output = [self forwardImage:imageBuffer width:width height:height error:error];
+  if (!output) return nil;
+  if ([output isKindOfClass:[NSDictionary class]]) output = [static_cast<NSDictionary*>(output) objectForKey:@"out"];
+  TorchTensor* scores = [output isKindOfClass:[TorchTensor class]] ? output : nil;
+  NSArray* shape = [scores shape];
+  if ([shape count] != 4 || [[shape objectAtIndex:0] integerValue] != 1 || [[shape objectAtIndex:2] integerValue] != height ||
+      [[shape objectAtIndex:3] integerValue] != width || [[shape objectAtIndex:1] integerValue] > 256) {
+    refuse(error, TorchletErrorUnsupported,
+           [NSString stringWithFormat:@"no scores of at most 256 classes, [1, classes, %ld, %ld]: the model gives %@",
+                                      static_cast<long>(height), static_cast<long>(width), output]);
+    return nil;
+  }
+  NSData* numbers = [scores floatsAndReturnError:error];
+  return numbers ? largest_of(static_cast<const float*>([numbers bytes]), [[shape objectAtIndex:1] unsignedIntegerValue],
+                              static_cast<size_t>(width * height))
+                 : nil;
 }
 
 - (id)forward:(NSArray*)inputs error:(NSError**)error {

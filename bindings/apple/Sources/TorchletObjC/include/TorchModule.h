@@ -64,6 +64,13 @@ struct torchlet_module;
                                                     height:(NSInteger)height
                                                      error:(NSError* _Nullable* _Nullable)error;
 
+// The class of each pixel, a byte each, that a segmentation model finds in the 3 x height x width normalised floats at
+// `imageBuffer`: where its scores are largest, which are [1, classes, height, width] and its answer, or "out" in its answer.
+- (NSData* _Nullable)segmentImage:(void*)imageBuffer
+                            width:(NSInteger)width
+                           height:(NSInteger)height
+                            error:(NSError* _Nullable* _Nullable)error;
+
 // Runs forward(), or any method; `keywords` are its keyword arguments. None is NSNull.
 - (id _Nullable)forward:(NSArray*)inputs error:(NSError* _Nullable* _Nullable)error;
 - (id _Nullable)runMethod:(NSString*)method
