@@ -15,17 +15,20 @@
   } while (0)
 
 static torchlet_tensor* read_pixels(const char* path, long width, long height) {
-  static const float mean[3] = {0.485f, 0.456f, 0.406f}, std[3] = {0.229f, 0.224f, 0.225f};
-  const size_t size = (size_t)(3 * width * height);
+  static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
+  const size_t pixels = (size_t)(width * height), size = 3 * pixels;
   unsigned char* bytes = malloc(size);
   FILE* file = fopen(path, "rb");
   CHECK(file && bytes && fread(bytes, 1, size, file) == size);
   fclose(file);
-  torchlet_image* image = NULL;
   torchlet_tensor* tensor = NULL;
-  CHECK(torchlet_image_from_pixels(TORCHLET_PIXELS_RGB, bytes, width, height, 3 * width, &image) == TORCHLET_OK);
-  CHECK(torchlet_image_to_tensor(image, TORCHLET_FLOAT32, TORCHLET_CONTIGUOUS, mean, std, &tensor) == TORCHLET_OK);
-  torchlet_image_free(image);
+  const int64_t sizes[] = {1, 3, height, width};
+  CHECK(torchlet_tensor_new(TORCHLET_FLOAT32, sizes, 4, TORCHLET_CONTIGUOUS, &tensor) == TORCHLET_OK);
+  float* numbers = torchlet_tensor_data(tensor);
+  for (size_t i = 0; i < size; ++i) {
+    const size_t channel = i / pixels;
+    numbers[i] = (bytes[i % pixels * 3 + channel] / 255.0f - mean[channel]) / deviation[channel];
+  }
   free(bytes);
   return tensor;
 }

@@ -48,7 +48,6 @@ using Options = Owned<torchlet_options, torchlet_options_free>;
 using Module = Owned<torchlet_module, torchlet_module_free>;
 using Value = Owned<torchlet_value, torchlet_value_free>;
 using Tensor = Owned<torchlet_tensor, torchlet_tensor_free>;
-using Image = Owned<torchlet_image, torchlet_image_free>;
 using Text = Owned<char, torchlet_text_free>;
 
 // UTF-8 as a string; bytes that are none as Latin-1, so that a hostile file has a message, too.

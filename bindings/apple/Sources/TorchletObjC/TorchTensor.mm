@@ -10,6 +10,7 @@ using namespace torchlet::apple;
 namespace {
 
 constexpr NSUInteger kMaxDims = 64;
+constexpr NSInteger kMaxSide = 1 << 15;
 constexpr float kImageNetMean[3] = {0.485f, 0.456f, 0.406f};
 constexpr float kImageNetStd[3] = {0.229f, 0.224f, 0.225f};
 
@@ -21,6 +22,20 @@ bool is_numbers(NSArray* array) {
     if (![[array objectAtIndex:i] isKindOfClass:[NSNumber class]]) return false;
   }
   return true;
+}
+
+// 0 for what is no format.
+NSInteger bytes_of_pixel(TorchPixels format) {
+  switch (format) {
+    case TorchPixelsGrey:
+      return 1;
+    case TorchPixelsRGB:
+      return 3;
+    case TorchPixelsRGBA:
+    case TorchPixelsBGRA:
+      return 4;
+  }
+  return 0;
 }
 
 NSUInteger element_size(TorchDType dtype) {
@@ -211,17 +226,35 @@ NSNumber* element(const void* data, TorchDType dtype, size_t i) {
                              std:(NSArray*)std
                            error:(NSError**)error {
   float means[3], stds[3];
-  Image image;
-  Tensor tensor;
-  if (!three_of(mean, kImageNetMean, means, error) || !three_of(std, kImageNetStd, stds, error) ||
-      !succeeded(torchlet_image_from_pixels(static_cast<torchlet_pixels>(format), pixels, width, height, bytesPerRow,
-                                            image.out()),
-                 error) ||
-      !succeeded(torchlet_image_to_tensor(image.get(), TORCHLET_FLOAT32, TORCHLET_CONTIGUOUS, means, stds, tensor.out()),
-                 error)) {
+  if (!three_of(mean, kImageNetMean, means, error) || !three_of(std, kImageNetStd, stds, error)) return nil;
+  const NSInteger step = bytes_of_pixel(format);
+  if (!pixels || step == 0 || width < 1 || height < 1 || width > kMaxSide || height > kMaxSide || bytesPerRow < width * step) {
+    refuse(error, TorchletErrorInvalidArgument,
+           [NSString stringWithFormat:@"no picture: %ld x %ld pixels of format %ld at %p, %ld bytes a row",
+                                      static_cast<long>(width), static_cast<long>(height), static_cast<long>(format), pixels,
+                                      static_cast<long>(bytesPerRow)]);
     return nil;
   }
-  return TORCHLET_AUTORELEASE([[self alloc] initWithTensor:tensor.release()]);
+  NSArray* shape = [NSArray arrayWithObjects:[NSNumber numberWithInt:1], [NSNumber numberWithInt:3],
+                                             [NSNumber numberWithLongLong:height], [NSNumber numberWithLongLong:width], nil];
+  NSMutableData* floats = [NSMutableData dataWithLength:static_cast<NSUInteger>(3 * width * height) * sizeof(float)];
+  auto* out = static_cast<float*>([floats mutableBytes]);
+  if (!out) {
+    refuse(error, TorchletErrorOutOfMemory, @"there is no memory for the floats of the picture");
+    return nil;
+  }
+  for (NSInteger channel = 0; channel < 3; ++channel) {
+    const NSInteger at = format == TorchPixelsGrey ? 0 : format == TorchPixelsBGRA ? 2 - channel : channel;
+    for (NSInteger y = 0; y < height; ++y) {
+      const uint8_t* row = static_cast<const uint8_t*>(pixels) + y * bytesPerRow + at;
+      for (NSInteger x = 0; x < width; ++x) *out++ = (row[x * step] / 255.0f - means[channel]) / stds[channel];
+    }
+  }
+  return [self tensorWithMutableDataNoCopy:floats
+                                     dtype:TorchDTypeFloat32
+                                     shape:shape
+                                    format:TorchMemoryFormatContiguous
+                                     error:error];
 }
 
 - (TorchDType)dtype {
