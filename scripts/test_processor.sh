@@ -1,14 +1,14 @@
 #!/bin/sh
-# Cross-compiles for another processor and tests what is particular to one: the kernels, the threads, and the sample model from
-# its file to its answer. Arm runs under QEMU; x86 of 32 bits, one of Android's ABIs, by this processor.
+# Cross-compiles for another processor and tests what is particular to one: the kernels, the threads, the sample model from its
+# file to its answer, and the libraries that an app on Android gets (test_android.sh). Arm runs under QEMU; x86 of 32 bits, one of Android's ABIs, by this processor.
 #
 #   scripts/test_processor.sh arm64|armv7|x86     exits with 77 if the compiler, QEMU or the libraries cannot be had
 set -eu
 cd "$(dirname "$0")/.."
 case "${1-}" in
-arm64) debian=arm64 packages="g++-aarch64-linux-gnu qemu-user-static" emulator=qemu-aarch64-static ;;
-armv7) debian=armhf packages="g++-arm-linux-gnueabihf qemu-user-static" emulator=qemu-arm-static ;;
-x86) debian=i386 packages=g++-i686-linux-gnu emulator= ;;
+arm64) debian=arm64 abi=arm64-v8a packages="g++-aarch64-linux-gnu qemu-user-static" emulator=qemu-aarch64-static ;;
+armv7) debian=armhf abi=armeabi-v7a packages="g++-arm-linux-gnueabihf qemu-user-static" emulator=qemu-arm-static ;;
+x86) debian=i386 abi=x86 packages=g++-i686-linux-gnu emulator= ;;
 *) echo "usage: test_processor.sh arm64|armv7|x86" >&2 && exit 2 ;;
 esac
 scripts/install_deps.sh $packages && scripts/debian_files.sh sysroot "$debian" || exit 77
@@ -31,3 +31,4 @@ for digit in 0:zero 2:two 3:three 4:four 7:seven 9:nine; do
   *) echo "$1: $picture: $answer, not $word" >&2 && exit 1 ;;
   esac
 done
+scripts/test_android.sh "$abi"
