@@ -1,7 +1,7 @@
 # TORCHLET_STATIC: programs that need nothing at run time but a kernel; beside them libtorchlet.so as an app on Android gets it,
 # with the C++ library inside. TORCHLET_SELF_CONTAINED: shared libraries that hold Highway, libjpeg, libpng and zlib, hidden.
 
-if(NOT APPLE) # whose zlib is a part of the system
+if(NOT APPLE AND NOT ANDROID) # whose zlib is a part of the system
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 endif()
 if(TORCHLET_STATIC)

@@ -48,7 +48,8 @@ build_libraries() {
     cmake --preset "android-$abi" --log-level=WARNING >/dev/null
     cmake --build --preset "android-$abi" --parallel "${JOBS:-$(nproc)}" --target torchlet_jni
     mkdir -p "$libraries/$abi"
-    "$strip" --strip-all -o "$libraries/$abi/libtorchlet_jni.so" "build/android-$abi/libtorchlet_jni.so"
+    "$strip" --strip-all -o "$libraries/$abi/libtorchlet_jni.so" \
+      "$(find "build/android-$abi" -name libtorchlet_jni.so | head -1)"
   done
 }
 
