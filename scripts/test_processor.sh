@@ -16,6 +16,11 @@ cmake --preset "$1" --log-level=WARNING ${CMAKE_ARGS:-} >/dev/null
 cmake --build --preset "$1" --parallel "${JOBS:-$(nproc)}" --target kernels_test base_test torchlet_cli
 $emulator "build/$1/base_test" --gtest_brief=1
 $emulator "build/$1/kernels_test" --gtest_brief=1
+if [ "$1" = x86 ]; then
+  # It runs at full speed, so more of what 32 bits may break.
+  cmake --build --preset x86 --parallel "${JOBS:-$(nproc)}" --target tensor_test archive_test c_api_test op_cases
+  for test in tensor_test archive_test c_api_test op_cases; do "build/x86/$test" --gtest_brief=1; done
+fi
 if [ "$1" = arm64 ]; then
   # With the dot product of bytes and their matrix product, without the second, without both.
   for cpu in max neoverse-n1 cortex-a53; do

@@ -147,7 +147,7 @@ Module with_records(const std::map<std::string, std::string>& records) {
     void write(std::span<const std::byte> data) override {
       out.append(reinterpret_cast<const char*>(data.data()), data.size());
     }
-    uint64_t size() const override { return out.size(); }
+    size_t size() const override { return out.size(); }
     std::string& out;
   } sink(bytes);
   archive::ZipWriter zip(sink, "places");

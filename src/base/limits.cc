@@ -164,7 +164,7 @@ constexpr size_t room_for_header(size_t alignment) {
 void* counted_new(size_t nbytes, size_t alignment) {
   const size_t before = room_for_header(alignment);
   Charge charge(nbytes > SIZE_MAX - before ? SIZE_MAX : before + nbytes);
-  if (nbytes > physical_memory()) fail_memory(nbytes, "an operator");
+  if (nbytes > SIZE_MAX - before || nbytes > physical_memory()) fail_memory(nbytes, "an operator");
   auto* block =
       static_cast<std::byte*>(::operator new (before + nbytes, std::align_val_t{alignment}));
   new (block) Header{std::move(charge)};

@@ -194,8 +194,7 @@ Tensor make_view(const Tensor& base, IntSpan sizes, IntSpan strides, int64_t sto
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
   checked_numel(sizes);
   size_t nbytes;
-  if (__builtin_mul_overflow(static_cast<size_t>(checked_extent(sizes, strides)),
-                             element_size(dtype), &nbytes)) {
+  if (__builtin_mul_overflow(checked_extent(sizes, strides), element_size(dtype), &nbytes)) {
     fail(ErrorCode::kOutOfMemory, "the bytes of a tensor overflow");
   }
   return make_tensor(make_ref<Storage>(nbytes), dtype, sizes, strides, 0);
@@ -204,7 +203,7 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
 Tensor empty(IntSpan sizes, DType dtype, MemoryFormat format) {
   const int64_t numel = checked_numel(sizes);
   size_t nbytes;
-  if (__builtin_mul_overflow(static_cast<size_t>(numel), element_size(dtype), &nbytes)) {
+  if (__builtin_mul_overflow(numel, element_size(dtype), &nbytes)) {
     fail(ErrorCode::kOutOfMemory, "the bytes of a tensor overflow");
   }
   return make_tensor(make_ref<Storage>(nbytes), dtype, sizes, strides_for(sizes, format), 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/limits.h"
@@ -33,7 +34,7 @@ TensorId PlanEmitter::new_tensor(DType dtype, IntSpan sizes, IntSpan strides,
   checked_numel(sizes);
   buffer.nbytes =
       checked_mul(checked_extent(sizes, strides), static_cast<int64_t>(element_size(dtype)));
-  if (static_cast<size_t>(buffer.nbytes) > physical_memory()) decline("too large a tensor");
+  if (std::cmp_greater(buffer.nbytes, physical_memory())) decline("too large a tensor");
   plan_->buffers.push_back(std::move(buffer));
   written_at_.push_back(-1);
   plan_->tensors.push_back({dtype, sizes, strides, 0,

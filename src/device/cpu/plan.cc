@@ -1,6 +1,8 @@
 #include "device/cpu/plan.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "device/cpu/cpu_device.h"
 #include "kernels/simd/scratch.h"
@@ -120,6 +122,10 @@ void Plan::run(std::span<const Value> inputs, std::span<Value> results, ArenaPoo
     } else {
       results[i] = value;
     }
+  }
+  if (!std::in_range<size_t>(arena_bytes)) {  // where addresses have 32 bits
+    fail(ErrorCode::kOutOfMemory, "the tensors of a plan take " + std::to_string(arena_bytes) +
+                                      " bytes, more than this processor has addresses for");
   }
   const ArenaPool::Lease arena(arenas, static_cast<size_t>(arena_bytes));
   const kernels::Scratch<std::byte*> bases(static_cast<int64_t>(buffers.size()));

@@ -28,12 +28,18 @@ class Scratch {
   static_assert(std::is_trivial_v<T>);
 
  public:
-  explicit Scratch(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(T)) {}
+  explicit Scratch(int64_t count) : bytes_(bytes_of(count)) {}
 
   T* data() const { return static_cast<T*>(bytes_.data()); }
   T& operator[](int64_t i) const { return data()[i]; }
 
  private:
+  // More than there are addresses, where these have 32 bits, is as much as there is nowhere.
+  static size_t bytes_of(int64_t count) {
+    size_t bytes;
+    return __builtin_mul_overflow(count, sizeof(T), &bytes) ? SIZE_MAX - 4096 : bytes;
+  }
+
   ScratchBytes bytes_;
 };
 

@@ -1,5 +1,6 @@
 #include "ops/engines/indexed.h"
 
+#include "base/limits.h"
 #include "ops/shape/shape.h"
 
 namespace torchlet::ops {
@@ -98,7 +99,9 @@ Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices) {
     last = d;
   }
   TORCHLET_CHECK(count > 0, "at least one index must be a tensor");
-  plan.offsets.resize(static_cast<size_t>(checked_numel(plan.index_shape)));
+  const int64_t places = checked_numel(plan.index_shape);
+  require_memory(places, sizeof(int64_t), "places of an index");
+  plan.offsets.resize(static_cast<size_t>(places));
   // Index dimensions that are not side by side move to the front of the result.
   const bool adjacent = last - first + 1 == count;
   for (size_t d = 0; d < positions.size(); ++d) {
