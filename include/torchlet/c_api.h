@@ -201,6 +201,12 @@ TORCHLET_API torchlet_status torchlet_module_bundled_inputs(const torchlet_modul
                                                             torchlet_value** calls);
 /* Container, version, class, size, operators with counts, methods: a JSON object. */
 TORCHLET_API torchlet_status torchlet_module_info(const torchlet_module* module, char** json);
+/* What the file carries besides the model (PyTorch's _extra_files): its bytes, with a null character
+ * at the end that `size` does not count, to be freed by torchlet_text_free. TORCHLET_NOT_FOUND if
+ * there is none of that name. */
+TORCHLET_API torchlet_status torchlet_module_extra_file(const torchlet_module* module,
+                                                        const char* name, char** data,
+                                                        size_t* size);
 /* What runs where and why (torchlet/placement.h): a JSON array of objects. */
 TORCHLET_API torchlet_status torchlet_module_placement(const torchlet_module* module, char** json);
 

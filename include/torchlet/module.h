@@ -24,6 +24,7 @@
 #include <torchlet/value.h>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -143,6 +144,9 @@ class TORCHLET_API Module {
 
   // Of the whole model.
   const ModelInfo& info() const;
+  // What the file carries besides the model (PyTorch's _extra_files), contents by name. Reads them
+  // from the file: Error kFileFormat if they are damaged.
+  std::map<std::string, std::string> extra_files() const;
   // Empty unless Options::allow_unsupported was set.
   const std::vector<UnsupportedOperator>& unsupported_operators() const;
   // Overloads that the program calls, with how often they stand in it: {"aten::conv2d", 52}.

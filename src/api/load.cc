@@ -95,6 +95,7 @@ struct Contents {
   std::function<lite::Bytecode(archive::ObjectFactory&)> read_bytecode;  // null: there is none
   std::function<void(lite::Bytecode&)> read_debug_info;                  // null: there is none
   std::function<Value(archive::ObjectFactory&)> read_module;
+  std::function<std::map<std::string, std::string>()> read_extra_files;  // from any thread
 };
 
 // Debug records are a comfort: one that is malformed leaves places unknown.
@@ -150,6 +151,10 @@ Contents contents_of_zip(ArchiveReader opened) {
   contents.read_module = [&reader](archive::ObjectFactory& factory) {
     return reader.read_module(factory);
   };
+  contents.read_extra_files = [shared] {
+    const std::lock_guard inner(shared->mutex);
+    return shared->reader.extra_files();
+  };
   return contents;
 }
 
@@ -183,6 +188,10 @@ Contents contents_of_flatbuffer(const ArchiveReader& file) {
   };
   contents.read_module = [reader](archive::ObjectFactory& factory) {
     return reader->read_module(factory);
+  };
+  contents.read_extra_files = [reader, mutex = std::make_shared<std::mutex>()] {
+    const std::lock_guard inner(*mutex);
+    return reader->extra_files();
   };
   return contents;
 }
@@ -231,6 +240,7 @@ Module load_contents(ArchiveReader file, const Options& options,
   model->info.file = name;
   model->info.num_bytes = num_bytes;
   model->kept_placements = std::move(kept);
+  model->read_extra_files = std::move(contents.read_extra_files);
 
   if (contents.has_source) {
     api::ModelObjectFactory factory(model->unit, model->interpreter, contents.constants_record);

@@ -53,6 +53,7 @@ struct LoadedProgram {
   std::unique_ptr<lite::BytecodeProgram> bytecode;  // of an archive without source, else null
   interp::Interpreter interpreter;                  // its code points into the unit's graphs
   api::Survey survey;
+  std::function<std::map<std::string, std::string>()> read_extra_files;
   // With Options::devices = {"auto"}: those that fit this machine.
   std::vector<device::PlacementChoice> kept_placements;
 

@@ -214,6 +214,11 @@ std::vector<Placement> Module::placement() const { return model_->methods.placem
 
 const ModelInfo& Module::info() const { return model_->program->info; }
 
+std::map<std::string, std::string> Module::extra_files() const {
+  const LimitScope scope = model_->program->limits->scope();
+  return model_->program->read_extra_files();
+}
+
 const std::vector<UnsupportedOperator>& Module::unsupported_operators() const {
   return model_->program->survey.unsupported;
 }

@@ -121,11 +121,13 @@ std::string utf8(std::string_view text) {
   return result;
 }
 
-char* new_text(std::string_view text) {
-  const std::string whole = utf8(text);
-  auto* copy = static_cast<char*>(std::malloc(whole.size() + 1));
+char* new_text(std::string_view text) { return new_bytes(utf8(text)); }
+
+char* new_bytes(std::string_view bytes) {
+  auto* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
   if (!copy) throw std::bad_alloc();
-  std::memcpy(copy, whole.c_str(), whole.size() + 1);
+  std::memcpy(copy, bytes.data(), bytes.size());
+  copy[bytes.size()] = '\0';
   return copy;
 }
 

@@ -84,6 +84,8 @@ inline const char* given_text(const char* argument, const char* name) {
 std::string utf8(std::string_view text);
 // A copy in UTF-8 for the caller, to be freed by torchlet_text_free().
 char* new_text(std::string_view text);
+// The same of bytes as they are, with a null character behind them.
+char* new_bytes(std::string_view bytes);
 
 // Copies of the values behind an array of the caller's handles.
 std::vector<Value> values_of(const torchlet_value* const* handles, size_t count, const char* name);

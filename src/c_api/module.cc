@@ -174,6 +174,24 @@ torchlet_status torchlet_module_info(const torchlet_module* module, char** json)
   });
 }
 
+torchlet_status torchlet_module_extra_file(const torchlet_module* module, const char* name,
+                                           char** data, size_t* size) {
+  return guarded([&] {
+    char*& bytes = given(data, "data");
+    size_t& count = given(size, "size");
+    const Module& own = given(module, "module").module;
+    const std::string_view wanted = given_text(name, "name");
+    const std::map<std::string, std::string> files = own.extra_files();
+    const auto found = files.find(std::string(wanted));
+    if (found == files.end()) {
+      fail(ErrorCode::kNotFound, "the model carries no extra file '%s'; it has %zu",
+           std::string(wanted).c_str(), files.size());
+    }
+    bytes = new_bytes(found->second);
+    count = found->second.size();
+  });
+}
+
 torchlet_status torchlet_module_placement(const torchlet_module* module, char** json) {
   return guarded([&] {
     char*& result = given(json, "json");

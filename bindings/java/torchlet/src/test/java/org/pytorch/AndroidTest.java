@@ -1,0 +1,188 @@
+package org.pytorch;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import android.content.Context;
+import android.graphics.Bitmap;
+import android.graphics.BitmapFactory;
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+import java.util.Random;
+import org.junit.Test;
+import org.junit.runner.RunWith;
+import org.pytorch.torchvision.TensorImageUtils;
+import org.robolectric.RobolectricTestRunner;
+import org.robolectric.RuntimeEnvironment;
+import org.robolectric.annotation.Config;
+import org.torchlet.TorchletException;
+
+/** What the recipes for Android call, on Robolectric's Android of API level 21. */
+@RunWith(RobolectricTestRunner.class)
+@Config(sdk = 21)
+public class AndroidTest {
+  private final Context context = RuntimeEnvironment.getApplication();
+
+  /** Copies an asset to a file and gives its path: the recipes' function. */
+  private static String assetFilePath(Context context, String assetName) throws IOException {
+    File file = new File(context.getFilesDir(), assetName);
+    if (file.exists() && file.length() > 0) return file.getAbsolutePath();
+    try (InputStream is = context.getAssets().open(assetName);
+        OutputStream os = new FileOutputStream(file)) {
+      byte[] buffer = new byte[4 * 1024];
+      int read;
+      while ((read = is.read(buffer)) != -1) os.write(buffer, 0, read);
+      os.flush();
+    }
+    return file.getAbsolutePath();
+  }
+
+  /** Image classification: an asset, a bitmap, scores, the best of them. */
+  @Test
+  public void classifiesAsTheRecipeDoes() throws IOException {
+    Module module = LiteModuleLoader.load(assetFilePath(context, "digits_mobilenet_v2.pt"));
+    Module mapped = LiteModuleLoader.loadModuleFromAsset(context.getAssets(), "digits_mobilenet_v2.pt");
+    for (int digit : new int[] {0, 2, 3, 4, 7, 9}) {
+      Bitmap bitmap = BitmapFactory.decodeStream(context.getAssets().open("samples/digit_" + digit + ".png"));
+      for (MemoryFormat format : new MemoryFormat[] {MemoryFormat.CONTIGUOUS, MemoryFormat.CHANNELS_LAST}) {
+        final Tensor inputTensor =
+            TensorImageUtils.bitmapToFloat32Tensor(
+                bitmap,
+                TensorImageUtils.TORCHVISION_NORM_MEAN_RGB,
+                TensorImageUtils.TORCHVISION_NORM_STD_RGB,
+                format);
+        final Tensor outputTensor = module.forward(IValue.from(inputTensor)).toTensor();
+        final float[] scores = outputTensor.getDataAsFloatArray();
+        float maxScore = -Float.MAX_VALUE;
+        int maxScoreIdx = -1;
+        for (int i = 0; i < scores.length; i++) {
+          if (scores[i] > maxScore) {
+            maxScore = scores[i];
+            maxScoreIdx = i;
+          }
+        }
+        assertEquals(digit, maxScoreIdx);
+        assertArrayEquals(scores, mapped.forward(IValue.from(inputTensor)).toTensor().getDataAsFloatArray(), 0);
+      }
+    }
+  }
+
+  /** Image segmentation: the answer is a dictionary. */
+  @Test
+  public void readsADictionaryAsTheRecipeDoes() throws IOException {
+    Module module = LitePyTorchAndroid.loadModuleFromAsset(context.getAssets(), "values.pt");
+    Bitmap bitmap = Bitmap.createBitmap(new int[] {0xff102030, 0xff405060}, 2, 1, Bitmap.Config.ARGB_8888);
+    Tensor input =
+        TensorImageUtils.bitmapToFloat32Tensor(bitmap, new float[3], new float[] {1 / 255f, 1 / 255f, 1 / 255f});
+    Tensor out = module.forward(IValue.from(input)).toDictStringKey().get("out").toTensor();
+    assertArrayEquals(new long[] {1, 3, 1, 2}, out.shape());
+    assertArrayEquals(new float[] {32, 128, 64, 160, 96, 192}, out.getDataAsFloatArray(), 1e-4f);
+  }
+
+  @Test
+  public void aMissingAssetSaysSo() {
+    TorchletException.Io e =
+        assertThrows(
+            TorchletException.Io.class, () -> PyTorchAndroid.loadModuleFromAsset(context.getAssets(), "none.ptl"));
+    assertTrue(e.getMessage(), e.getMessage().contains("none.ptl"));
+  }
+
+  @Test
+  public void bitmapsBecomeTensorsInBothOrders() {
+    int[] colours = new int[6];
+    for (int i = 0; i < 6; i++) colours[i] = 0xff000000 | 40 * i << 16 | (3 * i + 1) << 8 | (255 - i);
+    Bitmap bitmap = Bitmap.createBitmap(colours, 3, 2, Bitmap.Config.ARGB_8888);
+    float[] mean = {0.5f, 0.25f, 0.125f}, std = {2, 4, 0.5f};
+    float[] nchw = TensorImageUtils.bitmapToFloat32Tensor(bitmap, mean, std).getDataAsFloatArray();
+    float[] nhwc =
+        TensorImageUtils.bitmapToFloat32Tensor(bitmap, mean, std, MemoryFormat.CHANNELS_LAST).getDataAsFloatArray();
+    byte[] bytes = TensorImageUtils.bitmapToUint8Tensor(bitmap, MemoryFormat.CONTIGUOUS).getDataAsUnsignedByteArray();
+    byte[] last = TensorImageUtils.bitmapToUint8Tensor(bitmap, MemoryFormat.CHANNELS_LAST).getDataAsUnsignedByteArray();
+    for (int i = 0; i < 6; i++) {
+      for (int c = 0; c < 3; c++) {
+        int value = colours[i] >> (16 - 8 * c) & 255;
+        assertEquals((value / 255.0f - mean[c]) / std[c], nchw[6 * c + i], 0);
+        assertEquals(nchw[6 * c + i], nhwc[3 * i + c], 0);
+        assertEquals((byte) value, bytes[6 * c + i]);
+        assertEquals((byte) value, last[3 * i + c]);
+      }
+    }
+    FloatBuffer buffer = Tensor.allocateFloatBuffer(1 + 3 * 2);
+    TensorImageUtils.bitmapToFloatBuffer(bitmap, 1, 0, 2, 1, mean, std, buffer, 1);
+    assertEquals(nchw[1], buffer.get(1), 0);
+    assertEquals(nchw[6 + 2], buffer.get(4), 0);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> TensorImageUtils.bitmapToFloatBuffer(bitmap, 0, 0, 3, 2, mean, std, buffer, 0));
+    assertThrows(
+        IllegalArgumentException.class, () -> TensorImageUtils.bitmapToFloat32Tensor(bitmap, null, std));
+    assertThrows(
+        IllegalArgumentException.class, () -> TensorImageUtils.bitmapToFloat32Tensor(null, mean, std));
+  }
+
+  /** ITU-R BT.601 in floating point, one pixel. */
+  private static double[] rgb(int y, int u, int v) {
+    double grey = (y - 16) * 255 / 219.0, b = (u - 128) * 255 / 224.0, r = (v - 128) * 255 / 224.0;
+    double[] colour = {grey + 1.402 * r, grey - 0.344136 * b - 0.714136 * r, grey + 1.772 * b};
+    for (int c = 0; c < 3; c++) colour[c] = Math.max(0, Math.min(255, colour[c]));
+    return colour;
+  }
+
+  @Test
+  public void yuvWithinTwoStepsOfTheStandardForAnyStridesAndRotation() {
+    Random random = new Random(7);
+    float[] mean = new float[3], std = {1, 1, 1};
+    for (int pixelStride : new int[] {1, 2}) {
+      for (int[] size : new int[][] {{6, 4}, {5, 3}, {1, 1}, {7, 8}}) {
+        int width = size[0], height = size[1];
+        int rowStride = width + 3, uvRowStride = (width + 1) / 2 * pixelStride + 2;
+        byte[] y = new byte[rowStride * height], u = new byte[uvRowStride * ((height + 1) / 2)], v = u.clone();
+        random.nextBytes(y);
+        random.nextBytes(u);
+        random.nextBytes(v);
+        for (int rotation = 0; rotation < 360; rotation += 90) {
+          boolean lies = rotation % 180 == 90;
+          int w = lies ? height : width, h = lies ? width : height;
+          FloatBuffer out = Tensor.allocateFloatBuffer(3 * w * h);
+          TensorImageUtils.imageYUV420CenterCropToFloatBuffer(
+              ByteBuffer.wrap(y), rowStride, 1, ByteBuffer.wrap(u), ByteBuffer.wrap(v), uvRowStride, pixelStride,
+              width, height, rotation, w, h, mean, std, out, 0, MemoryFormat.CONTIGUOUS);
+          for (int row = 0; row < height; row++) {
+            for (int column = 0; column < width; column++) {
+              // Where the pixel goes when the picture is turned clockwise.
+              int toX = column, toY = row;
+              for (int turn = 0, hh = height, ww = width; turn < rotation; turn += 90) {
+                int x = hh - 1 - toY;
+                toY = toX;
+                toX = x;
+                int swap = hh;
+                hh = ww;
+                ww = swap;
+              }
+              int uv = row / 2 * uvRowStride + column / 2 * pixelStride;
+              double[] expected = rgb(y[row * rowStride + column] & 255, u[uv] & 255, v[uv] & 255);
+              for (int c = 0; c < 3; c++) {
+                // The recipe's factors have four digits, which costs a step, and it cuts, which costs another.
+                assertEquals(expected[c], 255 * out.get(c * w * h + toY * w + toX), 2.0);
+              }
+            }
+          }
+        }
+      }
+    }
+    ByteBuffer small = ByteBuffer.allocate(3);
+    assertThrows(
+        IllegalArgumentException.class,
+        () ->
+            TensorImageUtils.imageYUV420CenterCropToFloatBuffer(
+                small, 4, 1, small, small, 2, 1, 4, 4, 0, 2, 2, mean, std, Tensor.allocateFloatBuffer(12), 0,
+                MemoryFormat.CONTIGUOUS));
+  }
+}
