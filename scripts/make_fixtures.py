@@ -294,6 +294,19 @@ def unsupported():
     return torch.jit.script(UsesUnsupported()), [torch.zeros(2)]
 
 
+class OneRow(nn.Module):
+    def forward(self, x):
+        if bool(x.min() < 0):
+            raise ValueError("a negative number")
+        return x.reshape(1, -1) * 2
+
+
+@fixture
+def one_row():
+    """Takes rows one by one: many become one, and one that is wrong fails all."""
+    return torch.jit.script(OneRow()), [torch.rand(1, 5)]
+
+
 # ---------------------------------------------------------------------------------------------------------
 # Quantized modules
 

@@ -1,0 +1,80 @@
+package org.torchlet.spark;
+
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.BinaryType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.NumericType;
+import org.apache.spark.sql.types.StructField;
+import org.pytorch.Tensor;
+
+/** Makes the model's input, [1, ...], of a row's column: a picture or numbers. */
+final class RowInput {
+  private final int column;
+  private final String name;
+  private final boolean picture;
+  private final long[] shape;
+  private final Pictures pictures;
+  private final List<FloatBuffer> buffers = new ArrayList<>();
+
+  RowInput(int column, StructField field, long[] shape, Pictures pictures) {
+    this.column = column;
+    this.name = field.name();
+    this.picture = field.dataType() instanceof BinaryType;
+    this.shape = shape;
+    this.pictures = pictures;
+  }
+
+  static void check(StructField field) {
+    DataType type = field.dataType();
+    boolean numbers = type instanceof ArrayType && ((ArrayType) type).elementType() instanceof NumericType;
+    if (!numbers && !(type instanceof BinaryType)) {
+      throw new IllegalArgumentException(
+          "the column " + field.name() + " must be binary, a picture, or an array of numbers, not "
+              + type.simpleString());
+    }
+  }
+
+  /** Valid until the next call for the same slot: a batch has a slot for each of its rows. */
+  Tensor of(Row row, int slot) {
+    if (row.isNullAt(column)) throw new IllegalArgumentException(name + " is null");
+    return picture ? picture((byte[]) row.get(column), slot) : numbers(row.getList(column), slot);
+  }
+
+  private Tensor picture(byte[] file, int slot) {
+    Picture prepared = pictures.prepared(file);
+    FloatBuffer data = buffer(slot, prepared.rgb.length);
+    pictures.write(prepared, data);
+    return Tensor.fromBlob(data, new long[] {1, 3, prepared.height, prepared.width});
+  }
+
+  private Tensor numbers(List<Number> list, int slot) {
+    int count = list.size();
+    long[] sizes = shape != null ? shape : new long[] {count};
+    if (Tensor.numel(sizes) != count) {
+      throw new IllegalArgumentException(
+          name + " has " + count + " numbers, which are not " + Arrays.toString(sizes));
+    }
+    FloatBuffer data = buffer(slot, count);
+    for (Number number : list) {
+      if (number == null) throw new IllegalArgumentException(name + " has a null among its numbers");
+      data.put(number.floatValue());
+    }
+    long[] whole = new long[sizes.length + 1];
+    whole[0] = 1;
+    System.arraycopy(sizes, 0, whole, 1, sizes.length);
+    return Tensor.fromBlob(data, whole);
+  }
+
+  private FloatBuffer buffer(int slot, int count) {
+    while (buffers.size() <= slot) buffers.add(Tensor.allocateFloatBuffer(0));
+    if (buffers.get(slot).capacity() < count) buffers.set(slot, Tensor.allocateFloatBuffer(count));
+    FloatBuffer data = buffers.get(slot).duplicate();
+    data.limit(count);
+    return data.slice();
+  }
+}
