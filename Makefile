@@ -12,13 +12,16 @@ TARGETS ?=
 DIGIT ?= models/samples/digit_7.png
 MODEL ?= models/digits_mobilenet_v2.pt
 
-.PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 size fuzz format clean
+.PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 test-x86 test-java test-spark test-apple \
+  test-android aar size fuzz format clean
 
 help:
 	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
 	@echo 'make nnapi-demo  quantize a MobileNetV2 in four ways, convert it to NNAPI, time all of them; MODEL=float.pt'
 	@echo 'make test     install what is missing, build, run every test'
-	@echo 'make test-arm64, make test-armv7    cross-compile, test the kernels and the sample model under QEMU'
+	@echo 'make test-arm64, test-armv7, test-x86    cross-compile; test the kernels, the libraries for Android and the sample model'
+	@echo 'make test-java, test-spark, test-apple   the bindings, and batch scoring on Apache Spark'
+	@echo 'make aar      build/aar/maven with an AAR, by the NDK in ANDROID_NDK_HOME; make test-android tests it without one'
 	@echo 'make size     build libtorchlet.so and show what takes its room'
 	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
 	@echo 'make command  build the commands alone: build/release/torchlet and speed_benchmark_torch'
@@ -51,8 +54,14 @@ nnapi-demo: configure
 test: build
 	@ctest --preset $(PRESET) --parallel $(JOBS) --progress
 
-test-arm64 test-armv7: test-%:
-	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_arm.sh $*
+test-arm64 test-armv7 test-x86: test-%:
+	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_processor.sh $*
+
+test-java test-spark test-apple test-android: test-%:
+	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_$*.sh
+
+aar:
+	@JOBS=$(JOBS) scripts/build_aar.sh
 
 size: deps
 	@scripts/check_size.sh $(JOBS)
