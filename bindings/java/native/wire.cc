@@ -1,9 +1,11 @@
 #include "wire.h"
 
+#include <algorithm>
 #include <bit>
 #include <climits>
 #include <cstring>
 #include <string>
+#include <variant>
 
 namespace torchlet::jni {
 namespace {
@@ -60,15 +62,21 @@ class WireWriter {
   jobjectArray result();
 
  private:
+  // Bytes of a text, or a tensor whose memory a direct buffer shows.
+  using Object = std::variant<std::string, const torchlet_tensor*>;
+
   void word(int64_t word) { words_.push_back(word); }
   void word(double number) { words_.push_back(std::bit_cast<jlong>(number)); }
   size_t size_of(const torchlet_value* value);
+  void add_kind(const torchlet_value* value);
   void add_items(const torchlet_value* value);
   void add_dict(const torchlet_value* value);
+  jobject made_object(const Object& object);
 
   JNIEnv* env_;
+  int depth_ = 0;
   std::vector<jlong> words_;
-  std::vector<jobject> objects_;
+  std::vector<Object> objects_;
   // Given away to Java with the result.
   std::vector<Owned<torchlet_tensor>> tensors_;
   std::vector<Owned<torchlet_value>> others_;
@@ -107,7 +115,18 @@ void WireWriter::add_dict(const torchlet_value* value) {
   }
 }
 
+// What a program returns may hold itself, or the same list many times.
 void WireWriter::add(const torchlet_value* value) {
+  constexpr int kMaxDepth = 100;
+  constexpr size_t kMaxWords = size_t{1} << 26;
+  if (depth_ == kMaxDepth) refuse(env_, "the result is nested too deeply for Java");
+  if (words_.size() > kMaxWords) refuse(env_, "the result has too many items for Java");
+  ++depth_;
+  add_kind(value);
+  --depth_;
+}
+
+void WireWriter::add_kind(const torchlet_value* value) {
   const torchlet_kind kind = torchlet_value_kind(value);
   word(static_cast<int64_t>(kind));
   switch (kind) {
@@ -147,7 +166,7 @@ void WireWriter::add(const torchlet_value* value) {
       const char* text = nullptr;
       size_t size = 0;
       check(env_, torchlet_value_to_string(value, &text, &size));
-      objects_.push_back(bytes_of(env_, text, size));
+      objects_.emplace_back(std::string(text, size));
       return;
     }
     case TORCHLET_KIND_LIST:
@@ -197,10 +216,19 @@ void WireWriter::add(Owned<torchlet_tensor> tensor) {
   word(static_cast<int64_t>(dims));
   const int64_t* const sizes = torchlet_tensor_sizes(tensor.get());
   for (size_t i = 0; i < dims; ++i) word(sizes[i]);
-  static char nothing = 0;
-  void* const data = bytes ? torchlet_tensor_data(tensor.get()) : &nothing;
-  objects_.push_back(there(env_->NewDirectByteBuffer(data, static_cast<jlong>(bytes))));
+  objects_.emplace_back(tensor.get());
   tensors_.push_back(std::move(tensor));
+}
+
+jobject WireWriter::made_object(const Object& object) {
+  if (const auto* const text = std::get_if<std::string>(&object)) {
+    return bytes_of(env_, text->data(), text->size());
+  }
+  const auto* const tensor = std::get<const torchlet_tensor*>(object);
+  const auto bytes = static_cast<jlong>(torchlet_tensor_numel(tensor)) *
+                     static_cast<jlong>(torchlet_tensor_element_size(tensor));
+  static char nothing = 0;
+  return there(env_->NewDirectByteBuffer(bytes ? torchlet_tensor_data(tensor) : &nothing, bytes));
 }
 
 jobjectArray WireWriter::result() {
@@ -211,7 +239,9 @@ jobjectArray WireWriter::result() {
   const jobjectArray objects =
       there(env_->NewObjectArray(static_cast<jsize>(objects_.size()), object, nullptr));
   for (size_t i = 0; i < objects_.size(); ++i) {
-    env_->SetObjectArrayElement(objects, static_cast<jsize>(i), objects_[i]);
+    const jobject made = made_object(objects_[i]);
+    env_->SetObjectArrayElement(objects, static_cast<jsize>(i), made);
+    env_->DeleteLocalRef(made);  // some of Android's JVMs have room for 512
   }
   const jobjectArray result = there(env_->NewObjectArray(2, object, nullptr));
   env_->SetObjectArrayElement(result, 0, words);
@@ -272,6 +302,8 @@ Owned<torchlet_tensor> WireReader::tensor_behind_kind() {
   std::vector<int64_t> strides;
   if (format != TORCHLET_CONTIGUOUS) strides = channels_last_strides(sizes);
   void* const data = env_->GetDirectBufferAddress(buffer);
+  const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
+  if (!data && !empty) refuse(env_, "the memory of the direct buffer cannot be reached");
   const jobject kept = there(env_->NewGlobalRef(buffer));
   env_->DeleteLocalRef(buffer);
   static int64_t nothing = 0;

@@ -54,6 +54,16 @@ public enum DType {
     this.pythonName = pythonName;
   }
 
+  /** PyTorch's number for it, which is what programs in TorchScript take for a dtype. */
+  public int number() {
+    return code;
+  }
+
+  /** The bytes of an element. */
+  public int elementSize() {
+    return elementSize;
+  }
+
   static DType ofCode(int code) {
     return BY_CODE[code];
   }

@@ -373,6 +373,24 @@ public abstract class Tensor {
   /** The direct buffer that holds the data, at any position. */
   abstract Buffer buffer();
 
+  /** A direct buffer of its own with the same data. */
+  Buffer copyOfBuffer() {
+    switch (dtype()) {
+      case INT32:
+        return fromBlob(getDataAsIntArray(), shape).buffer();
+      case FLOAT32:
+        return fromBlob(getDataAsFloatArray(), shape).buffer();
+      case INT64:
+        return fromBlob(getDataAsLongArray(), shape).buffer();
+      case FLOAT64:
+        return fromBlob(getDataAsDoubleArray(), shape).buffer();
+      default:
+        ByteBuffer copy = allocateByteBuffer(bytes().capacity());
+        copy.duplicate().put(bytes());
+        return copy;
+    }
+  }
+
   @Override
   public String toString() {
     return "Tensor(" + Arrays.toString(shape) + ", dtype=torch." + dtype().pythonName + ")";

@@ -1,5 +1,6 @@
 package org.pytorch;
 
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -34,9 +35,11 @@ import org.torchlet.internal.Utf8;
 final class Wire {
   private static final int NULL = 0, TENSOR = 1, LONG = 2, DOUBLE = 3, COMPLEX = 4, BOOL = 5;
   private static final int STRING = 6, LIST = 7, TUPLE = 8, DICT = 9, OTHER = 11;
+  private static final int MAX_DEPTH = 100;
 
   private long[] words = new long[32];
   private int wordCount;
+  private int depth;
   private final List<Object> objects = new ArrayList<>();
 
   // ---- writing ----
@@ -72,6 +75,13 @@ final class Wire {
 
   private void add(IValue value) {
     Tensor.check(value != null, "A value must not be null; None is IValue.optionalNull()");
+    Tensor.check(depth < MAX_DEPTH, "Values may be nested %d deep, not more", MAX_DEPTH);
+    depth++;
+    addKind(value);
+    depth--;
+  }
+
+  private void addKind(IValue value) {
     switch (value.kind) {
       case NULL:
         word(NULL);
@@ -132,31 +142,31 @@ final class Wire {
         for (IValue item : value.toList()) add(item);
         break;
       case DICT_STRING_KEY:
-        addCount(DICT, value.toDictStringKey().size());
-        for (Map.Entry<String, IValue> entry : value.toDictStringKey().entrySet()) {
-          add(IValue.from(entry.getKey()));
-          add(entry.getValue());
-        }
-        break;
       case DICT_LONG_KEY:
-        addCount(DICT, value.toDictLongKey().size());
-        for (Map.Entry<Long, IValue> entry : value.toDictLongKey().entrySet()) {
-          Tensor.check(entry.getKey() != null, "The keys of a dict must not be null");
-          add(IValue.from((long) entry.getKey()));
-          add(entry.getValue());
-        }
-        break;
       case DICT:
-        addCount(DICT, value.toDict().size());
-        for (Map.Entry<IValue, IValue> entry : value.toDict().entrySet()) {
-          add(entry.getKey());
-          add(entry.getValue());
+        // A copy: the count has to stay true.
+        List<Map.Entry<?, ?>> entries = new ArrayList<>(((Map<?, ?>) value.data).entrySet());
+        addCount(DICT, entries.size());
+        for (Map.Entry<?, ?> entry : entries) {
+          addKey(entry.getKey());
+          add((IValue) entry.getValue());
         }
         break;
       default:
         word(OTHER);
         word(((Other) value.data).pointer);
         objects.add(value.data);
+    }
+  }
+
+  private void addKey(Object key) {
+    Tensor.check(key != null, "The keys of a dict must not be null");
+    if (key instanceof String) {
+      add(IValue.from((String) key));
+    } else if (key instanceof Long) {
+      add(IValue.from((long) (Long) key));
+    } else {
+      add((IValue) key);
     }
   }
 
@@ -177,7 +187,9 @@ final class Wire {
     word(tensor.memoryFormat.code);
     word(tensor.shape.length);
     for (long size : tensor.shape) word(size);
-    objects.add(tensor.buffer());
+    Buffer buffer = tensor.buffer();
+    // A model may write to its inputs, which what is mapped to be read does not survive.
+    objects.add(tensor.handle == 0 && buffer.isReadOnly() ? tensor.copyOfBuffer() : buffer);
   }
 
   // ---- reading ----

@@ -129,14 +129,14 @@ public class AndroidTest {
 
   /** ITU-R BT.601 in floating point, one pixel. */
   private static double[] rgb(int y, int u, int v) {
-    double grey = (y - 16) * 255 / 219.0, b = (u - 128) * 255 / 224.0, r = (v - 128) * 255 / 224.0;
+    double grey = Math.max(0, y - 16) * 255 / 219.0, b = (u - 128) * 255 / 224.0, r = (v - 128) * 255 / 224.0;
     double[] colour = {grey + 1.402 * r, grey - 0.344136 * b - 0.714136 * r, grey + 1.772 * b};
     for (int c = 0; c < 3; c++) colour[c] = Math.max(0, Math.min(255, colour[c]));
     return colour;
   }
 
   @Test
-  public void yuvWithinTwoStepsOfTheStandardForAnyStridesAndRotation() {
+  public void yuvWithinAStepOfTheStandardForAnyStridesAndRotation() {
     Random random = new Random(7);
     float[] mean = new float[3], std = {1, 1, 1};
     for (int pixelStride : new int[] {1, 2}) {
@@ -169,8 +169,9 @@ public class AndroidTest {
               int uv = row / 2 * uvRowStride + column / 2 * pixelStride;
               double[] expected = rgb(y[row * rowStride + column] & 255, u[uv] & 255, v[uv] & 255);
               for (int c = 0; c < 3; c++) {
-                // The recipe's factors have four digits, which costs a step, and it cuts, which costs another.
-                assertEquals(expected[c], 255 * out.get(c * w * h + toY * w + toX), 2.0);
+                // PyTorch Mobile's factors have three digits, and it cuts: up to a step too dark, never too bright.
+                double got = 255 * out.get(c * w * h + toY * w + toX);
+                assertEquals(expected[c] - 0.5, got, 0.75);
               }
             }
           }

@@ -9,7 +9,9 @@ import static org.junit.Assert.assertTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -310,6 +312,77 @@ public class ModuleTest {
         assertFalse(e.getMessage().isEmpty());
       }
     }
+  }
+
+  /** Memory that is mapped to be read is copied, since the model writes to its input. */
+  @Test
+  public void modelsDoNotWriteToBuffersThatAreRead() throws IOException {
+    Path file = Files.createTempFile("floats", ".bin");
+    Files.write(file, new byte[12]);
+    try (FileChannel channel = FileChannel.open(file)) {
+      ByteBuffer mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, 12).order(ByteOrder.nativeOrder());
+      Module module = Module.load(REPOSITORY.resolve("tests/fixtures/api.pt").toString());
+      Tensor input = Tensor.fromBlob(mapped.asFloatBuffer(), new long[] {3});
+      assertArrayEquals(new float[3], values().forward(IValue.from(input)).toDictStringKey().get("out").toTensor().getDataAsFloatArray(), 0);
+      float[] filled = module.runMethod("fill_", IValue.from(input)).toTensor().getDataAsFloatArray();
+      assertTrue(filled[0] != 0);
+      assertArrayEquals(new float[3], input.getDataAsFloatArray(), 0);
+      Tensor own = Tensor.fromBlob(new float[3], new long[] {3});
+      assertArrayEquals(filled, module.runMethod("fill_", IValue.from(own)).toTensor().getDataAsFloatArray(), 0);
+      assertArrayEquals(filled, own.getDataAsFloatArray(), 0);
+      assertArrayEquals(new byte[12], Files.readAllBytes(file));
+    } finally {
+      Files.delete(file);
+    }
+  }
+
+  @Test
+  public void valuesThatHoldThemselvesAreRefused() {
+    Map<String, IValue> map = new HashMap<>();
+    IValue dict = IValue.dictStringKeyFrom(map);
+    map.put("itself", dict);
+    assertThrows(IllegalArgumentException.class, () -> values().forward(dict));
+    IValue[] tuple = new IValue[1];
+    tuple[0] = IValue.tupleFrom(tuple);
+    assertThrows(IllegalArgumentException.class, () -> values().forward(tuple[0]));
+  }
+
+  /** A buffer that begins in the middle of an element. */
+  @Test
+  public void unalignedBuffersAreRefusedOrCopied() {
+    ByteBuffer bytes = ByteBuffer.allocateDirect(13).order(ByteOrder.nativeOrder());
+    bytes.position(1);
+    FloatBuffer floats = bytes.slice().order(ByteOrder.nativeOrder()).asFloatBuffer();
+    try {
+      values().forward(IValue.from(Tensor.fromBlob(floats, new long[] {3})));
+    } catch (TorchletException.InvalidArgument | IllegalArgumentException e) {
+      assertFalse(e.getMessage().isEmpty());
+    }
+  }
+
+  /** Closing, running and collecting garbage all at once. */
+  @Test
+  public void closingWhileOthersRunIsSafe() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(3);
+    for (int round = 0; round < 50; round++) {
+      Module module = values();
+      List<Future<?>> running = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        running.add(
+            threads.submit(
+                () -> {
+                  try {
+                    while (true) module.forward(IValue.from(three()));
+                  } catch (IllegalStateException e) {
+                    assertEquals("The module is closed", e.getMessage());
+                  }
+                }));
+      }
+      Thread.sleep(1);
+      module.close();
+      for (Future<?> one : running) one.get();
+    }
+    threads.shutdown();
   }
 
   // ---- memory ----

@@ -278,7 +278,7 @@ public final class TensorImageUtils {
             y = turnedY;
         }
         int uvAt = y / 2 * uvRowStride + x / 2 * uvPixelStride;
-        int luma = (yBuffer.get(y * yRowStride + x * yPixelStride) & 255) - 16;
+        int luma = Math.max(0, (yBuffer.get(y * yRowStride + x * yPixelStride) & 255) - 16);
         int u = (uBuffer.get(uvAt) & 255) - 128, v = (vBuffer.get(uvAt) & 255) - 128;
         // ITU-R BT.601 with 10 bits behind the point: 1.164, 1.596, 0.391, 0.813, 2.018.
         int grey = 1192 * luma;
