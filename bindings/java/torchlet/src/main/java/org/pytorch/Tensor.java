@@ -237,7 +237,7 @@ public abstract class Tensor {
         dtype != DType.QINT8 && dtype != DType.QUINT8 && dtype != DType.QINT32,
         "A quantized tensor is made by Tensor.quantized(), not by fromBlob()");
     checkBuffer(data, data == null ? null : data.order(), shape, memoryFormat, dtype.elementSize);
-    return over(data, dtype, shape, memoryFormat);
+    return over(whole(data), dtype, shape, memoryFormat);
   }
 
   /**

@@ -108,6 +108,23 @@ public class ModuleTest {
     }
   }
 
+  /** All of a buffer counts, wherever its position is. */
+  @Test
+  public void positionsOfBuffersDoNotMatter() {
+    ByteBuffer bytes = Tensor.allocateByteBuffer(12);
+    for (float number : new float[] {1, 2, 3}) bytes.putFloat(number);
+    FloatBuffer floats = Tensor.allocateFloatBuffer(3);
+    floats.put(new float[] {1, 2, 3});
+    Tensor[] tensors = {
+      Tensor.fromBlob(bytes, DType.FLOAT32, new long[] {3}, MemoryFormat.CONTIGUOUS), Tensor.fromBlob(floats, new long[] {3})
+    };
+    for (Tensor tensor : tensors) {
+      assertArrayEquals(new float[] {1, 2, 3}, tensor.getDataAsFloatArray(), 0);
+      Tensor out = values().forward(IValue.from(tensor)).toDictStringKey().get("out").toTensor();
+      assertArrayEquals(new float[] {2, 4, 6}, out.getDataAsFloatArray(), 0);
+    }
+  }
+
   @Test
   public void tensorsOfEveryType() {
     long[] shape = {2};
