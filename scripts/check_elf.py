@@ -24,7 +24,7 @@ PAGE = 16384
 # The C and C++ libraries, the system's own, and zlib, which every Android has.
 SYSTEM = ("libc.so,libm.so,libdl.so,liblog.so,libandroid.so,libz.so,libpthread.so,librt.so,ld-linux,ld-linux-x86-64.so,"
           "ld-linux-aarch64.so,ld-linux-armhf.so,libstdc++.so,libgcc_s.so")
-SHOWN = r"torchlet_\w+|_ZNK?8torchlet.*|_ZT[ISV]N8torchlet.*|Java_org_pytorch_\w+|JNI_On(Load|Unload)"
+SHOWN = r"torchlet_\w+|_ZNK?8torchlet.*|_ZT[ISV]N8torchlet.*|Java_org_torchlet_\w+|JNI_On(Load|Unload)"
 
 PT_LOAD, PT_DYNAMIC, PT_GNU_STACK, PF_X, PF_W = 1, 2, 0x6474E551, 1, 2
 DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_SONAME, DT_TEXTREL, DT_FLAGS, DF_TEXTREL = 1, 5, 6, 14, 22, 30, 4

@@ -4,6 +4,7 @@
 #   debian_files.sh highway                 the source of Highway, in build/debian/highway (Debian has no static library of it)
 #   debian_files.sh headers                 headers that every system can share, in build/debian/headers
 #   debian_files.sh sysroot arm64|armhf|i386   the libraries of another architecture, in build/debian/sysroot-ARCH
+#   debian_files.sh jre arm64               a Java virtual machine of another architecture, in build/debian/jre-ARCH
 #
 # apt keeps its lists for this in build/debian, so nothing here needs root. What is there already is left alone.
 set -eu
@@ -50,6 +51,13 @@ sysroot)
   (cd "$work" && apt download zlib1g-dev:"$arch" libjpeg62-turbo-dev:"$arch" libpng-dev:"$arch" libgtest-dev:"$arch" \
     googletest nlohmann-json3-dev libcli11-dev)
   for package in "$work"/*.deb; do dpkg -x "$package" "$root/sysroot-$arch"; done
+  ;;
+jre)
+  arch=$2
+  rm -rf "$root/jre-$arch"
+  update
+  (cd "$work" && apt download openjdk-17-jre-headless:"$arch" zlib1g:"$arch")
+  for package in "$work"/*.deb; do dpkg -x "$package" "$root/jre-$arch"; done
   ;;
 esac
 touch "$done_file"

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Builds and tests bindings/java on this machine's JVM, Android's classes being Robolectric's, and its Javadoc.
+# Builds and tests bindings/java on this machine's JVM, Android's classes being Robolectric's, and its Javadoc; then compares
+# answers with the command's.
 #
-#   scripts/test_java.sh     exits with 77 if Maven, a JDK or what Maven Central has cannot be had
+#   scripts/test_java.sh [aarch64]    with aarch64 also on Debian's JVM for 64-bit Arm, by QEMU
+#
+# Exits with 77 if Maven, a JDK, a compiler or what Maven Central has cannot be had.
 set -eu
 cd "$(dirname "$0")/.."
-scripts/install_deps.sh maven default-jdk-headless || exit 77
+scripts/install_deps.sh maven default-jdk-headless python3 || exit 77
 scripts/java_natives.sh
 if ! mvn --batch-mode -q -f bindings/java dependency:resolve; then
   echo "test_java: Maven Central is out of reach" >&2
@@ -13,3 +16,20 @@ fi
 mvn --batch-mode -f bindings/java install javadoc:javadoc -Dnatives.skip=true >build/java/maven.log 2>&1 ||
   { cat build/java/maven.log >&2 && exit 1; }
 grep 'Tests run:.*Failures' build/java/maven.log | tail -1
+
+torchlet=${TORCHLET:-build/release/torchlet}
+if [ ! -x "$torchlet" ]; then
+  torchlet=build/static/torchlet
+  cmake --build --preset static --parallel "${JOBS:-$(nproc)}" --target torchlet_cli >/dev/null
+fi
+python3 tests/java/answers_test.py "$torchlet"
+
+if [ "${1:-}" = aarch64 ]; then
+  scripts/install_deps.sh g++-aarch64-linux-gnu qemu-user-static && scripts/debian_files.sh jre arm64 || exit 77
+  scripts/java_natives.sh aarch64
+  # A folder of its own, because the jar that was tested holds this machine's library alone.
+  jre=$PWD/build/debian/jre-arm64/usr
+  java="qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$jre/lib/aarch64-linux-gnu:$PWD/build/debian/jre-arm64/lib/aarch64-linux-gnu"
+  python3 tests/java/answers_test.py --java "$java $jre/lib/jvm/java-17-openjdk-arm64/bin/java -Xint -XX:+UseSerialGC" \
+    --natives "$PWD/build/java/natives" --close "$torchlet"
+fi

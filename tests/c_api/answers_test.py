@@ -54,4 +54,5 @@ def main() -> None:
     sys.exit(bool(wrong or not calls))
 
 
-main()
+if __name__ == "__main__":
+    main()

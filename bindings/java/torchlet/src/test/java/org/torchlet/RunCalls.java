@@ -23,7 +23,7 @@ import org.pytorch.Tensor;
 /**
  * What `torchlet run MODEL --calls REQUEST --save FOLDER` does (cli/calls.h), through Java:
  *
- * <pre>RunCalls MODEL REQUEST FOLDER</pre>
+ * <pre>RunCalls run MODEL --calls REQUEST --save FOLDER</pre>
  *
  * <p>So whatever compares the command's answers compares Java's. Sparse tensors and quantized ones
  * with a scale for each channel have no form in Java: such a call is an error.
@@ -38,8 +38,8 @@ public final class RunCalls {
   }
 
   public static void main(String[] arguments) throws IOException {
-    String model = arguments[0];
-    Path request = Path.of(arguments[1]).toAbsolutePath(), folder = Path.of(arguments[2]);
+    String model = arguments[1];
+    Path request = Path.of(arguments[3]).toAbsolutePath(), folder = Path.of(arguments[5]);
     Module module;
     try {
       module = Module.load(model, new Options().allowUnsupported(true));
