@@ -8,6 +8,8 @@ import static org.junit.Assert.assertTrue;
 import android.content.Context;
 import android.graphics.Bitmap;
 import android.graphics.BitmapFactory;
+import android.graphics.ImageFormat;
+import android.media.Image;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -15,6 +17,8 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.nio.file.Files;
+import java.util.List;
 import java.util.Random;
 import org.junit.Test;
 import org.junit.runner.RunWith;
@@ -49,7 +53,11 @@ public class AndroidTest {
   public void classifiesAsTheRecipeDoes() throws IOException {
     Module module = LiteModuleLoader.load(assetFilePath(context, "digits_mobilenet_v2.pt"));
     Module mapped = LiteModuleLoader.loadModuleFromAsset(context.getAssets(), "digits_mobilenet_v2.pt");
-    for (int digit : new int[] {0, 2, 3, 4, 7, 9}) {
+    List<String> lines = Files.readAllLines(ModuleTest.REPOSITORY.resolve("tests/fixtures/recipe_scores.txt"));
+    assertEquals(6, lines.size());
+    for (String line : lines) {
+      String[] pytorch = line.split(" "); // the picture and PyTorch's scores
+      int digit = pytorch[0].charAt("digit_".length()) - '0';
       Bitmap bitmap = BitmapFactory.decodeStream(context.getAssets().open("samples/digit_" + digit + ".png"));
       for (MemoryFormat format : new MemoryFormat[] {MemoryFormat.CONTIGUOUS, MemoryFormat.CHANNELS_LAST}) {
         final Tensor inputTensor =
@@ -69,6 +77,7 @@ public class AndroidTest {
           }
         }
         assertEquals(digit, maxScoreIdx);
+        for (int i = 0; i < 10; i++) assertEquals(Double.parseDouble(pytorch[1 + i]), scores[i], 1e-4);
         assertArrayEquals(scores, mapped.forward(IValue.from(inputTensor)).toTensor().getDataAsFloatArray(), 0);
       }
     }
@@ -178,6 +187,112 @@ public class AndroidTest {
         }
       }
     }
+  }
+
+  /** A picture as Android's camera gives it, but for the camera. */
+  private static final class CameraImage extends Image {
+    private final int format;
+    private final Plane[] planes = new Plane[3];
+
+    CameraImage(int format, byte[] y, byte[] u, byte[] v) {
+      this.format = format;
+      byte[][] data = {y, u, v};
+      for (int i = 0; i < 3; i++) {
+        ByteBuffer buffer = ByteBuffer.allocateDirect(data[i].length);
+        buffer.duplicate().put(data[i]);
+        int stride = i == 0 ? 4 : 2;
+        planes[i] =
+            new Plane() {
+              public Object $$robo$getData() { // Robolectric's, of each class of Android
+                return null;
+              }
+
+              @Override
+              public int getRowStride() {
+                return stride;
+              }
+
+              @Override
+              public int getPixelStride() {
+                return 1;
+              }
+
+              @Override
+              public ByteBuffer getBuffer() {
+                return buffer;
+              }
+            };
+      }
+    }
+
+    public Object $$robo$getData() { // Robolectric's, of each class of Android
+      return null;
+    }
+
+    @Override
+    public int getFormat() {
+      return format;
+    }
+
+    @Override
+    public int getWidth() {
+      return 4;
+    }
+
+    @Override
+    public int getHeight() {
+      return 2;
+    }
+
+    @Override
+    public long getTimestamp() {
+      return 0;
+    }
+
+    @Override
+    public Plane[] getPlanes() {
+      return planes;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  /** Grey, 4 x 2: the middle of it, turned and twice as large. */
+  @Test
+  public void imagesOfCamerasBecomeTensors() {
+    byte[] y = {16, 50, 84, 118, (byte) 152, (byte) 186, (byte) 220, (byte) 235}, grey = {-128, -128};
+    Image image = new CameraImage(ImageFormat.YUV_420_888, y, grey, grey);
+    float[] mean = new float[3], std = {1 / 255f, 1 / 255f, 1 / 255f};
+    Tensor tensor = TensorImageUtils.imageYUV420CenterCropToFloat32Tensor(image, 90, 4, 4, mean, std);
+    assertArrayEquals(new long[] {1, 3, 4, 4}, tensor.shape());
+    float[] got = tensor.getDataAsFloatArray();
+    int[] upright = {186, 50, 220, 84}; // of the middle square, by rows
+    for (int c = 0; c < 3; c++) {
+      for (int i = 0; i < 16; i++) {
+        int luma = upright[i / 8 * 2 + i % 4 / 2];
+        assertEquals(1192 * (luma - 16) >> 10, got[16 * c + i], 1e-4);
+      }
+    }
+    float[] last =
+        TensorImageUtils.imageYUV420CenterCropToFloat32Tensor(image, 90, 4, 4, mean, std, MemoryFormat.CHANNELS_LAST)
+            .getDataAsFloatArray();
+    assertEquals(got[5], last[15], 0);
+    Image jpeg = new CameraImage(ImageFormat.JPEG, y, grey, grey);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> TensorImageUtils.imageYUV420CenterCropToFloat32Tensor(jpeg, 0, 4, 4, mean, std));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> TensorImageUtils.imageYUV420CenterCropToFloat32Tensor(image, 45, 4, 4, mean, std));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> TensorImageUtils.imageYUV420CenterCropToFloat32Tensor(null, 0, 4, 4, mean, std));
+  }
+
+  @Test
+  public void planesThatAreTooSmallAreRefused() {
+    float[] mean = new float[3], std = {1, 1, 1};
     ByteBuffer small = ByteBuffer.allocate(3);
     assertThrows(
         IllegalArgumentException.class,
