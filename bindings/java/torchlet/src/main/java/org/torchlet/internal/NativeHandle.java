@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class NativeHandle {
   private static final long LEAST_PRESSURE = 64 << 20;
+  private static final long OVERHEAD = 512; // bytes of an empty tensor, on both sides
   private static final ReferenceQueue<Object> UNREACHABLE = new ReferenceQueue<>();
   private static final Set<Owner> OWNERS = ConcurrentHashMap.newKeySet();
   private static final AtomicLong BYTES = new AtomicLong();
@@ -59,10 +60,10 @@ public final class NativeHandle {
 
   /** The same for an object that holds that many bytes of native memory. */
   public static NativeHandle of(Object object, int kind, long pointer, String what, long bytes) {
-    NativeHandle handle = new NativeHandle(kind, pointer, what, bytes);
+    NativeHandle handle = new NativeHandle(kind, pointer, what, bytes + OVERHEAD);
     handle.owner = new Owner(object, handle);
     OWNERS.add(handle.owner);
-    if (bytes > 0 && BYTES.addAndGet(bytes) > allowed) collect();
+    if (BYTES.addAndGet(handle.bytes) > allowed) collect();
     return handle;
   }
 
