@@ -1,33 +1,24 @@
 package org.pytorch;
 
 import android.content.res.AssetManager;
-import org.torchlet.Torchlet;
 
-/** PyTorch Mobile's functions for Android apps. */
+/** {@link PyTorchAndroid} by the name that the Lite Interpreter's apps know; files of all kinds are read alike. */
 public final class LitePyTorchAndroid {
   private LitePyTorchAndroid() {}
 
-  /**
-   * Loads a model that is an asset of the app. It is mapped where it lies in the APK, unless it is
-   * compressed; {@code aaptOptions { noCompress "pt", "ptl" }} keeps it from being so.
-   */
+  /** See {@link PyTorchAndroid#loadModuleFromAsset(AssetManager, String)}. */
   public static Module loadModuleFromAsset(AssetManager assetManager, String assetName) {
-    return Assets.load(assetManager, assetName, Device.CPU);
+    return PyTorchAndroid.loadModuleFromAsset(assetManager, assetName);
   }
 
-  /** Loads a model that is an asset of the app to run on that device. */
+  /** See {@link PyTorchAndroid#loadModuleFromAsset(AssetManager, String, Device)}. */
   public static Module loadModuleFromAsset(
       AssetManager assetManager, String assetName, Device device) {
-    return Assets.load(assetManager, assetName, device);
+    return PyTorchAndroid.loadModuleFromAsset(assetManager, assetName, device);
   }
 
-  /**
-   * The number of threads that one operator may use, for all models.
-   *
-   * @throws IllegalArgumentException if it is not positive.
-   */
+  /** See {@link PyTorchAndroid#setNumThreads}. */
   public static void setNumThreads(int numThreads) {
-    Tensor.check(numThreads >= 1, "The number of threads must be positive, not %d", numThreads);
-    Torchlet.setNumThreads(numThreads);
+    PyTorchAndroid.setNumThreads(numThreads);
   }
 }
