@@ -1,12 +1,14 @@
 // `torchlet bundle`: inputs that a model carries with it.
 #include <torchlet/bundle.h>
 #include <torchlet/bundled_inputs.h>
+#include <torchlet/preprocess.h>
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <map>
 
 #include "base/error.h"
 #include "cli/commands.h"
@@ -23,7 +25,7 @@ namespace torchlet::cli {
 namespace {
 
 struct BundleCommand {
-  std::string model, extract, method = "forward";
+  std::string model, extract, labels, method = "forward";
   OutputOptions output;
   InputOptions inputs;
   LimitOptions limits;
@@ -40,6 +42,16 @@ Module load_to_bundle(const BundleCommand& command) {
 }
 
 // ---- adding ----
+
+// Records that the model is given besides its inputs, by name.
+std::map<std::string, std::string> records_of(const BundleCommand& command) {
+  std::map<std::string, std::string> records;
+  if (const auto& steps = command.inputs.pictures().given()) {
+    records[kPreprocessFile] = to_json(*steps);
+  }
+  if (!command.labels.empty()) records[kLabelsFile] = read_file(command.labels);
+  return records;
+}
 
 // One list of arguments for each call of the command line.
 std::vector<BundledCall> calls_named(const Module& module, const BundleCommand& command) {
@@ -86,10 +98,14 @@ void try_calls(const Module& module, const std::string& method) {
 
 void add_bundle(const BundleCommand& command) {
   const Module module = load_to_bundle(command);
+  const std::map<std::string, std::string> records = records_of(command);
+  if (!records.empty() && !command.remove && command.inputs.named().empty()) {
+    return command.output.save(module, command.model, records);
+  }
   Module bundled = command.remove ? unbundle(module)
                                   : bundle(module, command.method, calls_named(module, command));
   if (!command.remove && !command.no_run) try_calls(bundled, command.method);
-  command.output.save(bundled, command.model);
+  command.output.save(bundled, command.model, records);
 }
 
 // ---- showing ----
@@ -198,12 +214,17 @@ void run_bundle(const BundleCommand& command) {
 
 void add_bundle_command(CLI::App& app) {
   auto options = std::make_shared<BundleCommand>();
-  CLI::App* command =
-      app.add_subcommand("bundle", "Give a model inputs that it carries; list and extract them");
+  CLI::App* command = app.add_subcommand(
+      "bundle",
+      "Give a model inputs, preprocessing and labels that it carries; list and extract inputs");
   add_model(*command, options->model);
   options->inputs.add_to(*command);
   options->inputs.add_next_to(*command);
   options->output.add_to(*command, /*required=*/false);
+  command
+      ->add_option("--labels", options->labels,
+                   "With -o: names of the classes, one a line, that the model carries")
+      ->type_name("FILE");
   command->add_option("--method", options->method, "Whose inputs they are")->capture_default_str();
   command->add_option("--info", options->info, "What is told about the first call, the second, ...")
       ->type_name("TEXT")
@@ -222,6 +243,7 @@ void add_bundle_command(CLI::App& app) {
       "numbers.\n"
       "Examples: torchlet bundle model.pt -o out.pt --image cat.png --info 'a cat'\n"
       "          torchlet bundle model.pt -o out.pt --shape 1,3,224,224 --next --zeros 1,3,96,96\n"
+      "          torchlet bundle model.pt -o out.pt --preprocess imagenet --labels labels.txt\n"
       "          torchlet bundle out.pt --list\n"
       "          torchlet run out.pt --bundled 0");
   command->callback([options] { run_bundle(*options); });

@@ -51,7 +51,7 @@ std::vector<fs::path> files_of(const std::string& source) {
 
 CalibrationCalls calibration_calls(const Module& module, const std::string& method,
                                    const std::vector<std::string>& sources,
-                                   const ImageOptions& image_options) {
+                                   const PictureOptions& pictures) {
   CalibrationCalls result;
   const auto arguments = module.get_method(method).arguments();
   const bool takes_list = !arguments.empty() && arguments[0].type == "List[Tensor]";
@@ -74,7 +74,7 @@ CalibrationCalls calibration_calls(const Module& module, const std::string& meth
       if (is_array(file)) {
         add(load_npy(file.string()), {file.string(), folder});
       } else if (is_picture(file)) {
-        add(load_image(file.string(), image_options), {file.string(), folder});
+        add(load_image(file.string(), pictures.steps(module)), {file.string(), folder});
       } else {
         fail(ErrorCode::kInvalidArgument, "'" + file.string() + "' is no .npy, PNG or JPEG file");
       }

@@ -1,12 +1,13 @@
 // Inputs of a model from files, for commands that want many of them.
 #pragma once
 
-#include <torchlet/image.h>
 #include <torchlet/module.h>
 #include <torchlet/value.h>
 
 #include <string>
 #include <vector>
+
+#include "cli/inputs.h"
 
 namespace torchlet::cli {
 
@@ -28,6 +29,6 @@ struct CalibrationCalls {
 // there.
 CalibrationCalls calibration_calls(const Module& module, const std::string& method,
                                    const std::vector<std::string>& sources,
-                                   const ImageOptions& image_options);
+                                   const PictureOptions& pictures);
 
 }  // namespace torchlet::cli

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/read_float.h"
+#include "cli/files.h"
 #include "cli/json_values.h"
 #include "device/registry.h"
 #include "tensor/npy.h"
@@ -165,6 +166,40 @@ void LimitOptions::apply(Options& options) const {
   options.time_limit = seconds_;
 }
 
+void PictureOptions::add_to(CLI::App& command) {
+  const auto parse = [this](const std::string& text) {
+    try {
+      if (text == "imagenet") {
+        given_ = Preprocess::imagenet();
+      } else {
+        given_ = parse_preprocess(text.starts_with("{") ? text : read_file(text));
+      }
+    } catch (const Error& error) {
+      throw CLI::ValidationError("--preprocess", error.what());
+    }
+  };
+  command
+      .add_option_function<std::string>(
+          "--preprocess", parse,
+          "How pictures become inputs: a record as JSON or in a file (docs/pictures.md), or "
+          "imagenet; default: what the model carries, else imagenet")
+      ->type_name("JSON|FILE|imagenet");
+  command.add_option("--resize", resize_, "Shorter side of a picture; 0 keeps it (default 256)")
+      ->check(not_negative());
+  command.add_option("--crop", crop_, "Side of the central square; 0 keeps all (default 224)")
+      ->check(not_negative());
+}
+
+Preprocess PictureOptions::steps(const Module& module) const {
+  Preprocess steps = given_ ? *given_ : preprocess_of(module).value_or(Preprocess::imagenet());
+  const auto size = [](int64_t side) {
+    return side > 0 ? std::vector<int64_t>{side} : std::vector<int64_t>();
+  };
+  if (resize_) steps.resize = size(*resize_);
+  if (crop_) steps.crop = size(*crop_);
+  return steps;
+}
+
 Value parse_literal(const std::string& text) {
   const Json node = parse_json(std::as_bytes(std::span(text)));
   if (node.is_discarded()) {
@@ -187,7 +222,7 @@ void InputOptions::add_to(CLI::App& command, bool positional) {
   }
   add("--input", "FILE.npy", Kind::kFile,
       "A tensor from a .npy file, or of a shape as --shape makes it");
-  add("--image", "FILE", Kind::kImage, "A picture (PNG, JPEG), prepared as for ImageNet");
+  add("--image", "FILE", Kind::kImage, "A picture (PNG, JPEG), prepared as --preprocess says");
   add("--shape", "1,3,224,224", Kind::kShape,
       "A tensor of this shape with pseudo-random values in [0, 1), or in 0..9 for integers; "
       "'scalar' for no dimension");
@@ -199,14 +234,7 @@ void InputOptions::add_to(CLI::App& command, bool positional) {
       ->check(not_negative());
   command.add_option("--dtype", dtype_, "Of the tensors that --shape and --zeros make")
       ->capture_default_str();
-  command
-      .add_option("--resize", image_options_.resize,
-                  "Shorter side of --image before it is cropped; 0 keeps it")
-      ->check(not_negative())
-      ->capture_default_str();
-  command.add_option("--crop", image_options_.crop, "Side of the central square; 0 keeps all")
-      ->check(not_negative())
-      ->capture_default_str();
+  pictures_.add_to(command);
 }
 
 void InputOptions::add_next_to(CLI::App& command) {
@@ -252,7 +280,7 @@ std::vector<Value> InputOptions::values_of(const Named& named, const Module& mod
     case Kind::kFile:
       return {is_shape(text) ? filled(text) : Value(load_npy(text))};
     case Kind::kImage:
-      return {Value(load_image(text, image_options_))};
+      return {Value(load_image(text, pictures_.steps(module)))};
     case Kind::kShape:
       return {filled(text)};
     case Kind::kZeros:

@@ -1,12 +1,13 @@
 // The options that commands share.
 #pragma once
 
-#include <torchlet/image.h>
 #include <torchlet/module.h>
 #include <torchlet/options.h>
+#include <torchlet/preprocess.h>
 #include <torchlet/value.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,20 @@ class Validator;
 }  // namespace CLI
 
 namespace torchlet::cli {
+
+// --preprocess, --resize and --crop.
+class PictureOptions {
+ public:
+  void add_to(CLI::App& command);
+  // Of --preprocess alone, if it is given.
+  const std::optional<Preprocess>& given() const { return given_; }
+  // What the options say, else the model's own, else those of ImageNet's models.
+  Preprocess steps(const Module& module) const;
+
+ private:
+  std::optional<Preprocess> given_;
+  std::optional<int64_t> resize_, crop_;
+};
 
 class InputOptions {
  public:
@@ -36,6 +51,7 @@ class InputOptions {
   // --bundled are the model's own for that method.
   std::vector<Value> values(const Module& module, const std::string& method) const;
   bool has_image() const;
+  const PictureOptions& pictures() const { return pictures_; }
 
   // What the command line names, in that order, and what one of it stands for.
   std::vector<Named> named() const;
@@ -51,7 +67,7 @@ class InputOptions {
   const CLI::App* command_ = nullptr;
   std::map<const CLI::Option*, Kind> kinds_;
   std::string dtype_ = "float32";
-  ImageOptions image_options_;
+  PictureOptions pictures_;
 };
 
 // The first argument that is no option.

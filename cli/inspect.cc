@@ -1,4 +1,5 @@
 // `torchlet inspect`: what a model is and what it needs.
+#include <torchlet/preprocess.h>
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
@@ -89,16 +90,21 @@ void print_json(const Module& module, const InspectOptions& options) {
   const ModelInfo& info = module.info();
   Json operators = Json::object();
   for (const auto& [name, count] : module.operators()) operators[name] = count;
-  const Json node = {{"file", info.file},
-                     {"container", info.container},
-                     {"file_version", info.file_version},
-                     {"bytes", info.num_bytes},
-                     {"class", info.root_class},
-                     {"methods", methods_json(module, options)},
-                     {"parameters", tensors_json(module.named_parameters())},
-                     {"buffers", tensors_json(module.named_buffers())},
-                     {"operators", std::move(operators)},
-                     {"unsupported_operators", unsupported_json(module)}};
+  Json node = {{"file", info.file},
+               {"container", info.container},
+               {"file_version", info.file_version},
+               {"bytes", info.num_bytes},
+               {"class", info.root_class},
+               {"methods", methods_json(module, options)},
+               {"parameters", tensors_json(module.named_parameters())},
+               {"buffers", tensors_json(module.named_buffers())},
+               {"operators", std::move(operators)},
+               {"unsupported_operators", unsupported_json(module)}};
+  if (const auto steps = preprocess_of(module)) {
+    node["preprocess"] = Json::parse(to_json(*steps));
+  }
+  const std::vector<std::string> labels = torchlet::labels_of(module);
+  if (!labels.empty()) node["labels"] = labels;
   std::printf("%s\n", json_text(node, 1).c_str());
 }
 
@@ -153,6 +159,12 @@ void print_summary(const Module& module, const InspectOptions& options) {
   std::printf("%-12s%s\n", "class", info.root_class.c_str());
   print_tensors("parameters", module.named_parameters(), options.all);
   print_tensors("buffers", module.named_buffers(), options.all);
+  if (const auto steps = preprocess_of(module)) {
+    std::printf("%-12s%s\n", "preprocess", to_json(*steps).c_str());
+  }
+  const std::vector<std::string> labels = torchlet::labels_of(module);
+  if (!labels.empty())
+    std::printf("%-12s%zu: %s, ...\n", "labels", labels.size(), labels[0].c_str());
   std::printf("methods\n");
   for (const Method& method : module.methods()) std::printf("  %s\n", method.schema().c_str());
   print_operators(module);

@@ -38,7 +38,8 @@ void OutputOptions::add_to(CLI::App& command, bool required) {
                    "Leave out which lines of Python the program comes from; errors then name none");
 }
 
-void OutputOptions::save(const Module& module, const std::string& model) const {
+void OutputOptions::save(const Module& module, const std::string& model,
+                         const std::map<std::string, std::string>& more) const {
   SaveOptions options;
   options.container = container_of(path_);
   if (bytecode_version_) {
@@ -50,6 +51,7 @@ void OutputOptions::save(const Module& module, const std::string& model) const {
   }
   options.debug_info = !no_debug_;
   options.extra_files = read_extra_files(model);
+  for (const auto& [name, content] : more) options.extra_files[name] = content;
   for (const std::string& extra : extra_files_) {
     const size_t equals = extra.find('=');
     if (equals == 0 || equals == std::string::npos) {

@@ -3,6 +3,7 @@
 
 #include <torchlet/module.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ class OutputOptions {
   void add_to(CLI::App& command, bool required = true);
   const std::string& path() const { return path_; }  // empty if it was not given
   // Writes the module, which was made of the file `model`, with that file's extra files: .ptl as a
-  // Lite Interpreter file, .ff as one in a flatbuffer, anything else as TorchScript.
-  void save(const Module& module, const std::string& model) const;
+  // Lite Interpreter file, .ff as one in a flatbuffer, anything else as TorchScript. `more` are
+  // extra files besides, by name.
+  void save(const Module& module, const std::string& model,
+            const std::map<std::string, std::string>& more = {}) const;
 
  private:
   std::string path_;

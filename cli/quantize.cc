@@ -42,7 +42,7 @@ struct QuantizeOptions {
   OutputOptions output;
   std::vector<std::string> calibration, test;
   std::string labels;
-  ImageOptions images;
+  PictureOptions pictures;
   QuantizationOptions quantization;
   LimitOptions limits;
   bool half = false, per_tensor = false, no_bias_correction = false, eval = false, json = false;
@@ -140,7 +140,7 @@ void run_quantize(QuantizeOptions& options) {
   if (options.eval) model = prepare::working_copy(model, true);
   QuantizationOptions& quantization = options.quantization;
   const auto inputs_of = [&](const std::vector<std::string>& sources) {
-    return calibration_calls(model, quantization.method, sources, options.images);
+    return calibration_calls(model, quantization.method, sources, options.pictures);
   };
   const CalibrationCalls calibration = inputs_of(options.calibration);
   const CalibrationCalls test = inputs_of(options.test);
@@ -171,17 +171,6 @@ void run_quantize(QuantizeOptions& options) {
   }
 }
 
-void add_image_options(CLI::App& command, ImageOptions& images) {
-  command
-      .add_option("--resize", images.resize,
-                  "Shorter side of a picture before it is cropped; 0 keeps it")
-      ->check(not_negative())
-      ->capture_default_str();
-  command.add_option("--crop", images.crop, "Side of the central square; 0 keeps all")
-      ->check(not_negative())
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void add_quantize_command(CLI::App& app) {
@@ -204,7 +193,7 @@ void add_quantize_command(CLI::App& app) {
                    "The classes of the inputs on which the models are compared: 'folders' for "
                    "FOLDER/CLASS/FILE, or a file with lines of a number, or of a path and a number")
       ->type_name("FILE|folders");
-  add_image_options(*command, options->images);
+  options->pictures.add_to(*command);
   command->add_option("--method", q.method, "What to quantize")->capture_default_str();
   command->add_option("--mode", q.mode, "Where the borders to real numbers are")
       ->transform(CLI::CheckedTransformer(kModes).description(""))

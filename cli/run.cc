@@ -1,4 +1,5 @@
 // `torchlet run`: calls a method and shows what it gives.
+#include <torchlet/preprocess.h>
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
@@ -118,6 +119,7 @@ void run_once(const RunOptions& options) {
   std::vector<std::string> labels;
   if (!options.labels.empty()) labels = read_labels(options.labels);
   const Module module = load(options.model, load_options);
+  if (options.labels.empty()) labels = torchlet::labels_of(module);
   if (!options.allow_unsupported && !module.unsupported_operators().empty()) {
     refuse_unsupported(module);
   }
@@ -136,7 +138,7 @@ void run_once(const RunOptions& options) {
     std::printf("%s\n", json_text(node).c_str());
     return;
   }
-  const bool classes = options.inputs.has_image() || !options.labels.empty();
+  const bool classes = options.inputs.has_image() || !labels.empty();
   if (classes && looks_like_scores(output)) {
     show_classes(output, options.top, labels);
   } else {
@@ -161,7 +163,9 @@ void add_run_command(CLI::App& app) {
   add_model(*command, options->model);
   options->inputs.add_to(*command);
   command->add_option("--method", options->method, "What to call")->capture_default_str();
-  command->add_option("--labels", options->labels, "Names of the classes, one a line")
+  command
+      ->add_option("--labels", options->labels,
+                   "Names of the classes, one a line (default: those that the model carries)")
       ->type_name("FILE");
   command->add_option("--top", options->top, "How many classes to show")
       ->check(not_negative())

@@ -21,7 +21,7 @@ ALLOWED = {
     "tensor": ["base"],
     "archive": [*LOW, "kernels"],
     "graph": LOW,  # a graph does not know which file it came from
-    "image": LOW,
+    "image": [*LOW, "kernels"],
     "script": SOURCES,
     "lite": [*SOURCES, "script"],
     "nnapi": LOW,
@@ -33,7 +33,7 @@ ALLOWED = {
     "api": [*RUNTIME, "passes", "interp", "device", "profile", "image"],
     "c_api": [*RUNTIME, "passes", "interp", "device", "profile", "api", "image"],
     # What is done to a model before it ships. Not in libtorchlet.so.
-    "prepare": [*RUNTIME, "passes", "interp", "device", "api"],
+    "prepare": [*RUNTIME, "passes", "interp", "device", "api", "image"],
     "quant": [*RUNTIME, "passes", "interp", "device", "api", "prepare"],
 }
 
@@ -49,6 +49,7 @@ PUBLIC_OWNER = {
     "value.h": "tensor",
     "threads.h": "base",
     "image.h": "image",
+    "preprocess.h": "image",
     "c_api.h": "c_api",
     "placement.h": "device",
     "precision.h": "device",

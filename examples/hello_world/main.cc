@@ -1,7 +1,7 @@
 // Classifies a picture.
 //
 //   hello_world models/digits_mobilenet_v2.pt models/samples/digit_7.png models/digits_labels.txt
-#include <torchlet/image.h>
+#include <torchlet/preprocess.h>
 #include <torchlet/torchlet.h>
 
 #include <chrono>
@@ -14,13 +14,14 @@ int main(int argc, char** argv) {
   }
   try {
     const torchlet::Module model = torchlet::load(argv[1]);
-    const torchlet::Tensor input = torchlet::load_image(argv[2]);  // [1, 3, 224, 224]
+    const auto steps = torchlet::preprocess_of(model).value_or(torchlet::Preprocess::imagenet());
+    const torchlet::Tensor input = torchlet::load_image(argv[2], steps);  // [1, 3, 224, 224]
 
     const auto start = std::chrono::steady_clock::now();
     const torchlet::Tensor scores = model.forward({input}).to_tensor();  // [1, classes]
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
 
-    std::vector<std::string> labels;
+    std::vector<std::string> labels = torchlet::labels_of(model);
     if (argc > 3) labels = torchlet::read_labels(argv[3]);
     for (const auto& [index, probability] : torchlet::top_classes(scores, 3)) {
       const auto at = static_cast<size_t>(index);

@@ -1,5 +1,7 @@
-// Pictures as the inputs of models: what torchvision.transforms does to a PIL image, with the same
-// numbers.
+// Pictures: read from files, cameras and bitmaps, resized, cropped and turned, with the numbers of
+// PIL and torchvision (docs/pictures.md). preprocess.h makes inputs of models of them.
+//
+// All of it is thread safe.
 #pragma once
 
 #include <torchlet/export.h>
@@ -22,33 +24,86 @@ struct Image {
   std::vector<uint8_t> rgb;
 };
 
-// The steps between a picture and a classifier's input; the defaults are those of the ImageNet
-// models of torchvision.
-struct ImageOptions {
-  int64_t resize = 256;  // the shorter side; 0 keeps the size
-  int64_t crop = 224;    // the central square; 0 keeps everything
-  std::array<float, 3> mean = {0.485f, 0.456f, 0.406f};
-  std::array<float, 3> std = {0.229f, 0.224f, 0.225f};
-};
+// Clockwise.
+enum class Rotation : int16_t { k0 = 0, k90 = 90, k180 = 180, k270 = 270 };
 
-// Decodes PNG or JPEG; grey becomes RGB, alpha is dropped (PIL's convert("RGB")). Error kFileFormat
-// if the bytes are neither or damaged, or the picture has more than 2^27 pixels.
+// Decodes PNG or JPEG as PIL's ImageOps.exif_transpose() and convert("RGB") do: grey becomes RGB,
+// alpha is dropped, and the picture is turned upright by its EXIF orientation. Error kFileFormat if
+// the bytes are neither or damaged, or the picture has more than 2^27 pixels.
 TORCHLET_API Image decode_image(std::span<const std::byte> bytes);
 TORCHLET_API Image read_image(const std::string& path);
 
-// Bilinear with antialiasing: the bits of PIL's Image.resize(.., BILINEAR).
-TORCHLET_API Image resize(const Image& image, int64_t height, int64_t width);
-// The shorter side becomes `size` and the longer one keeps the ratio (torchvision's Resize).
+// ---- pictures in the caller's memory ----
+
+enum class PixelFormat : uint8_t {
+  kGrey,  // 1 byte a pixel
+  kRgb,   // 3 bytes
+  kRgba,  // 4 bytes; alpha is dropped
+  kBgra,  // 4 bytes; Android's int colours on little-endian processors
+};
+
+struct PixelView {
+  PixelFormat format = PixelFormat::kRgb;
+  const uint8_t* data = nullptr;  // the first pixel of the top row
+  int64_t width = 0;
+  int64_t height = 0;
+  int64_t row_stride = 0;  // bytes from row to row; negative if rows lie from the bottom
+};
+
+// How luma and chroma stand for colours (ITU-R BT.601 and BT.709). Cameras of Android and JPEG are
+// kBt601; `limited` ranges are 16 to 235 and 16 to 240, as video has them.
+enum class YuvMatrix : uint8_t { kBt601, kBt601Limited, kBt709, kBt709Limited };
+
+// YUV 4:2:0 of 8 bits: one u and one v for 2 x 2 pixels, sizes halved upwards. Strides are bytes.
+struct YuvView {
+  const uint8_t* y = nullptr;
+  const uint8_t* u = nullptr;
+  const uint8_t* v = nullptr;
+  int64_t width = 0;
+  int64_t height = 0;
+  int64_t y_row_stride = 0;
+  int64_t uv_row_stride = 0;
+  int64_t uv_pixel_stride = 1;  // I420: 1; NV12 and NV21: 2
+  int64_t y_pixel_stride = 1;
+  YuvMatrix matrix = YuvMatrix::kBt601;
+};
+
+// Copies. Each pixel takes the chroma of its square. Error kInvalidArgument for sizes below 1 or of
+// more than 2^27 pixels, for null, and for strides of pixels below 1.
+TORCHLET_API Image to_image(const PixelView& pixels, Rotation rotation = Rotation::k0);
+TORCHLET_API Image to_image(const YuvView& picture, Rotation rotation = Rotation::k0);
+
+// ---- changes ----
+
+enum class Interpolation : uint8_t { kNearest, kBilinear, kBicubic };
+
+// With `antialias` the bits of PIL's Image.resize(), which torchvision's Resize gives for PIL
+// images; without what it gives for uint8 tensors (torch.nn.functional.interpolate, rounded).
+TORCHLET_API Image resize(const Image& image, int64_t height, int64_t width,
+                          Interpolation interpolation = Interpolation::kBilinear,
+                          bool antialias = true);
+// The size of which the shorter side is `size` and the longer one keeps the ratio: torchvision's
+// Resize(size). {height, width}
+TORCHLET_API std::array<int64_t, 2> size_of_shorter_side(int64_t height, int64_t width,
+                                                         int64_t size);
 TORCHLET_API Image resize_shorter_side(const Image& image, int64_t size);
+// The rectangle; black where it leaves the picture.
+TORCHLET_API Image crop(const Image& image, int64_t top, int64_t left, int64_t height,
+                        int64_t width);
 // The middle of the picture; black where it is smaller (torchvision's CenterCrop).
 TORCHLET_API Image center_crop(const Image& image, int64_t height, int64_t width);
+TORCHLET_API Image rotate(const Image& image, Rotation rotation);
 
 // float32 [1, 3, height, width] with (pixel / 255 - mean) / std.
 TORCHLET_API Tensor to_tensor(const Image& image, const std::array<float, 3>& mean,
-                              const std::array<float, 3>& std);
+                              const std::array<float, 3>& std,
+                              MemoryFormat format = MemoryFormat::kContiguous);
 
-// All the steps from a file to a classifier's input, float32 [1, 3, crop, crop].
-TORCHLET_API Tensor load_image(const std::string& path, const ImageOptions& options = {});
+// torch.nn.functional.interpolate(.., mode="bilinear", align_corners=False) of a float32 tensor
+// [batch, channels, height, width].
+TORCHLET_API Tensor interpolate_bilinear(const Tensor& pictures, int64_t height, int64_t width);
+
+// ---- classes ----
 
 // One label a line. Error kIo if the file cannot be read.
 TORCHLET_API std::vector<std::string> read_labels(const std::string& path);

@@ -17,7 +17,8 @@ enum class FileContainer : uint8_t {
 };
 
 struct SaveOptions {
-  // Name -> content of the files that go beside the model (torch.jit.save's _extra_files).
+  // Name -> content of the files that go beside the model (torch.jit.save's _extra_files). The
+  // record of preprocessing and the labels that the module carries (preprocess.h) go there, too.
   std::map<std::string, std::string> extra_files = {};
   FileContainer container = FileContainer::kTorchScript;
   // Of the bytecode, 4 to 8: a lower one for apps with an older PyTorch. 1.13 writes 8.

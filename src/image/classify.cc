@@ -6,34 +6,11 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "image/lines.h"
 
 namespace torchlet {
 
-Tensor to_tensor(const Image& image, const std::array<float, 3>& mean,
-                 const std::array<float, 3>& std) {
-  const Tensor tensor =
-      empty(std::array<int64_t, 4>{1, 3, image.height, image.width}, DType::kFloat32);
-  const int64_t pixels = image.height * image.width;
-  auto* out = tensor.data_ptr<float>();
-  for (size_t c = 0; c < 3; ++c) {
-    for (int64_t i = 0; i < pixels; ++i) {
-      const float value = static_cast<float>(image.rgb[static_cast<size_t>(i) * 3 + c]) / 255.0f;
-      *out++ = (value - mean[c]) / std[c];
-    }
-  }
-  return tensor;
-}
-
-Tensor load_image(const std::string& path, const ImageOptions& options) {
-  Image image = read_image(path);
-  if (options.resize > 0) image = resize_shorter_side(image, options.resize);
-  if (options.crop > 0) image = center_crop(image, options.crop, options.crop);
-  return to_tensor(image, options.mean, options.std);
-}
-
-std::vector<std::string> read_labels(const std::string& path) {
-  const MappedFile file(path);
-  std::string_view left(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+std::vector<std::string> image::lines_of(std::string_view left) {
   std::vector<std::string> labels;
   while (!left.empty()) {
     std::string_view line = left.substr(0, left.find('\n'));
@@ -42,6 +19,11 @@ std::vector<std::string> read_labels(const std::string& path) {
     labels.emplace_back(line);
   }
   return labels;
+}
+
+std::vector<std::string> read_labels(const std::string& path) {
+  const MappedFile file(path);
+  return image::lines_of({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
 }
 
 std::vector<std::pair<int64_t, float>> top_classes(const Tensor& scores, int64_t count) {

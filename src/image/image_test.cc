@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <torchlet/image.h>
+#include <torchlet/preprocess.h>
 #include <zlib.h>
 
 #include <cstdio>
@@ -44,9 +44,9 @@ TEST(Image, ResizesAsPil) {
 TEST(Image, PreparesAsTorchvision) {
   for (const int crop : {24, 21, 60}) {
     SCOPED_TRACE(crop);
-    ImageOptions options;
-    options.resize = 32;
-    options.crop = crop;
+    Preprocess options = Preprocess::imagenet();
+    options.resize = {32};
+    options.crop = {crop};
     const Tensor got = load_image(fixture("rgb.png"), options);
     const Tensor want = load_npy(fixture(format("input_%d.npy", crop))).contiguous();
     ASSERT_EQ(std::vector<int64_t>(got.sizes().begin(), got.sizes().end()),

@@ -154,7 +154,9 @@ Module Draft::finish() const {
   write_archive(model_with_source(program(), root(), source_), bytes);
   Module module = load(bytes.bytes(), program().options);
   // Its file is still the one that must not be written to.
-  LoadedModel::handle_of(module)->program->info.file = program().info.file;
+  LoadedProgram& loaded = *LoadedModel::handle_of(module)->program;
+  loaded.info.file = program().info.file;
+  loaded.read_extra_files = program().read_extra_files;
   return module;
 }
 

@@ -1,3 +1,4 @@
+#include <torchlet/preprocess.h>
 #include <torchlet/save.h>
 
 #include <filesystem>
@@ -30,6 +31,9 @@ void save(const Module& module, const std::string& path, const SaveOptions& opti
       is_lite ? prepare::model_with_bytecode(program, root, options.bytecode_version)
               : prepare::model_with_source(program, root);
   model.extra_files = options.extra_files;
+  for (auto& [name, content] : module.extra_files()) {
+    if (name == kPreprocessFile || name == kLabelsFile) model.extra_files.emplace(name, content);
+  }
   if (!options.debug_info) prepare::drop_debug_info(model);
   AtomicFile file(path);
   if (options.container == FileContainer::kFlatbuffer) {
