@@ -45,6 +45,7 @@ typedef struct torchlet_module torchlet_module;
 typedef struct torchlet_value torchlet_value;
 typedef struct torchlet_tensor torchlet_tensor;
 typedef struct torchlet_image torchlet_image;
+typedef struct torchlet_preprocess torchlet_preprocess;
 typedef struct torchlet_profiler torchlet_profiler;
 
 /* As torchlet::ErrorCode (torchlet/error.h). */
@@ -340,15 +341,74 @@ TORCHLET_API torchlet_status torchlet_profiler_trace(const torchlet_profiler* pr
 
 /* ---- pictures (torchlet/image.h, docs/pictures.md) ---- */
 
-/* PNG or JPEG. */
+/* Clockwise, to be upright. */
+typedef enum torchlet_rotation TORCHLET_INT {
+  TORCHLET_ROTATE_0 = 0,
+  TORCHLET_ROTATE_90 = 90,
+  TORCHLET_ROTATE_180 = 180,
+  TORCHLET_ROTATE_270 = 270
+} torchlet_rotation;
+
+typedef enum torchlet_pixel_format TORCHLET_INT {
+  TORCHLET_PIXELS_GREY = 0, /* 1 byte a pixel */
+  TORCHLET_PIXELS_RGB = 1,  /* 3 bytes */
+  TORCHLET_PIXELS_RGBA = 2, /* 4 bytes; alpha is dropped */
+  TORCHLET_PIXELS_BGRA = 3  /* 4 bytes: Android's int colours on little-endian processors */
+} torchlet_pixel_format;
+
+/* Cameras of Android and JPEG: BT601. The ranges of the limited ones are 16 to 235 and 16 to 240.
+ */
+typedef enum torchlet_yuv_matrix TORCHLET_INT {
+  TORCHLET_YUV_BT601 = 0,
+  TORCHLET_YUV_BT601_LIMITED = 1,
+  TORCHLET_YUV_BT709 = 2,
+  TORCHLET_YUV_BT709_LIMITED = 3
+} torchlet_yuv_matrix;
+
+/* `height` rows that lie `row_stride` bytes apart. */
+typedef struct torchlet_pixels {
+  torchlet_pixel_format format;
+  const void* data;
+  int64_t width, height, row_stride;
+} torchlet_pixels;
+
+/* YUV 4:2:0 of 8 bits: a plane of width x height bytes, and two of half of both, rounded up.
+ * Strides are bytes; uv_pixel_stride is 1 for I420, 2 for NV12 and NV21. */
+typedef struct torchlet_yuv {
+  const uint8_t *y, *u, *v;
+  int64_t width, height;
+  int64_t y_row_stride, y_pixel_stride;
+  int64_t uv_row_stride, uv_pixel_stride;
+  torchlet_yuv_matrix matrix;
+} torchlet_yuv;
+
+/* PNG or JPEG, made upright by its EXIF orientation. */
 TORCHLET_API torchlet_status torchlet_image_decode(const void* data, size_t size,
                                                    torchlet_image** image);
 TORCHLET_API torchlet_status torchlet_image_read(const char* path, torchlet_image** image);
+/* Copies, turned upright. */
+TORCHLET_API torchlet_status torchlet_image_from_pixels(const torchlet_pixels* pixels,
+                                                        torchlet_rotation rotation,
+                                                        torchlet_image** image);
+TORCHLET_API torchlet_status torchlet_image_from_yuv(const torchlet_yuv* picture,
+                                                     torchlet_rotation rotation,
+                                                     torchlet_image** image);
 TORCHLET_API void torchlet_image_free(torchlet_image* image);
 TORCHLET_API int64_t torchlet_image_width(const torchlet_image* image);
 TORCHLET_API int64_t torchlet_image_height(const torchlet_image* image);
 /* RGB, 3 bytes a pixel, width * 3 bytes a row. */
 TORCHLET_API const uint8_t* torchlet_image_data(const torchlet_image* image);
+/* Bilinear; with antialias the bits of PIL, without those of torchvision for uint8 tensors. */
+TORCHLET_API torchlet_status torchlet_image_resize(const torchlet_image* image, int64_t width,
+                                                   int64_t height, int antialias,
+                                                   torchlet_image** result);
+/* The rectangle; black where it leaves the picture. */
+TORCHLET_API torchlet_status torchlet_image_crop(const torchlet_image* image, int64_t left,
+                                                 int64_t top, int64_t width, int64_t height,
+                                                 torchlet_image** result);
+TORCHLET_API torchlet_status torchlet_image_rotate(const torchlet_image* image,
+                                                   torchlet_rotation rotation,
+                                                   torchlet_image** result);
 /* FLOAT32: (pixel / 255 - mean) / std, [1, 3, height, width]; UINT8: the pixels, mean and std NULL.
  * mean and std: 3 numbers, red first, or NULL for 0 and 1. */
 TORCHLET_API torchlet_status torchlet_image_to_tensor(const torchlet_image* image,
@@ -356,6 +416,31 @@ TORCHLET_API torchlet_status torchlet_image_to_tensor(const torchlet_image* imag
                                                       torchlet_memory_format format,
                                                       const float* mean, const float* std,
                                                       torchlet_tensor** tensor);
+
+/* The steps from a picture to a model's input (torchlet/preprocess.h): from the record's JSON
+ * (docs/pictures.md), ... */
+TORCHLET_API torchlet_status torchlet_preprocess_new(const char* json,
+                                                     torchlet_preprocess** preprocess);
+/* ... or the one that the model carries; TORCHLET_NOT_FOUND if it carries none. */
+TORCHLET_API torchlet_status torchlet_preprocess_of(const torchlet_module* module,
+                                                    torchlet_preprocess** preprocess);
+TORCHLET_API void torchlet_preprocess_free(torchlet_preprocess* preprocess);
+TORCHLET_API torchlet_status torchlet_preprocess_json(const torchlet_preprocess* preprocess,
+                                                      char** json);
+TORCHLET_API torchlet_status torchlet_preprocess_run(const torchlet_preprocess* preprocess,
+                                                     const torchlet_image* image,
+                                                     torchlet_tensor** tensor);
+/* The same in one pass, without a picture between. */
+TORCHLET_API torchlet_status torchlet_preprocess_run_pixels(const torchlet_preprocess* preprocess,
+                                                            const torchlet_pixels* pixels,
+                                                            torchlet_rotation rotation,
+                                                            torchlet_tensor** tensor);
+TORCHLET_API torchlet_status torchlet_preprocess_run_yuv(const torchlet_preprocess* preprocess,
+                                                         const torchlet_yuv* picture,
+                                                         torchlet_rotation rotation,
+                                                         torchlet_tensor** tensor);
+/* The names of classes that the model carries, a line each; "" if it carries none. */
+TORCHLET_API torchlet_status torchlet_module_labels(const torchlet_module* module, char** labels);
 
 #ifdef __cplusplus
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <torchlet/c_api.h>
-#include <torchlet/image.h>
 #include <torchlet/module.h>
 #include <torchlet/options.h>
+#include <torchlet/preprocess.h>
 
 #include <atomic>
 #include <memory>
@@ -39,6 +39,10 @@ struct torchlet_tensor {
 
 struct torchlet_image {
   const torchlet::Image image;
+};
+
+struct torchlet_preprocess {
+  const torchlet::Preprocess steps;
 };
 
 namespace torchlet::c_api {

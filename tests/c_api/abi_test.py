@@ -19,7 +19,7 @@ def main() -> None:
     library = sys.argv[1]
     with open(LIST) as file:
         committed = file.read().splitlines()
-    declared = [*header.enumerations(), *(function.prototype() for function in header.functions())]
+    declared = [*header.enumerations(), *header.structures(), *(function.prototype() for function in header.functions())]
     changes = list(difflib.unified_diff(committed, declared, "abi.txt", "c_api.h", lineterm="", n=0))
 
     lines = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout

@@ -52,5 +52,13 @@ def enumerations() -> List[str]:
     return [f"{name}: " + ", ".join(re.findall(r"\w+ = \d+", body)) for name, body in found]
 
 
+def structures() -> List[str]:
+    """ "torchlet_pixels: torchlet_pixel_format format; ..." """
+    with open(HEADER) as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    found = re.findall(r"typedef struct (\w+) \{(.*?)\}", text, flags=re.S)
+    return [f"{name}: " + re.sub(r"\s+", " ", body).strip() for name, body in found]
+
+
 if __name__ == "__main__":
-    print("\n".join([*enumerations(), *(function.prototype() for function in functions())]))
+    print("\n".join([*enumerations(), *structures(), *(function.prototype() for function in functions())]))

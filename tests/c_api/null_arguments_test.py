@@ -54,6 +54,7 @@ def handles() -> dict:
         "torchlet_value*": made("torchlet_value_from_tensor", tensor),
         "torchlet_image*": made("torchlet_image_decode", picture, ctypes.c_size_t(len(picture))),
         "torchlet_profiler*": made("torchlet_profiler_new"),
+        "torchlet_preprocess*": made("torchlet_preprocess_new", b"{}"),
     }
 
 
