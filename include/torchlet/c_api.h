@@ -439,8 +439,6 @@ TORCHLET_API torchlet_status torchlet_preprocess_run_yuv(const torchlet_preproce
                                                          const torchlet_yuv* picture,
                                                          torchlet_rotation rotation,
                                                          torchlet_tensor** tensor);
-/* The names of classes that the model carries, a line each; "" if it carries none. */
-TORCHLET_API torchlet_status torchlet_module_labels(const torchlet_module* module, char** labels);
 
 #ifdef __cplusplus
 }

@@ -193,14 +193,3 @@ torchlet_status torchlet_preprocess_run_yuv(const torchlet_preprocess* preproces
     return given(preprocess, "preprocess").steps(view_of(picture), rotation_of(rotation));
   });
 }
-
-torchlet_status torchlet_module_labels(const torchlet_module* module, char** labels) {
-  return guarded([&] {
-    char*& result = given(labels, "labels");
-    std::string text;
-    for (const std::string& label : labels_of(given(module, "module").module)) {
-      text += label + "\n";
-    }
-    result = new_text(text);
-  });
-}
