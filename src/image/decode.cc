@@ -2,6 +2,7 @@
 // hold nothing with a destructor.
 #include <torchlet/image.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
@@ -15,11 +16,13 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "image/exif.h"
+#include "image/rows.h"
 
 namespace torchlet {
 namespace {
 
-constexpr int64_t kMaxPixels = int64_t{1} << 27;
+using image::kMaxPixels;
 
 // A header may claim any size, and memory is given only to a file that has the bytes for its
 // pixels: deflate makes no more than 1032 bytes of one (RFC 1951), and Huffman codes at least one
@@ -27,6 +30,8 @@ constexpr int64_t kMaxPixels = int64_t{1} << 27;
 constexpr size_t kMaxDeflated = 1032;
 constexpr size_t kMaxHuffmanPixels = 8 * 64;
 constexpr char kTooShort[] = "the file is too short for so large a picture";
+
+constexpr int kExifMarker = JPEG_APP0 + 1;
 
 // A progressive JPEG costs time for each of its scans; encoders make about ten.
 constexpr int kMaxScans = 200;
@@ -41,11 +46,18 @@ void allocate(Image& image, int64_t height, int64_t width) {
   image.rgb.resize(static_cast<size_t>(height * width * 3));
 }
 
+Image upright(Image image, int orientation) {
+  if (orientation == 1) return image;
+  image::ImageRows rows(image);
+  return image::turned(rows, image::turn_of_orientation(orientation));
+}
+
 // ---- PNG ----
 
 struct PngSource {
   std::span<const std::byte> left;
   char message[200] = "";
+  int orientation = 1;
 };
 
 void read_png_bytes(png_structp png, png_bytep target, size_t count) {
@@ -70,6 +82,14 @@ void set_png_transforms(png_structp png) {
   png_set_interlace_handling(png);
 }
 
+// Of the chunk eXIf, which may stand before the pixels.
+int png_orientation(png_structp png, png_infop info) {
+  png_bytep exif = nullptr;
+  png_uint_32 size = 0;
+  if (!png_get_eXIf_1(png, info, &size, &exif) || !exif) return 1;
+  return image::exif_orientation({exif, size});
+}
+
 // False if libpng gave up; `source.message` says why. With `rows` null it only reads the size.
 bool read_png(PngSource& source, Image& size, png_bytep* rows) {
   png_structp png =
@@ -92,6 +112,7 @@ bool read_png(PngSource& source, Image& size, png_bytep* rows) {
         png_error(png, "its pixels cannot be read as RGB");
       }
       png_read_image(png, rows);
+      source.orientation = png_orientation(png, info);
     }
     done = true;
   }
@@ -113,7 +134,7 @@ Image decode_png(std::span<const std::byte> bytes) {
     done = read_png(source, image, rows.data());
   }
   if (!done) fail(ErrorCode::kFileFormat, "the PNG is damaged: %s", source.message);
-  return image;
+  return upright(std::move(image), source.orientation);
 }
 
 // ---- JPEG ----
@@ -122,6 +143,7 @@ struct JpegErrors {
   jpeg_error_mgr manager;  // first, so that libjpeg's pointer is ours
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
+  int orientation;
 };
 
 void on_jpeg_error(j_common_ptr jpeg) {
@@ -142,6 +164,44 @@ void on_jpeg_progress(j_common_ptr jpeg) {
   std::longjmp(errors->jump, 1);
 }
 
+// Of the first APP1 that is Exif's.
+int jpeg_orientation(const jpeg_decompress_struct& jpeg) {
+  constexpr char kName[] = "Exif\0";  // and the null character that ends it
+  for (const auto* marker = jpeg.marker_list; marker; marker = marker->next) {
+    if (marker->marker != kExifMarker || marker->data_length < sizeof kName ||
+        std::memcmp(marker->data, kName, sizeof kName) != 0) {
+      continue;
+    }
+    return image::exif_orientation(
+        {marker->data + sizeof kName, marker->data_length - sizeof kName});
+  }
+  return 1;
+}
+
+// Rows of CMYK, of which Adobe's programs write 255 - ink, as of anybody's (PIL does, too). The
+// color beneath black is what is left of it.
+void read_cmyk(j_decompress_ptr jpeg, uint8_t* rgb) {
+  JSAMPARRAY row = (*jpeg->mem->alloc_sarray)(reinterpret_cast<j_common_ptr>(jpeg), JPOOL_IMAGE,
+                                              4 * jpeg->output_width, 1);
+  while (jpeg->output_scanline < jpeg->output_height) {
+    jpeg_read_scanlines(jpeg, row, 1);
+    for (const JSAMPLE* pixel = *row; pixel != *row + 4 * jpeg->output_width; pixel += 4) {
+      const int black = pixel[3];
+      for (int c = 0; c < 3; ++c) {
+        const int product = (255 - pixel[c]) * black + 128;  // and divided by 255, rounded
+        *rgb++ = static_cast<uint8_t>(std::max(0, black - (((product >> 8) + product) >> 8)));
+      }
+    }
+  }
+}
+
+void read_rgb(j_decompress_ptr jpeg, uint8_t* rgb) {
+  while (jpeg->output_scanline < jpeg->output_height) {
+    JSAMPROW row = rgb + static_cast<size_t>(jpeg->output_scanline) * jpeg->output_width * 3;
+    jpeg_read_scanlines(jpeg, &row, 1);
+  }
+}
+
 // As read_png: with `rgb` null only the size.
 bool read_jpeg(std::span<const std::byte> bytes, JpegErrors& errors, Image& size, uint8_t* rgb) {
   jpeg_decompress_struct jpeg{};
@@ -156,16 +216,16 @@ bool read_jpeg(std::span<const std::byte> bytes, JpegErrors& errors, Image& size
     jpeg.progress = &progress;
     jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(bytes.data()),
                  static_cast<unsigned long>(bytes.size()));
+    jpeg_save_markers(&jpeg, kExifMarker, 0xffff);
     jpeg_read_header(&jpeg, TRUE);
     size.height = jpeg.image_height;
     size.width = jpeg.image_width;
     if (rgb) {
-      jpeg.out_color_space = JCS_RGB;
+      const bool is_cmyk = jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK;
+      errors.orientation = jpeg_orientation(jpeg);
+      jpeg.out_color_space = is_cmyk ? JCS_CMYK : JCS_RGB;
       jpeg_start_decompress(&jpeg);
-      while (jpeg.output_scanline < jpeg.output_height) {
-        JSAMPROW row = rgb + static_cast<size_t>(jpeg.output_scanline) * jpeg.output_width * 3;
-        jpeg_read_scanlines(&jpeg, &row, 1);
-      }
+      is_cmyk ? read_cmyk(&jpeg, rgb) : read_rgb(&jpeg, rgb);
     }
     const auto pixels = static_cast<size_t>(size.height) * static_cast<size_t>(size.width);
     done = jpeg.arith_code || pixels / kMaxHuffmanPixels <= bytes.size();
@@ -184,7 +244,7 @@ Image decode_jpeg(std::span<const std::byte> bytes) {
     done = read_jpeg(bytes, errors, image, image.rgb.data());
   }
   if (!done) fail(ErrorCode::kFileFormat, "the JPEG is damaged: %s", errors.message);
-  return image;
+  return upright(std::move(image), errors.orientation);
 }
 
 }  // namespace
