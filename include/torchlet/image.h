@@ -78,7 +78,8 @@ TORCHLET_API Image to_image(const YuvView& picture, Rotation rotation = Rotation
 enum class Interpolation : uint8_t { kNearest, kBilinear, kBicubic };
 
 // With `antialias` the bits of PIL's Image.resize(), which torchvision's Resize gives for PIL
-// images; without what it gives for uint8 tensors (torch.nn.functional.interpolate, rounded).
+// images; without what it gives for contiguous uint8 tensors (torch.nn.functional.interpolate,
+// rounded).
 TORCHLET_API Image resize(const Image& image, int64_t height, int64_t width,
                           Interpolation interpolation = Interpolation::kBilinear,
                           bool antialias = true);

@@ -41,6 +41,27 @@ TEST(Image, ResizesAsPil) {
   }
 }
 
+TEST(Image, ResizesByOtherMeansAsPil) {
+  const Image image = read_image(fixture("rgb.png"));
+  for (const auto& [height, width] : {std::pair{20, 30}, {90, 120}}) {
+    SCOPED_TRACE(height);
+    expect_same(resize(image, height, width, Interpolation::kNearest),
+                expected(format("nearest_%dx%d.npy", height, width)));
+    expect_same(resize(image, height, width, Interpolation::kBicubic),
+                expected(format("bicubic_%dx%d.npy", height, width)));
+  }
+}
+
+TEST(Image, IsCroppedAnywhere) {
+  const Image image{2, 2, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4}};
+  expect_same(crop(image, 0, 1, 2, 1), {2, 1, {2, 2, 2, 4, 4, 4}});
+  expect_same(crop(image, -1, -1, 2, 2), {2, 2, {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}});
+  expect_same(crop(image, 9, 0, 1, 1), {1, 1, {0, 0, 0}});
+  expect_same(crop(image, INT64_MIN, INT64_MAX, 1, 1), {1, 1, {0, 0, 0}});
+  EXPECT_THROW(crop(image, 0, 0, 0, 1), Error);
+  EXPECT_THROW(crop(image, 0, 0, INT64_MAX, 2), Error);
+}
+
 TEST(Image, PreparesAsTorchvision) {
   for (const int crop : {24, 21, 60}) {
     SCOPED_TRACE(crop);

@@ -95,7 +95,8 @@ Taps<int32_t> antialiased_taps(int64_t in, int64_t out, int64_t begin, int64_t e
   return taps;
 }
 
-// UpSampleKernel.cpp: positions are float32, and a multiplication is fused with what follows.
+// UpSampleKernel.cpp (area_pixel_compute_source_index): the scale is rounded to float32, positions
+// are not.
 Taps<float> plain_taps(int64_t in, int64_t out, int64_t begin, int64_t end,
                        Interpolation interpolation) {
   if (in == out) return identity<float>(begin, end, 1);
@@ -106,11 +107,11 @@ Taps<float> plain_taps(int64_t in, int64_t out, int64_t begin, int64_t end,
       add_clamped(taps, in, static_cast<int64_t>(static_cast<float>(i) * scale), {1.0f});
       continue;
     }
-    float at = std::fma(scale, static_cast<float>(i) + 0.5f, -0.5f);
-    if (interpolation == Interpolation::kBilinear) at = std::max(at, 0.0f);
-    const float floor = std::floor(at);
+    double at = static_cast<double>(scale) * (static_cast<double>(i) + 0.5) - 0.5;
+    if (interpolation == Interpolation::kBilinear) at = std::max(at, 0.0);
+    const double floor = std::floor(at);
     const auto first = static_cast<int64_t>(floor);
-    const float t = at - floor;
+    const auto t = static_cast<float>(at - floor);
     if (interpolation == Interpolation::kBilinear) {
       add_clamped(taps, in, first, {1 - t, t});
     } else {

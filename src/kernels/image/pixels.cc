@@ -167,8 +167,9 @@ void resample_floats(const float* rgbx, const Window* windows, int64_t count, co
   for (int64_t i = 0; i < count; ++i) {
     const float* at = rgbx + windows[i].first * 4;
     const float* weight = weights + windows[i].weights;
-    auto sum = hn::Mul(hn::LoadU(d_pixel, at), hn::Set(d_pixel, weight[0]));
-    for (int64_t k = 1; k < windows[i].count; ++k) {
+    int64_t k = windows[i].count - 1;
+    auto sum = hn::Mul(hn::LoadU(d_pixel, at + 4 * k), hn::Set(d_pixel, weight[k]));
+    while (k-- > 0) {
       sum = hn::MulAdd(hn::LoadU(d_pixel, at + 4 * k), hn::Set(d_pixel, weight[k]), sum);
     }
     hn::StoreU(sum, d_pixel, output + 4 * i);
@@ -179,15 +180,17 @@ void blend_floats(const float* const* rows, const float* weights, int64_t count,
                   float* output) {
   int64_t i = 0;
   for (; i + kInts <= size; i += kInts) {
-    auto sum = hn::Mul(hn::LoadU(df, rows[0] + i), hn::Set(df, weights[0]));
-    for (int64_t k = 1; k < count; ++k) {
+    int64_t k = count - 1;
+    auto sum = hn::Mul(hn::LoadU(df, rows[k] + i), hn::Set(df, weights[k]));
+    while (k-- > 0) {
       sum = hn::MulAdd(hn::LoadU(df, rows[k] + i), hn::Set(df, weights[k]), sum);
     }
     hn::StoreU(sum, df, output + i);
   }
   for (; i < size; ++i) {
-    float sum = rows[0][i] * weights[0];
-    for (int64_t k = 1; k < count; ++k) sum = std::fma(rows[k][i], weights[k], sum);
+    int64_t k = count - 1;
+    float sum = rows[k][i] * weights[k];
+    while (k-- > 0) sum = std::fma(rows[k][i], weights[k], sum);
     output[i] = sum;
   }
 }

@@ -41,7 +41,8 @@ void resample_row(const uint8_t* rgbx, const Window* windows, int64_t count, con
 void blend_rows(const uint8_t* const* rows, const int32_t* weights, int64_t count, int64_t size,
                 uint8_t* output);
 
-// The same in float32. The first product is rounded, the others are added in one step.
+// The same in float32. The last product is rounded, and the others are added to it in one step
+// each, as PyTorch's build does for contiguous tensors.
 void resample_row(const float* rgbx, const Window* windows, int64_t count, const float* weights,
                   float* output);
 void blend_rows(const float* const* rows, const float* weights, int64_t count, int64_t size,
