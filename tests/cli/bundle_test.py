@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 import unittest
+import zipfile
 
 from command_test import FIXTURES, floats, npy, read_npy, torchlet, write_model
 
@@ -112,9 +113,53 @@ class Bundle(unittest.TestCase):
         with_extra = self.path("extra.pt")
         torchlet("convert", self.model, "-o", with_extra, "--extra-file", f"labels={extra}")
         out = self.bundle("--method", "single", "--zeros", "2", model=with_extra)
-        import zipfile
         with zipfile.ZipFile(out) as archive:
             self.assertEqual(archive.read("archive/extra/labels"), b"cat\n")
+
+    def test_preprocessing_and_labels_go_with_the_model(self):
+        digits, labels = "models/digits_mobilenet_v2.pt", "models/digits_labels.txt"
+        steps = {"resize": 64, "crop": [48, 48], "mean": [0.5, 0.5, 0.5], "channels": "BGR", "antialias": False}
+        record = self.path("steps.json")
+        with open(record, "w") as f:
+            json.dump(steps, f)
+        carried = self.bundle("--preprocess", record, "--labels", labels, model=digits)
+        with zipfile.ZipFile(carried) as archive:
+            self.assertEqual(json.loads(archive.read("archive/extra/preprocess.json")),
+                             {**steps, "dtype": "float32", "interpolation": "bilinear", "memory_format": "contiguous"})
+            with open(labels, "rb") as f:
+                self.assertEqual(archive.read("archive/extra/labels.txt"), f.read())
+        files = [carried]
+        for command, name in ("convert", "a.pt"), ("convert", "a.ptl"), ("convert", "a.ff"), ("optimize", "o.ptl"):
+            files.append(self.path(name))
+            done = torchlet(command, files[-2], "-o", files[-1])
+            self.assertEqual(done.returncode, 0, done.stderr)
+        expected = self.output(digits, "--image", PICTURE, "--preprocess", record)["data"]
+        for file in files:
+            about = json.loads(torchlet("inspect", file, "--json").stdout)
+            self.assertEqual(about["preprocess"]["crop"], [48, 48], file)
+            self.assertEqual(about["labels"][7], "seven", file)
+            got = self.output(file, "--image", PICTURE)["data"]
+            self.assertLess(max(abs(a - b) for a, b in zip(got, expected)), 1e-4, file)
+        plain = self.output(digits, "--image", PICTURE)["data"]
+        self.assertNotEqual(plain, expected)
+        self.assertEqual(self.output(carried, "--image", PICTURE, "--preprocess", "imagenet")["data"], plain)
+        self.assertIn("seven", torchlet("run", carried, "--image", PICTURE, "--preprocess", "imagenet").stdout)
+
+    def test_a_damaged_record_is_an_error_when_it_is_used(self):
+        digits, record = "models/digits_mobilenet_v2.pt", self.path("bad.json")
+        for text in "{", '{"resize": "big"}', "[" * 50000, '{"size": 3}':
+            with open(record, "w") as f:
+                f.write(text)
+            done = torchlet("bundle", digits, "-o", self.path("none.pt"), "--preprocess", record)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn("preprocessing is wrong", done.stderr)
+            for name in "bad.pt", "bad.ff":
+                damaged = self.path(name)
+                torchlet("convert", digits, "-o", damaged, "--extra-file", f"preprocess.json={record}")
+                done = torchlet("run", damaged, "--image", PICTURE)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("extra/preprocess.json", done.stderr)
+                self.assertEqual(torchlet("run", damaged, "--zeros", "1,3,32,32").returncode, 0)
 
     def test_the_same_gives_the_same_bytes(self):
         files = [self.bundle("--method", "single", "--shape", "4", output=self.path(name)) for name in ("a.pt", "b.pt")]

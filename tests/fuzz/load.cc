@@ -1,3 +1,4 @@
+#include <torchlet/preprocess.h>
 #include <torchlet/torchlet.h>
 
 #include "tests/fuzz/targets.h"
@@ -17,6 +18,8 @@ int fuzz_load(std::span<const std::byte> input) {
     module.named_parameters();
     module.named_buffers();
     module.deepcopy();
+    labels_of(module);
+    preprocess_of(module);
   });
 }
 

@@ -26,6 +26,8 @@ Target fuzz_flatbuffer;
 Target fuzz_file_kind;
 // PNG and JPEG, decoded, resized and cropped.
 Target fuzz_picture;
+// YUV of any strides, prepared in one pass; Exif blocks; records of preprocessing.
+Target fuzz_camera;
 // .npy, read and written again.
 Target fuzz_npy;
 // Calls of libneuralnetworks.so, with objects that are live, freed or none.
