@@ -30,6 +30,7 @@ struct Free {
   void operator()(torchlet_tensor* x) const { torchlet_tensor_free(x); }
   void operator()(torchlet_options* x) const { torchlet_options_free(x); }
   void operator()(torchlet_image* x) const { torchlet_image_free(x); }
+  void operator()(torchlet_preprocess* x) const { torchlet_preprocess_free(x); }
   void operator()(torchlet_profiler* x) const { torchlet_profiler_free(x); }
   void operator()(char* x) const { torchlet_text_free(x); }
 };
@@ -300,6 +301,68 @@ TEST(CApi, LoadsFromPathMemoryAndAPartOfAFile) {
     ASSERT_EQ(torchlet_tensor_numel(answer.get()), 10);
     EXPECT_EQ(std::memcmp(torchlet_tensor_data(answer.get()), expected.raw_data(), 40), 0);
   }
+}
+
+TEST(CApi, PicturesOfCamerasAreChangedAndPrepared) {
+  std::vector<uint8_t> bytes(6 * 4 * 3 / 2);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(7 * i);
+  const uint8_t* chroma = bytes.data() + 24;
+  const torchlet_yuv nv12{bytes.data(), chroma, chroma + 1, 6, 4, 6, 1, 6, 2, TORCHLET_YUV_BT601};
+  YuvView view{bytes.data(), chroma, chroma + 1, 6, 4, 6, 6, 2};
+  const Image expected = to_image(view, Rotation::k90);
+  const auto same = [](const torchlet_image* got, const Image& want) {
+    return torchlet_image_width(got) == want.width && torchlet_image_height(got) == want.height &&
+           std::memcmp(torchlet_image_data(got), want.rgb.data(), want.rgb.size()) == 0;
+  };
+  const auto image = MAKE(torchlet_image, torchlet_image_from_yuv, &nv12, TORCHLET_ROTATE_90);
+  EXPECT_TRUE(same(image.get(), expected));
+  const auto turned = MAKE(torchlet_image, torchlet_image_rotate, image.get(), TORCHLET_ROTATE_180);
+  EXPECT_TRUE(same(turned.get(), rotate(expected, Rotation::k180)));
+  const auto small = MAKE(torchlet_image, torchlet_image_resize, image.get(), 3, 5, 1);
+  EXPECT_TRUE(same(small.get(), resize(expected, 5, 3)));
+  const auto part = MAKE(torchlet_image, torchlet_image_crop, image.get(), 1, 2, 2, 9);
+  EXPECT_TRUE(same(part.get(), crop(expected, 2, 1, 9, 2)));
+  const torchlet_pixels pixels{TORCHLET_PIXELS_RGB, torchlet_image_data(image.get()), 4, 6, 12};
+  const auto again = MAKE(torchlet_image, torchlet_image_from_pixels, &pixels, TORCHLET_ROTATE_0);
+  EXPECT_TRUE(same(again.get(), expected));
+
+  const auto steps = MAKE(torchlet_preprocess, torchlet_preprocess_new, R"({"resize": 3})");
+  const Tensor want = parse_preprocess(R"({"resize": 3})")(expected);
+  for (const auto& tensor :
+       {MAKE(torchlet_tensor, torchlet_preprocess_run, steps.get(), image.get()),
+        MAKE(torchlet_tensor, torchlet_preprocess_run_yuv, steps.get(), &nv12, TORCHLET_ROTATE_90),
+        MAKE(torchlet_tensor, torchlet_preprocess_run_pixels, steps.get(), &pixels,
+             TORCHLET_ROTATE_0)}) {
+    ASSERT_EQ(torchlet_tensor_numel(tensor.get()), want.numel());
+    EXPECT_EQ(std::memcmp(torchlet_tensor_data(tensor.get()), want.raw_data(),
+                          static_cast<size_t>(want.numel()) * sizeof(float)),
+              0);
+  }
+  const auto json = MAKE(char, torchlet_preprocess_json, steps.get());
+  EXPECT_EQ(parse_preprocess(json.get()), parse_preprocess(R"({"resize": 3})"));
+}
+
+TEST(CApi, PicturesThatCannotBeAreErrors) {
+  const uint8_t bytes[64] = {};
+  torchlet_image* image = nullptr;
+  torchlet_pixels pixels{TORCHLET_PIXELS_RGBA, bytes, 4, 4, 15};
+  const auto status = [&] {
+    return torchlet_image_from_pixels(&pixels, TORCHLET_ROTATE_0, &image);
+  };
+  EXPECT_EQ(status(), TORCHLET_INVALID_ARGUMENT);
+  pixels = {static_cast<torchlet_pixel_format>(-7), bytes, 4, 4, 16};
+  EXPECT_EQ(status(), TORCHLET_INVALID_ARGUMENT);
+  pixels = {TORCHLET_PIXELS_RGBA, nullptr, 4, 4, 16};
+  EXPECT_EQ(status(), TORCHLET_INVALID_ARGUMENT);
+  pixels = {TORCHLET_PIXELS_RGBA, bytes, 4, 4, 16};
+  EXPECT_EQ(torchlet_image_from_pixels(&pixels, static_cast<torchlet_rotation>(65626), &image),
+            TORCHLET_INVALID_ARGUMENT);
+  EXPECT_EQ(image, nullptr);
+  torchlet_preprocess* steps = nullptr;
+  EXPECT_EQ(torchlet_preprocess_new(R"({"size": 3})", &steps), TORCHLET_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(torchlet_last_error()).find("no key 'size'"), std::string::npos);
+  EXPECT_EQ(torchlet_preprocess_of(load_module(kDigits).get(), &steps), TORCHLET_NOT_FOUND);
+  EXPECT_EQ(steps, nullptr);
 }
 
 TEST(CApi, AValueOutlivesItsModule) {

@@ -18,14 +18,19 @@ torchlet_status make_image(torchlet_image** image, const char* name, const Make&
   });
 }
 
-// A number that is none of them is refused by what uses it.
+// Numbers that are none of what they should be stay so, for what refuses them.
+template <typename Enum>
+Enum byte_enum(int number) {
+  return static_cast<Enum>(number >= 0 && number < 255 ? number : 255);
+}
+
 Rotation rotation_of(torchlet_rotation rotation) {
   return static_cast<Rotation>(std::clamp(static_cast<int>(rotation), -1, 999));
 }
 
 PixelView view_of(const torchlet_pixels* given_pixels) {
   const torchlet_pixels& pixels = given(given_pixels, "pixels");
-  return {static_cast<PixelFormat>(std::clamp(static_cast<int>(pixels.format), 0, 255)),
+  return {byte_enum<PixelFormat>(static_cast<int>(pixels.format)),
           static_cast<const uint8_t*>(pixels.data), pixels.width, pixels.height, pixels.row_stride};
 }
 
@@ -41,7 +46,7 @@ YuvView view_of(const torchlet_yuv* given_picture) {
   view.y_pixel_stride = picture.y_pixel_stride;
   view.uv_row_stride = picture.uv_row_stride;
   view.uv_pixel_stride = picture.uv_pixel_stride;
-  view.matrix = static_cast<YuvMatrix>(std::clamp(static_cast<int>(picture.matrix), 0, 255));
+  view.matrix = byte_enum<YuvMatrix>(static_cast<int>(picture.matrix));
   return view;
 }
 
