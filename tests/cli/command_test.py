@@ -67,7 +67,7 @@ class Usage(unittest.TestCase):
 
     def test_help_tells_options_with_their_defaults(self):
         text = torchlet("run", "--help").stdout
-        for words in "Usage: torchlet run [OPTIONS] model [input...]", "--device NAME[,NAME...]=auto\n", "--crop INT:0..=224 ":
+        for words in "Usage: torchlet run [OPTIONS] model [input...]", "--device NAME[,NAME...]=auto\n", "--top INT:0..=5 ":
             self.assertIn(words, text)
 
     def test_options_stand_anywhere_and_take_their_values_in_two_ways(self):
