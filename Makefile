@@ -12,15 +12,15 @@ TARGETS ?=
 DIGIT ?= models/samples/digit_7.png
 MODEL ?= models/digits_mobilenet_v2.pt
 
-.PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 test-x86 test-java test-spark test-apple \
-  test-android aar size fuzz format clean
+.PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 test-x86 test-java test-python test-spark \
+  test-apple test-android aar size fuzz format clean
 
 help:
 	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
 	@echo 'make nnapi-demo  quantize a MobileNetV2 in four ways, convert it to NNAPI, time all of them; MODEL=float.pt'
 	@echo 'make test     install what is missing, build, run every test'
 	@echo 'make test-arm64, test-armv7, test-x86    cross-compile; test the kernels, the libraries for Android and the sample model'
-	@echo 'make test-java, test-spark, test-apple   the bindings, and batch scoring on Apache Spark'
+	@echo 'make test-java, test-python, test-apple, test-spark   the bindings, and batch scoring on Apache Spark'
 	@echo 'make aar      build/aar/maven with an AAR, by the NDK in ANDROID_NDK_HOME; make test-android tests it without one'
 	@echo 'make size     build libtorchlet.so and show what takes its room'
 	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
@@ -57,7 +57,7 @@ test: build
 test-arm64 test-armv7 test-x86: test-%:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_processor.sh $*
 
-test-java test-spark test-apple test-android: test-%:
+test-java test-python test-spark test-apple test-android: test-%:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_$*.sh
 
 aar:
