@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "base/error.h"
 #include "c_api/handles.h"
@@ -58,10 +57,9 @@ torchlet_status make_tensor(torchlet_tensor** tensor, const Make& make) {
   });
 }
 
-// Three numbers, or three times the same.
-std::array<float, 3> three(const float* numbers, float otherwise) {
-  if (!numbers) return {otherwise, otherwise, otherwise};
-  return {numbers[0], numbers[1], numbers[2]};
+// What is not given is not set.
+std::vector<double> three(const float* numbers) {
+  return numbers ? std::vector<double>(numbers, numbers + 3) : std::vector<double>();
 }
 
 }  // namespace
@@ -126,24 +124,13 @@ const uint8_t* torchlet_image_data(const torchlet_image* image) {
 torchlet_status torchlet_image_to_tensor(const torchlet_image* image, torchlet_dtype dtype,
                                          torchlet_memory_format format, const float* mean,
                                          const float* std, torchlet_tensor** tensor) {
-  return guarded([&] {
-    torchlet_tensor*& result = given(tensor, "tensor");
-    const Image& picture = given(image, "image").image;
-    const MemoryFormat order = format_of(format, 4);
-    if (dtype == TORCHLET_FLOAT32) {
-      result =
-          new torchlet_tensor{to_tensor(picture, three(mean, 0), three(std, 1)).contiguous(order)};
-      return;
-    }
-    if (dtype != TORCHLET_UINT8 || mean || std) {
-      fail(ErrorCode::kInvalidArgument,
-           "a picture becomes float32, or uint8 without mean and std, not %s",
-           torchlet_dtype_name(dtype));
-    }
-    const Tensor pixels = empty(std::array<int64_t, 4>{1, 3, picture.height, picture.width},
-                                DType::kUInt8, MemoryFormat::kChannelsLast);
-    std::memcpy(pixels.raw_data(), picture.rgb.data(), picture.rgb.size());
-    result = new torchlet_tensor{pixels.contiguous(order)};
+  return make_tensor(tensor, [&] {
+    Preprocess steps;
+    steps.mean = three(mean);
+    steps.std = three(std);
+    steps.dtype = dtype_of(dtype);
+    steps.memory_format = format_of(format, 4);
+    return steps(given(image, "image").image);
   });
 }
 
