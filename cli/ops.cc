@@ -6,12 +6,16 @@
 #include <cctype>
 #include <cstdio>
 #include <map>
+#include <set>
 
+#include "api/load_bytecode.h"
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
 #include "cli/progress.h"
 #include "graph/operator.h"
+#include "prepare/needed_operators.h"
 
 namespace torchlet::cli {
 namespace {
@@ -42,6 +46,48 @@ void add_needs(const std::string& model, const OpsOptions& options, OperatorNeed
     need.calls[model] += op.places.size();
     need.reason = op.reason;
   }
+}
+
+// What `cmake -C` reads: the variables of a build for the models alone.
+struct SmallBuild {
+  std::set<std::string> operators, containers;
+};
+
+// Of bytecode alone if the file has it, since the compiler of TorchScript takes a third of a small
+// build.
+void add_to_build(const std::string& model, const OpsOptions& options, SmallBuild& build) {
+  Options load_options;
+  options.limits.apply(load_options);
+  Module module = load(model, load_options);
+  const std::string& container = module.info().container;
+  build.containers.insert(container == "TorchScript"        ? "pt"
+                          : container == "Lite Interpreter" ? "ptl"
+                                                            : "ff");
+  if (container != "TorchScript") module = api::load_bytecode(model, load_options);
+  for (const auto& [name, count] : module.operators()) build.operators.insert(name);
+  for (const auto& [name, count] : prepare::optimized_operators(module))
+    build.operators.insert(name);
+}
+
+void print_small_build(const OpsOptions& options) {
+  SmallBuild build;
+  std::string command, list, containers;
+  for (const std::string& model : options.models) {
+    add_to_build(model, options, build);
+    command += " " + model;
+  }
+  for (const std::string& name : build.operators) list += (list.empty() ? "" : ";") + name;
+  for (const std::string& name : build.containers)
+    containers += (containers.empty() ? "" : ";") + name;
+  std::printf("# torchlet ops%s --format cmake\n", command.c_str());
+  std::printf("set(TORCHLET_OPERATORS \"%s\" CACHE STRING \"\")\n", list.c_str());
+  std::printf("set(TORCHLET_CONTAINERS \"%s\" CACHE STRING \"\")\n", containers.c_str());
+  std::printf("set(TORCHLET_DEVICES \"cpu\" CACHE STRING \"\")\n");
+  std::printf("set(TORCHLET_CODECS OFF CACHE BOOL \"\")\n");
+  std::printf("set(TORCHLET_CXX_API OFF CACHE BOOL \"\")\n");
+  std::printf("set(TORCHLET_SELF_CONTAINED ON CACHE BOOL \"\")\n");
+  std::printf("set(TORCHLET_TESTS OFF CACHE BOOL \"\")\n");
+  std::printf("set(CMAKE_BUILD_TYPE MinSizeRel CACHE STRING \"\")\n");
 }
 
 // Without a model: every operator.
@@ -99,6 +145,10 @@ void print_need(const std::string& op, const OperatorNeed& need, const std::stri
 }
 
 void list_operators(const OpsOptions& options) {
+  if (options.format == "cmake") {
+    TORCHLET_CHECK(!options.models.empty(), "a build for models needs to know which models");
+    return print_small_build(options);
+  }
   const OperatorNeeds needs = all_needs(options);
   if (options.json || options.format == "json") {
     std::printf("%s\n", json_text(needs_json(needs), 1).c_str());
@@ -118,15 +168,16 @@ void add_ops_command(CLI::App& app) {
       ->expected(0, -1);
   command
       ->add_option("--format", options->format,
-                   "text (schemas), json, list (names) or yaml (names, as PyTorch's custom build "
-                   "takes them)")
-      ->check(CLI::IsMember({"text", "json", "list", "yaml"}))
+                   "text (schemas), json, list (names), yaml (names, as PyTorch's custom build "
+                   "takes them), cmake (all that a build for the models needs)")
+      ->check(CLI::IsMember({"text", "json", "list", "yaml", "cmake"}))
       ->capture_default_str();
   command->add_flag("--json", options->json, "As --format json, with the number of calls");
   options->limits.add_to(*command);
   command->footer(
       "Examples: torchlet ops model.pt\n"
       "          torchlet ops a.pt b.ptl --format list > operators.txt   (what an app needs)\n"
+      "          torchlet ops a.ptl --format cmake > a.cmake             (cmake -C a.cmake)\n"
       "          torchlet ops a.pt --format yaml > a.yaml                (SELECTED_OP_LIST)");
   command->callback([options] { list_operators(*options); });
 }

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <mutex>
 
+#include "api/load_bytecode.h"
 #include "api/loaded_model.h"
 #include "api/object_factory.h"
 #include "archive/reader.h"
 #include "base/error.h"
+#include "base/selection.h"
 #include "device/kept_placements.h"
 #include "kernels/half/float16.h"
 #include "lite/bytecode.h"
@@ -75,14 +77,21 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
   for (size_t i = 0; i < missing.size() && i < 20; ++i)
     names += (i ? ", " : "") + missing[i].name.substr(0, 100);
   if (missing.size() > 20) names += ", ...";
-  Error error(ErrorCode::kUnsupported,
-              format("the model uses %zu %s that Torchlet does not have: %s", missing.size(),
-                     missing.size() == 1 ? "operator" : "operators", names.c_str()));
+  Error error(
+      ErrorCode::kUnsupported,
+      format("the model uses %zu %s that %s: %s", missing.size(),
+             missing.size() == 1 ? "operator" : "operators",
+             selection::kIsWhole ? "Torchlet does not have"
+                                 : "this libtorchlet was built without (TORCHLET_OPERATORS)",
+             names.c_str()));
   for (const UnsupportedOperator& op : missing) {
     for (const std::string& place : op.places) error.add_context(op.name + " at " + place);
   }
   throw error;
 }
+
+// Of TorchScript source. Without it, files run from their bytecode, whatever else they hold.
+constexpr bool kHasCompiler = selection::has_container("pt");
 
 // What a file holds, whichever its container is.
 struct Contents {
@@ -126,16 +135,18 @@ Contents contents_of_zip(ArchiveReader opened) {
   contents.info.container = is_lite ? "Lite Interpreter" : "TorchScript";
   contents.info.file_version = reader.version();
   contents.has_source = reader.has_code();
-  contents.program.find_source = [shared](const std::string& package) {
-    return read_source(shared, package);
-  };
+  if constexpr (kHasCompiler) {
+    contents.program.find_source = [shared](const std::string& package) {
+      return read_source(shared, package);
+    };
+  }
   contents.program.operator_version = static_cast<int>(reader.version());
   contents.constants_record = "constants.pkl";
   contents.read_constants = [&reader](archive::ObjectFactory& factory) {
     return reader.read_constants(factory);
   };
   contents.bytecode_record = "bytecode.pkl";
-  if (is_lite) {
+  if (is_lite && selection::has_container("ptl")) {
     contents.read_bytecode = [&reader](archive::ObjectFactory& factory) {
       return lite::parse_bytecode(reader.read_bytecode(factory), [&](const std::string& text) {
         return factory.parse_type(text);
@@ -159,6 +170,11 @@ Contents contents_of_zip(ArchiveReader opened) {
 }
 
 Contents contents_of_flatbuffer(const ArchiveReader& file) {
+  if constexpr (!selection::has_container("ff")) {
+    fail(ErrorCode::kUnsupported,
+         "this libtorchlet was built without flatbuffers; build with TORCHLET_CONTAINERS=ff, or "
+         "write the model by `torchlet convert MODEL -o OUT.ptl`");
+  }
   const auto reader = std::make_shared<lite::FlatbufferReader>(file.bytes(), file.owner());
   const auto sources =
       std::make_shared<const std::map<std::string, std::string>>(reader->sources());
@@ -176,7 +192,7 @@ Contents contents_of_flatbuffer(const ArchiveReader& file) {
     return source;
   };
   // The version is the bytecode's; who writes source writes today's.
-  if (!contents.has_source) {
+  if (!contents.has_source || !kHasCompiler) {
     contents.program.operator_version = static_cast<int>(reader->operator_version());
   }
   contents.constants_record = contents.bytecode_record = contents.module_record = "the flatbuffer";
@@ -225,11 +241,22 @@ void check_bytecode(const Contents& contents, LoadedProgram& model) {
 
 Module load_contents(ArchiveReader file, const Options& options,
                      const std::shared_ptr<const RunLimits>& limits,
-                     std::vector<device::PlacementChoice> kept) {
+                     std::vector<device::PlacementChoice> kept, bool from_source) {
   const std::string name = file.name();
   const size_t num_bytes = file.bytes().size();
   Contents contents = file.container() == Container::kFlatbuffer ? contents_of_flatbuffer(file)
                                                                  : contents_of_zip(std::move(file));
+  if (!from_source && contents.has_source) {
+    if (!contents.read_bytecode) {
+      fail(ErrorCode::kUnsupported,
+           "the file holds TorchScript source alone, and this libtorchlet was built without its "
+           "compiler; build with TORCHLET_CONTAINERS=pt, or write the model by `torchlet convert "
+           "MODEL "
+           "-o OUT.ptl`");
+    }
+    contents.has_source = false;
+    contents.program.find_source = nullptr;
+  }
   if (!contents.has_source && !contents.read_bytecode) {
     fail(ErrorCode::kFileFormat,
          "the archive holds neither source (code/) nor bytecode; it is incomplete, so save or "
@@ -267,7 +294,8 @@ bool is_auto(const Options& options) {
 
 // `open` gives the reader; `path` is empty for what is no file.
 template <typename Open>
-Module load_reader(const Options& options, const std::string& path, const Open& open) {
+Module load_reader(const Options& options, const std::string& path, bool from_source,
+                   const Open& open) {
   const auto limits = std::make_shared<const RunLimits>(options);
   const LimitScope scope = limits->scope();
   ArchiveReader reader = open();
@@ -278,7 +306,7 @@ Module load_reader(const Options& options, const std::string& path, const Open& 
         device::usable_placements(path, reader.bytes(), TORCHLET_VERSION, device_config(options));
   }
   try {
-    return load_contents(std::move(reader), options, limits, std::move(kept));
+    return load_contents(std::move(reader), options, limits, std::move(kept), from_source);
   } catch (Error& error) {
     const auto& places = error.context();
     if (places.empty() || places.back().find(name) == std::string::npos) {
@@ -291,17 +319,22 @@ Module load_reader(const Options& options, const std::string& path, const Open& 
 }  // namespace
 
 Module load(const std::string& path, const Options& options) {
-  return load_reader(options, path, [&] { return ArchiveReader::open(path); });
+  return load_reader(options, path, kHasCompiler, [&] { return ArchiveReader::open(path); });
+}
+
+Module api::load_bytecode(const std::string& path, const Options& options) {
+  return load_reader(options, path, false, [&] { return ArchiveReader::open(path); });
 }
 
 Module load(int fd, int64_t offset, int64_t length, const Options& options) {
-  return load_reader(options, "", [&] { return ArchiveReader::open(fd, offset, length); });
+  return load_reader(options, "", kHasCompiler,
+                     [&] { return ArchiveReader::open(fd, offset, length); });
 }
 
 Module load(std::span<const std::byte> bytes, const Options& options) {
   const auto copy = std::make_shared<Storage>(bytes.size());
   if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-  return load_reader(options, "", [&] {
+  return load_reader(options, "", kHasCompiler, [&] {
     return ArchiveReader::open({copy->data(), bytes.size()}, copy, "the given bytes");
   });
 }

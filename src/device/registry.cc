@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "device/cpu/cpu_device.h"
 #include "device/nnapi/nnapi_device.h"
 #include "graph/event_sink.h"
@@ -12,9 +13,19 @@
 namespace torchlet::device {
 namespace {
 
+constexpr char kCpuName[] = "cpu", kNnapiName[] = "nnapi";
+
+// Those of this build.
+std::vector<DeviceEntry> own_devices() {
+  std::vector<DeviceEntry> entries;
+  if constexpr (selection::has_device(kCpuName)) entries.push_back(cpu::kCpuDevice);
+  if constexpr (selection::has_device(kNnapiName)) entries.push_back(nnapi::kNnapiDevice);
+  return entries;
+}
+
 struct Registry {
   std::mutex mutex;
-  std::vector<DeviceEntry> entries = {cpu::kCpuDevice, nnapi::kNnapiDevice};
+  std::vector<DeviceEntry> entries = own_devices();
 };
 Registry& registry() {
   static Registry all;
@@ -24,8 +35,12 @@ Registry& registry() {
 [[noreturn]] void unknown_device(const std::string& name, const std::vector<DeviceEntry>& known) {
   std::string names;
   for (const DeviceEntry& entry : known) names += std::string(entry.name) + ", ";
-  fail(ErrorCode::kInvalidArgument, "there is no device '" + name + "'; there are: " + names +
-                                        kReferenceDevice + ", " + kAutoDevice);
+  const bool is_left_out = (name == kCpuName && !selection::has_device(kCpuName)) ||
+                           (name.starts_with(kNnapiName) && !selection::has_device(kNnapiName));
+  fail(ErrorCode::kInvalidArgument,
+       "there is no device '" + name + "'; there are: " + names + kReferenceDevice + ", " +
+           kAutoDevice +
+           (is_left_out ? "; this libtorchlet was built without it (TORCHLET_DEVICES)" : ""));
 }
 
 }  // namespace
@@ -44,7 +59,8 @@ std::vector<std::shared_ptr<Device>> make_devices(std::span<const std::string> n
                                                   const DeviceConfig& config) {
   const std::vector<DeviceEntry> known = all_devices();
   std::vector<std::shared_ptr<Device>> devices;
-  if (names.size() == 1 && names[0] == kAutoDevice) return {cpu::kCpuDevice.make(config)};
+  static const std::string kFirst[] = {kCpuName};
+  if (names.size() == 1 && names[0] == kAutoDevice) names = kFirst;
   for (const std::string& name : names) {
     TORCHLET_CHECK(name != kAutoDevice, "'%s' chooses the devices itself, so it stands alone",
                    kAutoDevice);

@@ -451,7 +451,12 @@ void InstructionEmitter::call_operator(const Operator& op, std::vector<SsaValue*
 }
 
 void InstructionEmitter::call_promoted(const char* name, int64_t given) {
-  const Operator& op = *find_operators(Symbol(name))[0];
+  const std::span<const Operator* const> found = find_operators(Symbol(name));
+  if (found.empty()) {
+    fail(ErrorCode::kUnsupported,
+         "this libtorchlet was built without %s, which the model calls (TORCHLET_OPERATORS)", name);
+  }
+  const Operator& op = *found[0];
   std::vector<SsaValue*> inputs = pop_many(given);
   if (!op.schema.is_vararg && inputs.size() != op.schema.arguments.size()) {
     malformed("the wrong number of arguments");

@@ -199,6 +199,11 @@ SsaValue* StateMachineTranslator::reach(size_t target, size_t depth) {
 SsaValue* StateMachineTranslator::call(const char* name, const char* overload,
                                        std::vector<SsaValue*> inputs) {
   const Operator* op = find_operator(name, overload);
+  if (!op)
+    fail(ErrorCode::kUnsupported,
+         "this libtorchlet was built without %s.%s, which the model's jumps need "
+         "(TORCHLET_OPERATORS)",
+         name, overload);
   Node* node = builder_.node(op->name, std::move(inputs));
   node->set_op(op);
   return node->add_output(op->schema.returns[0].type);

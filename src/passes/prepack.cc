@@ -137,25 +137,30 @@ bool unpack(Node& node) {
   if (!transposed && node.kind() != kConv2dRun && node.kind() != kLinearRun) return false;
   const CustomObject* context = packed_context(node);
   if (!context) return false;
+  // A build of some operators may have the packed ones alone.
+  const bool linear = node.kind() == kLinearRun;
+  const Operator* op = linear       ? find_operator(kLinear.str(), "")
+                       : transposed ? find_operator(kTransposed.str(), "input")
+                                    : find_operator(kConv2d.str(), "");
+  if (!op || !find_operator("aten::relu", "") || !find_operator("aten::clamp", "")) return false;
   std::vector<Value> state = context->get_state().to_tuple();
   const Value high = state.back(), low = state[state.size() - 2];
   state.resize(state.size() - 2);
-  const bool linear = node.kind() == kLinearRun;
   // conv_transpose2d() takes the groups before the dilation.
   if (transposed) std::swap(state[5], state[6]);
   std::vector<SsaValue*> inputs = {node.input(0)};
   for (const Value& item : state) inputs.push_back(constant(node, item));
-  const Operator* op = linear       ? find_operator(kLinear.str(), "")
-                       : transposed ? find_operator(kTransposed.str(), "input")
-                                    : find_operator(kConv2d.str(), "");
   clamp_output(node, *insert_call(&node, *op, std::move(inputs)), low, high);
   return true;
 }
 
 bool split_add_relu(Node& node) {
   if (node.kind() != kAddRelu || !node.op() || node.op()->schema.overload != "Tensor") return false;
-  Node* sum = insert_call(&node, *find_operator("aten::add", "Tensor"), node.inputs());
-  replace_by(node, *insert_call(&node, *find_operator("aten::relu", ""), {sum->output()}));
+  const Operator *add = find_operator("aten::add", "Tensor"),
+                 *relu = find_operator("aten::relu", "");
+  if (!add || !relu) return false;
+  Node* sum = insert_call(&node, *add, node.inputs());
+  replace_by(node, *insert_call(&node, *relu, {sum->output()}));
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "script/compilation_unit.h"
 
 namespace torchlet::script {
@@ -130,6 +131,12 @@ OwnFunctions::OwnFunctions(const char* package, std::string_view source)
       })) {}
 
 Function* OwnFunctions::find(std::string_view name) const {
+  if constexpr (!selection::has_container("pt")) {
+    fail(ErrorCode::kUnsupported,
+         "the model calls '" + std::string(name) +
+             "', which is written in TorchScript, and this libtorchlet was built without its "
+             "compiler; build with TORCHLET_CONTAINERS=\"pt;ptl\"");
+  }
   Function* function = unit_->find_function(package_ + "." + std::string(name));
   TORCHLET_ASSERT(function);
   return function;

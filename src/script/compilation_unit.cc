@@ -1,6 +1,7 @@
 #include "script/compilation_unit.h"
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "script/class_importer.h"
 #include "script/constants.h"
 #include "script/emitter.h"
@@ -29,7 +30,8 @@ bool is_custom_class(const Type& type) {
 }
 
 void CompilationUnit::load_package(const std::string& package) {
-  if (package.empty() || !loaded_packages_.insert(package).second) return;
+  if constexpr (!selection::has_container("pt")) return;
+  if (!program_.find_source || package.empty() || !loaded_packages_.insert(package).second) return;
   std::shared_ptr<const Source> source = program_.find_source(package);
   if (!source) return;
   SourceUnit parsed = parse_unit(*source, tokens_left_);
@@ -62,7 +64,7 @@ TypePtr CompilationUnit::find_type(const std::string& qualified_name) {
   }
   load_package(split_name(qualified_name).first);
   const auto pending = pending_classes_.find(qualified_name);
-  if (pending == pending_classes_.end()) {
+  if (!selection::has_container("pt") || pending == pending_classes_.end()) {
     // A class that is being imported is not there either: it cannot contain itself.
     return program_.find_class ? program_.find_class(qualified_name) : nullptr;
   }

@@ -34,7 +34,10 @@ SsaValue* constant(Graph& graph, const Value& value, TypePtr type) {
 SsaValue* call(Graph& graph, const char* name, const char* overload, SsaValue* a, SsaValue* b,
                FunctionRef<void(Node&)> place) {
   const Operator* op = find_operator(name, overload);
-  TORCHLET_ASSERT(op);
+  if (!op)
+    fail(ErrorCode::kUnsupported,
+         "this libtorchlet was built without %s.%s, which loops need (TORCHLET_OPERATORS)", name,
+         overload);
   Node* node = graph.create(op->name, {a, b});
   node->set_op(op);
   place(*node);

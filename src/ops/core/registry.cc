@@ -1,11 +1,13 @@
 // Finds operators by name. Schemas are parsed when a name is first asked for, so that starting up
 // costs nothing for the operators that a model does not use.
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
+#include "base/selection.h"
 #include "ops/core/custom_class.h"
 #include "ops/core/derived.h"
 #include "ops/core/op.h"
@@ -23,17 +25,30 @@ namespace ops {
 
 namespace {
 
-constexpr const OpDef* kOps[] = {
-#define TORCHLET_OP_ENTRY(id) &op_##id,
+// A null pointer for each that this build leaves out; compact() drops these.
+constexpr const OpDef* kListedOps[] = {
+#define TORCHLET_OP_ENTRY(id) selection::has_declaration(#id) ? &op_##id : nullptr,
 #include "ops/op_list.inc"
 #undef TORCHLET_OP_ENTRY
-    nullptr};
+};
 
-constexpr const CustomClassDef* kClasses[] = {
-#define TORCHLET_CLASS_ENTRY(id) &class_##id,
+constexpr const CustomClassDef* kListedClasses[] = {
+#define TORCHLET_CLASS_ENTRY(id) selection::has_class(#id) ? &class_##id : nullptr,
 #include "ops/class_list.inc"
 #undef TORCHLET_CLASS_ENTRY
-    nullptr};
+};
+
+template <const auto& kListed>
+consteval auto compact() {
+  constexpr auto kIsThere = [](const auto* def) { return def != nullptr; };
+  std::array<std::remove_cvref_t<decltype(kListed[0])>,
+             static_cast<size_t>(std::ranges::count_if(kListed, kIsThere))>
+      kept = {};
+  std::ranges::copy_if(kListed, kept.begin(), kIsThere);
+  return kept;
+}
+constexpr auto kOps = compact<kListedOps>();
+constexpr auto kClasses = compact<kListedClasses>();
 
 // "int_float" into "aten::mul.$($1 a, $2 b) -> $r".
 std::string instantiate(std::string_view schema, std::string_view word) {
@@ -85,7 +100,6 @@ class Registry {
  public:
   Registry() {
     for (const OpDef* def : kOps) {
-      if (!def) break;
       const std::string name = unpack_schema_name(def->schema);
       groups_[name].defs.push_back(def);
       if (def->traits->has_inplace || def->traits->has_inplace_view) {
@@ -241,7 +255,6 @@ const CustomClass* find_custom_class(std::string_view name) {
   static auto* const classes = [] {
     auto* all = new std::unordered_map<std::string_view, CustomClass>;
     for (const ops::CustomClassDef* def : ops::kClasses) {
-      if (!def) break;
       CustomClass made{def->name, def->set_state, {}};
       for (const ops::CustomMethodDef& method : def->methods) {
         made.methods.push_back({parse_schema(method.schema), ops::call_typed, method.fn});

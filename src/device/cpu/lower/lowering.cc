@@ -10,7 +10,9 @@ class Table {
  public:
   explicit Table(std::initializer_list<std::span<const Lowering>> parts) {
     for (const auto& part : parts) {
-      for (const Lowering& lowering : part) all_.emplace(&Symbol(lowering.op).str(), &lowering);
+      for (const Lowering& lowering : part) {
+        if (lowering.op) all_.emplace(&Symbol(lowering.op).str(), &lowering);
+      }
     }
   }
   const Lowering* find(Symbol op) const {
@@ -29,6 +31,7 @@ const Lowering* find_lowering(Symbol op, bool is_quantized) {
                            join_lowerings(), matmul_lowerings(), norm_lowerings(),
                            padding_lowerings(), pooling_lowerings(), resize_lowerings(),
                            rnn_lowerings(), transformer_lowerings(), view_lowerings()});
+  if constexpr (!selection::kHasQuantized) return real.find(op);
   static const Table quantized({quantized_elementwise_lowerings(), quantized_layer_lowerings()});
   const Lowering* first = (is_quantized ? quantized : real).find(op);
   return first ? first : (is_quantized ? real : quantized).find(op);

@@ -1,6 +1,7 @@
 // Which operators plans have kernels for.
 #pragma once
 
+#include "base/selection.h"
 #include "device/cpu/builder.h"
 #include "kernels/spatial/pool_nhwc.h"
 
@@ -10,10 +11,19 @@ namespace torchlet::cpu {
 using LowerFn = void (*)(PlanBuilder& plan, const Call& call);
 
 struct Lowering {
-  const char* op;  // "aten::conv2d": all its overloads
-  LowerFn lower;
+  using RefusalFn = std::string (*)(const Node& node);
+  // Of an operator that this build leaves out, nothing.
+  constexpr Lowering(const char* name, LowerFn lower_fn, RefusalFn refusal_fn = nullptr) {
+    if (!selection::has_operator(name)) return;
+    op = name;
+    lower = lower_fn;
+    refusal = refusal_fn;
+  }
+
+  const char* op = nullptr;  // "aten::conv2d": all its overloads
+  LowerFn lower = nullptr;
   // Why a node cannot be part of a segment, whatever the shapes; empty if it can.
-  std::string (*refusal)(const Node& node) = nullptr;
+  RefusalFn refusal = nullptr;
 };
 
 // One table for each file of this room that lowers operators.

@@ -12,7 +12,9 @@ const Lowering* find_lowering(Symbol op) {
          {activation_lowerings(), convolution_lowerings(), elementwise_lowerings(),
           join_lowerings(), matrix_lowerings(), norm_lowerings(), pooling_lowerings(),
           quantized_lowerings(), reduction_lowerings(), resize_lowerings(), view_lowerings()}) {
-      for (const Lowering& lowering : part) all.emplace(&Symbol(lowering.op).str(), &lowering);
+      for (const Lowering& lowering : part) {
+        if (lowering.op) all.emplace(&Symbol(lowering.op).str(), &lowering);
+      }
     }
     return all;
   }();

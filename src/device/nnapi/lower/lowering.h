@@ -3,14 +3,25 @@
 
 #include <span>
 
+#include "base/selection.h"
 #include "device/nnapi/model_builder.h"
 
 namespace torchlet::nnapi {
 
+// Adds the operations of a call and defines its outputs, or throws Declined.
+using LowerFn = void (*)(ModelBuilder& model, const Call& call);
+
 struct Lowering {
-  const char* op;  // "aten::conv2d": all its overloads
-  // Adds the operations of a call and defines its outputs, or throws Declined.
-  void (*lower)(ModelBuilder& model, const Call& call);
+  // Of an operator that this build leaves out, nothing.
+  constexpr Lowering(const char* name, LowerFn lower_fn, bool images = false) {
+    if (!selection::has_operator(name)) return;
+    op = name;
+    lower = lower_fn;
+    reads_images = images;
+  }
+
+  const char* op = nullptr;  // "aten::conv2d": all its overloads
+  LowerFn lower = nullptr;
   bool reads_images = false;  // [n, h, w, c]
 };
 
