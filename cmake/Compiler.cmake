@@ -13,8 +13,12 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 # MinSizeRel: what runs once for each model or each set of shapes is compiled for its size, and each function is a section of
-# its own, so that the linker drops those that nobody calls.
+# its own, so that the linker drops those that nobody calls. No precompiled headers: builds of several sets of operators then
+# share all other objects through ccache.
 set(CMAKE_CXX_FLAGS_MINSIZEREL "-Os -DNDEBUG -ffunction-sections -fdata-sections")
+if(CMAKE_BUILD_TYPE STREQUAL "MinSizeRel")
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON CACHE BOOL "")
+endif()
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -91,7 +91,7 @@ void refuse_unsupported(const std::vector<UnsupportedOperator>& missing) {
 }
 
 // Of TorchScript source. Without it, files run from their bytecode, whatever else they hold.
-constexpr bool kHasCompiler = selection::has_container("pt");
+using selection::kHasCompiler;
 
 // What a file holds, whichever its container is.
 struct Contents {
@@ -146,7 +146,7 @@ Contents contents_of_zip(ArchiveReader opened) {
     return reader.read_constants(factory);
   };
   contents.bytecode_record = "bytecode.pkl";
-  if (is_lite && selection::has_container("ptl")) {
+  if (is_lite && selection::kHasBytecode) {
     contents.read_bytecode = [&reader](archive::ObjectFactory& factory) {
       return lite::parse_bytecode(reader.read_bytecode(factory), [&](const std::string& text) {
         return factory.parse_type(text);
@@ -170,7 +170,7 @@ Contents contents_of_zip(ArchiveReader opened) {
 }
 
 Contents contents_of_flatbuffer(const ArchiveReader& file) {
-  if constexpr (!selection::has_container("ff")) {
+  if constexpr (!selection::kHasFlatbuffers) {
     fail(ErrorCode::kUnsupported,
          "this libtorchlet was built without flatbuffers; build with TORCHLET_CONTAINERS=ff, or "
          "write the model by `torchlet convert MODEL -o OUT.ptl`");
@@ -301,7 +301,7 @@ Module load_reader(const Options& options, const std::string& path, bool from_so
   ArchiveReader reader = open();
   const std::string name = reader.name();
   std::vector<device::PlacementChoice> kept;
-  if (is_auto(options) && !path.empty()) {
+  if (selection::kHasChoice && is_auto(options) && !path.empty()) {
     kept =
         device::usable_placements(path, reader.bytes(), TORCHLET_VERSION, device_config(options));
   }

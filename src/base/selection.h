@@ -50,4 +50,10 @@ constexpr bool has_device(std::string_view name) { return contains(kDevices, nam
 // "pt": TorchScript source; "ptl", "ff": bytecode in a zip or a flatbuffer.
 constexpr bool has_container(std::string_view name) { return contains(kContainers, name); }
 
+// As constants, since a compiler that optimises for size does not compute calls.
+inline constexpr bool kHasCompiler = has_container("pt"), kHasBytecode = has_container("ptl"),
+                      kHasFlatbuffers = has_container("ff");
+// More than one device to choose from.
+inline constexpr bool kHasChoice = has_device("cpu") && has_device("nnapi");
+
 }  // namespace torchlet::selection

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "passes/activations.h"
 #include "passes/add_relu.h"
 #include "passes/batch_norm.h"
@@ -32,6 +33,10 @@ bool freeze(PassState& s) {
   return s.aliases ? freeze_tensors(s.graph, s.objects, *s.aliases)
                    : freeze_plain(s.graph, s.objects);
 }
+
+using RunFn = bool (*)(PassState& state);
+// Of a pass that loading does without: a build for certain models prepares no files.
+constexpr RunFn for_files(RunFn run) { return selection::kIsWhole ? run : nullptr; }
 
 // In order.
 constexpr Pass kPasses[] = {
@@ -64,9 +69,9 @@ constexpr Pass kPasses[] = {
     {"linear-bias", "a product with a constant matrix and an addition become a linear layer",
      kRewriting, kEverywhere, [](PassState& s) { return fold_linear_biases(s.graph, s.log); }},
     {"packed-weights", "weights are packed once and not in each run", kRewriting, kFiles,
-     [](PassState& s) { return pack_weights(s.graph, s.log); }},
+     for_files([](PassState& s) { return pack_weights(s.graph, s.log); })},
     {"quantized-relu", "becomes part of the quantized layer before it", kRewriting, kFiles,
-     [](PassState& s) { return fuse_quantized_relus(s.graph, s.log); }},
+     for_files([](PassState& s) { return fuse_quantized_relus(s.graph, s.log); })},
     {"common-values", "numbers that are computed twice are computed once", kSharing, kEverywhere,
      [](PassState& s) { return share_common_values(s.graph, *s.aliases); }},
     {"out-of-place",
@@ -75,13 +80,14 @@ constexpr Pass kPasses[] = {
      kSharing, kAtLoad | kForMobile,
      [](PassState& s) { return functionalise(s.graph, *s.aliases, s.for_file); }},
     {"conv1d-to-2d", "1d convolutions become 2d ones, which PyTorch Mobile has packed", kLowering,
-     kForMobile, [](PassState& s) { return widen_conv1d(s.graph, s.log); }},
+     kForMobile, for_files([](PassState& s) { return widen_conv1d(s.graph, s.log); })},
     {"prepack", "convolutions and linear layers become PyTorch Mobile's packed ones", kLowering,
-     kForMobile, [](PassState& s) { return prepack_layers(s.graph, s.log); }},
+     kForMobile, for_files([](PassState& s) { return prepack_layers(s.graph, s.log); })},
     {"activations", "relu, relu6, hardtanh and clamp become part of the packed layer before them",
-     kLowering, kForMobile, [](PassState& s) { return fuse_activations(s.graph, s.log); }},
+     kLowering, kForMobile,
+     for_files([](PassState& s) { return fuse_activations(s.graph, s.log); })},
     {"add-relu", "an addition and a relu become one operator", kLowering, kForMobile,
-     [](PassState& s) { return fuse_add_relus(s.graph, s.log); }},
+     for_files([](PassState& s) { return fuse_add_relus(s.graph, s.log); })},
     {"sink", "what only one branch needs is computed there", kCleaning, kEverywhere,
      [](PassState& s) { return sink_into_branches(s.graph); }},
 };

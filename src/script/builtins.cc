@@ -131,7 +131,7 @@ OwnFunctions::OwnFunctions(const char* package, std::string_view source)
       })) {}
 
 Function* OwnFunctions::find(std::string_view name) const {
-  if constexpr (!selection::has_container("pt")) {
+  if constexpr (!selection::kHasCompiler) {
     fail(ErrorCode::kUnsupported,
          "the model calls '" + std::string(name) +
              "', which is written in TorchScript, and this libtorchlet was built without its "

@@ -30,7 +30,7 @@ bool is_custom_class(const Type& type) {
 }
 
 void CompilationUnit::load_package(const std::string& package) {
-  if constexpr (!selection::has_container("pt")) return;
+  if constexpr (!selection::kHasCompiler) return;
   if (!program_.find_source || package.empty() || !loaded_packages_.insert(package).second) return;
   std::shared_ptr<const Source> source = program_.find_source(package);
   if (!source) return;
@@ -47,8 +47,9 @@ void CompilationUnit::load_package(const std::string& package) {
 }
 
 ScriptFunction* CompilationUnit::add_function(std::unique_ptr<ScriptFunction> function) {
+  ScriptFunction* added = function.get();
   functions_.push_back(std::move(function));
-  return functions_.back().get();
+  return added;
 }
 
 TypePtr CompilationUnit::find_type(const std::string& qualified_name) {
@@ -64,7 +65,7 @@ TypePtr CompilationUnit::find_type(const std::string& qualified_name) {
   }
   load_package(split_name(qualified_name).first);
   const auto pending = pending_classes_.find(qualified_name);
-  if (!selection::has_container("pt") || pending == pending_classes_.end()) {
+  if (!selection::kHasCompiler || pending == pending_classes_.end()) {
     // A class that is being imported is not there either: it cannot contain itself.
     return program_.find_class ? program_.find_class(qualified_name) : nullptr;
   }

@@ -128,7 +128,9 @@ class CompilationUnit {
   std::unordered_map<std::string, PendingClass> pending_classes_;
   std::unordered_map<std::string, TypePtr> types_;
   std::unordered_map<std::string, Function*> free_functions_;
-  std::vector<std::unique_ptr<ScriptFunction>> functions_;
+  // By their base, so that a build without the compiler has no need of the class
+  // (base/selection.h).
+  std::vector<std::unique_ptr<Function>> functions_;
   int nesting_ = 0;
   // Of the whole program. The largest real ones take about a hundredth.
   static constexpr size_t kMostTokens = 2'000'000;  // 100 bytes each, until they are compiled
