@@ -38,7 +38,7 @@ for name in ${*:-whole float int8}; do
   fi
   cmake -G Ninja -B "$folder" "$@" ${toolchain:+-DCMAKE_TOOLCHAIN_FILE=cmake/$toolchain.toolchain.cmake} \
     ${CMAKE_ARGS:-} --log-level=WARNING >/dev/null
-  cmake --build "$folder" --parallel "${JOBS:-$(nproc)}" --target torchlet_shared >"$folder/build.log" || {
+  cmake --build "$folder" --parallel "${JOBS:-$(nproc)}" --target libtorchlet.so >"$folder/build.log" || {
     cat "$folder/build.log" >&2
     exit 1
   }
