@@ -37,7 +37,7 @@ for name in ${*:-whole float int8}; do
     set -- -C "build/small/$name.cmake"
   fi
   cmake -G Ninja -B "$folder" "$@" ${toolchain:+-DCMAKE_TOOLCHAIN_FILE=cmake/$toolchain.toolchain.cmake} \
-    ${CMAKE_ARGS:-} --log-level=WARNING >/dev/null
+    ${CMAKE_ARGS:-} --no-warn-unused-cli --log-level=WARNING >/dev/null
   cmake --build "$folder" --parallel "${JOBS:-$(nproc)}" --target libtorchlet.so >"$folder/build.log" || {
     cat "$folder/build.log" >&2
     exit 1

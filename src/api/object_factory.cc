@@ -2,6 +2,7 @@
 
 #include "archive/reader.h"
 #include "base/error.h"
+#include "base/selection.h"
 #include "graph/operator.h"
 #include "tensor/containers.h"
 
@@ -11,9 +12,11 @@ namespace {
 Value build_custom(const std::string& name, const Value& state) {
   const CustomClass* found = find_custom_class(name);
   if (!found) {
-    fail(ErrorCode::kUnsupported, "the model holds an object of the C++ class " +
-                                      name.substr(0, 200) +
-                                      ", which Torchlet does not have; save the model without it");
+    fail(ErrorCode::kUnsupported,
+         "the model holds an object of the C++ class " + name.substr(0, 200) +
+             (selection::kIsWhole
+                  ? ", which Torchlet does not have; save the model without it"
+                  : ", which this libtorchlet was built without (TORCHLET_OPERATORS)"));
   }
   return found->set_state(state);
 }
