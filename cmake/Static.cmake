@@ -15,3 +15,10 @@ set(highway ${CMAKE_SOURCE_DIR}/build/debian/highway)
 add_library(torchlet_highway STATIC ${highway}/hwy/targets.cc ${highway}/hwy/print.cc
             ${highway}/hwy/per_target.cc)
 target_include_directories(torchlet_highway SYSTEM PUBLIC ${highway})
+
+# For a shared library with libpng.a in it, which takes the address of `stderr` in a way that shared libraries cannot:
+# stderr.cc has one for it.
+function(torchlet_wrap_stderr target)
+  target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/stderr.cc)
+  target_link_options(${target} PRIVATE -Wl,--wrap=stderr)
+endfunction()

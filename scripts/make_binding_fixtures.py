@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/fixtures/values.pt, with a method for each kind of value and of failure, for the tests of the bindings. Needs
-PyTorch."""
+"""Makes models for the tests of the bindings, in tests/fixtures: values.pt has a method for each kind of value and of
+failure, pictures.ptl carries a preprocess record and labels, no_record.pt one that is none. Needs PyTorch."""
 
 import os
 from typing import Dict, List, Optional, Tuple
@@ -78,4 +78,14 @@ class Values(torch.nn.Module):
         return [text for _ in range(n)]
 
 
+class Double(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
 torch.jit.save(torch.jit.script(Values()), os.path.join(FIXTURES, "values.pt"))
+torch.jit.script(Double())._save_for_lite_interpreter(
+    os.path.join(FIXTURES, "pictures.ptl"),
+    _extra_files={"preprocess.json": '{"resize": 5, "crop": [4, 3], "channels": "GREY"}', "labels.txt": "null\r\n\nzwölf"})
+torch.jit.save(torch.jit.script(Double()), os.path.join(FIXTURES, "no_record.pt"),
+               _extra_files={"preprocess.json": '{"sharpen": true}'})

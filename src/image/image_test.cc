@@ -2,6 +2,7 @@
 #include <torchlet/preprocess.h>
 #include <zlib.h>
 
+#include <climits>
 #include <cstdio>
 
 #include "base/error.h"
@@ -49,6 +50,18 @@ TEST(Image, ResizesByOtherMeansAsPil) {
                 expected(format("nearest_%dx%d.npy", height, width)));
     expect_same(resize(image, height, width, Interpolation::kBicubic),
                 expected(format("bicubic_%dx%d.npy", height, width)));
+  }
+}
+
+TEST(Image, IsNotResizedToWhatCannotBe) {
+  const Image image{2, 2, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4}};
+  for (const auto [height, width] : {std::pair{0, 1}, {1, -1}, {INT_MIN, 1}, {INT_MAX, INT_MAX}}) {
+    try {
+      resize(image, height, width);
+      ADD_FAILURE() << height << " x " << width;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    }
   }
 }
 

@@ -119,6 +119,10 @@ Layout layout_of(const Preprocess& steps, int64_t height, int64_t width) {
   layout.part.width = across.count;
   layout.top = down.to;
   layout.left = across.to;
+  if (layout.height > image::kMaxPixels / layout.width) {
+    fail(ErrorCode::kInvalidArgument, "preprocessing would make %lld x %lld pixels: too many",
+         static_cast<long long>(layout.width), static_cast<long long>(layout.height));
+  }
   return layout;
 }
 

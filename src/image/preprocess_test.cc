@@ -109,6 +109,14 @@ TEST(Preprocess, ChecksItsFieldsAndThePicture) {
   steps = {};
   steps.resize = {60000};  // 60000 x 120000
   EXPECT_THROW(steps(image), Error);
+  steps.resize = {};
+  steps.crop = {60000};
+  try {
+    steps(image);
+    ADD_FAILURE() << "a tensor of 43 GB";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+  }
 }
 
 }  // namespace

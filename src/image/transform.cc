@@ -11,6 +11,10 @@ using image::Part;
 using image::Run;
 
 Image empty_image(int64_t height, int64_t width) {
+  if (height < 1 || width < 1 || height > image::kMaxPixels / width) {
+    fail(ErrorCode::kInvalidArgument, "a picture of %lld x %lld pixels is empty or too large",
+         static_cast<long long>(width), static_cast<long long>(height));
+  }
   return {height, width, std::vector<uint8_t>(static_cast<size_t>(height * width * 3))};
 }
 
@@ -87,10 +91,6 @@ Image resize_shorter_side(const Image& image, int64_t size) {
 
 Image crop(const Image& image, int64_t top, int64_t left, int64_t height, int64_t width) {
   image::ImageRows rows(image);  // checks it
-  if (height < 1 || width < 1 || height > image::kMaxPixels / width) {
-    fail(ErrorCode::kInvalidArgument, "a part of %lld x %lld pixels is empty or too large",
-         static_cast<long long>(width), static_cast<long long>(height));
-  }
   Image result = empty_image(height, width);
   const image::Overlap down = image::overlap(top, height, image.height);
   const image::Overlap across = image::overlap(left, width, image.width);

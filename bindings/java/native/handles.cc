@@ -42,7 +42,7 @@ void check(JNIEnv* env, torchlet_status status) {
       exception_class, make_exception, static_cast<jint>(status),
       bytes_of(env, torchlet_last_error()), bytes_of(env, torchlet_last_error_message()), places,
       bytes_of(env, torchlet_last_error_python_class()));
-  if (exception) env->Throw(static_cast<jthrowable>(exception));
+  if (!env->ExceptionCheck()) env->Throw(static_cast<jthrowable>(exception));
   throw Pending();
 }
 
@@ -62,6 +62,14 @@ jbyte* Bytes::pinned() {
 template <>
 void Bytes::release() {
   env_->ReleaseByteArrayElements(array_, data_, JNI_ABORT);
+}
+template <>
+jint* Ints::pinned() {
+  return env_->GetIntArrayElements(array_, nullptr);
+}
+template <>
+void Ints::release() {
+  env_->ReleaseIntArrayElements(array_, data_, JNI_ABORT);
 }
 template <>
 jlong* Longs::pinned() {

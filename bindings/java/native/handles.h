@@ -13,10 +13,22 @@ struct Free {
   void operator()(torchlet_module* x) const { torchlet_module_free(x); }
   void operator()(torchlet_value* x) const { torchlet_value_free(x); }
   void operator()(torchlet_tensor* x) const { torchlet_tensor_free(x); }
+  void operator()(torchlet_image* x) const { torchlet_image_free(x); }
+  void operator()(torchlet_preprocess* x) const { torchlet_preprocess_free(x); }
   void operator()(char* x) const { torchlet_text_free(x); }
 };
 template <typename T>
 using Owned = std::unique_ptr<T, Free>;
+
+// What Java keeps of a handle, and back.
+template <typename T>
+jlong given_away(Owned<T> handle) {
+  return static_cast<jlong>(reinterpret_cast<intptr_t>(handle.release()));
+}
+template <typename T>
+T* handle_at(jlong pointer) {
+  return reinterpret_cast<T*>(static_cast<intptr_t>(pointer));
+}
 
 // An exception of Java is pending; goes up to where native code returns.
 struct Pending {};
@@ -82,6 +94,7 @@ class Elements {
   Element* data_ = nullptr;
 };
 using Bytes = Elements<jbyteArray, jbyte>;
+using Ints = Elements<jintArray, jint>;
 using Longs = Elements<jlongArray, jlong>;
 using Doubles = Elements<jdoubleArray, jdouble>;
 
@@ -91,3 +104,7 @@ inline const char* text_of(const Bytes& bytes) {
 }
 
 }  // namespace torchlet::jni
+
+// A native method of org.torchlet.internal.Native.
+#define TORCHLET_NATIVE(result, name) \
+  extern "C" JNIEXPORT result JNICALL Java_org_torchlet_internal_Native_##name

@@ -1,4 +1,4 @@
-// The native methods of org.torchlet.internal.Native.
+// The native methods of org.torchlet.internal.Native but for those of pictures.
 #include <string>
 #include <type_traits>
 
@@ -8,14 +8,7 @@ using namespace torchlet::jni;
 
 namespace {
 
-torchlet_module* module_at(jlong pointer) {
-  return reinterpret_cast<torchlet_module*>(static_cast<intptr_t>(pointer));
-}
-
-template <typename T>
-jlong given_away(Owned<T> handle) {
-  return static_cast<jlong>(reinterpret_cast<intptr_t>(handle.release()));
-}
+torchlet_module* module_at(jlong pointer) { return handle_at<torchlet_module>(pointer); }
 
 jbyteArray text_bytes(JNIEnv* env, const Owned<char>& text) { return bytes_of(env, text.get()); }
 
@@ -45,9 +38,6 @@ jlong load(JNIEnv* env, jbyteArray devices, jbyteArray precision, jdoubleArray n
 }
 
 }  // namespace
-
-#define TORCHLET_NATIVE(result, name) \
-  extern "C" JNIEXPORT result JNICALL Java_org_torchlet_internal_Native_##name
 
 extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void*) {
   JNIEnv* env = nullptr;
@@ -239,8 +229,12 @@ TORCHLET_NATIVE(void, free)(JNIEnv*, jclass, jint kind, jlong pointer) {
       return torchlet_tensor_free(static_cast<torchlet_tensor*>(object));
     case 2:
       return torchlet_value_free(static_cast<torchlet_value*>(object));
-    default:
+    case 3:
       return torchlet_profiler_free(static_cast<torchlet_profiler*>(object));
+    case 4:
+      return torchlet_image_free(static_cast<torchlet_image*>(object));
+    default:
+      return torchlet_preprocess_free(static_cast<torchlet_preprocess*>(object));
   }
 }
 
@@ -267,8 +261,7 @@ TORCHLET_NATIVE(jlong, newProfiler)(JNIEnv* env, jclass) {
 
 TORCHLET_NATIVE(jbyteArray, profile)(JNIEnv* env, jclass, jlong pointer, jint what) {
   return entered(env, [&] {
-    const auto* const profiler =
-        reinterpret_cast<torchlet_profiler*>(static_cast<intptr_t>(pointer));
+    const auto* const profiler = handle_at<torchlet_profiler>(pointer);
     return text_bytes(env, made<char>(env, [&](char** text) {
                         return what == 0 ? torchlet_profiler_table(profiler, text)
                                          : torchlet_profiler_trace(profiler, text);

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import org.torchlet.Options;
+import org.torchlet.Preprocess;
 import org.torchlet.TorchletException;
 import org.torchlet.internal.Native;
 import org.torchlet.internal.NativeHandle;
@@ -263,6 +264,29 @@ public class Module implements Closeable {
     } finally {
       handle.leave();
     }
+  }
+
+  /**
+   * The steps from a picture to the model's input, which it carries; null if it carries none.
+   *
+   * @throws TorchletException.FileFormat if they are damaged.
+   */
+  public Preprocess preprocess() {
+    return Preprocess.of(this);
+  }
+
+  /** The names of the classes, which the model carries, one a line; none if it carries none. */
+  public List<String> labels() {
+    String labels = extraFile("labels.txt");
+    List<String> names = new ArrayList<>();
+    if (labels == null) return names;
+    for (int from = 0, end; from < labels.length(); from = end + 1) {
+      end = labels.indexOf('\n', from);
+      if (end < 0) end = labels.length();
+      boolean windows = end > from && labels.charAt(end - 1) == '\r';
+      names.add(labels.substring(from, windows ? end - 1 : end));
+    }
+    return names;
   }
 
   private String text(int what, String argument) {

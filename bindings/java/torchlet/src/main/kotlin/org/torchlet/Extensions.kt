@@ -22,6 +22,12 @@ operator fun IValue.get(key: String): IValue =
 /** An item of a tuple or list. */
 operator fun IValue.get(index: Int): IValue = if (isTuple) toTuple()[index] else toList()[index]
 
+/** The model's input: `steps(Picture.decode(file))`. */
+operator fun Preprocess.invoke(picture: Picture): Tensor = apply(picture)
+
+/** The model's input: `steps(Pixels.of(bitmap))`. */
+operator fun Preprocess.invoke(pixels: Pixels): Tensor = apply(pixels)
+
 /** A torch.float32 tensor over a direct buffer, which is not copied. */
 fun FloatBuffer.toTensor(vararg shape: Long): Tensor = Tensor.fromBlob(this, shape)
 

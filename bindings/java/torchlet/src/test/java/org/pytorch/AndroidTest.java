@@ -26,6 +26,9 @@ import org.pytorch.torchvision.TensorImageUtils;
 import org.robolectric.RobolectricTestRunner;
 import org.robolectric.RuntimeEnvironment;
 import org.robolectric.annotation.Config;
+import org.torchlet.Picture;
+import org.torchlet.Pixels;
+import org.torchlet.Preprocess;
 import org.torchlet.TorchletException;
 
 /** What the recipes for Android call, on Robolectric's Android of API level 21. */
@@ -193,6 +196,7 @@ public class AndroidTest {
   private static final class CameraImage extends Image {
     private final int format;
     private final Plane[] planes = new Plane[3];
+    private boolean closed;
 
     CameraImage(int format, byte[] y, byte[] u, byte[] v) {
       this.format = format;
@@ -251,11 +255,14 @@ public class AndroidTest {
 
     @Override
     public Plane[] getPlanes() {
+      if (closed) throw new IllegalStateException("Image is already released");
       return planes;
     }
 
     @Override
-    public void close() {}
+    public void close() {
+      closed = true;
+    }
   }
 
   /** Grey, 4 x 2: the middle of it, turned and twice as large. */
@@ -288,6 +295,36 @@ public class AndroidTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> TensorImageUtils.imageYUV420CenterCropToFloat32Tensor(null, 0, 4, 4, mean, std));
+  }
+
+  /** The same pictures by Torchlet's own classes, whose YUV has luma from 0 to 255 unless told otherwise. */
+  @Test
+  public void bitmapsAndImagesGoThroughPreprocessing() {
+    int[] colours = {0xff102030, 0x00405060, 0xff708090, 0xffa0b0c0, 0xffd0e0f0, 0xff000102};
+    Bitmap bitmap = Bitmap.createBitmap(colours, 3, 2, Bitmap.Config.ARGB_8888);
+    Preprocess steps = Preprocess.of("{\"mean\": [0.5, 0.25, 0.125], \"std\": [2, 4, 0.5]}");
+    float[] expected =
+        TensorImageUtils.bitmapToFloat32Tensor(bitmap, new float[] {0.5f, 0.25f, 0.125f}, new float[] {2, 4, 0.5f})
+            .getDataAsFloatArray();
+    assertArrayEquals(expected, steps.apply(Pixels.of(bitmap)).getDataAsFloatArray(), 0);
+    assertArrayEquals(expected, steps.apply(Picture.of(Pixels.of(bitmap))).getDataAsFloatArray(), 0);
+
+    byte[] y = {0, 36, 72, 108, (byte) 144, (byte) 180, (byte) 216, (byte) 255}, grey = {-128, -128};
+    CameraImage image = new CameraImage(ImageFormat.YUV_420_888, y, grey, grey);
+    byte[] turned = Preprocess.of("{\"dtype\": \"uint8\", \"channels\": \"GREY\"}").apply(Pixels.of(image).rotated(90)).getDataAsUnsignedByteArray();
+    assertArrayEquals(new byte[] {y[4], y[0], y[5], y[1], y[6], y[2], y[7], y[3]}, turned);
+    byte[] limited = Picture.of(Pixels.of(image).colours(Pixels.Matrix.BT709_LIMITED)).rgb();
+    for (int i = 0; i < 8; i++) {
+      long luma = Math.round(((y[i] & 255) - 16) * 255 / 219.0);
+      assertEquals(Math.max(0, Math.min(255, luma)), limited[3 * i] & 255, 1);
+    }
+    Pixels late = Pixels.of(image);
+    image.close();
+    assertThrows(IllegalStateException.class, () -> Picture.of(late));
+    assertThrows(
+        IllegalArgumentException.class, () -> Pixels.of(new CameraImage(ImageFormat.JPEG, y, grey, grey)));
+    assertThrows(IllegalArgumentException.class, () -> Pixels.of((Bitmap) null));
+    assertThrows(IllegalArgumentException.class, () -> Pixels.of((Image) null));
   }
 
   @Test

@@ -20,4 +20,13 @@ class ExtensionsTest {
     val pair = model.runMethod("swap", IValue.tupleFrom(IValue.from(1), IValue.from("x")))
     assertEquals("x", pair[0].toStr())
   }
+
+  @Test
+  fun stepsReadLikeFunctions() {
+    val pixels = Pixels.argb(intArrayOf(0x336699), 1, 1)
+    val steps = model.preprocess() ?: Preprocess.of("{}")
+    for (input in listOf(steps(pixels), steps(Picture.of(pixels)))) {
+      assertArrayEquals(floatArrayOf(0.2f, 0.4f, 0.6f), input.floats(), 0f)
+    }
+  }
 }

@@ -16,7 +16,7 @@ public final class Native {
   private Native() {}
 
   /** Kinds of objects for {@link #free}. */
-  public static final int MODULE = 0, TENSOR = 1, VALUE = 2, PROFILER = 3;
+  public static final int MODULE = 0, TENSOR = 1, VALUE = 2, PROFILER = 3, PICTURE = 4, PREPROCESS = 5;
 
   /** Texts of {@link #moduleText}. */
   public static final int TYPE_NAME = 0, SCHEMA = 1, INFO = 2, PLACEMENT = 3;
@@ -70,6 +70,35 @@ public final class Native {
   public static native long newProfiler();
 
   public static native byte[] profile(long profiler, int what);
+
+  // Pictures are {pointer, width, height}; Pixels tells what their memory is.
+
+  public static native long[] decodeArray(byte[] file);
+
+  public static native long[] decodeBuffer(ByteBuffer file, long size);
+
+  public static native long[] readPicture(byte[] path);
+
+  public static native long[] pictureOf(ByteBuffer[] buffers, byte[] bytes, int[] colours, long[] numbers);
+
+  public static native long[] resized(long picture, long width, long height, boolean antialias);
+
+  public static native long[] cropped(long picture, long left, long top, long width, long height);
+
+  public static native long[] rotated(long picture, int degrees);
+
+  public static native byte[] pictureRgb(long picture);
+
+  public static native long newPreprocess(byte[] json);
+
+  public static native long preprocessOf(long module);
+
+  public static native byte[] preprocessJson(long preprocess);
+
+  public static native Object[] preprocess(long preprocess, long picture);
+
+  public static native Object[] preprocessPixels(
+      long preprocess, ByteBuffer[] buffers, byte[] bytes, int[] colours, long[] numbers);
 
   static {
     load();

@@ -1,4 +1,4 @@
-// `stderr` for libpng.a (CMakeLists.txt).
+// `stderr` for libpng.a (Static.cmake).
 #include <cstdio>
 
 extern "C" {

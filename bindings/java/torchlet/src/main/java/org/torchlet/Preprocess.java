@@ -1,0 +1,130 @@
+package org.torchlet;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.pytorch.DType;
+import org.pytorch.MemoryFormat;
+import org.pytorch.Module;
+import org.pytorch.Tensor;
+import org.torchlet.internal.Native;
+import org.torchlet.internal.NativeHandle;
+import org.torchlet.internal.Utf8;
+
+/**
+ * The steps from a picture to a model's input, as torchvision takes them: resize, crop, to a tensor,
+ * normalise. A record in JSON (docs/pictures.md), which a model can carry: {@link
+ * Module#preprocess()}.
+ *
+ * <pre>{@code
+ * Tensor input = model.preprocess().apply(Picture.decode(file));           // a file
+ * Tensor input = model.preprocess().apply(Pixels.of(image).rotated(90));   // a camera's picture
+ * }</pre>
+ *
+ * <p>Any number of threads may use one.
+ */
+public final class Preprocess {
+  private final NativeHandle handle;
+  private final String json;
+
+  private Preprocess(long pointer) {
+    json = Utf8.string(Native.preprocessJson(pointer));
+    handle = NativeHandle.of(this, Native.PREPROCESS, pointer, "The preprocessing");
+  }
+
+  // ---- making ----
+
+  /**
+   * The steps of a record.
+   *
+   * @throws TorchletException.InvalidArgument if it is none; the message names the key.
+   */
+  public static Preprocess of(String json) {
+    Pixels.check(json != null, "The record must not be null");
+    Pixels.check(json.indexOf('\0') < 0, "The record has a null character");
+    return new Preprocess(Native.newPreprocess(Utf8.bytes(json)));
+  }
+
+  /** Those of torchvision's ImageNet models: 224 of 256 pixels, normalised. */
+  public static Preprocess imagenet() {
+    return of(
+        "{\"resize\": 256, \"crop\": 224, \"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}");
+  }
+
+  /** See {@link Module#preprocess()}. */
+  public static Preprocess of(Module module) {
+    Pixels.check(module != null, "The module must not be null");
+    long pointer = module.handle().enter();
+    try {
+      long steps = Native.preprocessOf(pointer);
+      return steps == 0 ? null : new Preprocess(steps);
+    } finally {
+      module.handle().leave();
+    }
+  }
+
+  // ---- taking ----
+
+  /** [1, channels, height, width], of the record's dtype and memory format. */
+  public Tensor apply(Picture picture) {
+    Pixels.check(picture != null, "The picture must not be null");
+    long image = picture.handle().enter();
+    try {
+      long steps = handle.enter();
+      try {
+        return tensor(Native.preprocess(steps, image));
+      } finally {
+        handle.leave();
+      }
+    } finally {
+      picture.handle().leave();
+    }
+  }
+
+  /** The same, in one pass without a picture between: what cameras and bitmaps want. */
+  public Tensor apply(Pixels pixels) {
+    Pixels.check(pixels != null, "The pixels must not be null");
+    Pixels.Memory memory = pixels.memory();
+    long steps = handle.enter();
+    try {
+      return tensor(
+          Native.preprocessPixels(steps, memory.buffers, memory.bytes, memory.colours, memory.numbers));
+    } finally {
+      handle.leave();
+    }
+  }
+
+  /** Of a tensor as org.pytorch.Wire describes it. */
+  private static Tensor tensor(Object[] value) {
+    long[] words = (long[]) value[0];
+    ByteBuffer data = (ByteBuffer) ((Object[]) value[1])[0];
+    // Every buffer that shows these bytes keeps this one reachable.
+    NativeHandle.of(data, Native.TENSOR, words[1], "The tensor", data.capacity());
+    DType dtype = words[2] == DType.UINT8.number() ? DType.UINT8 : DType.FLOAT32;
+    MemoryFormat format = words[3] == 0 ? MemoryFormat.CONTIGUOUS : MemoryFormat.CHANNELS_LAST;
+    long[] shape = Arrays.copyOfRange(words, 5, words.length);
+    return Tensor.fromBlob(data.order(ByteOrder.nativeOrder()), dtype, shape, format);
+  }
+
+  // ---- what they are ----
+
+  /** The record, on one line. */
+  public String json() {
+    return json;
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Preprocess && ((Preprocess) other).json.equals(json);
+  }
+
+  @Override
+  public int hashCode() {
+    return json.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return json;
+  }
+}
