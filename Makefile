@@ -9,11 +9,12 @@ CMAKE_ARGS ?=
 BUILD_DIR = build/$(patsubst asan-ubsan,asan,$(PRESET))
 MINUTES ?= 1
 TARGETS ?=
+ABIS ?=
 DIGIT ?= models/samples/digit_7.png
 MODEL ?= models/digits_mobilenet_v2.pt
 
 .PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 test-x86 test-java test-python test-spark \
-  test-apple test-android aar size fuzz format clean
+  test-apple test-android test-small aar size fuzz format clean
 
 help:
 	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
@@ -22,7 +23,8 @@ help:
 	@echo 'make test-arm64, test-armv7, test-x86    cross-compile; test the kernels, the libraries for Android and the sample model'
 	@echo 'make test-java, test-python, test-apple, test-spark   the bindings, and batch scoring on Apache Spark'
 	@echo 'make aar      build/aar/maven with an AAR, by the NDK in ANDROID_NDK_HOME; make test-android tests it without one'
-	@echo 'make size     build libtorchlet.so and show what takes its room'
+	@echo 'make size     build libtorchlet.so, show what takes its room, and the sizes of builds for one model; ABIS="arm64 armv7"'
+	@echo 'make test-small  run models by libraries for one model, for 64-bit Arm under QEMU'
 	@echo 'make fuzz     build the fuzzers with Clang, run each for MINUTES=1; TARGETS="load run" takes some of them'
 	@echo 'make command  build the commands alone: build/release/torchlet and speed_benchmark_torch'
 	@echo 'make build    build the library, the command and the tests'
@@ -57,7 +59,7 @@ test: build
 test-arm64 test-armv7 test-x86: test-%:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_processor.sh $*
 
-test-java test-python test-spark test-apple test-android: test-%:
+test-java test-python test-spark test-apple test-android test-small: test-%:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_$*.sh
 
 aar:
@@ -65,6 +67,7 @@ aar:
 
 size: deps
 	@scripts/check_size.sh $(JOBS)
+	@JOBS=$(JOBS) scripts/size_report.sh $(ABIS)
 
 fuzz:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/fuzz.sh $(MINUTES) $(TARGETS)
