@@ -55,7 +55,7 @@ TEST(Image, ResizesByOtherMeansAsPil) {
 
 TEST(Image, IsNotResizedToWhatCannotBe) {
   const Image image{2, 2, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4}};
-  for (const auto [height, width] : {std::pair{0, 1}, {1, -1}, {INT_MIN, 1}, {INT_MAX, INT_MAX}}) {
+  for (const auto& [height, width] : {std::pair{0, 1}, {1, -1}, {INT_MIN, 1}, {INT_MAX, INT_MAX}}) {
     try {
       resize(image, height, width);
       ADD_FAILURE() << height << " x " << width;
