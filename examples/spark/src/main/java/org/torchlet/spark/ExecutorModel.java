@@ -5,7 +5,6 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.SparkFiles;
 import org.apache.spark.util.LongAccumulator;
@@ -16,6 +15,7 @@ import org.pytorch.PyTorchAndroid;
 import org.pytorch.Tensor;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.torchlet.Preprocess;
 
 /**
  * The model of this JVM, which all tasks of an executor run at once. It is loaded by the first task
@@ -68,15 +68,15 @@ final class ExecutorModel {
     return module.forward(IValue.from(input)).toTensor();
   }
 
-  /** Makes its inputs of pictures; see {@link Pictures}. */
-  Pictures pictures(String json) {
-    return new Pictures(json != null ? json : module.extraFile("preprocess.json"));
+  /** The steps from a picture to its input: those of the record, or its own, or else ImageNet's. */
+  Preprocess preprocess(String json) {
+    Preprocess steps = json != null ? Preprocess.of(json) : module.preprocess();
+    return steps != null ? steps : Preprocess.imagenet();
   }
 
   /** The names of its classes, if it carries any. */
   List<String> labels() {
-    String labels = module.extraFile("labels.txt");
-    return labels == null ? List.of() : labels.lines().collect(Collectors.toList());
+    return module.labels();
   }
 
   boolean takesBatches() {

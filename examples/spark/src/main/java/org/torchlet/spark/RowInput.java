@@ -11,6 +11,8 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StructField;
 import org.pytorch.Tensor;
+import org.torchlet.Picture;
+import org.torchlet.Preprocess;
 
 /** Makes the model's input, [1, ...], of a row's column: a picture or numbers. */
 final class RowInput {
@@ -18,21 +20,29 @@ final class RowInput {
   private final String name;
   private final boolean picture;
   private final long[] shape;
-  private final Pictures pictures;
+  private final Preprocess steps;
   private final List<FloatBuffer> buffers = new ArrayList<>();
 
-  RowInput(int column, StructField field, long[] shape, Pictures pictures) {
+  /**
+   * @param shape of an array of numbers; null: [its length].
+   * @param steps of a picture.
+   */
+  RowInput(int column, StructField field, long[] shape, Preprocess steps) {
     this.column = column;
     this.name = field.name();
-    this.picture = field.dataType() instanceof BinaryType;
+    this.picture = isPicture(field);
     this.shape = shape;
-    this.pictures = pictures;
+    this.steps = steps;
+  }
+
+  static boolean isPicture(StructField field) {
+    return field.dataType() instanceof BinaryType;
   }
 
   static void check(StructField field) {
     DataType type = field.dataType();
     boolean numbers = type instanceof ArrayType && ((ArrayType) type).elementType() instanceof NumericType;
-    if (!numbers && !(type instanceof BinaryType)) {
+    if (!numbers && !isPicture(field)) {
       throw new IllegalArgumentException(
           "the column " + field.name() + " must be binary, a picture, or an array of numbers, not "
               + type.simpleString());
@@ -42,14 +52,13 @@ final class RowInput {
   /** Valid until the next call for the same slot: a batch has a slot for each of its rows. */
   Tensor of(Row row, int slot) {
     if (row.isNullAt(column)) throw new IllegalArgumentException(name + " is null");
-    return picture ? picture((byte[]) row.get(column), slot) : numbers(row.getList(column), slot);
+    return picture ? picture((byte[]) row.get(column)) : numbers(row.getList(column), slot);
   }
 
-  private Tensor picture(byte[] file, int slot) {
-    Picture prepared = pictures.prepared(file);
-    FloatBuffer data = buffer(slot, prepared.rgb.length);
-    pictures.write(prepared, data);
-    return Tensor.fromBlob(data, new long[] {1, 3, prepared.height, prepared.width});
+  private Tensor picture(byte[] file) {
+    try (Picture decoded = Picture.decode(file)) {
+      return steps.apply(decoded);
+    }
   }
 
   private Tensor numbers(List<Number> list, int slot) {

@@ -15,6 +15,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.util.LongAccumulator;
+import org.torchlet.TorchletException;
 
 /** Scores a folder of pictures, or a column of a Parquet table, into a Parquet table. */
 public final class Score {
@@ -47,7 +48,7 @@ public final class Score {
     int status;
     try {
       status = new Score(arguments).run();
-    } catch (IllegalArgumentException | IOException e) {
+    } catch (IllegalArgumentException | TorchletException | IOException e) {
       System.err.println("Score: " + e.getMessage());
       status = 2;
     }

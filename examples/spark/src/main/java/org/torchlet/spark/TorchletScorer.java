@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.LongAccumulator;
 import org.pytorch.Tensor;
+import org.torchlet.Preprocess;
 
 /**
  * Runs a model on the rows of a table.
@@ -118,11 +119,11 @@ public final class TorchletScorer implements MapPartitionsFunction<Row, Row> {
   }
 
   /**
-   * The steps from a picture to the model's input as JSON (docs/spark.md); otherwise those that the
+   * The steps from a picture to the model's input as JSON (docs/pictures.md); otherwise those that the
    * model carries, or else those of torchvision's ImageNet models.
    */
   public TorchletScorer preprocess(String json) {
-    new Pictures(json); // so that a mistake is known here
+    Preprocess.of(json); // so that a mistake is known here
     preprocess = json;
     return this;
   }
@@ -218,7 +219,9 @@ public final class TorchletScorer implements MapPartitionsFunction<Row, Row> {
     private void open() {
       Path file = ExecutorModel.find(model);
       executorModel = ExecutorModel.of(file, threadsOfTask(), loads);
-      inputs = new RowInput(column, input.apply(column), shape, executorModel.pictures(preprocess));
+      StructField field = input.apply(column);
+      Preprocess steps = RowInput.isPicture(field) ? executorModel.preprocess(preprocess) : null;
+      inputs = new RowInput(column, field, shape, steps);
       names = labels != null ? labels : executorModel.labels();
       stacked = new Batch();
     }

@@ -14,7 +14,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
-import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -35,6 +34,7 @@ import org.apache.spark.util.LongAccumulator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.torchlet.TorchletException;
 
 /** The scorer without a Spark session. */
 class TorchletScorerTest {
@@ -172,23 +172,31 @@ class TorchletScorerTest {
       assertFalse(Arrays.equals(expected, numbers));
     }
     for (String wrong : new String[] {"", "[]", "{\"size\": 3}", "{\"crop\": 0}", "{\"mean\": [1, 2]}",
-        "{\"dtype\": \"uint8\"}", "{\"resize\": [1, 2, 3]}"}) {
-      assertThrows(IllegalArgumentException.class, () -> pictures().preprocess(wrong), wrong);
+        "{\"dtype\": \"int8\"}", "{\"resize\": [1, 2, 3]}"}) {
+      assertThrows(TorchletException.InvalidArgument.class, () -> pictures().preprocess(wrong), wrong);
     }
   }
 
+  /** A model that doubles what its record makes of a picture: the middle 4 x 3 of 5 x 5, grey. */
   @Test
-  void ordersAndNormalisesChannels() throws IOException {
-    BufferedImage pixel = new BufferedImage(1, 1, BufferedImage.TYPE_INT_RGB);
-    pixel.setRGB(0, 0, 0x336699);
-    byte[] file = Samples.file(pixel, "png");
-    float[] input = new float[3];
-    Pictures rgb = new Pictures("{}");
-    rgb.write(rgb.prepared(file), FloatBuffer.wrap(input));
-    assertArrayEquals(new float[] {0.2f, 0.4f, 0.6f}, input);
-    Pictures bgr = new Pictures("{\"channels\": \"BGR\", \"mean\": [0.5, 0.4, 0.1], \"std\": 0.5}");
-    bgr.write(bgr.prepared(file), FloatBuffer.wrap(input));
-    assertArrayEquals(new float[] {0.2f, 0, 0.2f}, input, 1e-6f);
+  void preparesPicturesAsTheModelSays() throws IOException {
+    BufferedImage picture = new BufferedImage(5, 5, BufferedImage.TYPE_BYTE_GRAY);
+    for (int i = 0; i < 25; ++i) picture.getRaster().setSample(i % 5, i / 5, 0, 10 * i);
+    String model = Samples.ROOT.resolve("tests/fixtures/pictures.ptl").toString();
+    List<Row> rows = List.of(RowFactory.create("", Samples.file(picture, "png")));
+    float[] numbers = (float[]) scored(new TorchletScorer(model, PICTURES, "image").raw(), rows).get(0).get(1);
+    float[] expected = new float[12];
+    for (int i = 0; i < 12; ++i) expected[i] = 2 * (10 * (5 * (i / 3) + i % 3 + 1) / 255f);
+    assertArrayEquals(expected, numbers);
+    byte[] bytes = Samples.file(picture, "png");
+    for (int batch : new int[] {1, 3}) {
+      TorchletScorer scorer = new TorchletScorer(model, PICTURES, "image").raw().batch(batch)
+          .preprocess("{\"dtype\": \"uint8\", \"memory_format\": \"channels_last\", \"crop\": 1}");
+      Row one = RowFactory.create("", bytes);
+      for (Row row : scored(scorer, List.of(one, one, one, one))) {
+        assertArrayEquals(new float[] {240, 240, 240}, (float[]) row.get(1)); // 2 * 120
+      }
+    }
   }
 
   @Test
@@ -266,6 +274,17 @@ class TorchletScorerTest {
         .call(List.of(RowFactory.create("", new byte[0])).iterator());
     Exception e = assertThrows(IllegalArgumentException.class, rows::next);
     assertTrue(e.getMessage().startsWith("the executor has no model /nowhere/model.pt"), e.getMessage());
+  }
+
+  @Test
+  void failsWithoutStepsThatCanBeRead() throws IOException {
+    String model = Samples.ROOT.resolve("tests/fixtures/no_record.pt").toString();
+    List<Row> rows = List.of(RowFactory.create("", Samples.digit(7)));
+    assertThrows(
+        TorchletException.FileFormat.class, () -> scored(new TorchletScorer(model, PICTURES, "image"), rows));
+    String record = "{\"crop\": 1}";
+    assertNull(scored(new TorchletScorer(model, PICTURES, "image").raw().preprocess(record), rows).get(0).get(2));
+    assertNull(scored(new TorchletScorer(model, NUMBERS, "x").raw(), List.of(numbers(1, 2))).get(0).get(2));
   }
 
   @Test
