@@ -1,4 +1,7 @@
 // The native methods of org.torchlet.internal.Native for pictures and preprocessing.
+#include <algorithm>
+#include <cstring>
+
 #include "wire.h"
 
 using namespace torchlet::jni;
@@ -74,9 +77,27 @@ jlongArray new_picture(JNIEnv* env, const Make& make) {
   return entered(env, [&] { return to_java(env, made<torchlet_image>(env, make)); });
 }
 
+// Whether the tensor is as `numbers` tell: {dtype, memory format, sizes...}.
+bool is_as(const torchlet_tensor* tensor, const Longs& numbers) {
+  const size_t dims = torchlet_tensor_dims(tensor);
+  const jlong* const sizes = numbers.data() + 2;
+  return numbers.size() == 2 + dims && torchlet_tensor_dtype(tensor) == numbers.data()[0] &&
+         std::equal(sizes, sizes + dims, torchlet_tensor_sizes(tensor)) &&
+         torchlet_tensor_is_contiguous(tensor,
+                                       static_cast<torchlet_memory_format>(numbers.data()[1]));
+}
+
+// Null if the tensor was copied into a direct buffer for one that is as `kind` tells.
 template <typename Make>
-jobjectArray new_input(JNIEnv* env, const Make& make) {
-  return entered(env, [&] { return to_wire(env, made<torchlet_tensor>(env, make)); });
+jobjectArray new_input(JNIEnv* env, jobject buffer, jlongArray kind, const Make& make) {
+  return entered(env, [&]() -> jobjectArray {
+    auto tensor = made<torchlet_tensor>(env, make);
+    if (!buffer || !is_as(tensor.get(), Longs(env, kind))) return to_wire(env, std::move(tensor));
+    const auto bytes = static_cast<size_t>(torchlet_tensor_numel(tensor.get())) *
+                       torchlet_tensor_element_size(tensor.get());
+    std::memcpy(env->GetDirectBufferAddress(buffer), torchlet_tensor_data(tensor.get()), bytes);
+    return nullptr;
+  });
 }
 
 const torchlet_image* image_at(jlong pointer) { return handle_at<torchlet_image>(pointer); }
@@ -180,16 +201,17 @@ TORCHLET_NATIVE(jbyteArray, preprocessJson)(JNIEnv* env, jclass, jlong steps) {
   });
 }
 
-TORCHLET_NATIVE(jobjectArray, preprocess)(JNIEnv* env, jclass, jlong steps, jlong picture) {
-  return new_input(env, [&](torchlet_tensor** tensor) {
+TORCHLET_NATIVE(jobjectArray, preprocess)
+(JNIEnv* env, jclass, jlong steps, jlong picture, jobject reused, jlongArray kind) {
+  return new_input(env, reused, kind, [&](torchlet_tensor** tensor) {
     return torchlet_preprocess_run(steps_at(steps), image_at(picture), tensor);
   });
 }
 
 TORCHLET_NATIVE(jobjectArray, preprocessPixels)
 (JNIEnv* env, jclass, jlong steps, jobjectArray buffers, jbyteArray bytes, jintArray colours,
- jlongArray numbers) {
-  return new_input(env, [&](torchlet_tensor** tensor) {
+ jlongArray numbers, jobject reused, jlongArray kind) {
+  return new_input(env, reused, kind, [&](torchlet_tensor** tensor) {
     const auto of_pixels = [&](auto... arguments) {
       return torchlet_preprocess_run_pixels(steps_at(steps), arguments...);
     };

@@ -16,6 +16,11 @@ public enum MemoryFormat {
     this.code = code;
   }
 
+  /** PyTorch's number for it, which is what programs in TorchScript take for a memory format. */
+  public int number() {
+    return code;
+  }
+
   static MemoryFormat ofCode(int code) {
     return code == 2 ? CHANNELS_LAST : code == 3 ? CHANNELS_LAST_3D : CONTIGUOUS;
   }

@@ -1,5 +1,6 @@
 package org.torchlet;
 
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -67,12 +68,27 @@ public final class Preprocess {
 
   /** [1, channels, height, width], of the record's dtype and memory format. */
   public Tensor apply(Picture picture) {
+    return apply(picture, null);
+  }
+
+  /** The same, in one pass without a picture between: what cameras and bitmaps want. */
+  public Tensor apply(Pixels pixels) {
+    return apply(pixels, null);
+  }
+
+  /**
+   * The same in the memory of {@code reused}, a tensor that nobody else uses, which is then returned;
+   * a new tensor if that is null or of another shape or type. A loop that writes {@code input =
+   * steps.apply(picture, input)} leaves nothing to the garbage collector.
+   */
+  public Tensor apply(Picture picture, Tensor reused) {
     Pixels.check(picture != null, "The picture must not be null");
+    Reused to = new Reused(reused);
     long image = picture.handle().enter();
     try {
       long steps = handle.enter();
       try {
-        return tensor(Native.preprocess(steps, image));
+        return to.tensor(Native.preprocess(steps, image, to.buffer, to.kind));
       } finally {
         handle.leave();
       }
@@ -81,16 +97,45 @@ public final class Preprocess {
     }
   }
 
-  /** The same, in one pass without a picture between: what cameras and bitmaps want. */
-  public Tensor apply(Pixels pixels) {
+  /** See {@link #apply(Picture, Tensor)}. */
+  public Tensor apply(Pixels pixels, Tensor reused) {
     Pixels.check(pixels != null, "The pixels must not be null");
     Pixels.Memory memory = pixels.memory();
+    Reused to = new Reused(reused);
     long steps = handle.enter();
     try {
-      return tensor(
-          Native.preprocessPixels(steps, memory.buffers, memory.bytes, memory.colours, memory.numbers));
+      return to.tensor(
+          Native.preprocessPixels(
+              steps, memory.buffers, memory.bytes, memory.colours, memory.numbers, to.buffer, to.kind));
     } finally {
       handle.leave();
+    }
+  }
+
+  /** What crosses to native code of a tensor to write to, if there is one. */
+  private static final class Reused {
+    final Tensor tensor;
+    Buffer buffer;
+    long[] kind;
+
+    Reused(Tensor tensor) {
+      this.tensor = tensor;
+      if (tensor == null) return;
+      if (tensor.dtype() == DType.FLOAT32) buffer = tensor.getDataAsFloatBuffer();
+      if (tensor.dtype() == DType.UINT8) buffer = tensor.bytes();
+      if (buffer == null || buffer.isReadOnly()) {
+        buffer = null;
+        return;
+      }
+      long[] shape = tensor.shape();
+      kind = new long[2 + shape.length];
+      kind[0] = tensor.dtype().number();
+      kind[1] = tensor.memoryFormat().number();
+      System.arraycopy(shape, 0, kind, 2, shape.length);
+    }
+
+    Tensor tensor(Object[] value) {
+      return value == null ? tensor : Preprocess.tensor(value);
     }
   }
 
@@ -101,7 +146,8 @@ public final class Preprocess {
     // Every buffer that shows these bytes keeps this one reachable.
     NativeHandle.of(data, Native.TENSOR, words[1], "The tensor", data.capacity());
     DType dtype = words[2] == DType.UINT8.number() ? DType.UINT8 : DType.FLOAT32;
-    MemoryFormat format = words[3] == 0 ? MemoryFormat.CONTIGUOUS : MemoryFormat.CHANNELS_LAST;
+    boolean last = words[3] == MemoryFormat.CHANNELS_LAST.number();
+    MemoryFormat format = last ? MemoryFormat.CHANNELS_LAST : MemoryFormat.CONTIGUOUS;
     long[] shape = Arrays.copyOfRange(words, 5, words.length);
     return Tensor.fromBlob(data.order(ByteOrder.nativeOrder()), dtype, shape, format);
   }

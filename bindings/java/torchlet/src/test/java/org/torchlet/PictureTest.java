@@ -2,7 +2,9 @@ package org.torchlet;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNotSame;
 import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -377,6 +379,36 @@ public class PictureTest {
     }
     assertArrayEquals(new long[] {1, 3, 224, 224}, Preprocess.imagenet().apply(picture).shape());
     assertArrayEquals(new long[] {1, 1, 4, 5}, Preprocess.of("{\"channels\": \"GREY\"}").apply(picture).shape());
+  }
+
+  @Test
+  public void theMemoryOfATensorIsUsedAgain() {
+    Picture picture = picture(6, 4);
+    Pixels other = Pixels.of(Pixels.Format.GREY, new byte[24], 6, 4, 6);
+    for (String json : new String[] {"{}", "{\"dtype\": \"uint8\"}", "{\"channels\": \"GREY\", \"memory_format\": \"channels_last\"}", "{\"memory_format\": \"channels_last\"}"}) {
+      Preprocess steps = Preprocess.of(json);
+      Tensor expected = steps.apply(picture), input = steps.apply(other);
+      assertSame(input, steps.apply(picture, input));
+      boolean bytes = input.dtype() == DType.UINT8;
+      if (bytes) assertArrayEquals(expected.getDataAsUnsignedByteArray(), input.getDataAsUnsignedByteArray());
+      if (!bytes) assertArrayEquals(expected.getDataAsFloatArray(), input.getDataAsFloatArray(), 0);
+      assertSame(input, steps.apply(other, input));
+      Tensor[] unfit = {
+        null,
+        Preprocess.of("{\"crop\": 2}").apply(picture),
+        Tensor.fromBlob(new float[72], new long[] {72}),
+        Tensor.fromBlob(new int[72], new long[] {1, 3, 4, 6}),
+        Tensor.fromBlob(Tensor.allocateFloatBuffer(72).asReadOnlyBuffer(), new long[] {1, 3, 4, 6}),
+        Tensor.fromBlob(new float[0], new long[] {0, 3, 4, 6})
+      };
+      for (Tensor tensor : unfit) {
+        Tensor result = steps.apply(picture, tensor);
+        assertTrue(result != tensor && result.memoryFormat() == expected.memoryFormat());
+        assertArrayEquals(expected.shape(), result.shape());
+      }
+    }
+    Tensor last = Tensor.fromBlob(new float[72], new long[] {1, 3, 4, 6}, MemoryFormat.CHANNELS_LAST);
+    assertNotSame(last, Preprocess.of("{}").apply(picture, last));
   }
 
   /** Results of one pass and more do not end with what they were made of. */

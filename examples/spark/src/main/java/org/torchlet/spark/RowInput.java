@@ -21,7 +21,9 @@ final class RowInput {
   private final boolean picture;
   private final long[] shape;
   private final Preprocess steps;
+  // By slot: garbage outside of Java's heap would take many collections.
   private final List<FloatBuffer> buffers = new ArrayList<>();
+  private final List<Tensor> pictures = new ArrayList<>();
 
   /**
    * @param shape of an array of numbers; null: [its length].
@@ -52,13 +54,15 @@ final class RowInput {
   /** Valid until the next call for the same slot: a batch has a slot for each of its rows. */
   Tensor of(Row row, int slot) {
     if (row.isNullAt(column)) throw new IllegalArgumentException(name + " is null");
-    return picture ? picture((byte[]) row.get(column)) : numbers(row.getList(column), slot);
+    return picture ? picture((byte[]) row.get(column), slot) : numbers(row.getList(column), slot);
   }
 
-  private Tensor picture(byte[] file) {
+  private Tensor picture(byte[] file, int slot) {
+    while (pictures.size() <= slot) pictures.add(null);
     try (Picture decoded = Picture.decode(file)) {
-      return steps.apply(decoded);
+      pictures.set(slot, steps.apply(decoded, pictures.get(slot)));
     }
+    return pictures.get(slot);
   }
 
   private Tensor numbers(List<Number> list, int slot) {

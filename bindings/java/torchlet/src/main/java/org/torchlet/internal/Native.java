@@ -3,6 +3,7 @@ package org.torchlet.internal;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.Buffer;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
@@ -95,10 +96,17 @@ public final class Native {
 
   public static native byte[] preprocessJson(long preprocess);
 
-  public static native Object[] preprocess(long preprocess, long picture);
+  /** Null if it went to {@code reused}, the memory of a tensor of {dtype, memory format, sizes...}. */
+  public static native Object[] preprocess(long preprocess, long picture, Buffer reused, long[] kind);
 
   public static native Object[] preprocessPixels(
-      long preprocess, ByteBuffer[] buffers, byte[] bytes, int[] colours, long[] numbers);
+      long preprocess,
+      ByteBuffer[] buffers,
+      byte[] bytes,
+      int[] colours,
+      long[] numbers,
+      Buffer reused,
+      long[] kind);
 
   static {
     load();
