@@ -13,9 +13,16 @@ if ! mvn --batch-mode -q -f bindings/java dependency:resolve; then
   echo "test_java: Maven Central is out of reach" >&2
   exit 77
 fi
+reports=bindings/java/torchlet/target/surefire-reports
+rm -rf "$reports"
 mvn --batch-mode -f bindings/java install javadoc:javadoc -Dnatives.skip=true >build/java/maven.log 2>&1 ||
   { cat build/java/maven.log >&2 && exit 1; }
 grep 'Tests run:.*Failures' build/java/maven.log | tail -1
+# What -Xcheck:jni prints goes there.
+if grep -h -A3 'in native method' "$reports"/*.dumpstream 2>/dev/null; then
+  echo "test_java: native code calls JNI as it must not" >&2
+  exit 1
+fi
 
 torchlet=${TORCHLET:-build/release/torchlet}
 if [ ! -x "$torchlet" ]; then

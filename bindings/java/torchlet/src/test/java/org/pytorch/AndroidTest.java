@@ -193,7 +193,7 @@ public class AndroidTest {
   }
 
   /** A picture as Android's camera gives it, but for the camera. */
-  private static final class CameraImage extends Image {
+  static final class CameraImage extends Image {
     private final int format;
     private final Plane[] planes = new Plane[3];
     private boolean closed;

@@ -88,8 +88,17 @@ public final class TensorImageUtils {
       int outBufferOffset,
       MemoryFormat memoryFormat) {
     Floats to = new Floats(outBuffer, outBufferOffset, width, height, normMeanRGB, normStdRGB, memoryFormat);
-    int[] row = new int[width];
     check(bitmap != null, "The bitmap must not be null");
+    check(
+        x >= 0 && y >= 0 && width <= bitmap.getWidth() - x && height <= bitmap.getHeight() - y,
+        "%d x %d pixels from (%d, %d) on are not within a bitmap of %d x %d",
+        width,
+        height,
+        x,
+        y,
+        bitmap.getWidth(),
+        bitmap.getHeight());
+    int[] row = new int[width];
     for (int i = 0; i < height; i++) {
       bitmap.getPixels(row, 0, width, x, y + i, width, 1);
       for (int j = 0; j < width; j++) {
