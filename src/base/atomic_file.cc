@@ -26,6 +26,7 @@ mode_t permissions() {
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  if (path_.find('\0') != std::string::npos) refuse(EINVAL);
   struct stat info;
   if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     fail(ErrorCode::kIo, "cannot write '" + path_ + "': it is there and no regular file");

@@ -52,6 +52,17 @@ TEST_F(AtomicFileTest, LeavesWhatWasThereIfItIsNotFinished) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(AtomicFileTest, RefusesANullCharacterInThePath) {
+  AtomicFile(folder_ + "/a").commit();
+  const std::string path = folder_ + "/a" + '\0' + "b";
+  try {
+    AtomicFile(path).commit();
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "cannot write '" + folder_ + "/a\\0b': Invalid argument");
+  }
+}
+
 TEST_F(AtomicFileTest, NamesThePathThatCannotBeWritten) {
   for (const std::string& path : {folder_ + "/none/a", folder_, std::string("/dev/null")}) {
     try {

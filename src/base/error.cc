@@ -6,18 +6,30 @@
 #include <cstdio>
 
 namespace torchlet {
+namespace {
 
-Error::Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {
+// Names and texts of a model may hold null characters, where what() and C's strings would end.
+std::string without_nulls(std::string text) {
+  for (size_t at = 0; (at = text.find('\0', at)) != std::string::npos; at += 2) {
+    text.replace(at, 1, "\\0");
+  }
+  return text;
+}
+
+}  // namespace
+
+Error::Error(ErrorCode code, std::string message)
+    : code_(code), message_(without_nulls(std::move(message))) {
   render();
 }
 
 Error& Error::set_python_class(std::string name) {
-  python_class_ = std::move(name);
+  python_class_ = without_nulls(std::move(name));
   return *this;
 }
 
 Error& Error::add_context(std::string place) {
-  context_.push_back(std::move(place));
+  context_.push_back(without_nulls(std::move(place)));
   render();
   return *this;
 }

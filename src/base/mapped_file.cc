@@ -40,6 +40,7 @@ size_t page_size() { return static_cast<size_t>(::sysconf(_SC_PAGESIZE)); }
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
+  if (path.find('\0') != std::string::npos) refuse(path, EINVAL);
   // O_NONBLOCK, so that a pipe without a writer is refused below and not waited for.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) refuse(path, errno);

@@ -90,6 +90,11 @@ TEST_F(MappedFileTest, RefusesADirectory) {
   EXPECT_EQ(open_error(), "Is a directory");
 }
 
+TEST_F(MappedFileTest, RefusesANullCharacterInThePath) {
+  std::ofstream(path_) << "content";
+  EXPECT_THROW(MappedFile(path_ + '\0'), Error);
+}
+
 TEST_F(MappedFileTest, RefusesAPipeAtOnce) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(open_error(), "it is not a regular file");

@@ -1,4 +1,8 @@
 // torchlet::Error as exceptions of Python (torchlet/_errors.py).
+#include <new>
+#include <stdexcept>
+
+#include "device/device.h"
 #include "python.h"
 
 namespace torchlet::python {
@@ -19,13 +23,20 @@ void raise(const Error& error) {
 void bind_errors(nb::module_&) {
   nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
     try {
-      std::rethrow_exception(thrown);
-    } catch (const Error& error) {
       try {
+        std::rethrow_exception(thrown);
+      } catch (const Error& error) {
         raise(error);
-      } catch (nb::python_error& another) {
-        another.restore();
+      } catch (const device::DeviceFailure& failure) {
+        raise(Error(ErrorCode::kUnsupported, failure.why));
+      } catch (const std::bad_alloc&) {
+        raise(Error(ErrorCode::kOutOfMemory, "out of memory"));
+      } catch (const std::length_error&) {
+        raise(Error(ErrorCode::kOutOfMemory,
+                    "out of memory: more was asked for than can be addressed"));
       }
+    } catch (nb::python_error& another) {
+      another.restore();
     }
   });
 }

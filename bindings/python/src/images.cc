@@ -122,7 +122,7 @@ void bind_preprocess(nb::module_& m) {
           "__init__",
           [](Preprocess* self, const nb::kwargs& record) {
             const nb::object json = nb::module_::import_("json").attr("dumps")(record);
-            new (self) Preprocess(parse_preprocess(nb::cast<std::string>(json)));
+            new (self) Preprocess(parse_preprocess(cast_to<std::string>(json, "the record")));
           },
           nb::sig("def __init__(self, *, resize: int | typing.Sequence[int] | None = ..., "
                   "antialias: bool = ..., "
@@ -214,7 +214,7 @@ void bind_images(nb::module_& m) {
           "__array__",
           [](nb::handle self, const nb::object& dtype, const nb::object& copy) {
             const nb::object array = pixels(self);
-            const bool copies = !copy.is_none() && nb::cast<bool>(copy);
+            const bool copies = !copy.is_none() && cast_to<bool>(copy, "copy");
             if (dtype.is_none()) return copies ? nb::object(array.attr("copy")()) : array;
             return nb::object(array.attr("astype")(dtype, nb::arg("copy") = copies));
           },

@@ -135,6 +135,17 @@ nb::object from_tensor(const Tensor& tensor);
 nb::object from_value(const Value& value);
 nb::tuple from_values(const std::vector<Value>& values);
 
+// As nb::cast, with an error kInvalidArgument for an object of another type.
+template <typename T>
+T cast_to(nb::handle object, const char* what) {
+  T value;
+  if (nb::try_cast<T>(object, value)) return value;
+  const nb::object type = object.type().attr("__name__");
+  throw Error(ErrorCode::kInvalidArgument, std::string(what) + " cannot be a '" +
+                                               nb::cast<std::string>(nb::str(type)) +
+                                               "', or holds what it cannot");
+}
+
 std::optional<DType> dtype_of_name(std::string_view name);
 nb::tuple tuple_of(IntSpan numbers);
 

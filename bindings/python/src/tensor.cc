@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstring>
 
@@ -75,8 +76,9 @@ class KeptBuffer : public Kept {
 
 class KeptArray : public Kept {
  public:
-  explicit KeptArray(nb::ndarray<> a) : array(std::move(a)) {}
+  KeptArray(nb::ndarray<> a, nb::handle o) : array(std::move(a)), owner(nb::borrow(o)) {}
   nb::ndarray<> array;
+  nb::object owner;
 };
 
 // Swaps the bytes of numbers of `size` bytes each.
@@ -169,14 +171,30 @@ std::optional<DType> dtype_of_dlpack(nb::dlpack::dtype d) {
   }
 }
 
+// nanobind marks a capsule that it is given as used, so that no other can own its memory, too.
+nb::object capsule_of(nb::handle object) {
+  nb::object capsule;
+  try {
+    capsule = object.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 1));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_BufferError)) throw;
+  }
+  if (!capsule.is_valid()) capsule = object.attr("__dlpack__")();
+  if (PyCapsule_CheckExact(capsule.ptr())) return capsule;
+  fail(ErrorCode::kInvalidArgument, "__dlpack__() of a '" + class_of(object) + "' gives a '" +
+                                        class_of(capsule) + "' and no capsule");
+}
+
 // What __dlpack__ gives, which is memory of the processor. Read-only arrays are copied.
 Tensor tensor_of_dlpack(nb::handle object) {
+  const nb::object capsule = capsule_of(object);
   nb::ndarray<> array;
-  bool is_shared = nb::try_cast<nb::ndarray<>>(object, array);
+  const bool is_shared = nb::try_cast<nb::ndarray<>>(capsule, array);
   nb::ndarray<nb::ro> constant;
-  if (!is_shared && !nb::try_cast<nb::ndarray<nb::ro>>(object, constant)) {
-    object.attr("__dlpack__")();  // whose exception says why
-    fail(ErrorCode::kInvalidArgument, "the array of a '" + class_of(object) + "' cannot be read");
+  if (!is_shared && !nb::try_cast<nb::ndarray<nb::ro>>(capsule, constant)) {
+    fail(ErrorCode::kInvalidArgument, "the array of a '" + class_of(object) +
+                                          "' cannot be read: its capsule was used before, or "
+                                          "holds what DLPack does not have");
   }
   const auto read = [&](const auto& from) -> Tensor {
     if (from.device_type() != nb::device::cpu::value) {
@@ -194,7 +212,7 @@ Tensor tensor_of_dlpack(nb::handle object) {
     }
     void* data = const_cast<void*>(static_cast<const void*>(from.data()));
     if (!is_shared) return from_blob(data, sizes, *dtype, strides).clone();
-    auto kept = std::make_unique<KeptArray>(array);
+    auto kept = std::make_unique<KeptArray>(array, object);
     Kept* owner = kept.get();
     Tensor tensor = from_blob(data, sizes, *dtype, strides, [owner](void*) { owner->drop(); });
     kept.release();
@@ -205,7 +223,9 @@ Tensor tensor_of_dlpack(nb::handle object) {
 
 // bfloat16 has no letter in buffers: its bits, for an array of ml_dtypes' bfloat16.
 Tensor tensor_of_bfloat16(nb::handle array) {
-  const Tensor bits = to_tensor(array.attr("view")("int16"));
+  const Tensor bits = tensor_of_buffer(array.attr("view")("int16"));
+  if (!bits.defined() || bits.dtype() != DType::kInt16)
+    fail(ErrorCode::kInvalidArgument, "the bits of a '" + class_of(array) + "' cannot be read");
   return make_tensor(bits.impl()->storage, DType::kBFloat16, bits.sizes(), bits.strides(),
                      bits.storage_offset());
 }
@@ -408,6 +428,9 @@ Tensor reinterpret(const Tensor& tensor, DType dtype,
 }
 
 Tensor quantized(const Tensor& integers, double scale, int64_t zero_point) {
+  if (!(scale > 0) || std::isinf(scale)) {
+    fail(ErrorCode::kInvalidArgument, "the scale of a quantized tensor is positive, not %g", scale);
+  }
   for (const DType dtype : {DType::kQUInt8, DType::kQInt8, DType::kQInt32}) {
     if (integers_of(dtype) == integers.dtype())
       return reinterpret(integers, dtype, per_tensor_quantizer(scale, zero_point));
@@ -541,8 +564,8 @@ void bind_tensor(nb::module_& m) {
           [](const PyTensor& t, const nb::object& dtype, const nb::object& copy) {
             nb::object array = numpy_of(t.tensor);
             if (!dtype.is_none()) array = array.attr("astype")(dtype, nb::arg("copy") = false);
-            return !copy.is_none() && nb::cast<bool>(copy) ? nb::object(array.attr("copy")())
-                                                           : array;
+            return !copy.is_none() && cast_to<bool>(copy, "copy") ? nb::object(array.attr("copy")())
+                                                                  : array;
           },
           nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
           nb::sig("def __array__(self, dtype: typing.Any = None, copy: bool | None = None) -> "

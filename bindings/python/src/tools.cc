@@ -63,7 +63,7 @@ nb::tuple optimize_model(const PyModule& model, const nb::list& calls,
   options.tolerance = tolerance;
   options.prove = prove;
   for (const nb::handle call : calls) {
-    options.calls.push_back({nb::cast<std::string>(call[0]), to_values(call[1])});
+    options.calls.push_back({cast_to<std::string>(call[0], "method"), to_values(call[1])});
   }
   const OptimizedModule result = unlocked([&] { return optimize(model.module, options); });
   const OptimizeReport& r = result.report;
@@ -90,12 +90,12 @@ using Labels = std::vector<std::vector<int64_t>>;
 QuantizationOptions quantization_options(const nb::dict& o) {
   QuantizationOptions q;
   const auto get = [&](const char* name, auto& value) {
-    value = nb::cast<std::decay_t<decltype(value)>>(o[name]);
+    value = cast_to<std::decay_t<decltype(value)>>(o[name], name);
   };
   get("method", q.method);
-  q.mode = choice("mode", nb::cast<std::string>(o["mode"]), kModes);
-  q.range = choice("range", nb::cast<std::string>(o["range"]), kRanges);
-  const bool half = choice<bool>("weights", nb::cast<std::string>(o["weights"]),
+  q.mode = choice("mode", cast_to<std::string>(o["mode"], "mode"), kModes);
+  q.range = choice("range", cast_to<std::string>(o["range"], "range"), kRanges);
+  const bool half = choice<bool>("weights", cast_to<std::string>(o["weights"], "weights"),
                                  {{"int8", false}, {"fp16", true}});
   if (half) q.mode = QuantizationMode::kHalf;
   get("per_channel", q.per_channel);
@@ -179,7 +179,7 @@ PyModule bundle_model(const PyModule& model, const std::string& method, const nb
         one.arguments.emplace_back(to_value(argument));
       }
     }
-    one.info = nb::cast<std::string>(call[1]);
+    one.info = cast_to<std::string>(call[1], "info");
   }
   return PyModule{unlocked([&] { return bundle(model.module, method, bundled); }), model.cancel};
 }

@@ -6,16 +6,19 @@
 namespace torchlet::python {
 namespace {
 
-const nb::object& numpy_scalar() {
+bool is_numpy_scalar(nb::handle object) {
   static const nb::object* type = new nb::object(nb::module_::import_("numpy").attr("generic"));
-  return *type;
+  const int answer = PyObject_IsInstance(object.ptr(), type->ptr());
+  if (answer < 0) throw nb::python_error();
+  return answer != 0;
 }
 
 // Python may change the list while its items are converted.
 std::vector<Value> items_of(nb::handle sequence) {
   std::vector<Value> items;
-  for (Py_ssize_t i = 0; i < PySequence_Size(sequence.ptr()); ++i) {
-    const nb::object item = nb::steal(PySequence_GetItem(sequence.ptr(), i));
+  for (size_t i = 0; i < nb::len(sequence); ++i) {
+    const nb::object item =
+        nb::steal(PySequence_GetItem(sequence.ptr(), static_cast<Py_ssize_t>(i)));
     if (!item.is_valid()) throw nb::python_error();
     items.push_back(to_value(item));
   }
@@ -24,6 +27,7 @@ std::vector<Value> items_of(nb::handle sequence) {
 
 Value from_dict(nb::handle dict) {
   const nb::object pairs = nb::steal(PyDict_Items(dict.ptr()));
+  if (!pairs.is_valid()) throw nb::python_error();
   std::vector<std::pair<Value, Value>> items;
   for (const nb::handle pair : pairs) items.emplace_back(to_value(pair[0]), to_value(pair[1]));
   return Value::dict(std::move(items));
@@ -101,7 +105,7 @@ nb::str text(std::string_view bytes) { return nb::borrow<nb::str>(decoded(bytes,
 
 std::vector<std::string> strings(const nb::object& list) {
   std::vector<std::string> result;
-  for (const nb::handle item : list) result.push_back(nb::cast<std::string>(item));
+  for (const nb::handle item : list) result.push_back(cast_to<std::string>(item, "a text"));
   return result;
 }
 
@@ -120,9 +124,9 @@ Value to_value(nb::handle object) {
   if (PyDict_Check(o)) return from_dict(object);
   if (nb::isinstance<PyObjectValue>(object)) return nb::cast<PyObjectValue&>(object).value;
   // NumPy's numbers are numbers, as Python's; its arrays without dimensions are tensors.
-  if (PyObject_IsInstance(o, numpy_scalar().ptr()) == 1) {
+  if (is_numpy_scalar(object)) {
     const nb::object item = object.attr("item")();
-    if (PyObject_IsInstance(item.ptr(), numpy_scalar().ptr()) == 0) return to_value(item);
+    if (!is_numpy_scalar(item)) return to_value(item);
   }
   return Value(to_tensor(object));
 }
@@ -132,7 +136,7 @@ std::vector<Value> to_values(nb::handle sequence) { return items_of(sequence); }
 Kwargs to_kwargs(const nb::kwargs& kwargs) {
   Kwargs result;
   for (const auto [name, value] : kwargs)
-    result.emplace_back(nb::cast<std::string>(name), to_value(value));
+    result.emplace_back(cast_to<std::string>(name, "a name"), to_value(value));
   return result;
 }
 

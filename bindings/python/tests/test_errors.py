@@ -4,7 +4,6 @@ import inspect
 import io
 import pathlib
 import pickle
-import random
 
 import numpy as np
 import pytest
@@ -135,25 +134,6 @@ def test_limits(script, endless):
     with pytest.raises(TimeoutError):
         slow(2**62)
     assert slow(3) == 3
-
-
-def test_hostile_files():
-    """Bytes of a model turned over, at places that an attacker would choose by chance."""
-    data = DIGITS.read_bytes()
-    fixture = (FIXTURES / "containers.pt").read_bytes()
-    choice = random.Random(1)
-    for original in (data, fixture):
-        for _ in range(150):
-            damaged = bytearray(original)
-            for _ in range(choice.choice((1, 4, 30))):
-                damaged[choice.randrange(len(damaged))] = choice.randrange(256)
-            if choice.random() < 0.2:
-                del damaged[choice.randrange(len(damaged)) :]
-            try:
-                model = torchlet.load(bytes(damaged), time_limit=5, memory_limit="1G", print=False)
-                model(np.ones((1, 3, 32, 32), np.float32))
-            except torchlet.Error:
-                pass
 
 
 def arguments_of(function):

@@ -33,6 +33,10 @@ class Error(Exception):
     #: The class of an exception that the model raised ("builtins.ValueError"), else "".
     python_class: str = ""
 
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text)
+        self.message = text
+
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
@@ -43,65 +47,80 @@ class Error(Exception):
 class InvalidArgumentError(Error, ValueError):
     """The caller passed something that cannot be right."""
 
+    code = ErrorCode.INVALID_ARGUMENT
+
 
 class FileFormatError(Error, ValueError):
     """A file is damaged, hostile or of another kind."""
+
+    code = ErrorCode.FILE_FORMAT
 
 
 class IoError(Error, OSError):
     """The operating system refused a file."""
 
+    code = ErrorCode.IO
+
 
 class NotFoundError(Error, KeyError):
     """No such method, attribute, ..."""
+
+    code = ErrorCode.NOT_FOUND
 
 
 class UnsupportedError(Error, NotImplementedError):
     """Valid, but Torchlet does not do it."""
 
+    code = ErrorCode.UNSUPPORTED
+
 
 class ModelError(Error, RuntimeError):
     """The model itself failed while running."""
+
+    code = ErrorCode.RUNTIME
 
 
 class OutOfMemoryError(Error, MemoryError):
     """More than the machine has."""
 
+    code = ErrorCode.OUT_OF_MEMORY
+
 
 class MemoryLimitError(OutOfMemoryError):
     """More than load(memory_limit=) allows."""
+
+    code = ErrorCode.MEMORY_LIMIT
 
 
 class TimeLimitError(Error, TimeoutError):
     """Longer than load(time_limit=) allows."""
 
+    code = ErrorCode.TIME_LIMIT
+
 
 class CancelledError(Error):
     """Module.cancel() ended the call."""
+
+    code = ErrorCode.CANCELLED
 
 
 class InternalError(Error):
     """A bug in Torchlet."""
 
+    code = ErrorCode.INTERNAL
+
 
 _CLASSES: Dict[ErrorCode, Type[Error]] = {
-    ErrorCode.INVALID_ARGUMENT: InvalidArgumentError,
-    ErrorCode.FILE_FORMAT: FileFormatError,
-    ErrorCode.IO: IoError,
-    ErrorCode.NOT_FOUND: NotFoundError,
-    ErrorCode.UNSUPPORTED: UnsupportedError,
-    ErrorCode.RUNTIME: ModelError,
-    ErrorCode.OUT_OF_MEMORY: OutOfMemoryError,
-    ErrorCode.MEMORY_LIMIT: MemoryLimitError,
-    ErrorCode.TIME_LIMIT: TimeLimitError,
-    ErrorCode.CANCELLED: CancelledError,
-    ErrorCode.INTERNAL: InternalError,
-}
+    cls.code: cls
+    for cls in (
+        InvalidArgumentError, FileFormatError, IoError, NotFoundError, UnsupportedError, ModelError, OutOfMemoryError,
+        MemoryLimitError, TimeLimitError, CancelledError, InternalError,
+    )
+}  # fmt: skip
 
 
 def make(code: int, text: str, message: str, places: Tuple[str, ...], python_class: str) -> Error:
     """For the extension, which numbers codes from 0."""
-    error_code = ErrorCode(code + 1)
-    error = _CLASSES[error_code](text)
-    error.code, error.message, error.places, error.python_class = error_code, message, places, python_class
+    error = _CLASSES[ErrorCode(code + 1)](text)
+    error.message, error.places, error.python_class = message, places, python_class
     return error

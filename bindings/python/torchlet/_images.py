@@ -12,6 +12,7 @@ import numpy
 from . import _core
 from ._core import Image, Module, Preprocess
 from ._errors import InvalidArgumentError
+from ._load import files
 
 Steps = Union[Preprocess, Module, str, "os.PathLike[str]", None]
 Side = Union[int, Sequence[int], None]
@@ -30,7 +31,10 @@ def steps_of(steps: Steps, resize: Side = None, crop: Side = None) -> Preprocess
         if text == "imagenet":
             chosen = Preprocess.imagenet()
         else:
-            chosen = Preprocess.parse(text if text.startswith("{") else pathlib.Path(text).read_text())
+            if not text.startswith("{"):
+                with files():
+                    text = pathlib.Path(text).read_text()
+            chosen = Preprocess.parse(text)
     else:
         raise InvalidArgumentError(f"expected a Preprocess or a Module, got a '{type(steps).__name__}'")
     if resize is None and crop is None:
@@ -70,7 +74,8 @@ def top_classes(
 ) -> List[Tuple[Union[int, str], float]]:
     """The `count` largest of a classifier's scores, [classes] or [1, classes], with their probabilities (softmax):
     (class, probability), largest first; the class is a label if there are labels, else its number."""
+    names: List[Any] = [] if labels is None else list(labels)
     found: List[Tuple[Union[int, str], float]] = []
     for index, probability in _core.top_classes(scores, count):
-        found.append((labels[index] if labels is not None and index < len(labels) else index, probability))
+        found.append((names[index] if index < len(names) else index, probability))
     return found

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Iterator, Optional, Sequence, Union
 
 from . import _core
 from ._core import Module
-from ._errors import InvalidArgumentError
+from ._errors import Error, InvalidArgumentError, IoError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+@contextlib.contextmanager
+def files() -> Iterator[None]:
+    """What the operating system refuses, and paths that it cannot have, are IoErrors."""
+    try:
+        yield
+    except Error:
+        raise
+    except OSError as error:
+        raise IoError(str(error)) from None
 
 
 def bytes_of(size: Union[int, str, None]) -> int:
@@ -24,8 +36,8 @@ def bytes_of(size: Union[int, str, None]) -> int:
         binary = "IB" in size.upper()
         unit = match[2]
         return int(match[1]) * (1024 ** " KMGT".index(unit) if binary and unit else _UNITS[unit])
-    if size < 0:
-        raise InvalidArgumentError(f"a size is at least 0, not {size}")
+    if not 0 <= size < 2**63:
+        raise InvalidArgumentError(f"a size is at least 0 and below 2**63, not {size}")
     return int(size)
 
 

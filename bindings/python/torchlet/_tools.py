@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import copy
 import os
 import pathlib
@@ -12,9 +13,9 @@ import numpy
 
 from . import _core
 from ._core import Module, Preprocess, RandomTensor
-from ._errors import Error, InvalidArgumentError, IoError, NotFoundError
+from ._errors import Error, FileFormatError, InvalidArgumentError, IoError, NotFoundError
 from ._images import Side, Steps, load_image, steps_of
-from ._load import bytes_of, load
+from ._load import bytes_of, files, load
 
 Path = Union[str, "os.PathLike[str]"]
 Model = Union[Module, Path]
@@ -108,6 +109,17 @@ def _no_inputs(module: Module, method: str) -> InvalidArgumentError:
 # ---- files ----
 
 
+def _records(extra_files: Optional[Mapping[str, Union[str, bytes]]]) -> Dict[str, bytes]:
+    if extra_files is not None and not isinstance(extra_files, collections.abc.Mapping):
+        raise InvalidArgumentError(f"extra_files: a dict of names and contents, not a '{type(extra_files).__name__}'")
+    records: Dict[str, bytes] = {}
+    for name, content in (extra_files or {}).items():
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"extra_files: a name is a str, not a '{type(name).__name__}'")
+        records[name] = content.encode() if isinstance(content, str) else bytes(memoryview(content))
+    return records
+
+
 def _write(
     module: Module,
     output: Optional[Path],
@@ -120,16 +132,16 @@ def _write(
     if output is None:
         return 0
     path = os.fsdecode(output)
-    files: Dict[str, bytes] = {}
+    records: Dict[str, bytes] = {}
     if source.info.file and os.path.exists(source.info.file):
-        files.update(_core.extra_files(source.info.file))
-    for name, content in (extra_files or {}).items():
-        files[name] = content.encode() if isinstance(content, str) else bytes(content)
+        records.update(_core.extra_files(source.info.file))
+    records.update(_records(extra_files))
     container = pathlib.PurePath(path).suffix
     if bytecode_version is not None and container not in (".ptl", ".ff"):
         raise InvalidArgumentError(f"bytecode_version=: only .ptl and .ff hold bytecode, not '{path}'")
-    _core.save(module, path, container, 8 if bytecode_version is None else bytecode_version, debug, files)
-    return os.path.getsize(path)
+    _core.save(module, path, container, 8 if bytecode_version is None else bytecode_version, debug, records)
+    with files():
+        return os.path.getsize(path)
 
 
 def save(
@@ -363,6 +375,13 @@ class QuantizeResult(NamedTuple):
 _PICTURES = (".png", ".jpg", ".jpeg")
 
 
+def _array_of(path: pathlib.Path) -> Any:
+    try:
+        return numpy.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise FileFormatError(f"'{path}' is no array: {error}") from None
+
+
 def _calls_of_path(path: pathlib.Path, steps: Preprocess) -> List[Any]:
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix.lower() in (*_PICTURES, ".npy") and p.is_file())
@@ -375,7 +394,7 @@ def _calls_of_path(path: pathlib.Path, steps: Preprocess) -> List[Any]:
     arrays: List[Any] = []
     for file in files:
         if file.suffix.lower() == ".npy":
-            arrays.append(numpy.load(file, allow_pickle=False))
+            arrays.append(_array_of(file))
         elif file.suffix.lower() in _PICTURES:
             arrays.append(load_image(file, steps))
         else:
@@ -394,7 +413,8 @@ def _calls(module: Module, method: str, sources: Any, steps: Preprocess) -> List
         if isinstance(source, str) and source == "bundled":
             calls += [list(call) for call in module.bundled_inputs(method)]
         elif isinstance(source, (str, os.PathLike)):
-            arrays = _calls_of_path(pathlib.Path(source), steps)
+            with files():
+                arrays = _calls_of_path(pathlib.Path(source), steps)
             calls += [[[array]] if takes_list else [array] for array in arrays]
         else:
             calls.append(list(source) if isinstance(source, (list, tuple)) else [source])
@@ -412,6 +432,8 @@ def _target(max_drop: Optional[str]) -> Tuple[Optional[float], Optional[float]]:
     """The least agreement and the least SQNR of "1%" or "20dB"."""
     if max_drop is None:
         return None, None
+    if not isinstance(max_drop, str):
+        raise InvalidArgumentError(f"max_drop: such as '1%' or '20dB', not {max_drop!r}")
     try:
         if max_drop.endswith("%"):
             return 1 - float(max_drop[:-1]) / 100, None
@@ -531,12 +553,13 @@ def bundle(
     pairs = []
     for call, text in zip(calls, texts):
         pairs.append((list(call) if isinstance(call, (list, tuple)) else [call], text))
-    records = dict(extra_files or {})
+    records: Dict[str, Any] = dict(_records(extra_files))
     if preprocess is not None:
         records["preprocess.json"] = steps_of(preprocess).json()
     if labels is not None:
         if isinstance(labels, (str, os.PathLike)):
-            records["labels.txt"] = pathlib.Path(labels).read_bytes()
+            with files():
+                records["labels.txt"] = pathlib.Path(labels).read_bytes()
         else:
             records["labels.txt"] = "".join(f"{label}\n" for label in labels)
     if len(records) > len(extra_files or {}) and output is None:
