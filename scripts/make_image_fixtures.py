@@ -6,8 +6,10 @@
 """
 
 import io
+import json
 import os
 import struct
+import zipfile
 import zlib
 
 import numpy
@@ -185,6 +187,19 @@ def make_yuv() -> None:
     numpy.save(f"{OUT}/yuv_rgb.npy", numpy.stack([from_yuv(y, u, v, *matrix) for matrix in matrices]))
 
 
+# ---- a model that carries the steps of input_24.npy, and labels ----
+
+
+def make_model() -> None:
+    record = {"resize": 32, "crop": 24, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
+    with zipfile.ZipFile("tests/fixtures/linear.pt") as source, zipfile.ZipFile(f"{OUT}/carries.pt", "w") as archive:
+        for info in source.infolist():
+            archive.writestr(zipfile.ZipInfo(info.filename), source.read(info))
+        root = source.namelist()[0].split("/")[0]
+        archive.writestr(zipfile.ZipInfo(f"{root}/extra/preprocess.json"), json.dumps(record))
+        archive.writestr(zipfile.ZipInfo(f"{root}/extra/labels.txt"), "one\nzwölf\n")
+
+
 def main() -> None:
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     os.makedirs(OUT, exist_ok=True)
@@ -212,6 +227,7 @@ def main() -> None:
             numpy.save(f"{OUT}/{name}_{height}x{width}.npy", numpy.asarray(image.resize((width, height), method)))
     make_kinds()
     make_yuv()
+    make_model()
 
 
 if __name__ == "__main__":

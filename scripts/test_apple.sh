@@ -24,7 +24,7 @@ flags="-std=c++20 -O1 -g -pthread -fPIC -fexceptions -fobjc-exceptions -fno-stri
   -isystem /usr/include/GNUstep -Iinclude -I$sources -I$sources/include
   -Wall -Wextra -Werror -Wno-subobject-linkage -Wno-unused-parameter"
 objects=""
-for source in "$sources"/*.mm bindings/apple/Tests/main.mm; do
+for source in "$sources"/*.mm bindings/apple/Tests/*.mm; do
   object=$work/$(basename "$source" .mm).o
   ${CXX:-g++} $flags -c "$source" -o "$object"
   objects="$objects $object"
@@ -41,4 +41,6 @@ if command -v clang >/dev/null; then
   echo '@import CTorchlet; const char* version(void) { return torchlet_version(); }' |
     clang -fmodules -fmodules-cache-path="$work/modules" -I"$work/module" -fsyntax-only -x objective-c -
 fi
-"$work/torchlet_objc_test"
+rm -rf "$work/mutations"
+python3 tests/hostile/mutations.py "$work/mutations" models/*.pt tests/fixtures/*.pt tests/fixtures/lite/*
+MUTATIONS=$work/mutations "$work/torchlet_objc_test"

@@ -1,7 +1,6 @@
 // Tests of the Objective-C half on real models: GNUstep runs them on Linux, a command-line target runs them on a Mac. They run in
-// the root of the checkout. Manual retain and release, so that every object is seen to go.
-#import <Foundation/Foundation.h>
-#import <TorchletObjC.h>
+// the root of the checkout.
+#import "tests.h"
 
 #include <torchlet/c_api.h>
 
@@ -9,53 +8,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 namespace {
-
-int failures = 0;
-int checks = 0;
-
-void expect(bool truth, const char* what, int line) {
-  ++checks;
-  if (truth) return;
-  ++failures;
-  std::printf("main.mm:%d: %s\n", line, what);
-}
-#define EXPECT(...) expect((__VA_ARGS__), #__VA_ARGS__, __LINE__)
-
-NSString* const kDigits = @"models/digits_mobilenet_v2.pt";
-NSString* const kValues = @"tests/fixtures/values.pt";
-
-class Pool {
- public:
-  ~Pool() { [pool_ release]; }
-
- private:
-  NSAutoreleasePool* pool_ = [[NSAutoreleasePool alloc] init];
-};
-
-NSNumber* integer(long long number) { return [NSNumber numberWithLongLong:number]; }
-NSNumber* real(double number) { return [NSNumber numberWithDouble:number]; }
-
-template <typename... Items>
-NSArray* list(Items... items) {
-  const id all[] = {items...};
-  return [NSArray arrayWithObjects:all count:sizeof...(items)];
-}
-
-TorchModule* load(NSString* path) {
-  NSError* error = nil;
-  TorchModule* module = [[TorchModule alloc] initWithFileAtPath:path options:nil error:&error];
-  if (!module) {
-    std::printf("%s\n", [[error localizedDescription] UTF8String]);
-    std::exit(1);
-  }
-  return [module autorelease];
-}
 
 id call(TorchModule* module, NSString* method, NSArray* inputs) {
   NSError* error = nil;
@@ -63,10 +20,6 @@ id call(TorchModule* module, NSString* method, NSArray* inputs) {
   if (!result) std::printf("%s: %s\n", [method UTF8String], [[error localizedDescription] UTF8String]);
   return result;
 }
-
-NSInteger code_of(NSError* error) { return [[error domain] isEqual:TorchletErrorDomain] ? [error code] : -1; }
-
-bool contains(NSString* text, NSString* part) { return text && [text rangeOfString:part].location != NSNotFound; }
 
 TorchTensor* tensor(std::vector<float> numbers, NSArray* shape) {
   NSError* error = nil;
@@ -381,34 +334,6 @@ void takes_nothing_wrong() {
   }
 }
 
-// Cut short and with flipped bytes, from a file in memory: an error each, or a model that runs or tells why not.
-void survives_hostile_files() {
-  NSData* file = [NSData dataWithContentsOfFile:kValues];
-  const NSUInteger size = [file length];
-  for (NSUInteger cut = 0; cut < size; cut += size / 40) {
-    const Pool pool;
-    NSError* error = nil;
-    NSData* part = [file subdataWithRange:NSMakeRange(0, cut)];
-    EXPECT([[TorchModule alloc] initWithModelData:part options:nil error:&error] == nil);
-    EXPECT(error && [[error localizedDescription] length] > 0);
-  }
-  unsigned seed = 1;
-  for (int i = 0; i < 300; ++i) {
-    const Pool pool;
-    NSMutableData* broken = [NSMutableData dataWithData:file];
-    for (int flips = 0; flips < 4; ++flips) {
-      seed = seed * 1664525 + 1013904223;
-      static_cast<uint8_t*>([broken mutableBytes])[(seed >> 8) % size] ^= static_cast<uint8_t>(1 + (seed & 127));
-    }
-    NSError* error = nil;
-    TorchModule* model = [[[TorchModule alloc] initWithModelData:broken options:nil error:&error] autorelease];
-    EXPECT(model || [[error localizedDescription] length] > 0);
-    const float one = 1;
-    TorchTensor* input = [TorchTensor tensorWithFloats:&one shape:list(integer(1)) error:&error];
-    if (model) [model forward:list(input) error:&error];
-  }
-}
-
 void runs_on_threads() {
   TorchModule* model = load(kDigits);
   NSError* error = nil;
@@ -504,7 +429,14 @@ void leaves_no_memory_behind() {
 
 }  // namespace
 
-int main() {
+int main(int count_of_arguments, char** arguments) {
+  if (count_of_arguments > 1) {  // a folder of models, in place of the tests
+    const Pool pool;
+    int loaded = 0, refused = 0;
+    load_folder([NSString stringWithUTF8String:arguments[1]], &loaded, &refused);
+    std::printf("%d models loaded, %d refused, %d checks failed\n", loaded, refused, failures);
+    return failures > 0;
+  }
   const struct {
     const char* name;
     void (*run)();
@@ -516,7 +448,11 @@ int main() {
                {"tensors keep what they are given", tensors_keep_what_they_are_given},
                {"maps errors", maps_errors},
                {"takes nothing wrong", takes_nothing_wrong},
-               {"survives hostile files", survives_hostile_files},
+               {"takes pictures", takes_pictures},
+               {"takes cameras' pictures", takes_cameras},
+               {"refuses pictures that are none", refuses_pictures},
+               {"survives hostile models", survives_hostile_models},
+               {"survives hostile pictures", survives_hostile_pictures},
                {"runs on threads", runs_on_threads},
                {"leaves no memory behind", leaves_no_memory_behind}};
   int failed = 0;

@@ -54,6 +54,8 @@ using Text = Owned<char, torchlet_text_free>;
 NSString* string_of(const char* text);
 // NULL where the string has no form in UTF-8 or holds a null character.
 const char* utf8_of(NSString* string);
+// The same as files are named. Foundation raises an exception for an empty path.
+const char* path_of(NSString* path);
 
 // True if it is TORCHLET_OK; otherwise the calling thread's last error goes to `error`, which may be NULL.
 bool succeeded(torchlet_status status, NSError** error);
@@ -71,4 +73,8 @@ id object_of(const torchlet_value* value, NSError** error);
 // Takes the handle over.
 - (instancetype)initWithTensor:(torchlet_tensor*)handle;
 - (const torchlet_tensor*)handle;
+@end
+
+@interface TorchModule ()
+- (const torchlet_module*)handle;
 @end

@@ -29,6 +29,11 @@ const char* utf8_of(NSString* string) {
   return [string UTF8String];
 }
 
+const char* path_of(NSString* path) {
+  const char* utf8 = utf8_of(path);
+  return utf8 && *utf8 ? [path fileSystemRepresentation] : utf8;
+}
+
 bool succeeded(torchlet_status status, NSError** error) {
   if (status == TORCHLET_OK) return true;
   if (!error) return false;

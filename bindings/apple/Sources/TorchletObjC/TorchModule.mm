@@ -94,6 +94,10 @@ void log(NSString* what, NSError* error) { NSLog(@"Torchlet: %@: %@", what, [err
   return self;
 }
 
+- (const torchlet_module*)handle {
+  return _handle;
+}
+
 - (void)dealloc {
   torchlet_module_free(_handle);
   TORCHLET_SUPER_DEALLOC();
@@ -109,8 +113,7 @@ void log(NSString* what, NSError* error) { NSLog(@"Torchlet: %@: %@", what, [err
 - (instancetype)initWithFileAtPath:(NSString*)filePath options:(TorchOptions*)options error:(NSError**)error {
   Module module;
   Options handle;
-  const char* path = nullptr;
-  if (utf8_of(filePath)) path = [filePath fileSystemRepresentation];
+  const char* path = path_of(filePath);
   if (!path) refuse(error, TorchletErrorInvalidArgument, @"the path of the model is nil, no NSString, or holds a null character");
   if (!path || !make_options(options, &handle, error) ||
       !succeeded(torchlet_module_load(path, handle.get(), module.out()), error)) {
@@ -246,6 +249,14 @@ void log(NSString* what, NSError* error) { NSLog(@"Torchlet: %@: %@", what, [err
   if (!succeeded(torchlet_module_info(_handle, json.out()), error)) return nil;
   NSData* bytes = [string_of(json.get()) dataUsingEncoding:NSUTF8StringEncoding];
   return [NSJSONSerialization JSONObjectWithData:bytes options:0 error:error];
+}
+
+- (NSData*)extraFile:(NSString*)name error:(NSError**)error {
+  const char* utf8 = name_of(name, error);
+  Text data;
+  size_t size = 0;
+  if (!utf8 || !succeeded(torchlet_module_extra_file(_handle, utf8, data.out(), &size), error)) return nil;
+  return [NSData dataWithBytes:data.get() length:size];
 }
 
 - (TorchModule*)duplicateAndReturnError:(NSError**)error {

@@ -89,6 +89,8 @@ struct torchlet_module;
                                                                 error:(NSError* _Nullable* _Nullable)error;
 // Container, version, operators with counts, ...: docs/inspect.md.
 - (NSDictionary* _Nullable)infoAndReturnError:(NSError* _Nullable* _Nullable)error NS_SWIFT_NAME(info());
+// What the file carries besides the model (PyTorch's _extra_files), such as "labels.txt": a label a line.
+- (NSData* _Nullable)extraFile:(NSString*)name error:(NSError* _Nullable* _Nullable)error;
 // A module of the same program with its own tensors and state.
 - (TorchModule* _Nullable)duplicateAndReturnError:(NSError* _Nullable* _Nullable)error NS_SWIFT_NAME(duplicate());
 // While YES, calls end with TorchletErrorCancelled within some milliseconds. From any thread.

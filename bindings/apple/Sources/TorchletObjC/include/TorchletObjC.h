@@ -2,5 +2,6 @@
 #pragma once
 
 #import "TorchError.h"
+#import "TorchImage.h"
 #import "TorchModule.h"
 #import "TorchTensor.h"
