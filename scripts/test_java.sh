@@ -37,6 +37,11 @@ if [ "${1:-}" = aarch64 ]; then
   # A folder of its own, because the jar that was tested holds this machine's library alone.
   jre=$PWD/build/debian/jre-arm64/usr
   java="qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$jre/lib/aarch64-linux-gnu:$PWD/build/debian/jre-arm64/lib/aarch64-linux-gnu"
-  python3 tests/java/answers_test.py --java "$java $jre/lib/jvm/java-17-openjdk-arm64/bin/java -Xint -XX:+UseSerialGC" \
-    --natives "$PWD/build/java/natives" --close "$torchlet"
+  java="$java $jre/lib/jvm/java-17-openjdk-arm64/bin/java -Xint -XX:+UseSerialGC"
+  python3 tests/java/answers_test.py --java "$java" --natives "$PWD/build/java/natives" --close "$torchlet"
+  target=bindings/java/torchlet/target
+  jars=$(find "${HOME}/.m2/repository/junit/junit/4.13.2" "${HOME}/.m2/repository/org/hamcrest/hamcrest-core/1.3" -name '*.jar' | tr '\n' :)
+  $java -Drepository="$PWD" -cp "build/java/natives:$target/classes:$target/test-classes:$jars" \
+    org.junit.runner.JUnitCore org.torchlet.PictureTest >build/java/aarch64.log || { cat build/java/aarch64.log && exit 1; }
+  grep '^OK' build/java/aarch64.log
 fi
