@@ -11,10 +11,7 @@ cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- arm64-v8a armeabi-v7a x86 x86_64
 libraries=$PWD/build/aar-libraries
 passed=0
-targets=torchlet_shared names=libtorchlet.so
-if [ -e bindings/java/CMakeLists.txt ]; then
-  targets="$targets torchlet_jni" names="$names libtorchlet_jni.so"
-fi
+targets="torchlet_shared torchlet_jni" names="libtorchlet.so libtorchlet_jni.so"
 
 # Sets what it takes to build for an ABI and to run its programs.
 choose() {
@@ -54,7 +51,7 @@ test_abi() {
     -Wl,-rpath,"$libraries/$1" -Wl,-rpath-link,"$libraries/$1" -o "$build/classify"
   for digit in 0 2 3 4 7 9; do
     size=$(python3 tests/android/raw_pixels.py "models/samples/digit_$digit.png" "$build/pixels")
-    answer=$($run "$build/classify" models/digits_mobilenet_v2.pt $size "$build/pixels" $(ls "$libraries/$1"/*_jni.so 2>/dev/null))
+    answer=$($run "$build/classify" models/digits_mobilenet_v2.pt $size "$build/pixels" "$libraries/$1/libtorchlet_jni.so")
     if [ "$answer" != "$digit" ]; then
       echo "test_android: $1: digit_$digit.png: $answer" >&2
       exit 1
@@ -64,14 +61,12 @@ test_abi() {
   echo "$1: 6 of 6 digits; loaded: $names"
 }
 
+scripts/install_deps.sh default-jdk-headless || exit 77
 for abi in "$@"; do test_abi "$abi"; done
 if [ $# -eq 4 ]; then
-  scripts/install_deps.sh default-jdk-headless || exit 77
   python3 tests/android/aar_test.py
-  if [ "$targets" != torchlet_shared ]; then
-    scripts/build_aar.sh --abi-dir "$libraries"
-    python3 scripts/check_aar.py build/aar/maven/org/torchlet/torchlet-android/*/*.aar
-  fi
+  scripts/build_aar.sh --abi-dir "$libraries"
+  python3 scripts/check_aar.py build/aar/maven/org/torchlet/torchlet-android/*/*.aar
   # The presets for the NDK, as far as a stand-in for its toolchain file can tell.
   scripts/debian_files.sh headers || exit 77
   for abi in "$@"; do
