@@ -42,6 +42,6 @@ public class MainActivityTest {
     int[] colours = new int[shown.getWidth() * shown.getHeight()];
     shown.getPixels(colours, 0, shown.getWidth(), 0, 0, shown.getWidth(), shown.getHeight());
     assertTrue(Answers.agreement("scene_meadow", colours) >= 0.999);
-    assertTrue(legend.getText().toString(), legend.getText().toString().contains("%  magenta  flower"));
+    assertTrue(legend.getText().toString(), legend.getText().toString().contains("%  magenta  fruit"));
   }
 }
