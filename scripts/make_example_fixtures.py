@@ -29,7 +29,7 @@ def main() -> None:
     with torch.no_grad():
         # The class of each pixel as a grey picture.
         scenes = _load_for_lite_interpreter(str(MODELS / "scenes_deeplabv3.ptl"))
-        for path in sorted((MODELS / "samples").glob("scene_*.png")):
+        for path in sorted((MODELS / "scenes").glob("*.png")):
             if path.stem.endswith("_overlay"):
                 continue
             classes = scenes(read(path, transforms.Resize(240)))["out"][0].argmax(0)

@@ -1,7 +1,7 @@
 """Scenes to train a small segmentation model on: drawings of the Open Clip Art Library, put on photographs.
 
     apt-get install python3-numpy python3-pil
-    /usr/bin/python3 scripts/scenes.py     draws the sample scenes of models/samples anew
+    /usr/bin/python3 scripts/scenes.py     draws the sample scenes, models/scenes, anew
 
 Everything comes from Debian packages, fetched by apt-get into build/scenes (no root needed):
 
@@ -242,13 +242,13 @@ def compose(pictures: Pictures, random_: random.Random, width: int, height: int,
 
 # Scenes to show: photograph, then drawing, longer side, turn in degrees, left and top of each. None of it is trained on.
 SAMPLES = {
-    "scene_meadow": ("aitzgorri_by_Aitzol_Berasategi",
-                     (("home14", 96, 0, 12, 72), ("christmas_tree_mo_01", 92, 0, 112, 76), ("tigre04_architetto_franc_01", 70, 0, 66, 166),
-                      ("sportcar_sergio_luiz_ara_01", 104, 0, 206, 124), ("another_apple_01", 48, 0, 190, 184),
-                      ("lemon_simple", 52, 0, 254, 188))),
-    "scene_mountains": ("picosdeeuropa_by_Aitzol_Berasategi",
-                        (("bus2_jarno_vasamaa_01", 108, 0, 14, 156), ("house_christoph_brill_01", 84, 0, 214, 90),
-                         ("beagle_copper_ganson", 78, 0, 134, 140), ("flower_03", 48, 0, 268, 178), ("orange_dave_pena_01", 46, 0, 214, 186))),
+    "meadow": ("aitzgorri_by_Aitzol_Berasategi",
+               (("home14", 96, 0, 12, 72), ("christmas_tree_mo_01", 92, 0, 112, 76), ("tigre04_architetto_franc_01", 70, 0, 66, 166),
+                ("sportcar_sergio_luiz_ara_01", 104, 0, 206, 124), ("another_apple_01", 48, 0, 190, 184),
+                ("lemon_simple", 52, 0, 254, 188))),
+    "mountains": ("picosdeeuropa_by_Aitzol_Berasategi",
+                  (("bus2_jarno_vasamaa_01", 108, 0, 14, 156), ("house_christoph_brill_01", 84, 0, 214, 90),
+                   ("beagle_copper_ganson", 78, 0, 134, 140), ("flower_03", 48, 0, 268, 178), ("orange_dave_pena_01", 46, 0, 214, 186))),
 }
 
 
@@ -268,7 +268,7 @@ def main() -> None:
     os.chdir(pathlib.Path(__file__).resolve().parent.parent)
     held_out = Pictures(True)
     for name, (photograph, things) in SAMPLES.items():
-        sample(held_out, photograph, things).save(f"models/samples/{name}.png", optimize=True)
+        sample(held_out, photograph, things).save(f"models/scenes/{name}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import unittest
 import zlib
 
 PROGRAMS = os.environ["PROGRAMS"]
-SAMPLES, FIXTURES = "models/samples", "tests/fixtures/examples"
+SAMPLES, SCENES, FIXTURES = "models/samples", "models/scenes", "tests/fixtures/examples"
 LABELS = pathlib.Path("models/scenes_labels.txt").read_text().splitlines()
 COLOURS = {1: ("blue", (0, 90, 255)), 2: ("orange", (255, 140, 0)), 3: ("magenta", (255, 0, 200)),
            4: ("yellow", (255, 230, 0)), 5: ("cyan", (0, 220, 255))}
@@ -59,11 +59,11 @@ def pixels(path):
 class Segmentation(unittest.TestCase):
     def check_scene(self, name):
         with tempfile.TemporaryDirectory() as folder:
-            done = run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SAMPLES}/{name}.png", f"{folder}/overlay.png",
+            done = run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SCENES}/{name}.png", f"{folder}/overlay.png",
                        "models/scenes_labels.txt")
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             overlay = pixels(f"{folder}/overlay.png")
-        scene, classes = pixels(f"{SAMPLES}/{name}.png"), [c for c, in pixels(f"{FIXTURES}/{name}_classes.png")]
+        scene, classes = pixels(f"{SCENES}/{name}.png"), [c for c, in pixels(f"{FIXTURES}/{name}_classes.png")]
 
         def drawn(pixel, c):
             return tuple((2 * p + 3 * q) // 5 for p, q in zip(pixel, COLOURS[c][1])) if c else pixel
@@ -82,20 +82,20 @@ class Segmentation(unittest.TestCase):
             self.assertAlmostEqual(printed.get(c, 0), share, delta=0.15)
 
     def test_meadow(self):
-        self.check_scene("scene_meadow")
+        self.check_scene("meadow")
 
     def test_mountains(self):
-        self.check_scene("scene_mountains")
+        self.check_scene("mountains")
 
     def test_the_overlay_shown_is_the_one_drawn(self):
         with tempfile.TemporaryDirectory() as folder:
-            run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SAMPLES}/scene_meadow.png", f"{folder}/overlay.png")
-            drawn, shown = pixels(f"{folder}/overlay.png"), pixels(f"{SAMPLES}/scene_meadow_overlay.png")
+            run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SCENES}/meadow.png", f"{folder}/overlay.png")
+            drawn, shown = pixels(f"{folder}/overlay.png"), pixels(f"{SCENES}/meadow_overlay.png")
         self.assertGreaterEqual(sum(map(tuple.__eq__, drawn, shown)) / len(shown), 0.999)
 
     def test_the_model_knows_its_labels_and_the_size_of_pictures(self):
         with tempfile.TemporaryDirectory() as folder:
-            arguments = "models/scenes_deeplabv3.ptl", f"{SAMPLES}/scene_mountains.png", f"{folder}/overlay.png"
+            arguments = "models/scenes_deeplabv3.ptl", f"{SCENES}/mountains.png", f"{folder}/overlay.png"
             self.assertEqual(run("image_segmentation", *arguments).stdout,
                              run("image_segmentation", *arguments, "models/scenes_labels.txt").stdout)
             done = run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SAMPLES}/digit_7.png", f"{folder}/overlay.png")
@@ -105,14 +105,14 @@ class Segmentation(unittest.TestCase):
     def test_errors_are_one_line_and_leave_no_picture(self):
         with tempfile.TemporaryDirectory() as folder:
             for arguments, message in (
-                    (("missing.ptl", f"{SAMPLES}/scene_meadow.png"), "missing.ptl"),
+                    (("missing.ptl", f"{SCENES}/meadow.png"), "missing.ptl"),
                     (("models/scenes_deeplabv3.ptl", "models/README.md"), "models/README.md"),
-                    (("models/digits_mobilenet_v2.pt", f"{SAMPLES}/scene_meadow.png"), "expected a dict, got a Tensor")):
+                    (("models/digits_mobilenet_v2.pt", f"{SCENES}/meadow.png"), "expected a dict, got a Tensor")):
                 done = run("image_segmentation", *arguments, f"{folder}/overlay.png")
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertIn(message, done.stderr)
             self.assertEqual(os.listdir(folder), [])
-            done = run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SAMPLES}/scene_meadow.png", f"{folder}/no/overlay.png")
+            done = run("image_segmentation", "models/scenes_deeplabv3.ptl", f"{SCENES}/meadow.png", f"{folder}/no/overlay.png")
             self.assertEqual(done.returncode, 1)
             self.assertIn("overlay.png", done.stderr)
 

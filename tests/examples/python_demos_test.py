@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SAMPLES, FIXTURES = ROOT / "models/samples", ROOT / "tests/fixtures/examples"
-DIGITS, SCENES = ROOT / "models/digits_mobilenet_v2.pt", ROOT / "models/scenes_deeplabv3.ptl"
+SAMPLES, SCENES, FIXTURES = ROOT / "models/samples", ROOT / "models/scenes", ROOT / "tests/fixtures/examples"
+DIGITS, DEEPLAB = ROOT / "models/digits_mobilenet_v2.pt", ROOT / "models/scenes_deeplabv3.ptl"
 COLOURS = numpy.array(((0, 0, 0), (0, 90, 255), (255, 140, 0), (255, 0, 200), (255, 230, 0), (0, 220, 255)))
 
 
@@ -20,11 +20,11 @@ def run(name, *arguments):
     return subprocess.run([sys.executable, program, *arguments], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("name", ("scene_meadow", "scene_mountains"))
+@pytest.mark.parametrize("name", ("meadow", "mountains"))
 def test_segmentation_is_pytorchs(name, tmp_path):
-    done = run("image_segmentation", SCENES, SAMPLES / f"{name}.png", tmp_path / "overlay.png", ROOT / "models/scenes_labels.txt")
+    done = run("image_segmentation", DEEPLAB, SCENES / f"{name}.png", tmp_path / "overlay.png", ROOT / "models/scenes_labels.txt")
     assert (done.returncode, done.stderr) == (0, "")
-    picture = numpy.asarray(Image.open(SAMPLES / f"{name}.png"), int)
+    picture = numpy.asarray(Image.open(SCENES / f"{name}.png"), int)
     classes = numpy.asarray(Image.open(FIXTURES / f"{name}_classes.png"))
     expected = numpy.where(classes[..., None] > 0, (2 * picture + 3 * COLOURS[classes]) // 5, picture)
     overlay = numpy.asarray(Image.open(tmp_path / "overlay.png"))

@@ -1,6 +1,6 @@
 // Finds the things in a picture and colours them.
 //
-//   image_segmentation models/scenes_deeplabv3.ptl models/samples/scene_meadow.png overlay.png
+//   image_segmentation models/scenes_deeplabv3.ptl models/scenes/meadow.png overlay.png
 #include <png.h>
 #include <torchlet/image.h>
 #include <torchlet/preprocess.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds the things in a picture and colours them.
 
-    image_segmentation.py models/scenes_deeplabv3.ptl models/samples/scene_meadow.png overlay.png
+    image_segmentation.py models/scenes_deeplabv3.ptl models/scenes/meadow.png overlay.png
 """
 
 import sys

@@ -13,7 +13,7 @@ public final class Answers {
   private Answers() {}
 
   public static File scene(String name) {
-    return new File(REPOSITORY, "models/samples/" + name + ".png");
+    return new File(REPOSITORY, "models/scenes/" + name + ".png");
   }
 
   /** The part of the pixels that have the colour they should have. */

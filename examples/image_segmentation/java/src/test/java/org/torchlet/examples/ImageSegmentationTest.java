@@ -20,12 +20,12 @@ public class ImageSegmentationTest {
 
   @Test
   public void drawsWhatPyTorchFindsInTheMeadow() throws IOException {
-    check("scene_meadow");
+    check("meadow");
   }
 
   @Test
   public void drawsWhatPyTorchFindsInTheMountains() throws IOException {
-    check("scene_mountains");
+    check("mountains");
   }
 
   @Test

@@ -41,7 +41,7 @@ public class MainActivityTest {
     Bitmap shown = ((BitmapDrawable) view.getDrawable()).getBitmap();
     int[] colours = new int[shown.getWidth() * shown.getHeight()];
     shown.getPixels(colours, 0, shown.getWidth(), 0, 0, shown.getWidth(), shown.getHeight());
-    assertTrue(Answers.agreement("scene_meadow", colours) >= 0.999);
+    assertTrue(Answers.agreement("meadow", colours) >= 0.999);
     assertTrue(legend.getText().toString(), legend.getText().toString().contains("%  magenta  fruit"));
   }
 }

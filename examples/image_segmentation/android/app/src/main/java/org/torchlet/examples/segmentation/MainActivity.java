@@ -26,7 +26,7 @@ import org.pytorch.torchvision.TensorImageUtils;
 public class MainActivity extends Activity implements Runnable {
   private static final String MODEL = "scenes_deeplabv3.ptl";
   private static final String LABELS = "scenes_labels.txt";
-  private static final String PICTURE = "samples/scene_meadow.png";
+  private static final String PICTURE = "scenes/meadow.png";
 
   /** Of class 1, 2, ...; class 0 is the background and stays as it is. */
   private static final int[] COLOURS = {0x005aff, 0xff8c00, 0xff00c8, 0xffe600, 0x00dcff, 0xe60000, 0x00a03c, 0x7800dc};
