@@ -18,12 +18,14 @@ def value_of(node, folder):
     kind = node["t"]
     if kind in ("tensor", "qtensor"):
         dtype, data = node["dtype"], answers.read_npy(os.path.join(folder, node["npy"]), node.get("offset", 0))
-        numbers = numpy.frombuffer(data, numpy.int16 if dtype == "bfloat16" else answers.INTEGERS.get(dtype, dtype)).reshape(node["shape"])
+        if dtype == "bfloat16":  # the upper half of a float32
+            data, dtype = (numpy.frombuffer(data, numpy.uint16).astype(numpy.uint32) << 16).tobytes(), "float32"
+        numbers = numpy.frombuffer(data, answers.INTEGERS.get(dtype, dtype)).reshape(node["shape"])
         if node.get("memory_format") == "channels_last":
             numbers = numpy.ascontiguousarray(numbers.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
         if kind == "qtensor":
             return torchlet.Tensor(numbers.copy(), scale=float(node["scale"]), zero_point=node["zero_point"])
-        return numbers
+        return torchlet.Tensor(numbers, node["dtype"]) if node["dtype"] == "bfloat16" else numbers
     if kind in ("list", "tuple"):
         return (list if kind == "list" else tuple)(value_of(item, folder) for item in node["v"])
     if kind == "dict":
@@ -38,7 +40,9 @@ def content(value):
     if isinstance(value, torchlet.Tensor) and value.is_quantized:
         data = value.contiguous().int_repr()
         return ("qtensor", (value.dtype, list(value.shape), answers.number(value.scale), value.zero_point, data.tobytes()))
-    if isinstance(value, (numpy.ndarray, torchlet.Tensor)):
+    if isinstance(value, torchlet.Tensor) and value.dtype == "bfloat16":
+        return ("tensor", ("bfloat16", list(value.shape), (value.numpy().view(numpy.uint32) >> 16).astype(numpy.uint16).tobytes()))
+    if isinstance(value, numpy.ndarray):
         return ("tensor", (str(value.dtype), list(value.shape), value.tobytes()))
     if isinstance(value, (list, tuple)):
         return ("list" if isinstance(value, list) else "tuple", [content(item) for item in value])
