@@ -14,14 +14,14 @@ DIGIT ?= models/samples/digit_7.png
 MODEL ?= models/digits_mobilenet_v2.pt
 
 .PHONY: help deps configure build command demo nnapi-demo test test-arm64 test-armv7 test-x86 test-java test-python test-spark \
-  test-apple test-android test-small aar size fuzz format clean
+  test-apple test-android test-small test-demos aar size fuzz format clean
 
 help:
 	@echo 'make demo     install what is missing, build the command, classify a picture and time it'
 	@echo 'make nnapi-demo  quantize a MobileNetV2 in four ways, convert it to NNAPI, time all of them; MODEL=float.pt'
 	@echo 'make test     install what is missing, build, run every test'
 	@echo 'make test-arm64, test-armv7, test-x86    cross-compile; test the kernels, the libraries for Android and the sample model'
-	@echo 'make test-java, test-python, test-apple, test-spark   the bindings, and batch scoring on Apache Spark'
+	@echo 'make test-java, test-python, test-apple   the bindings; test-demos, test-spark   the demo apps, batch scoring on Apache Spark'
 	@echo 'make aar      build/aar/maven with an AAR, by the NDK in ANDROID_NDK_HOME; make test-android tests it without one'
 	@echo 'make size     build libtorchlet.so, show what takes its room, and the sizes of builds for one model; ABIS="arm64 armv7"'
 	@echo 'make test-small  run models by libraries for one model, for 64-bit Arm under QEMU'
@@ -59,7 +59,7 @@ test: build
 test-arm64 test-armv7 test-x86: test-%:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_processor.sh $*
 
-test-java test-python test-spark test-apple test-android test-small: test-%:
+test-java test-python test-spark test-apple test-android test-small test-demos: test-%:
 	@JOBS=$(JOBS) CMAKE_ARGS="$(CMAKE_ARGS)" scripts/test_$*.sh
 
 aar:
