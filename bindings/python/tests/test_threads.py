@@ -136,7 +136,15 @@ def test_cancel(endless):
     assert endless(3) == 3
 
 
-def test_control_c(endless):
+@pytest.fixture
+def listens():
+    """Shells start programs in the background with SIGINT ignored, and Python then leaves it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_control_c(endless, listens):
     timer = threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     start = time.perf_counter()
