@@ -81,7 +81,7 @@ class DotSums {
  private:
   // A function, so that `sum` is a value for GCC and no memory.
   static HWY_INLINE int32x4_t multiply(int32x4_t sum, uint8x16_t x, int8x16_t w) {
-    asm(".arch_extension i8mm\n\tusmmla %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(x), "w"(w));
+    asm("usmmla %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(x), "w"(w));
     return sum;
   }
 
@@ -138,9 +138,7 @@ class DotSums {
   // Of one step in each of the four lanes of x.
   template <int kLane>
   static HWY_INLINE int32x4_t dot_lane(int32x4_t sum, int8x16_t x, int8x16_t w) {
-    asm(".arch_extension dotprod\n\tsdot %0.4s, %1.16b, %2.4b[%3]"
-        : "+w"(sum)
-        : "w"(w), "w"(x), "i"(kLane));
+    asm("sdot %0.4s, %1.16b, %2.4b[%3]" : "+w"(sum) : "w"(w), "w"(x), "i"(kLane));
     return sum;
   }
 

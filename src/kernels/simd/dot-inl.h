@@ -46,7 +46,7 @@ HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
 // The dot product of signed bytes, four at a time, for which unsigned ones have 128 subtracted
 // first; or the product of a matrix of two rows of eight unsigned bytes and one of two columns of
 // signed ones, which is no dot() but in dot_sums-inl.h. The instructions themselves, because not
-// every compiler has the intrinsics without its switch; .arch_extension is for Clang's assembler.
+// every compiler has the intrinsics without its switch; foreach_arm_dot.h tells the assembler.
 constexpr int kDotDepth = TORCHLET_ARM_DOT == 1 ? 4 : 8;
 constexpr int kDotOffset = TORCHLET_ARM_DOT == 1 ? 128 : 0;
 
@@ -58,9 +58,7 @@ HWY_INLINE DotVec load_dot_operand(const int8_t* b) {
   return hn::LoadU(DotTag(), reinterpret_cast<const int32_t*>(b));
 }
 HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
-  asm(".arch_extension dotprod\n\tsdot %0.4s, %1.16b, %2.16b"
-      : "+w"(sum.raw)
-      : "w"(a.raw), "w"(b.raw));
+  asm("sdot %0.4s, %1.16b, %2.16b" : "+w"(sum.raw) : "w"(a.raw), "w"(b.raw));
   return sum;
 }
 

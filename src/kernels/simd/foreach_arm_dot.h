@@ -28,7 +28,11 @@ namespace N_NEON_MATRIX = N_NEON;
 #undef HWY_ONCE
 #define HWY_ONCE 0
 
-// GCC's attributes, where Highway sets them; Clang's assembler is told in dot-inl.h.
+// Highway sets attributes for GCC alone.
+#ifdef __clang__
+#undef HWY_AFTER_NAMESPACE
+#define HWY_AFTER_NAMESPACE() HWY_POP_ATTRIBUTES static_assert(true)
+#endif
 #undef HWY_NAMESPACE
 #define HWY_NAMESPACE N_NEON_DOT
 #ifdef HWY_TARGET_STR
@@ -36,6 +40,10 @@ namespace N_NEON_MATRIX = N_NEON;
 #define HWY_TARGET_STR "arch=armv8.2-a+crypto+dotprod"
 #endif
 #define TORCHLET_ARM_DOT 1
+#ifdef __clang__
+#undef HWY_BEFORE_NAMESPACE
+#define HWY_BEFORE_NAMESPACE() HWY_PUSH_ATTRIBUTES("dotprod") static_assert(true)
+#endif
 #include HWY_TARGET_INCLUDE
 #undef TORCHLET_ARM_DOT
 #define HWY_TARGET_TOGGLE
@@ -49,6 +57,10 @@ namespace N_NEON_MATRIX = N_NEON;
 #define HWY_TARGET_STR "arch=armv8.2-a+crypto+dotprod+i8mm"
 #endif
 #define TORCHLET_ARM_DOT 2
+#ifdef __clang__
+#undef HWY_BEFORE_NAMESPACE
+#define HWY_BEFORE_NAMESPACE() HWY_PUSH_ATTRIBUTES("dotprod,i8mm") static_assert(true)
+#endif
 #include HWY_TARGET_INCLUDE
 #undef TORCHLET_ARM_DOT
 #undef HWY_TARGET_TOGGLE
