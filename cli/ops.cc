@@ -50,7 +50,7 @@ void add_needs(const std::string& model, const OpsOptions& options, OperatorNeed
 
 // What `cmake -C` reads: the variables of a build for the models alone.
 struct SmallBuild {
-  std::set<std::string> operators, containers;
+  std::set<std::string> operators, containers, features, passes;
 };
 
 // Of bytecode alone if the file has it, since the compiler of TorchScript takes a third of a small
@@ -67,21 +67,30 @@ void add_to_build(const std::string& model, const OpsOptions& options, SmallBuil
   for (const auto& [name, count] : module.operators()) build.operators.insert(name);
   for (const auto& [name, count] : prepare::optimized_operators(module))
     build.operators.insert(name);
+  build.features.merge(prepare::needed_features(module));
+  build.passes.merge(prepare::needed_passes(module));
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ";") + name;
+  return list;
 }
 
 void print_small_build(const OpsOptions& options) {
   SmallBuild build;
-  std::string command, list, containers;
+  std::string command;
   for (const std::string& model : options.models) {
     add_to_build(model, options, build);
     command += " " + model;
   }
-  for (const std::string& name : build.operators) list += (list.empty() ? "" : ";") + name;
-  for (const std::string& name : build.containers)
-    containers += (containers.empty() ? "" : ";") + name;
   std::printf("# torchlet ops%s --format cmake\n", command.c_str());
-  std::printf("set(TORCHLET_OPERATORS \"%s\" CACHE STRING \"\")\n", list.c_str());
-  std::printf("set(TORCHLET_CONTAINERS \"%s\" CACHE STRING \"\")\n", containers.c_str());
+  std::printf("set(TORCHLET_OPERATORS \"%s\" CACHE STRING \"\")\n",
+              joined(build.operators).c_str());
+  std::printf("set(TORCHLET_CONTAINERS \"%s\" CACHE STRING \"\")\n",
+              joined(build.containers).c_str());
+  std::printf("set(TORCHLET_PASSES \"%s\" CACHE STRING \"\")\n", joined(build.passes).c_str());
+  std::printf("set(TORCHLET_FEATURES \"%s\" CACHE STRING \"\")\n", joined(build.features).c_str());
   std::printf("set(TORCHLET_DEVICES \"cpu\" CACHE STRING \"\")\n");
   std::printf("set(TORCHLET_CODECS OFF CACHE BOOL \"\")\n");
   std::printf("set(TORCHLET_CXX_API OFF CACHE BOOL \"\")\n");

@@ -61,9 +61,6 @@ PUBLIC_OWNER = {
     "quantize.h": "quant",
 }
 
-# The headers that may ask what a build holds; cmake/Selection.cmake names them, too. Source files may, all of them.
-SELECTION_HEADERS = {"src/device/cpu/lower/lowering.h", "src/device/nnapi/lower/lowering.h"}
-
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 SUFFIXES = {".cc", ".h", ".inc"}
 
@@ -114,9 +111,6 @@ def problems(root: pathlib.Path):
                 problem = problem_in_stage(stage, src, quoted, name, ALLOWED[stage])
                 if problem:
                     yield path, line, problem
-                place = path.relative_to(root).as_posix()
-                if name == "base/selection.h" and path.suffix == ".h" and place not in SELECTION_HEADERS:
-                    yield path, line, "a header cannot ask what a build holds; see cmake/Selection.cmake"
     for path in sources(root / "neuralnetworks"):
         for line, quoted, name in includes(path):
             problem = problem_in_neuralnetworks(root, quoted, name)

@@ -2,10 +2,11 @@
 """Writes the header that tells a build of some operators what it holds (src/base/selection.h, docs/small.md).
 
     select_operators.py --operators FILE|NAMES --cxx COMPILER [--devices cpu,nnapi] [--containers pt,ptl,ff]
-                        --output selection.inc
+                        [--features FEATURE,...] [--passes PASS,...] --output selection.inc
 
 The declarations in src/ops are the only list of operators: the compiler expands their macros, and what they say of themselves
-(schemas, overloads by type, derived variants) tells which of them an operator needs.
+(schemas, overloads by type, derived variants) tells which of them an operator needs. Which sources read the header, and so differ
+between builds, goes to selection.sources beside it.
 """
 
 import argparse
@@ -16,7 +17,12 @@ import subprocess
 import sys
 
 OPS = pathlib.Path(__file__).resolve().parents[1] / "src/ops"
-CHOICES = {"devices": ["cpu", "nnapi"], "containers": ["pt", "ptl", "ff"]}
+PASSES = OPS.parent / "passes/pass_list.cc"
+CHOICES = {
+    "devices": ["cpu", "nnapi"],
+    "containers": ["pt", "ptl", "ff"],
+    "features": ["float16", "float64", "complex", "sparse", "quantized", "pictures", "places", "reports"],
+}
 
 MARKS = "".join(
     f"#define {macro}(id, {traits}schema, ...) @operator id @ {traits.rstrip(', ')} @ schema @end\n"
@@ -25,6 +31,8 @@ MARKS = "".join(
 INCLUDE = re.compile(r'^\s*#\s*include\s*"?([^"\n]*)"?.*$', re.M)
 MARK = re.compile(r"@operator (\w+) @(.*?)@(.*?)@end", re.S)
 CALL = re.compile(r'\b(?:find_operators?|call\w*)\([^";]*"((?:aten|prim|quantized)::\w+)"')
+# Sources of operators that say so make tensors of dtypes or layouts that a model's own tensors need not have.
+MADE_BY = {"float64": "DType::kFloat64", "complex": "DType::kComplex", "sparse": '"ops/sparse/'}
 CLASS = re.compile(r"\bconst CustomClassDef class_(\w+) =")
 
 
@@ -59,7 +67,7 @@ class Operator:
 
 class Declarations:
     def __init__(self, cxx: str):
-        self.operators, self.classes, self.includes, self.called = [], {}, {}, {}
+        self.operators, self.classes, self.includes, self.called, self.features = [], {}, {}, {}, {}
         files = [path for path in sorted(OPS.rglob("*")) if path.suffix in (".cc", ".h") and not path.stem.endswith("_test")]
         bodies = []
         for path in files:
@@ -67,6 +75,7 @@ class Declarations:
             text = path.read_text(encoding="utf-8")
             self.includes[name] = re.findall(r'^#include "(ops/[^"]+)"', text, re.M)
             self.classes[name] = CLASS.findall(text)
+            self.features[name] = {feature for feature, word in MADE_BY.items() if word in text}
             if path.suffix == ".cc":
                 macros = re.findall(r"^#define (\w+)", text, re.M)
                 bodies += [f"@file {name}@", INCLUDE.sub("", text), *(f"#undef {macro}" for macro in macros)]
@@ -141,6 +150,24 @@ def chosen(kind: str, text) -> list:
     return names
 
 
+def readers_of_selection(src: pathlib.Path):
+    """The sources that include base/selection.h, or a header that does."""
+    included = {path.relative_to(src).as_posix(): re.findall(r'^#include "([^"]+)"', path.read_text(encoding="utf-8"), re.M)
+                for path in sorted(src.rglob("*")) if path.suffix in (".cc", ".h")}
+    readers, found = set(), {"base/selection.h"}
+    while found:
+        readers |= found
+        found = {name for name, others in included.items() if name not in readers and not readers.isdisjoint(others)}
+    return sorted(name for name in readers if name.endswith(".cc"))
+
+
+def write(output: pathlib.Path, text: str) -> None:
+    """Leaves a file alone that says the same, so that nothing is compiled again."""
+    if not output.exists() or output.read_text() != text:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text)
+
+
 def array(name: str, items) -> str:
     rows = "".join(f'    "{item}",\n' for item in sorted(items))
     return f"inline constexpr std::string_view {name}[] = {{\n{rows}    \"~\"}};\n"
@@ -152,6 +179,7 @@ def main() -> None:
     parser.add_argument("--cxx", default="c++")
     for kind in CHOICES:
         parser.add_argument("--" + kind)
+    parser.add_argument("--passes", help="none: all of them")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
 
@@ -169,11 +197,18 @@ def main() -> None:
     names = {name for op in kept.values() for name in op.names()}
     text += array("kDeclarations", kept) + array("kOperators", names) + array("kClasses", classes)
     for kind in CHOICES:
-        text += array("k" + kind.capitalize(), chosen(kind, getattr(arguments, kind)))
+        names = set(chosen(kind, getattr(arguments, kind)))
+        if kind == "features":
+            names.update(*(declarations.features[file] for file in files))
+        text += array("k" + kind.capitalize(), names)
+    passes = sorted(set(re.findall(r'^    \{"([a-z0-9-]+)",', PASSES.read_text(encoding="utf-8"), re.M)))
+    for name in words(arguments.passes or ""):
+        if name not in passes:
+            sys.exit(f"select_operators.py: TORCHLET_PASSES has no '{name}'; there are: {', '.join(passes)}")
+    text += array("kPasses", set(words(arguments.passes or "")) or passes)
     output = pathlib.Path(arguments.output)
-    if not output.exists() or output.read_text() != text:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(text)
+    write(output, text)
+    write(output.with_suffix(".sources"), "".join(f"{name}\n" for name in readers_of_selection(OPS.parent)))
 
 
 if __name__ == "__main__":

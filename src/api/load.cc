@@ -153,7 +153,7 @@ Contents contents_of_zip(ArchiveReader opened) {
       });
     };
   }
-  if (reader.has_record("callstack_debug_map.pkl")) {
+  if (selection::kHasPlaces && reader.has_record("callstack_debug_map.pkl")) {
     contents.read_debug_info = [&reader](lite::Bytecode& bytecode) {
       read_debug_info(reader, bytecode);
     };

@@ -2,6 +2,7 @@
 
 #include "archive/pickle_globals.h"
 #include "archive/stored_value.h"
+#include "base/selection.h"
 
 namespace torchlet::archive {
 namespace {
@@ -119,6 +120,11 @@ bool fit(const SparseParts& parts, const IntArray& sizes) {
 }  // namespace
 
 Tensor rebuild_sparse_tensor(const PickleArgs& args) {
+  if constexpr (!selection::kHasSparse) {
+    fail(ErrorCode::kUnsupported,
+         "a sparse tensor, and this libtorchlet was built without them; build with "
+         "TORCHLET_FEATURES=sparse");
+  }
   if (args.size() < 5) args.refuse("layout, size, requires_grad, indices and values", "less");
   const auto layout = static_cast<Layout>(args.integer(0, "a layout"));
   if (layout != Layout::kSparse && layout != Layout::kSparseCsr) {

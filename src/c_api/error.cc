@@ -108,6 +108,11 @@ torchlet_status caught() noexcept {
   }
 }
 
+void fail_left_out(const char* feature) {
+  fail(ErrorCode::kUnsupported,
+       "this libtorchlet was built without %s; build with TORCHLET_FEATURES=%s", feature, feature);
+}
+
 void fail_null(const char* name) { fail(ErrorCode::kInvalidArgument, "%s is NULL", name); }
 
 std::string utf8(std::string_view text) {

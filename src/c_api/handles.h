@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/selection.h"
+
 struct torchlet_options {
   torchlet::Options options;
 };
@@ -58,6 +60,27 @@ torchlet_status guarded(const Body& body) noexcept {
     return TORCHLET_OK;
   } catch (...) {
     return caught();
+  }
+}
+
+// What of the C API a build may lack (TORCHLET_FEATURES).
+template <bool kIsHere>
+struct Feature {
+  const char* name;
+};
+inline constexpr Feature<selection::kHasPictures> kPictures{"pictures"};
+inline constexpr Feature<selection::kHasReports> kReports{"reports"};
+
+[[noreturn]] void fail_left_out(const char* feature);
+
+// The body of a function that stands in all builds and tells Error kUnsupported where it is left
+// out.
+template <bool kIsHere, typename Body>
+torchlet_status guarded(const Feature<kIsHere>& feature, const Body& body) noexcept {
+  if constexpr (kIsHere) {
+    return guarded(body);
+  } else {
+    return guarded([&] { fail_left_out(feature.name); });
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 // A new handle for what `make` gives.
 template <typename Make>
 torchlet_status make_image(torchlet_image** image, const char* name, const Make& make) {
-  return guarded([&] {
+  return guarded(kPictures, [&] {
     torchlet_image*& result = given(image, name);
     result = new torchlet_image{make()};
   });
@@ -51,7 +51,7 @@ YuvView view_of(const torchlet_yuv* given_picture) {
 
 template <typename Make>
 torchlet_status make_tensor(torchlet_tensor** tensor, const Make& make) {
-  return guarded([&] {
+  return guarded(kPictures, [&] {
     torchlet_tensor*& result = given(tensor, "tensor");
     result = new torchlet_tensor{make()};
   });
@@ -135,7 +135,7 @@ torchlet_status torchlet_image_to_tensor(const torchlet_image* image, torchlet_d
 }
 
 torchlet_status torchlet_preprocess_new(const char* json, torchlet_preprocess** preprocess) {
-  return guarded([&] {
+  return guarded(kPictures, [&] {
     torchlet_preprocess*& result = given(preprocess, "preprocess");
     result = new torchlet_preprocess{parse_preprocess(given_text(json, "json"))};
   });
@@ -143,7 +143,7 @@ torchlet_status torchlet_preprocess_new(const char* json, torchlet_preprocess** 
 
 torchlet_status torchlet_preprocess_of(const torchlet_module* module,
                                        torchlet_preprocess** preprocess) {
-  return guarded([&] {
+  return guarded(kPictures, [&] {
     torchlet_preprocess*& result = given(preprocess, "preprocess");
     const auto steps = preprocess_of(given(module, "module").module);
     if (!steps) {
@@ -157,7 +157,7 @@ torchlet_status torchlet_preprocess_of(const torchlet_module* module,
 void torchlet_preprocess_free(torchlet_preprocess* preprocess) { delete preprocess; }
 
 torchlet_status torchlet_preprocess_json(const torchlet_preprocess* preprocess, char** json) {
-  return guarded([&] {
+  return guarded(kPictures, [&] {
     char*& result = given(json, "json");
     result = new_text(to_json(given(preprocess, "preprocess").steps));
   });

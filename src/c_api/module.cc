@@ -168,7 +168,7 @@ torchlet_status torchlet_module_bundled_inputs(const torchlet_module* module, co
 }
 
 torchlet_status torchlet_module_info(const torchlet_module* module, char** json) {
-  return guarded([&] {
+  return guarded(kReports, [&] {
     char*& result = given(json, "json");
     result = new_text(json_text(info_json(given(module, "module").module)));
   });
@@ -193,7 +193,7 @@ torchlet_status torchlet_module_extra_file(const torchlet_module* module, const 
 }
 
 torchlet_status torchlet_module_placement(const torchlet_module* module, char** json) {
-  return guarded([&] {
+  return guarded(kReports, [&] {
     char*& result = given(json, "json");
     nlohmann::json all = nlohmann::json::array();
     for (const Placement& p : given(module, "module").module.placement()) {

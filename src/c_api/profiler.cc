@@ -36,11 +36,11 @@ torchlet_profiler::torchlet_profiler() : outer(std::exchange(innermost, this)) {
 namespace torchlet::c_api {
 
 ProfiledCall::ProfiledCall() {
-  if (innermost) begin_ = event_clock();
+  if (selection::kHasReports && innermost) begin_ = event_clock();
 }
 
 ProfiledCall::~ProfiledCall() {
-  if (!innermost) return;
+  if (!selection::kHasReports || !innermost) return;
   try {
     innermost->profiler.record_call(begin_, event_clock());
     ++innermost->calls;
@@ -52,14 +52,14 @@ ProfiledCall::~ProfiledCall() {
 }  // namespace torchlet::c_api
 
 torchlet_status torchlet_profiler_new(torchlet_profiler** profiler) {
-  return guarded([&] {
+  return guarded(kReports, [&] {
     torchlet_profiler*& result = given(profiler, "profiler");
     result = new torchlet_profiler;
   });
 }
 
 void torchlet_profiler_free(torchlet_profiler* profiler) {
-  if (!profiler) return;
+  if (!selection::kHasReports || !profiler) return;
   // Another thread may be in the middle of it: better that it stays than that it is gone.
   if (!is_of_this_thread(profiler)) return;
   profiler->is_freed = true;
@@ -71,7 +71,7 @@ void torchlet_profiler_free(torchlet_profiler* profiler) {
 }
 
 torchlet_status torchlet_profiler_table(const torchlet_profiler* profiler, char** text) {
-  return guarded([&] {
+  return guarded(kReports, [&] {
     char*& result = given(text, "text");
     const torchlet_profiler& own = given(profiler, "profiler");
     const std::vector<profile::Line> lines = own.profiler.lines();
@@ -83,7 +83,7 @@ torchlet_status torchlet_profiler_table(const torchlet_profiler* profiler, char*
 }
 
 torchlet_status torchlet_profiler_trace(const torchlet_profiler* profiler, char** json) {
-  return guarded([&] {
+  return guarded(kReports, [&] {
     char*& result = given(json, "json");
     const std::array<const profile::Profiler*, 1> all = {&given(profiler, "profiler").profiler};
     result = new_text(profile::chrome_trace(all));

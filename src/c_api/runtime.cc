@@ -52,7 +52,7 @@ int torchlet_num_threads(void) {
 }
 
 torchlet_status torchlet_devices(char** json) {
-  return guarded([&] {
+  return guarded(kReports, [&] {
     char*& result = given(json, "json");
     nlohmann::json all = nlohmann::json::array();
     for (const device::DeviceEntry& entry : device::all_devices()) {

@@ -1,5 +1,6 @@
 #include "lite/disassembly.h"
 
+#include "base/selection.h"
 #include "script/marked_text.h"
 
 namespace torchlet::lite {
@@ -19,6 +20,7 @@ std::string operand_of(const Instruction& in, const BytecodeFunction& function) 
 
 std::shared_ptr<const Source> disassemble(const BytecodeFunction& function,
                                           const DebugTable* debug) {
+  if constexpr (!selection::kHasPlaces) debug = nullptr;
   auto source = std::make_shared<Source>();
   source->name = "bytecode of " + printable(function.name);
   source->first_line = 0;  // as jumps count

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "graph/prim_kinds.h"
 #include "lite/add_casts.h"
 #include "lite/disassembly.h"
@@ -250,7 +251,8 @@ std::unique_ptr<Graph> translate_by(const BytecodeFunction& function, const Sche
   emitter.builder().drop_unused_constants();
   finish_uninitialized(*graph->block());
   add_casts(*graph, schema);
-  if (program.debug()) add_inlined_calls(*graph, function, *source, program);
+  if (selection::kHasPlaces && program.debug())
+    add_inlined_calls(*graph, function, *source, program);
   graph->verify();
   return graph;
 }

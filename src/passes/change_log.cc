@@ -13,7 +13,8 @@ void ChangeLog::begin(std::string_view pass, const Graph& graph) {
   nodes_before_ = count_operations(graph);
 }
 
-void ChangeLog::end(const Graph& graph) {
+void ChangeLog::end(const Graph& graph, bool has_changed) {
+  current_->any |= has_changed;
   const size_t after = count_operations(graph);
   if (after > nodes_before_) current_->nodes_added += after - nodes_before_;
   if (after < nodes_before_) current_->nodes_removed += nodes_before_ - after;
@@ -29,6 +30,7 @@ void ChangeLog::note(std::string text) {
 void ChangeLog::merge(const ChangeLog& other) {
   for (const auto& [pass, theirs] : other.changes_) {
     current_ = &changes_[pass];
+    current_->any |= theirs.any;
     current_->nodes_added += theirs.nodes_added;
     current_->nodes_removed += theirs.nodes_removed;
     for (const std::string& text : theirs.notes) note(text);

@@ -18,11 +18,12 @@ class ChangeLog {
     size_t nodes_added = 0, nodes_removed = 0;
     // "features.0.1 folded into features.0.0", each once, in order.
     std::vector<std::string> notes;
+    bool any = false;  // of whatever kind
   };
 
   // Whose changes the next ones are.
   void begin(std::string_view pass, const Graph& graph);
-  void end(const Graph& graph);
+  void end(const Graph& graph, bool has_changed);
   void note(std::string text);
 
   const std::map<std::string, Changes, std::less<>>& changes() const { return changes_; }

@@ -1,6 +1,7 @@
 #include "passes/pass_list.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/selection.h"
@@ -39,7 +40,7 @@ using RunFn = bool (*)(PassState& state);
 constexpr RunFn for_files(RunFn run) { return selection::kIsWhole ? run : nullptr; }
 
 // In order.
-constexpr Pass kPasses[] = {
+constexpr Pass kAllPasses[] = {
     {"freeze", "attributes that no method writes become constants", kInlining | kSimplifying,
      kEverywhere, freeze},
     {"fold-constants", "what follows from constants is computed, and branches on it are taken",
@@ -91,9 +92,18 @@ constexpr Pass kPasses[] = {
     {"sink", "what only one branch needs is computed there", kCleaning, kEverywhere,
      [](PassState& s) { return sink_into_branches(s.graph); }},
 };
+
+// Those that a build lacks never run: they would have nothing to do for its models.
+constexpr auto kPasses = [] {
+  auto passes = std::to_array(kAllPasses);
+  for (Pass& pass : passes) {
+    if (!selection::has_pass(pass.name)) pass.run = nullptr;
+  }
+  return passes;
+}();
 static_assert(std::size(kPasses) <= 64);  // bits of a PassSet
 
-uint64_t bit_of(const Pass& pass) { return uint64_t{1} << (&pass - kPasses); }
+uint64_t bit_of(const Pass& pass) { return uint64_t{1} << (&pass - kPasses.data()); }
 
 const Pass* find_pass(std::string_view name) {
   const Pass* found = std::ranges::find(kPasses, name, &Pass::name);

@@ -38,10 +38,11 @@ class Pipeline {
   bool stage(Stage which) {
     bool changed = false;
     for (const Pass& pass : all_passes()) {
-      if (!(pass.stages & which) || !passes_.contains(pass)) continue;
+      if (!(pass.stages & which) || !passes_.contains(pass) || !pass.run) continue;
       if (state_.log) state_.log->begin(pass.name, state_.graph);
-      changed = pass.run(state_) || changed;
-      if (state_.log) state_.log->end(state_.graph);
+      const bool has_changed = pass.run(state_);
+      if (state_.log) state_.log->end(state_.graph, has_changed);
+      changed |= has_changed;
     }
     return changed;
   }

@@ -217,8 +217,8 @@ class Optimizer {
     for (const passes::Pass& pass : passes::all_passes()) {
       const auto changes = log.changes().find(pass.name);
       if (changes == log.changes().end()) continue;
-      const auto& [added, removed, notes] = changes->second;
-      report.passes.push_back({std::string(pass.name), added, removed, notes});
+      const passes::ChangeLog::Changes& c = changes->second;
+      report.passes.push_back({std::string(pass.name), c.nodes_added, c.nodes_removed, c.notes});
     }
     return report;
   }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/read_float.h"
+#include "base/selection.h"
 
 namespace torchlet::script {
 
@@ -110,6 +111,7 @@ void ExpressionParser::adopt(Expr& parent, ExprPtr child) const {
 
 ExprPtr ExpressionParser::expression() {
   const Nested nested(depth_, kMaxExprDepth, *this, "expressions");
+  if constexpr (!selection::kHasCompiler) return postfix();  // of types
   if (at(K::kStar)) {
     const Span span = take().span;
     return node(ExprKind::kStarred, span, binary(2));
@@ -210,7 +212,7 @@ ExprPtr ExpressionParser::postfix() {
       e = node(ExprKind::kAttribute, span, std::move(e));
       e->text = text_of(source_, name.span);
       e->span.end = name.span.end;
-    } else if (at(K::kLeftParen)) {
+    } else if (selection::kHasCompiler && at(K::kLeftParen)) {
       e = call(std::move(e));
     } else if (at(K::kLeftBracket)) {
       e = subscript(std::move(e));
@@ -267,6 +269,27 @@ ExprPtr ExpressionParser::subscript_item() {
 ExprPtr ExpressionParser::atom() {
   const Token token = current();
   switch (token.kind) {
+    case K::kNone:
+      return node(ExprKind::kNone, take().span);
+    case K::kName: {
+      ExprPtr e = node(ExprKind::kName, take().span);
+      e->text = text_of(source_, token.span);
+      return e;
+    }
+    case K::kLeftParen:
+      return parenthesized();
+    case K::kLeftBracket:
+      return list();
+    default:
+      if constexpr (!selection::kHasCompiler) unexpected("a type");
+      return literal();
+  }
+}
+
+// An atom that no type is made of.
+ExprPtr ExpressionParser::literal() {
+  const Token token = current();
+  switch (token.kind) {
     case K::kInt:
       return integer(token.span, take().span, false);
     case K::kFloat:
@@ -278,19 +301,8 @@ ExprPtr ExpressionParser::atom() {
       return node(ExprKind::kTrue, take().span);
     case K::kFalse:
       return node(ExprKind::kFalse, take().span);
-    case K::kNone:
-      return node(ExprKind::kNone, take().span);
     case K::kEllipsis:
       return node(ExprKind::kEllipsis, take().span);
-    case K::kName: {
-      ExprPtr e = node(ExprKind::kName, take().span);
-      e->text = text_of(source_, token.span);
-      return e;
-    }
-    case K::kLeftParen:
-      return parenthesized();
-    case K::kLeftBracket:
-      return list();
     case K::kLeftBrace:
       return dict();
     default:
@@ -401,7 +413,7 @@ ExprPtr ExpressionParser::list() {
   ExprPtr e = node(ExprKind::kList, open);
   while (!at(K::kRightBracket)) {
     adopt(*e, expression());
-    if (at(K::kFor) && e->children.size() == 1) {
+    if (selection::kHasCompiler && at(K::kFor) && e->children.size() == 1) {
       e->kind = ExprKind::kListComp;
       comprehension(*e);
       break;

@@ -75,6 +75,7 @@ class ExpressionParser {
   ExprPtr subscript(ExprPtr container);
   ExprPtr subscript_item();
   ExprPtr atom();
+  ExprPtr literal();
   ExprPtr integer(Span sign, Span digits, bool negative) const;
   ExprPtr floating(const Token& token) const;
   ExprPtr string();

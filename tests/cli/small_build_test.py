@@ -63,9 +63,31 @@ class SmallBuildTest(unittest.TestCase):
         self.assertIn("cat", select("--operators", "quantized::cat")["kDeclarations"])
         self.assertIn("quantized_conv2d", select("--operators", "quantized::conv2d.new")["kClasses"])
 
+    def test_features_come_with_the_operators_that_make_such_tensors(self):
+        features = lambda *arguments: select("--features", "", *arguments)["kFeatures"]  # noqa: E731
+        self.assertEqual(features("--operators", "aten::relu;aten::conv2d;aten::add.Tensor"), [])
+        self.assertEqual(features("--operators", "aten::float_power.Tensor_Scalar"), ["complex", "float64"])
+        self.assertIn("sparse", features("--operators", "aten::to_dense"))
+        everything = select("--operators", "aten::relu")
+        self.assertEqual(len(everything["kFeatures"]), 8)
+        self.assertIn("dead-code", everything["kPasses"])
+        self.assertEqual(select("--passes", "freeze;inline")["kPasses"], ["freeze", "inline"])
+
+    def test_who_asks_what_a_build_holds_is_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "selection.inc")
+            subprocess.run([sys.executable, "scripts/select_operators.py", "--output", output], check=True)
+            with open(os.path.join(folder, "selection.sources")) as file:
+                readers = file.read().split()
+        self.assertIn("ops/core/registry.cc", readers)  # includes it
+        self.assertIn("ops/nn/convolution.cc", readers)  # through a header
+        self.assertNotIn("graph/graph.cc", readers)
+
     def test_what_is_not_there_is_refused(self):
         self.assertIn("no operator 'aten::no_such'", select("--operators", "aten::relu;aten::no_such"))
         self.assertIn("TORCHLET_DEVICES has no 'gpu'; there are: cpu, nnapi", select("--devices", "gpu"))
+        self.assertIn("TORCHLET_FEATURES has no 'video'", select("--features", "video"))
+        self.assertIn("TORCHLET_PASSES has no 'magic'; there are: activations, ", select("--passes", "magic"))
 
     def test_the_command_tells_all_that_a_build_needs(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -79,6 +101,10 @@ class SmallBuildTest(unittest.TestCase):
             # hardtanh is what optimising makes of hardtanh_.
             self.assertLessEqual({"aten::conv2d", "aten::linear", "aten::hardtanh"}, set(names.split(";")), names)
             self.assertIsInstance(select("--operators", names), dict)
+            self.assertIn('set(TORCHLET_FEATURES "" CACHE', text)
+            passes = set(re.search(r'TORCHLET_PASSES "([^"]*)"', text)[1].split(";"))
+            self.assertLessEqual({"batch-norm", "dropout", "fold-constants"}, passes)
+            self.assertTrue(passes.isdisjoint({"dicts", "padding", "unpack"}), passes)
 
 
 if __name__ == "__main__":

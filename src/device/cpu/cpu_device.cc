@@ -55,7 +55,7 @@ class CpuDevice : public device::Device {
 }  // namespace
 
 std::shared_ptr<device::Device> make_cpu_device(Precision precision) {
-  if (!kernels::has_float16()) precision = Precision::kFloat32;
+  if (!selection::kHasFloat16 || !kernels::has_float16()) precision = Precision::kFloat32;
   return std::make_shared<CpuDevice>(precision);
 }
 

@@ -29,13 +29,13 @@ class InvertedResidualStep : public Step {
   }
 
   const char* kernel() const override {
-    return is_float16() ? "inverted_residual_f16" : "inverted_residual_f32";
+    return is_float16(depthwise_->dtype()) ? "inverted_residual_f16" : "inverted_residual_f32";
   }
   double flops() const override {
     return (expand_ ? expand_->flops() : 0) + depthwise_->flops() + project_->flops();
   }
   void run(const Memory& m) const override {
-    if (is_float16()) {
+    if (is_float16(depthwise_->dtype())) {
       run_in<Float16>(m);
     } else {
       run_in<float>(m);
@@ -43,8 +43,6 @@ class InvertedResidualStep : public Step {
   }
 
  private:
-  bool is_float16() const { return depthwise_->dtype() == DType::kFloat16; }
-
   template <typename T>
   void run_in(const Memory& m) const {
     kernels::InvertedResidual<T> layers;

@@ -131,6 +131,7 @@ TensorId PlanBuilder::part_of_converted(TensorId id, DType dtype) {
 }
 
 TensorId PlanBuilder::converted(TensorId id, DType dtype) {
+  if constexpr (!selection::kHasFloat16) decline("another dtype");
   if (const auto known = conversions_.find(id); known != conversions_.end()) return known->second;
   const PlanTensor from = info(id);  // a copy: tensors are added
   if (from.numel() == 0) decline("an empty tensor");

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/selection.h"
 #include "base/small_vector.h"
 #include "device/cpu/arena.h"
 #include "graph/event_sink.h"
@@ -20,6 +21,9 @@
 namespace torchlet::cpu {
 
 using kernels::Float16;
+
+// Of a tensor of a plan; small builds may have no such plans.
+inline bool is_float16(DType dtype) { return selection::kHasFloat16 && dtype == DType::kFloat16; }
 
 // A tensor of the plan, by its place in Plan::tensors. Views have numbers of their own.
 using TensorId = int32_t;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/selection.h"
 
 namespace torchlet::ops {
 
@@ -386,7 +387,7 @@ Tensor assign(const Tensor& self, const Tensor& computed) {
     self.impl()->sparse = computed.impl()->sparse;
     return self;
   }
-  if (!computed.is_same(self)) self.copy_(to_dense(computed));
+  if (!computed.is_same(self)) self.copy_(selection::kHasSparse ? to_dense(computed) : computed);
   return self;
 }
 

@@ -171,8 +171,10 @@ class Registry {
       group.storage.push_back(std::move(op));
       op = variant(group.storage.back());
     };
-    if (op.facts->quantized != QuantizedOutput::kNone) wrap(quantized_variant);
-    if (sparse_form(name)) wrap(sparse_variant);
+    if (selection::kHasQuantized && op.facts->quantized != QuantizedOutput::kNone) {
+      wrap(quantized_variant);
+    }
+    if (selection::kHasSparse && sparse_form(name)) wrap(sparse_variant);
     const Operator* base = add(group, std::move(op));
     if (def.traits->out_overloads && !def.traits->has_functional) {
       add_out(group, *base, def.traits->out_overloads);

@@ -13,19 +13,19 @@ template <int Types, typename F>
 auto compute_as(DType dtype, const char* op, F f) {
   switch (compute_kind(dtype)) {
     case Compute::kInt:
-      if constexpr ((Types & kMapInt) != 0) return f(int64_t());
+      if constexpr (is_compiled<int64_t>(Types)) return f(int64_t());
       break;
     case Compute::kFloat:
-      if constexpr ((Types & kMapReal) != 0) return f(float());
+      if constexpr (is_compiled<float>(Types)) return f(float());
       break;
     case Compute::kDouble:
-      if constexpr ((Types & kMapReal) != 0) return f(double());
+      if constexpr (is_compiled<double>(Types)) return f(double());
       break;
     case Compute::kComplex:
-      if constexpr ((Types & kMapComplex) != 0) return f(std::complex<double>());
+      if constexpr (is_compiled<std::complex<double>>(Types)) return f(std::complex<double>());
       break;
   }
-  fail(ErrorCode::kRuntime, "\"%s\" not implemented for '%s'", op, dtype_name(dtype).data());
+  detail::fail_not_implemented(dtype, op);
 }
 
 // Error unless an optional operand is undefined or has the dtype of the operator's input.

@@ -214,8 +214,12 @@ Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&b
                     f);
 }
 
-void fail_not_implemented(DType dtype) {
-  fail(ErrorCode::kRuntime, "not implemented for '%s'", dtype_name(dtype).data());
+void fail_not_implemented(DType dtype, const char* op) {
+  const bool is_missing = (dtype == DType::kFloat64 && !selection::kHasFloat64) ||
+                          (is_complex(dtype) && !selection::kHasComplex);
+  fail(ErrorCode::kRuntime, "%snot implemented for '%s'%s",
+       op ? ('"' + std::string(op) + "\" ").c_str() : "", dtype_name(dtype).data(),
+       is_missing ? "; this libtorchlet was built without it (TORCHLET_FEATURES)" : "");
 }
 
 }  // namespace detail

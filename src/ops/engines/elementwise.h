@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/function_ref.h"
+#include "base/selection.h"
 #include "ops/core/common.h"
 
 namespace torchlet::ops {
@@ -76,10 +77,11 @@ Tensor map_blocks(std::span<const Tensor* const> inputs, DType result, DType out
 // A result of `dtype`, or of bool.
 Tensor map_compute(std::span<const Tensor* const> inputs, DType dtype, bool to_bool,
                    const BlockBody (&bodies)[4], const void* f);
-[[noreturn]] void fail_not_implemented(DType dtype);
+[[noreturn]] void fail_not_implemented(DType dtype, const char* op = nullptr);
 }  // namespace detail
 
-// The compute types that a generic lambda can be compiled for.
+// The compute types that a generic lambda can be compiled for. Of these, small builds may lack
+// double and complex numbers.
 enum MapTypes {
   kMapReal = 1,
   kMapInt = 2,
@@ -88,6 +90,13 @@ enum MapTypes {
   // Real numbers as double throughout: for what only compares and moves them, which is exact.
   kMapWideReal = 8,
 };
+
+template <typename C>
+constexpr bool is_compiled(int types) {
+  if (std::is_same_v<C, int64_t>) return types & kMapInt;
+  if (std::is_same_v<C, std::complex<double>>) return types & kMapComplex && selection::kHasComplex;
+  return types & kMapReal && (std::is_same_v<C, float> || selection::kHasFloat64);
+}
 
 // Returns f(C()) for the compute type C of `dtype`: int64_t, float, double or std::complex<double>.
 // `Types` says for which f compiles; an Error names the dtype otherwise.
@@ -105,10 +114,10 @@ auto visit_compute(DType dtype, F f) {
       }
       break;
     case Compute::kDouble:
-      if constexpr (Types & (kMapReal | kMapWideReal)) return f(double());
+      if constexpr (Types & kMapWideReal || is_compiled<double>(Types)) return f(double());
       break;
     case Compute::kComplex:
-      if constexpr (Types & kMapComplex) return f(std::complex<double>());
+      if constexpr (is_compiled<std::complex<double>>(Types)) return f(std::complex<double>());
       break;
   }
   detail::fail_not_implemented(dtype);
@@ -120,9 +129,7 @@ template <int Types, bool kToBool, size_t N, typename F>
 struct Bodies {
   template <typename C>
   static constexpr BlockBody body() {
-    if constexpr (std::is_same_v<C, int64_t>                ? (Types & kMapInt) != 0
-                  : std::is_same_v<C, std::complex<double>> ? (Types & kMapComplex) != 0
-                                                            : (Types & kMapReal) != 0) {
+    if constexpr (is_compiled<C>(Types)) {
       return &map_block<std::conditional_t<kToBool, bool, C>, C, N, F>;
     } else {
       return nullptr;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/checked.h"
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "tensor/meta.h"
 
@@ -94,10 +95,19 @@ void with_integer_type(DType dtype, const Fn& fn) {
   }
 }
 
+void require_quantized() {
+  if constexpr (!selection::kHasQuantized) {
+    fail(ErrorCode::kUnsupported,
+         "quantized tensors, and this libtorchlet was built without them; build with "
+         "TORCHLET_FEATURES=quantized");
+  }
+}
+
 }  // namespace
 
 Tensor dequantize(const Tensor& self) {
   if (!self.is_quantized()) return self.to(DType::kFloat32);
+  require_quantized();
   TORCHLET_CHECK(self.impl()->quantizer, "a quantized tensor without scale and zero point");
   const Quantizer& quantizer = *self.impl()->quantizer;
   const bool flat =
@@ -117,6 +127,7 @@ Tensor dequantize(const Tensor& self) {
 }
 
 Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer> quantizer) {
+  require_quantized();
   TORCHLET_CHECK(quantizer, "a quantized tensor without scale and zero point");
   Tensor from = self.to(DType::kFloat32);
   const bool flat =

@@ -134,20 +134,6 @@ Tensor pow_scalar_tensor(const Scalar& self, const Tensor& exponent) {
   return pow_as(scalar_tensor(self, dtype), exponent, dtype);
 }
 
-// float_power computes in double precision whatever the inputs are.
-DType wide(bool complex) { return complex ? DType::kComplex128 : DType::kFloat64; }
-Tensor float_power_tensors(const Tensor& self, const Tensor& exponent) {
-  return pow_as(self, exponent, wide(is_complex(self.dtype()) || is_complex(exponent.dtype())));
-}
-Tensor float_power_scalar(const Tensor& self, const Scalar& exponent) {
-  const DType dtype = wide(is_complex(self.dtype()) || exponent.is_complex());
-  return pow(self.to(dtype), exponent.is_complex() ? exponent : Scalar(exponent.to_double()));
-}
-Tensor float_power_scalar_tensor(const Scalar& self, const Tensor& exponent) {
-  const DType dtype = wide(is_complex(exponent.dtype()) || self.is_complex());
-  return pow_as(scalar_tensor(self, dtype), exponent, dtype);
-}
-
 Tensor add_relu(const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return relu(add(self, other, alpha));
 }
@@ -324,18 +310,6 @@ TORCHLET_OP_WITH(pow_Tensor_Scalar, inplace("Scalar") | out("Tensor_Scalar_out")
                  [](const Tensor& self, const Scalar& exponent) { return pow(self, exponent); });
 TORCHLET_OP_WITH(pow_Scalar, out("Scalar_out") | pointwise(),
                  "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", pow_scalar_tensor);
-TORCHLET_OP_WITH(float_power_Tensor_Tensor,
-                 inplace("Tensor") | out("Tensor_Tensor_out") | pointwise(DTypeRule::kUnknown),
-                 "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
-                 float_power_tensors);
-TORCHLET_OP_WITH(float_power_Tensor_Scalar,
-                 inplace("Scalar") | out("Tensor_Scalar_out") | pointwise(DTypeRule::kUnknown),
-                 "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-                 float_power_scalar);
-TORCHLET_OP_WITH(float_power_Scalar, out("Scalar_out") | pointwise(DTypeRule::kUnknown),
-                 "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
-                 float_power_scalar_tensor);
-
 TORCHLET_OP_WITH(_add_relu_Tensor, inplace() | out("out") | pointwise(),
                  "aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
                  add_relu);

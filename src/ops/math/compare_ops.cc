@@ -268,14 +268,14 @@ TORCHLET_COMPARISON(le);
 TORCHLET_COMPARISON(gt);
 TORCHLET_COMPARISON(ge);
 
-#define TORCHLET_SELECTION(name)                   \
+#define TORCHLET_EXTREME(name)                     \
   TORCHLET_OP_WITH(name, out("out") | pointwise(), \
                    "aten::" #name "(Tensor self, Tensor other) -> Tensor", tensors<name##_as>)
 
-TORCHLET_SELECTION(maximum);
-TORCHLET_SELECTION(minimum);
-TORCHLET_SELECTION(fmax);
-TORCHLET_SELECTION(fmin);
+TORCHLET_EXTREME(maximum);
+TORCHLET_EXTREME(minimum);
+TORCHLET_EXTREME(fmax);
+TORCHLET_EXTREME(fmin);
 TORCHLET_OP_WITH(max_other, out("out") | pointwise() | quantized_as_input(),
                  "aten::max.other(Tensor self, Tensor other) -> Tensor", tensors<maximum_as>);
 TORCHLET_OP_WITH(min_other, out("out") | pointwise() | quantized_as_input(),

@@ -137,10 +137,19 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
   return shape;
 }
 
+// What asks for transposed convolutions.
+constexpr bool kHasTransposed =
+    selection::has_any("aten::conv_transpose") || selection::has_any("aten::convolution") ||
+    selection::has_any("aten::_convolution") || selection::has_any("quantized::conv_transpose");
+
 template <typename T>
 void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T* input,
                      const T* weight, const T* bias, T* output) {
   if (transposed) {
+    if constexpr (!kHasTransposed) {
+      fail(ErrorCode::kUnsupported,
+           "transposed convolutions, and this libtorchlet was built without (TORCHLET_OPERATORS)");
+    }
     if constexpr (std::is_same_v<T, float>) {
       if (!has_depth) {
         kernels::Conv2dShape shape = kernel_shape(g);

@@ -79,7 +79,7 @@ void check_parameter_dtype(const Tensor& input, const Tensor& parameter) {
 void update_running(const Tensor& running, const std::vector<double>& now, double momentum) {
   if (!running.defined()) return;
   const Tensor old = dense_as<double>(running);
-  const Tensor updated = empty(running.sizes(), DType::kFloat64);
+  const Tensor updated = empty(running.sizes(), DTypeOf<double>::value);
   const double* from = old.data_ptr<double>();
   double* to = updated.data_ptr<double>();
   for (size_t c = 0; c < now.size(); ++c) to[c] = (1 - momentum) * from[c] + momentum * now[c];
@@ -137,7 +137,7 @@ void scale_planes(const T* x, const std::vector<T>& scale, const std::vector<T>&
 }
 
 Tensor vector_as(const std::vector<double>& values, DType dtype) {
-  const Tensor result = empty({{static_cast<int64_t>(values.size())}}, DType::kFloat64);
+  const Tensor result = empty({{static_cast<int64_t>(values.size())}}, DTypeOf<double>::value);
   std::ranges::copy(values, result.data_ptr<double>());
   return result.to(dtype);
 }

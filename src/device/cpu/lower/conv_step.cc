@@ -25,8 +25,7 @@ using kernels::DwConvShape;
 void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& layer,
                const Tensor& weight) {
   const Tensor dense = weight.contiguous();
-  const auto pack =
-      dtype == DType::kFloat16 ? kernels::conv_nhwc_f16_pack : kernels::conv_nhwc_f32_pack;
+  const auto pack = is_float16(dtype) ? kernels::conv_nhwc_f16_pack : kernels::conv_nhwc_f32_pack;
   pack(layer.shape, dense.data_ptr<float>(), to);
 }
 
@@ -34,7 +33,7 @@ void fill_depthwise(void* to, const DType& dtype, const LayerForm<DwConvShape>& 
                     const Tensor& weight) {
   const Tensor dense = weight.contiguous();
   const auto pack =
-      dtype == DType::kFloat16 ? kernels::dwconv_nhwc_f16_pack : kernels::dwconv_nhwc_f32_pack;
+      is_float16(dtype) ? kernels::dwconv_nhwc_f16_pack : kernels::dwconv_nhwc_f32_pack;
   pack(layer.shape, dense.data_ptr<float>(), to);
 }
 
@@ -42,17 +41,16 @@ void fill_depthwise(void* to, const DType& dtype, const LayerForm<DwConvShape>& 
 
 const void* pack_conv(PlanBuilder& plan, DType dtype, const ConvNhwcShape& shape,
                       const Tensor& weight) {
-  const bool is_float16 = dtype == DType::kFloat16;
-  const size_t nbytes = is_float16 ? kernels::conv_nhwc_f16_packed_bytes(shape)
-                                   : kernels::conv_nhwc_f32_packed_bytes(shape);
-  const int form = is_float16 ? 0 : kernels::conv_nhwc_f32_form(shape);
+  const size_t nbytes = is_float16(dtype) ? kernels::conv_nhwc_f16_packed_bytes(shape)
+                                          : kernels::conv_nhwc_f32_packed_bytes(shape);
+  const int form = is_float16(dtype) ? 0 : kernels::conv_nhwc_f32_form(shape);
   return plan.packed(nbytes, fill_conv, dtype, {shape, form}, weight);
 }
 
 const void* pack_depthwise(PlanBuilder& plan, DType dtype, const DwConvShape& shape,
                            const Tensor& weight) {
-  const size_t nbytes = dtype == DType::kFloat16 ? kernels::dwconv_nhwc_f16_packed_bytes(shape)
-                                                 : kernels::dwconv_nhwc_f32_packed_bytes(shape);
+  const size_t nbytes = is_float16(dtype) ? kernels::dwconv_nhwc_f16_packed_bytes(shape)
+                                          : kernels::dwconv_nhwc_f32_packed_bytes(shape);
   return plan.packed(nbytes, fill_depthwise, dtype, {shape}, weight);
 }
 

@@ -31,11 +31,11 @@ class ConvStep : public EpilogueStep {
         packed_(packed),
         reads_nchw_(reads_nchw) {}
   const char* kernel() const override {
-    return dtype_ == DType::kFloat16 ? "conv_nhwc_f16" : "conv_nhwc_f32";
+    return is_float16(dtype_) ? "conv_nhwc_f16" : "conv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }
   void run(const Memory& m) const override {
-    if (dtype_ == DType::kFloat16) {
+    if (is_float16(dtype_)) {
       run_in<Float16>(m, kernels::conv_nhwc_f16, kernels::conv_nhwc_f16_from_nchw);
     } else {
       run_in<float>(m, kernels::conv_nhwc_f32, kernels::conv_nhwc_f32_from_nchw);
@@ -85,11 +85,11 @@ class DepthwiseStep : public EpilogueStep {
         output_(writing(output)),
         packed_(packed) {}
   const char* kernel() const override {
-    return dtype_ == DType::kFloat16 ? "dwconv_nhwc_f16" : "dwconv_nhwc_f32";
+    return is_float16(dtype_) ? "dwconv_nhwc_f16" : "dwconv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }
   void run(const Memory& m) const override {
-    if (dtype_ == DType::kFloat16) {
+    if (is_float16(dtype_)) {
       run_in<Float16>(m, kernels::dwconv_nhwc_f16);
     } else {
       run_in<float>(m, kernels::dwconv_nhwc_f32);

@@ -73,7 +73,7 @@ struct Matrix {
   TensorId id;
   Form form;  // kFixed: in the order of memory
   int64_t rows, columns, stride;
-  bool is_float16 = false;
+  DType dtype;
 
   Operand operand() const { return Operand::fixed(id); }
 };
@@ -81,15 +81,13 @@ struct Matrix {
 bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
 
 Matrix flat_matrix(const PlanTensor& t, TensorId id) {
-  return {id, Form::kFixed, 1, t.numel(), t.numel(), t.dtype == DType::kFloat16};
+  return {id, Form::kFixed, 1, t.numel(), t.numel(), t.dtype};
 }
 Matrix matrix_of(const PlanBuilder& plan, const NhwcImage& image) {
-  return {image.id, Form::kImage, image.pixels(),
-          image.c,  image.stride, plan.info(image.id).dtype == DType::kFloat16};
+  return {image.id, Form::kImage, image.pixels(), image.c, image.stride, plan.info(image.id).dtype};
 }
 Matrix matrix_of(const PlanBuilder& plan, const Rows& rows) {
-  return {rows.id,   Form::kRows, rows.rows,
-          rows.cols, rows.stride, plan.info(rows.id).dtype == DType::kFloat16};
+  return {rows.id, Form::kRows, rows.rows, rows.cols, rows.stride, plan.info(rows.id).dtype};
 }
 
 Matrix as_matrix(PlanBuilder& plan, TensorId id) {
@@ -121,13 +119,13 @@ class UnaryStep : public Step {
     writing(y.operand());
   }
   const char* kernel() const override {
-    return x_.is_float16 ? "unary_rows_f16" : "unary_rows_f32";
+    return is_float16(x_.dtype) ? "unary_rows_f16" : "unary_rows_f32";
   }
   void run(const Memory& m) const override {
     const auto run_in = [&](const auto& function, const auto* x, auto* y) {
       function(op_, x_.rows, x_.columns, x, x_.stride, y, y_.stride, alpha_, beta_, gamma_);
     };
-    if (x_.is_float16) {
+    if (is_float16(x_.dtype)) {
       run_in(kernels::unary_rows_f16, m.data<Float16>(x_.operand()), m.data<Float16>(y_.operand()));
     } else {
       run_in(kernels::unary_rows_f32, m.data<float>(x_.operand()), m.data<float>(y_.operand()));
@@ -148,13 +146,13 @@ class ActivationStep : public Step {
     writing(y.operand());
   }
   const char* kernel() const override {
-    return x_.is_float16 ? "activation_rows_f16" : "activation_rows_f32";
+    return is_float16(x_.dtype) ? "activation_rows_f16" : "activation_rows_f32";
   }
   void run(const Memory& m) const override {
     const auto run_in = [&](const auto& function, const auto* x, auto* y) {
       function(activation_, x_.rows, x_.columns, x, x_.stride, y, y_.stride);
     };
-    if (x_.is_float16) {
+    if (is_float16(x_.dtype)) {
       run_in(kernels::activation_rows_f16, m.data<Float16>(x_.operand()),
              m.data<Float16>(y_.operand()));
     } else {
@@ -182,7 +180,7 @@ class BinaryStep : public Step {
     writing(y.operand());
   }
   const char* kernel() const override {
-    return a_.is_float16 ? "binary_rows_f16" : "binary_rows_f32";
+    return is_float16(a_.dtype) ? "binary_rows_f16" : "binary_rows_f32";
   }
   bool fuse(const Activation& activation) override {
     if (activation_.kind != ActivationKind::kNone) return false;
@@ -190,7 +188,7 @@ class BinaryStep : public Step {
     return true;
   }
   void run(const Memory& m) const override {
-    if (a_.is_float16) {
+    if (is_float16(a_.dtype)) {
       run_in<Float16>(m, kernels::binary_rows_f16);
     } else {
       run_in<float>(m, kernels::binary_rows_f32);

@@ -13,14 +13,14 @@ namespace {
 class ScaleShiftStep : public Step {
  public:
   ScaleShiftStep(DType dtype, const NhwcImage& input, const NhwcImage& output, const float* scale)
-      : is_float16_(dtype == DType::kFloat16),
+      : dtype_(dtype),
         rows_(input.pixels()),
         channels_(input.c),
         input_(reading(input)),
         output_(writing(output)),
         scale_(scale) {}
   const char* kernel() const override {
-    return is_float16_ ? "scale_shift_rows_f16" : "scale_shift_rows_f32";
+    return is_float16(dtype_) ? "scale_shift_rows_f16" : "scale_shift_rows_f32";
   }
   bool fuse(const kernels::Activation& activation) override {
     if (activation_.kind != kernels::ActivationKind::kNone) return false;
@@ -32,7 +32,7 @@ class ScaleShiftStep : public Step {
       function(rows_, channels_, x, m.stride(input_), scale_, scale_ + channels_, activation_, y,
                m.stride(output_));
     };
-    if (is_float16_) {
+    if (is_float16(dtype_)) {
       run_in(kernels::scale_shift_rows_f16, m.data<Float16>(input_), m.data<Float16>(output_));
     } else {
       run_in(kernels::scale_shift_rows_f32, m.data<float>(input_), m.data<float>(output_));
@@ -40,7 +40,7 @@ class ScaleShiftStep : public Step {
   }
 
  private:
-  bool is_float16_;
+  DType dtype_;
   int64_t rows_, channels_;
   Operand input_, output_;
   const float* scale_;  // [channels], then the shift

@@ -22,14 +22,10 @@ class ImageStep : public Step {
  public:
   using Names = const char* const[2];
   ImageStep(const Names& names, DType dtype, NhwcImage input, NhwcImage output, Run run)
-      : names_(names),
-        is_float16_(dtype == DType::kFloat16),
-        input_(reading(input)),
-        output_(writing(output)),
-        run_(run) {}
-  const char* kernel() const override { return names_[is_float16_]; }
+      : names_(names), dtype_(dtype), input_(reading(input)), output_(writing(output)), run_(run) {}
+  const char* kernel() const override { return names_[is_float16(dtype_)]; }
   void run(const Memory& m) const override {
-    if (is_float16_) {
+    if (is_float16(dtype_)) {
       run_in<Float16>(m);
     } else {
       run_in<float>(m);
@@ -43,7 +39,7 @@ class ImageStep : public Step {
   }
 
   const Names& names_;
-  bool is_float16_;
+  DType dtype_;
   Operand input_, output_;
   Run run_;
 };
