@@ -18,6 +18,21 @@ endif()
 set(CMAKE_CXX_FLAGS_MINSIZEREL "-Os -DNDEBUG -ffunction-sections -fdata-sections")
 if(CMAKE_BUILD_TYPE STREQUAL "MinSizeRel")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON CACHE BOOL "")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    # The whole library is compiled again when it is linked; only what may throw has tables for that. No code is moved out of
+    # functions, since its tables take more than that saves; but their beginnings and ends are shared.
+    set(CMAKE_CXX_FLAGS_MINSIZEREL
+        "-Oz -flto -fwhole-program-vtables -fvirtual-function-elimination -fno-asynchronous-unwind-tables -fno-unwind-tables -DNDEBUG")
+    add_link_options(-fuse-ld=lld -Wl,--icf=safe -mno-outline -Wl,-mllvm,-inline-threshold=-15)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+      add_link_options(-Wl,-mllvm,-homogeneous-prolog-epilog -Wl,-Bsymbolic)
+    endif()
+    if(NOT ANDROID)
+      add_link_options(-Wl,-z,pack-relative-relocs) # glibc 2.36
+    elseif(ANDROID_PLATFORM_LEVEL GREATER_EQUAL 28)
+      add_link_options(-Wl,--pack-dyn-relocs=android+relr)
+    endif()
+  endif()
 endif()
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi)

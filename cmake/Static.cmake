@@ -1,7 +1,9 @@
 # TORCHLET_STATIC: programs that need nothing at run time but a kernel; beside them libtorchlet.so as an app on Android gets it,
 # with the C++ library inside. TORCHLET_SELF_CONTAINED: shared libraries that hold Highway, libjpeg, libpng and zlib, hidden.
 
-if(NOT APPLE AND NOT ANDROID) # whose zlib is a part of the system
+# The zlib of Apple's systems and of Android is a part of them, and a small build (docs/small.md), which has no other library,
+# takes that of any system.
+if(NOT APPLE AND NOT ANDROID AND (TORCHLET_STATIC OR TORCHLET_CODECS))
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 endif()
 if(TORCHLET_STATIC)

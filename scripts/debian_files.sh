@@ -26,7 +26,7 @@ deb-src [signed-by=$key] http://deb.debian.org/debian bookworm main" >"$root/sou
   apt update
 }
 
-done_file=$root/$1-${2-source}.done
+done_file=$root/$1-${2-source}-2.done # another number when what is fetched has changed
 [ ! -e "$done_file" ] || exit 0
 work=$root/download-$$
 trap 'rm -rf "$work"' EXIT
@@ -48,9 +48,13 @@ sysroot)
   arch=$2
   rm -rf "$root/sysroot-$arch"
   update
-  (cd "$work" && apt download zlib1g-dev:"$arch" libjpeg62-turbo-dev:"$arch" libpng-dev:"$arch" libgtest-dev:"$arch" \
+  (cd "$work" && apt download zlib1g:"$arch" zlib1g-dev:"$arch" libjpeg62-turbo-dev:"$arch" libpng-dev:"$arch" libgtest-dev:"$arch" \
     googletest nlohmann-json3-dev libcli11-dev)
   for package in "$work"/*.deb; do dpkg -x "$package" "$root/sysroot-$arch"; done
+  for link in "$root/sysroot-$arch"/usr/lib/*/libz.so; do # which names a file of the whole system
+    triple=$(basename "$(dirname "$link")")
+    ln -sf "../../../lib/$triple/libz.so.1" "$link"
+  done
   ;;
 jre)
   arch=$2
