@@ -31,7 +31,8 @@ MARKS = "".join(
 INCLUDE = re.compile(r'^\s*#\s*include\s*"?([^"\n]*)"?.*$', re.M)
 MARK = re.compile(r"@operator (\w+) @(.*?)@(.*?)@end", re.S)
 CALL = re.compile(r'\b(?:find_operators?|call\w*)\([^";]*"((?:aten|prim|quantized)::\w+)"')
-# Sources of operators that say so make tensors of dtypes or layouts that a model's own tensors need not have.
+# Sources of operators that say so compute with tensors that a model's own need not be. Memory that is merely held is told as
+# DTypeOf<double>::value.
 MADE_BY = {"float64": "DType::kFloat64", "complex": "DType::kComplex", "sparse": '"ops/sparse/'}
 CLASS = re.compile(r"\bconst CustomClassDef class_(\w+) =")
 
@@ -106,18 +107,26 @@ class Declarations:
                 found.setdefault(name, []).append(op)
         return found
 
-    def calls_of(self, file: str, seen=None) -> set:
-        """Operators that the functions of a file may look up: those that it names, and files that it includes."""
+    def reached(self, file: str, seen=None) -> set:
+        """A file, the headers that it includes, and the sources of these."""
         seen = set() if seen is None else seen
         if file in seen or file not in self.called:
-            return set()
+            return seen
         seen.add(file)
-        called = set(self.called[file])
         for header in self.includes[file]:
-            called |= self.calls_of(header, seen)
+            self.reached(header, seen)
             if not header.startswith("ops/core/") and not header.startswith("ops/sparse/"):
-                called |= self.calls_of(header.removesuffix("h") + "cc", seen)
-        return called
+                self.reached(header.removesuffix("h") + "cc", seen)
+        return seen
+
+    def calls_of(self, file: str) -> set:
+        """Operators that the functions of a file may look up."""
+        return set().union(*(self.called[reached] for reached in self.reached(file)))
+
+    def features_of(self, file: str) -> set:
+        """What kinds of tensors the functions of a file make of others; the engines make those that they are asked for."""
+        return set().union(*(self.features[reached] for reached in self.reached(file)
+                             if not reached.startswith("ops/engines/") and reached.endswith(".cc")))
 
 
 def selected(declarations: Declarations, wanted: list):
@@ -199,7 +208,7 @@ def main() -> None:
     for kind in CHOICES:
         names = set(chosen(kind, getattr(arguments, kind)))
         if kind == "features":
-            names.update(*(declarations.features[file] for file in files))
+            names.update(*(declarations.features_of(file) for file in files))
         text += array("k" + kind.capitalize(), names)
     passes = sorted(set(re.findall(r'^    \{"([a-z0-9-]+)",', PASSES.read_text(encoding="utf-8"), re.M)))
     for name in words(arguments.passes or ""):

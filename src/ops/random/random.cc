@@ -74,8 +74,8 @@ double Random::normal() {
 void fill_uniform(const Tensor& self, double from, double to) {
   const Tensor target = as_real(self);
   Random random;
-  if (target.dtype() == DType::kFloat64) {
-    const Tensor dense = empty(target.sizes(), DType::kFloat64);
+  if (target.dtype() == DTypeOf<double>::value) {
+    const Tensor dense = empty(target.sizes(), DTypeOf<double>::value);
     double* data = dense.data_ptr<double>();
     for (int64_t i = 0; i < dense.numel(); ++i) data[i] = random.uniform() * (to - from) + from;
     target.copy_(dense);
@@ -115,7 +115,7 @@ void fill_normal(const Tensor& self, double mean, double std) {
     target.copy_(dense);
     return;
   }
-  const Tensor dense = empty(target.sizes(), DType::kFloat64);
+  const Tensor dense = empty(target.sizes(), DTypeOf<double>::value);
   double* data = dense.data_ptr<double>();
   for (int64_t i = 0; i < numel; ++i) data[i] = random.normal() * std + mean;
   target.copy_(dense);
