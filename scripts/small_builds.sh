@@ -18,17 +18,16 @@ esac
 scripts/install_deps.sh $packages && scripts/debian_files.sh highway || exit 77
 [ -z "$toolchain" ] || scripts/debian_files.sh sysroot "$debian" || exit 77
 
-if [ ! -e build/small/int8.cmake ]; then
-  cmake --preset release --log-level=WARNING >/dev/null
-  cmake --build --preset release --parallel "${JOBS:-$(nproc)}" --target torchlet_cli >/dev/null
-  command=build/release/torchlet
-  mkdir -p build/small
-  $command optimize models/digits_mobilenet_v2.pt -o build/small/float.ptl >/dev/null
-  $command quantize models/digits_mobilenet_v2.pt --calibration models/samples -o build/small/int8.pt >/dev/null
-  $command optimize build/small/int8.pt -o build/small/int8.ptl --no-proof >/dev/null
-  $command ops build/small/float.ptl --format cmake >build/small/float.cmake
-  $command ops build/small/float.ptl build/small/int8.ptl --format cmake >build/small/int8.cmake
-fi
+# Anew each time: an older command may have told other needs.
+cmake --preset release --log-level=WARNING >/dev/null
+cmake --build --preset release --parallel "${JOBS:-$(nproc)}" --target torchlet_cli >/dev/null
+command=build/release/torchlet
+mkdir -p build/small
+$command optimize models/digits_mobilenet_v2.pt -o build/small/float.ptl >/dev/null
+$command quantize models/digits_mobilenet_v2.pt --calibration models/samples -o build/small/int8.pt >/dev/null
+$command optimize build/small/int8.pt -o build/small/int8.ptl --no-proof >/dev/null
+$command ops build/small/float.ptl --format cmake >build/small/float.cmake
+$command ops build/small/float.ptl build/small/int8.ptl --format cmake >build/small/int8.cmake
 
 for name in ${*:-whole float int8}; do
   folder=build/small-$abi-$name
