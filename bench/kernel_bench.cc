@@ -126,18 +126,18 @@ BENCHMARK(conv2d)->DenseRange(0, static_cast<int64_t>(std::size(kLayers)) - 1);
 
 // Elementwise functions of as many floats as half the first-level cache holds, so that arithmetic
 // shows.
-void unary(benchmark::State& state, UnaryOp op) {
+void unary(benchmark::State& state, UnaryFunction* function) {
   set_num_threads(1);
   auto x = data(2048), y = x;
-  for (auto _ : state) unary_f32(op, x.data(), y.data(), 2048, 0, 6);
+  for (auto _ : state) function(x.data(), y.data(), 2048, 0, 6);
   state.SetItemsProcessed(2048 * state.iterations());
 }
-BENCHMARK_CAPTURE(unary, clamp, UnaryOp::kClamp);
-BENCHMARK_CAPTURE(unary, hard_swish, UnaryOp::kHardSwish);
-BENCHMARK_CAPTURE(unary, exp, UnaryOp::kExp);
-BENCHMARK_CAPTURE(unary, sigmoid, UnaryOp::kSigmoid);
-BENCHMARK_CAPTURE(unary, tanh, UnaryOp::kTanh);
-BENCHMARK_CAPTURE(unary, gelu, UnaryOp::kGelu);
+BENCHMARK_CAPTURE(unary, clamp, clamp_f32);
+BENCHMARK_CAPTURE(unary, hard_swish, hardswish_f32);
+BENCHMARK_CAPTURE(unary, exp, exp_f32);
+BENCHMARK_CAPTURE(unary, sigmoid, sigmoid_f32);
+BENCHMARK_CAPTURE(unary, tanh, tanh_f32);
+BENCHMARK_CAPTURE(unary, gelu, gelu_f32);
 
 void softmax(benchmark::State& state) {
   set_num_threads(1);

@@ -16,6 +16,7 @@
 #include "cli/files.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/placement.h"
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "graph/event_sink.h"
@@ -170,6 +171,7 @@ void profile_model(const BenchOptions& options) {
   std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32, %.0f GOP/s in int8\n\n", runs,
               num_threads(), peaks.float32 * 1e-9, peaks.int8 * 1e-9);
   std::printf("%s", profile::table(profiler.lines(), runs, peaks).c_str());
+  print_reference(module);
 }
 
 // Of the precision that was asked for, against float32; nothing if it is float32.

@@ -59,14 +59,21 @@ void add_to_build(const std::string& model, const OpsOptions& options, SmallBuil
   Options load_options;
   options.limits.apply(load_options);
   Module module = load(model, load_options);
-  const std::string& container = module.info().container;
+  const std::string container = module.info().container;
   build.containers.insert(container == "TorchScript"        ? "pt"
                           : container == "Lite Interpreter" ? "ptl"
                                                             : "ff");
   if (container != "TorchScript") module = api::load_bytecode(model, load_options);
-  for (const auto& [name, count] : module.operators()) build.operators.insert(name);
-  for (const auto& [name, count] : prepare::optimized_operators(module))
-    build.operators.insert(name);
+  // Bytecode names overloads, so it needs no others of the same name.
+  const bool is_exact = container != "TorchScript";
+  const auto add = [&](const auto& operators) {
+    for (const auto& [name, count] : operators) {
+      const bool is_default = is_exact && name.find('.') == std::string::npos;
+      build.operators.insert(is_default ? name + ".default" : name);
+    }
+  };
+  add(module.operators());
+  add(prepare::optimized_operators(module));
   build.features.merge(prepare::needed_features(module));
   build.passes.merge(prepare::needed_passes(module));
 }

@@ -5,6 +5,18 @@
 
 namespace torchlet::cli {
 
+void print_reference(const Module& module) {
+  const std::vector<Placement> all = module.placement();
+  const auto is_operator = [](const Placement& p) { return !p.is_segment; };
+  if (std::ranges::none_of(all, is_operator)) return;
+  std::printf("\nby the reference implementation\n");
+  for (const Placement& p : all) {
+    if (!is_operator(p)) continue;
+    std::printf("  %-32s %s: %s (%s)%s\n", p.what.c_str(), p.device.c_str(), p.reason.c_str(),
+                p.place.c_str(), p.times > 1 ? (" x" + std::to_string(p.times)).c_str() : "");
+  }
+}
+
 void print_placement(const Module& module) {
   const std::vector<Placement> all = module.placement();
   std::printf("%-18s %9s %11s  %s\n", "segment on", "operators", "compile ms", "what");
@@ -14,14 +26,7 @@ void print_placement(const Module& module) {
                 p.what.c_str(), p.place.c_str(),
                 p.reason.empty() ? "" : "\n    REFUSED: ", p.reason.c_str());
   }
-  const auto is_operator = [](const Placement& p) { return !p.is_segment; };
-  if (std::ranges::none_of(all, is_operator)) return;
-  std::printf("\noutside of segments\n");
-  for (const Placement& p : all) {
-    if (!is_operator(p)) continue;
-    std::printf("  %-32s %s: %s (%s)%s\n", p.what.c_str(), p.device.c_str(), p.reason.c_str(),
-                p.place.c_str(), p.times > 1 ? (" x" + std::to_string(p.times)).c_str() : "");
-  }
+  print_reference(module);
 }
 
 Json placement_json(const Module& module) {

@@ -9,6 +9,8 @@ namespace torchlet::cli {
 
 // Of the methods that have been called.
 void print_placement(const Module& module);
+// The operators that the reference implementation runs, and why; nothing if there are none.
+void print_reference(const Module& module);
 Json placement_json(const Module& module);
 
 }  // namespace torchlet::cli

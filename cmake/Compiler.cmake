@@ -19,13 +19,17 @@ set(CMAKE_CXX_FLAGS_MINSIZEREL "-Os -DNDEBUG -ffunction-sections -fdata-sections
 if(CMAKE_BUILD_TYPE STREQUAL "MinSizeRel")
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON CACHE BOOL "")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # The whole library is compiled again when it is linked; only what may throw has tables for that. No code is moved out of
-    # functions, since its tables take more than that saves; but their beginnings and ends are shared.
+    # The whole library is compiled again when it is linked; only what may throw has tables for that.
     set(CMAKE_CXX_FLAGS_MINSIZEREL
         "-Oz -flto -fwhole-program-vtables -fvirtual-function-elimination -fno-asynchronous-unwind-tables -fno-unwind-tables -DNDEBUG")
-    add_link_options(-fuse-ld=lld -Wl,--icf=safe -mno-outline -Wl,-mllvm,-inline-threshold=-15)
+    add_link_options(-fuse-ld=lld -Wl,-O2 -Wl,--icf=safe -Wl,-mllvm,-inline-threshold=-15 -Wl,-mllvm,-enable-merge-functions)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-      add_link_options(-Wl,-mllvm,-homogeneous-prolog-epilog -Wl,-Bsymbolic)
+      # Code that is repeated is moved into functions of its own; their tables would take more than that saves.
+      add_link_options(-Wl,-mllvm,-homogeneous-prolog-epilog -Wl,-mllvm,-machine-outliner-reruns=2 -Wl,-Bsymbolic)
+      find_package(Python3 REQUIRED COMPONENTS Interpreter)
+      set(TORCHLET_SHARED_LINKER_LAUNCHER ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/link_for_size.py)
+    else()
+      add_link_options(-mno-outline)
     endif()
     if(NOT ANDROID)
       add_link_options(-Wl,-z,pack-relative-relocs) # glibc 2.36

@@ -21,7 +21,8 @@ PASSES = OPS.parent / "passes/pass_list.cc"
 CHOICES = {
     "devices": ["cpu", "nnapi"],
     "containers": ["pt", "ptl", "ff"],
-    "features": ["float16", "float64", "complex", "sparse", "quantized", "pictures", "places", "reports"],
+    "features": ["float16", "float64", "complex", "sparse", "quantized", "winograd", "rare_convolutions", "pictures", "places",
+                 "reports"],
 }
 
 MARKS = "".join(
@@ -53,6 +54,13 @@ class Operator:
 
     def has(self, trait: str) -> bool:
         return bool(re.search(rf"\b{trait}\(|\.has_{trait} = true", self.traits))
+
+    def is_named(self, overload: str) -> bool:
+        """A declaration for several types (per_type("int float")) has $ where an overload has one of them."""
+        pattern = re.escape(self.overload).replace(r"\$", "(.+)")
+        types = re.search(r'per_type\(((?:\s*"[^"]*")+)', self.traits)
+        found = re.fullmatch(pattern, overload)
+        return bool(found) and set(found.groups()) <= set(text_of(types[1]).split() if types else ())
 
     def names(self):
         """The operators, without overloads, that the declaration stands for."""
@@ -129,16 +137,24 @@ class Declarations:
                              if not reached.startswith("ops/engines/") and reached.endswith(".cc")))
 
 
-def selected(declarations: Declarations, wanted: list):
-    """The declarations of the operators `wanted`, and of what these call by name."""
+def overloads(found: list, overload: str) -> list:
+    """Those that "default", "Tensor" or "int" names; all of them where none is declared by that name (derived ones are not)."""
+    overload = "" if overload == "default" else overload
+    return [op for op in found if op.is_named(overload)] or found
+
+
+def selected(declarations: Declarations, wanted: list, by_overload: bool):
+    """The declarations of the operators `wanted`, with the overload that is told alone or all, and of what these call by name."""
     by_name, kept, files = declarations.by_name(), {}, set()
     open_names = [(name, "the list") for name in wanted]
     while open_names:
         full, origin = open_names.pop()
-        name = full.partition(".")[0]
+        name, _, overload = full.partition(".")
         found = by_name.get(declarations.aliases.get(name, name), [])
         if not found and origin == "the list":
             sys.exit(f"select_operators.py: Torchlet has no operator '{full}'; `torchlet ops MODEL` tells which it lacks")
+        if by_overload and overload and origin == "the list":
+            found = overloads(found, overload)
         for op in found:
             kept[op.id] = op
             if op.file not in files:
@@ -152,7 +168,7 @@ def words(text: str) -> list:
 
 
 def chosen(kind: str, text) -> list:
-    names = CHOICES[kind] if text is None else words(text)
+    names = CHOICES[kind] if text in (None, "all") else words(text)
     for name in names:
         if name not in CHOICES[kind] and not (kind == "devices" and name == "reference"):
             sys.exit(f"select_operators.py: TORCHLET_{kind.upper()} has no '{name}'; there are: {', '.join(CHOICES[kind])}")
@@ -199,7 +215,9 @@ def main() -> None:
     listed = arguments.operators
     if listed and os.path.isfile(listed):
         listed = re.sub(r"#.*", "", pathlib.Path(listed).read_text(encoding="utf-8"))
-    kept, files = selected(declarations, words(listed) if listed else everything)
+    # Bytecode names overloads; TorchScript's compiler chooses among all of them.
+    by_overload = "pt" not in chosen("containers", arguments.containers)
+    kept, files = selected(declarations, words(listed) if listed else everything, by_overload)
     classes = {name for file in files for name in declarations.classes[file]}
     if "nnapi" in devices:
         classes.add("nnapi_compilation")

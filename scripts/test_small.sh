@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 scripts/install_deps.sh g++-aarch64-linux-gnu qemu-user-static || exit 77
 sizes=$(scripts/small_builds.sh arm64) || exit $?
 echo "$sizes" | while read -r _ name bytes; do
-  case "$name" in whole) limit=4500000 ;; float) limit=840000 ;; int8) limit=1000000 ;; esac
+  case "$name" in whole) limit=4500000 ;; float) limit=700000 ;; int8) limit=900000 ;; esac
   echo "$name: $bytes bytes, $limit allowed"
   [ "$bytes" -le "$limit" ]
 done

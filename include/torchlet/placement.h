@@ -8,7 +8,8 @@ namespace torchlet {
 
 // One decision: a device took a part of the program, or did not.
 struct Placement {
-  // A segment, which is a run of operators, or a single operator that no segment could take in.
+  // A segment, which is a run of operators, or a single operator that the reference implementation
+  // runs: no segment could take it in, or the device's segment calls it.
   bool is_segment = false;
   std::string what;      // "aten::conv2d"; of a segment the first operator and the last
   std::string place;     // "model.py:57, in features.3.conv"

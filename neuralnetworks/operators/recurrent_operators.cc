@@ -14,10 +14,9 @@
 namespace torchlet::ops {
 namespace {
 
-using kernels::UnaryOp;
 using nn::check_sizes;
 
-void sigmoid(float* x, int64_t count) { kernels::unary_f32(UnaryOp::kSigmoid, x, x, count); }
+void sigmoid(float* x, int64_t count) { kernels::sigmoid_f32(x, x, count, 0, 0); }
 
 // FuseCodes, and those that recurrent layers have besides: 4 is tanh, 6 is sigmoid.
 bool is_activation(int64_t code) { return code >= 0 && code <= 6 && code != 5; }
@@ -25,13 +24,13 @@ bool is_activation(int64_t code) { return code >= 0 && code <= 6 && code != 5; }
 void activate(int64_t code, float* x, int64_t count) {
   switch (code) {
     case 1:
-      return kernels::unary_f32(UnaryOp::kClamp, x, x, count, 0, INFINITY);
+      return kernels::clamp_f32(x, x, count, 0, INFINITY);
     case 2:
-      return kernels::unary_f32(UnaryOp::kClamp, x, x, count, -1, 1);
+      return kernels::clamp_f32(x, x, count, -1, 1);
     case 3:
-      return kernels::unary_f32(UnaryOp::kClamp, x, x, count, 0, 6);
+      return kernels::clamp_f32(x, x, count, 0, 6);
     case 4:
-      return kernels::unary_f32(UnaryOp::kTanh, x, x, count);
+      return kernels::tanh_f32(x, x, count, 0, 0);
     case 6:
       return sigmoid(x, count);
     default:
@@ -170,7 +169,7 @@ void lstm_row(const LstmWeights& weights, float* gates, float* cell, float* hidd
     cell[i] = forget[i] * cell[i] + opened * candidate[i];
   }
   if (weights.cell_clip > 0) {
-    kernels::unary_f32(UnaryOp::kClamp, cell, cell, n, -weights.cell_clip, weights.cell_clip);
+    kernels::clamp_f32(cell, cell, n, -weights.cell_clip, weights.cell_clip);
   }
   open(output, 2 - first);
   std::copy_n(cell, n, hidden);

@@ -44,6 +44,8 @@ struct Compilation {
   std::string refusal;                              // why not
   // The calls that it is because of, if it is because of some: the device may take the rest.
   std::vector<RefusedCall> refused = {};
+  // The calls of a compiled segment that call the reference implementation, and why.
+  std::vector<RefusedCall> by_reference = {};
 };
 
 // What a segment must be worth.

@@ -48,6 +48,7 @@ std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Va
       made = compile_in_parts(specialised, *device_, made.refused, next_, *log_);
       is_in_parts = made.compiled != nullptr;
     }
+    log_reference_calls(specialised, *device_, made, *log_);
   } catch (const Declined& declined) {
     made.refusal = declined.why;
   } catch (const Error& error) {

@@ -90,6 +90,17 @@ bool can_leave_parts(const SpecialisedSegment& whole, const CallArgument& output
   return output.is_tensor() && whole.tensors[static_cast<size_t>(output.id())].producer >= 0;
 }
 
+}  // namespace
+
+void log_reference_calls(const SpecialisedSegment& segment, const Device& device,
+                         const Compilation& made, PlacementLog& log) {
+  for (const RefusedCall& call : made.by_reference) {
+    log.refuse(*segment.calls[call.call].node, device.name(), call.why);
+  }
+}
+
+namespace {
+
 // Compiles the calls [begin, end) and says so in the log; null, and why, if the device does not.
 Compilation compile_part(SpecialisedSegment& whole, size_t begin, size_t end, Device& device,
                          PlacementLog& log, Part& part) {
@@ -100,6 +111,7 @@ Compilation compile_part(SpecialisedSegment& whole, size_t begin, size_t end, De
     for (const CallArgument& input : cut.inputs) part.inputs.push_back(input.id());
     for (const auto& output : cut.outputs) part.outputs.push_back(output.value.id());
     made = device.compile(cut);
+    log_reference_calls(cut, device, made, log);
   } catch (const Declined& declined) {
     made.refusal = declined.why;
   } catch (const Error& error) {

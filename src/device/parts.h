@@ -16,4 +16,8 @@ Compilation compile_in_parts(SpecialisedSegment& segment, Device& device,
                              std::span<const RefusedCall> refused,
                              std::span<const std::shared_ptr<Device>> next, PlacementLog& log);
 
+// Says in `log` which calls of what was `made` call the reference implementation, and why.
+void log_reference_calls(const SpecialisedSegment& segment, const Device& device,
+                         const Compilation& made, PlacementLog& log);
+
 }  // namespace torchlet::device

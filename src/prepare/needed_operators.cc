@@ -5,6 +5,8 @@
 
 #include "api/loaded_model.h"
 #include "graph/prim_kinds.h"
+#include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/conv_nhwc/winograd_f32.h"
 #include "passes/change_log.h"
 #include "passes/pipeline.h"
 #include "tensor/containers.h"
@@ -52,6 +54,15 @@ class FeatureFinder {
     dtype(tensor.dtype);
     if (tensor.sparse) found.insert("sparse");
     if (is_quantized(tensor.dtype)) found.insert("quantized");
+    if (tensor.sizes.size() == 4 && is_floating_point(tensor.dtype)) filter(tensor.sizes);
+  }
+  // Of a convolution, if that is what it is.
+  void filter(std::span<const int64_t> sizes) {
+    const bool has_winograd = std::min(sizes[0], sizes[1]) >= kernels::kWinogradChannels;
+    if (has_winograd && sizes[2] == 3 && sizes[3] == 3) found.insert("winograd");
+    if (sizes[1] > 0 && kernels::dwconv_is_rare(sizes[0], sizes[1], sizes[3])) {
+      found.insert("rare_convolutions");
+    }
   }
   void values(const std::vector<Value>& items) {
     for (const Value& item : items) value(item);

@@ -192,6 +192,7 @@ class Run(unittest.TestCase):
         for row in refused:
             self.assertTrue(row["device"] == "cpu" and row["place"], row)
 
+
     def test_the_operators_that_there_are_and_that_a_model_needs(self):
         every = torchlet("ops").stdout.splitlines()
         self.assertIn("aten::relu(Tensor self) -> Tensor", every)

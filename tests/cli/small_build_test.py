@@ -58,6 +58,15 @@ class SmallBuildTest(unittest.TestCase):
                                   ("aten::mul.int_float", "mul_number")]:
             self.assertIn(declaration, select("--operators", name)["kDeclarations"], name)
 
+    def test_overloads_are_told_apart_where_no_source_is_compiled(self):
+        operators = "aten::add.Tensor;aten::gt.int;aten::hardtanh_.default;aten::mul.out;aten::relu"
+        exact = select("--operators", operators, "--containers", "ptl")["kDeclarations"]
+        self.assertLessEqual({"add_Tensor", "gt_number", "hardtanh", "mul_Tensor", "relu"}, set(exact))
+        self.assertTrue({"add_Scalar", "add_str", "gt_Tensor"}.isdisjoint(exact), exact)
+        for containers in "pt", "pt;ptl":
+            every = select("--operators", operators, "--containers", containers)["kDeclarations"]
+            self.assertLessEqual({*exact, "add_Scalar", "add_str", "gt_Tensor"}, set(every))
+
     def test_operators_bring_those_that_they_call(self):
         self.assertEqual(select("--operators", "aten::relu6")["kDeclarations"], ["relu6"])
         self.assertIn("cat", select("--operators", "quantized::cat")["kDeclarations"])
@@ -69,7 +78,7 @@ class SmallBuildTest(unittest.TestCase):
         self.assertEqual(features("--operators", "aten::float_power.Tensor_Scalar"), ["complex", "float64"])
         self.assertIn("sparse", features("--operators", "aten::to_dense"))
         everything = select("--operators", "aten::relu")
-        self.assertEqual(len(everything["kFeatures"]), 8)
+        self.assertEqual(len(everything["kFeatures"]), 10)
         self.assertIn("dead-code", everything["kPasses"])
         self.assertEqual(select("--passes", "freeze;inline")["kPasses"], ["freeze", "inline"])
 
@@ -89,6 +98,11 @@ class SmallBuildTest(unittest.TestCase):
         self.assertIn("TORCHLET_FEATURES has no 'video'", select("--features", "video"))
         self.assertIn("TORCHLET_PASSES has no 'magic'; there are: activations, ", select("--passes", "magic"))
 
+    def test_features_come_with_the_filters_of_convolutions(self):
+        # 3x3 filters of 256 channels, and of groups that tiles take.
+        scenes = torchlet("ops", os.path.join(os.path.dirname(MODEL), "scenes_deeplabv3.ptl"), "--format", "cmake")
+        self.assertIn('set(TORCHLET_FEATURES "rare_convolutions;winograd" CACHE', scenes)
+
     def test_the_command_tells_all_that_a_build_needs(self):
         with tempfile.TemporaryDirectory() as folder:
             mobile = os.path.join(folder, "m.ptl")
@@ -99,7 +113,9 @@ class SmallBuildTest(unittest.TestCase):
         for text in of_source, of_bytecode:
             names = re.search(r'TORCHLET_OPERATORS "([^"]*)"', text)[1]
             # hardtanh is what optimising makes of hardtanh_.
-            self.assertLessEqual({"aten::conv2d", "aten::linear", "aten::hardtanh"}, set(names.split(";")), names)
+            end = "" if text is of_source else ".default"
+            self.assertLessEqual({name + end for name in ("aten::conv2d", "aten::linear", "aten::hardtanh")},
+                                 set(names.split(";")), names)
             self.assertIsInstance(select("--operators", names), dict)
             self.assertIn('set(TORCHLET_FEATURES "" CACHE', text)
             passes = set(re.search(r'TORCHLET_PASSES "([^"]*)"', text)[1].split(";"))

@@ -52,9 +52,10 @@ void PlanBuilder::lower(const Call& call) {
     const Lowering* lowering = find_lowering(call.kind(), reads_quantized(call));
     if (!lowering) decline("no kernel for it");
     lowering->lower(*this, call);
-  } catch (const Declined&) {
+  } catch (const Declined& declined) {
     give_up(before);
     lower_reference(call);
+    by_reference_.push_back({static_cast<size_t>(current_), declined.why});
   }
 }
 

@@ -20,6 +20,7 @@
 #include <torchlet/precision.h>
 
 #include "device/cpu/emitter.h"
+#include "device/device.h"
 #include "device/specialise/specialised_segment.h"
 #include "kernels/spatial/window.h"
 
@@ -40,6 +41,8 @@ class PlanBuilder : public PlanEmitter {
 
   // Declined or Error if the segment cannot run as a plan.
   std::unique_ptr<Plan> build();
+  // The calls that have no step of their own, but one that calls the operator.
+  const std::vector<device::RefusedCall>& by_reference() const { return by_reference_; }
 
   // ---- what a lowering reads ----
 
@@ -136,6 +139,7 @@ class PlanBuilder : public PlanEmitter {
   std::unordered_map<TensorId, TensorId> image_copies_;
   std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and Float16
   bool wants_channels_last_ = false;  // outputs lie as the first image among the inputs does
+  std::vector<device::RefusedCall> by_reference_;
 };
 
 }  // namespace torchlet::cpu

@@ -34,17 +34,19 @@ class CpuDevice : public device::Device {
   device::Compilation compile(device::SpecialisedSegment& segment) override {
     if (precision_ != Precision::kFloat32) {
       try {
-        return compiled(PlanBuilder(segment, packed_, precision_).build());
+        return compiled(PlanBuilder(segment, packed_, precision_));
       } catch (const device::Declined&) {
         // The program has float16 tensors of its own.
       }
     }
-    return compiled(PlanBuilder(segment, packed_).build());
+    return compiled(PlanBuilder(segment, packed_));
   }
 
  private:
-  device::Compilation compiled(std::unique_ptr<const Plan> plan) const {
-    return {std::make_shared<CompiledPlan>(std::move(plan), arenas_), ""};
+  device::Compilation compiled(PlanBuilder&& builder) const {
+    return {.compiled = std::make_shared<CompiledPlan>(builder.build(), arenas_),
+            .refusal = "",
+            .by_reference = builder.by_reference()};
   }
 
   Precision precision_;

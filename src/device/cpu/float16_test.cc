@@ -92,13 +92,13 @@ TEST_F(Float16Plan, ConcatenationSqueezeAndExciteAndResizing) {
   EXPECT_EQ(c.kernels({x}),
             "convert conv_nhwc_f16 conv_nhwc_f16 global_avg_pool_nhwc_f16 conv_nhwc_f16 "
             "binary_rows_f16 binary_rows_f16 resize_nearest_nhwc avg_pool_nhwc_f16 convert "
-            "resize_linear_nhwc_f32 unary_rows_f32");
+            "resize_linear_nhwc_f32 affine_rows_f32");
 }
 
 TEST_F(Float16Plan, OnlyLayersRoundTheirInputs) {
   Case c = in_float16({}, "    return torch.relu(torch.mul(torch.add(x, 1000), x))\n");
   c.check({random_tensor({3, 4})}, 1e-6);
-  EXPECT_EQ(c.kernels({random_tensor({3, 4})}), "unary_rows_f32 binary_rows_f32");
+  EXPECT_EQ(c.kernels({random_tensor({3, 4})}), "affine_rows_f32 binary_rows_f32");
 }
 
 TEST_F(Float16Plan, WhatHasNoKernelInFloat16RunsInFloat32) {

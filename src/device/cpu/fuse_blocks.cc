@@ -113,7 +113,7 @@ class Fuser {
     if (!project || !project->is_pointwise()) return;
     const int depthwise_at = only_writer(project->input());
     const auto* depthwise = at<DepthwiseStep>(depthwise_at);
-    if (!depthwise || depthwise->has_residual()) return;
+    if (!depthwise || depthwise->shape().group > 1 || depthwise->has_residual()) return;
     const int expand_at = only_writer(depthwise->input());
     const auto* expand = at<ConvStep>(expand_at);
     const bool expands = expand && expand->is_pointwise() && !expand->has_residual();

@@ -56,8 +56,9 @@ void PackingKey::add(const LayerForm<kernels::ConvNhwcShape>& layer) {
   add(layer.form);
 }
 void PackingKey::add(const LayerForm<kernels::DwConvShape>& layer) {
-  const auto& [batch, channels, window] = layer.shape;
+  const auto& [batch, channels, window, group] = layer.shape;
   add(channels);
+  add(group);
   add(window);
   add(layer.form);
 }

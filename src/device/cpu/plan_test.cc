@@ -85,7 +85,7 @@ TEST(Plan, NumbersAreCutToIntegersByAKernel) {
   Case c({}, "    return torch.trunc(torch.mul(x, 10))\n");
   const Tensor x = random_tensor({3, 37});
   c.check({x}, 0);
-  EXPECT_EQ(c.kernels({x}), "unary_rows_f32 unary_rows_f32");
+  EXPECT_EQ(c.kernels({x}), "affine_rows_f32 unary_rows_f32");
 }
 
 TEST(Plan, ProgramsRoundToFloat16ByAKernel) {
@@ -107,6 +107,129 @@ TEST(Plan, AValueWithTwoReadersIsNotFused) {
   const Tensor x = random_tensor({1, 4, 5, 5}).contiguous(MemoryFormat::kChannelsLast);
   c.check({x});
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 activation_rows_f32 binary_rows_f32");
+}
+
+TEST(Plan, PreluIsAFunctionOfChannels) {
+  Case c({{"w", random_tensor({6, 4, 1, 1})}, {"s", random_tensor({6})}},
+         "    y = torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"
+         "    return torch.prelu(y, self.s)\n");
+  const Tensor x = random_tensor({2, 4, 5, 5}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 binary_rows_f32");
+  Case one({{"w", random_tensor({6, 4, 1, 1})}, {"s", random_tensor({1})}},
+           "    y = torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"
+           "    return torch.prelu(y, self.s)\n");
+  one.check({x});
+  EXPECT_EQ(one.kernels({x}), "conv_nhwc_f32");
+  Case rows({{"s", random_tensor({7})}}, "    return torch.prelu(x, self.s)\n");
+  rows.check({random_tensor({3, 7})});
+  Case planes({{"s", random_tensor({3})}}, "    return torch.prelu(x, self.s)\n");
+  for (const IntArray& sizes : {IntArray{2, 3, 4, 5, 6}, IntArray{2, 3, 5, 7}, IntArray{2, 3, 4}}) {
+    planes.check({random_tensor(sizes)});
+    EXPECT_EQ(planes.kernels({random_tensor(sizes)}), "binary_rows_f32");
+  }
+}
+
+TEST(Plan, OneNumberForEachPlane) {
+  Case c({}, "    return torch.sub(x, z)\n", "x: Tensor, z: Tensor");
+  for (const IntArray& sizes :
+       {IntArray{2, 3, 1, 1}, IntArray{3, 1, 1}, IntArray{2, 1, 1, 1}, IntArray{2, 3, 4, 1},
+        IntArray{2, 1, 4, 1}, IntArray{2, 3, 1, 5}, IntArray{2, 3, 4, 5}}) {
+    c.check({random_tensor({2, 3, 4, 5}), random_tensor(sizes)});
+  }
+  EXPECT_EQ(c.kernels({random_tensor({2, 3, 4, 5}), random_tensor({2, 3, 1, 1})}),
+            "binary_rows_f32");
+  c.check({random_tensor({3, 0, 4}), random_tensor({3, 0, 1})});
+}
+
+TEST(Plan, PaddingByNameIsPaddingOfTheConvolution) {
+  struct Layer {
+    IntArray weight;
+    int64_t groups;
+    const char *arguments, *kernel;
+  };
+  for (const Layer& layer :
+       {Layer{{8, 3, 3, 3}, 1, "[1, 1], \"same\", [1, 1]", "conv_nhwc_f32"},
+        Layer{{8, 3, 4, 2}, 1, "[1, 1], \"same\", [2, 1]", "conv_nhwc_f32"},
+        Layer{{8, 1, 2, 7}, 8, "[1, 1], \"same\", [1, 1]", "dwconv_nhwc_f32"},
+        Layer{{8, 3, 2, 3}, 1, "[2, 1], \"valid\", [1, 2]", "conv_nhwc_f32"}}) {
+    for (const char* name : {"conv2d", "_convolution_mode"}) {
+      Case c({{"w", random_tensor(layer.weight)}}, "    return torch." + std::string(name) +
+                                                       "(x, self.w, None, " + layer.arguments +
+                                                       ", " + std::to_string(layer.groups) + ")\n");
+      const Tensor x = random_tensor({2, layer.weight[1] * layer.groups, 9, 10});
+      c.check({x});
+      const Tensor nhwc = x.contiguous(MemoryFormat::kChannelsLast);
+      c.check({nhwc});
+      EXPECT_EQ(c.kernels({nhwc}), layer.kernel) << name;
+    }
+  }
+  // Of lines, and of volumes, which stay with the reference.
+  for (const char* width : {"3", "4"}) {
+    Case line({{"w", random_tensor({4, 6, std::stoi(width)})}},
+              "    return torch.conv1d(x, self.w, None, [1], \"same\", [2], 1)\n");
+    line.check({random_tensor({2, 6, 9})});
+  }
+  Case volume({{"w", random_tensor({4, 2, 3, 2, 3})}},
+              "    return torch.conv3d(x, self.w, None, [1, 1, 1], \"same\", [1, 1, 1], 1)\n");
+  volume.check({random_tensor({1, 2, 4, 5, 6})});
+}
+
+TEST(Plan, StepsThatCallTheReferenceSayWhy) {
+  Case c({{"w", random_tensor({4, 2, 3, 3, 3})}},
+         "    y = torch._convolution(x, self.w, None, [1, 1, 1], [1, 1, 1], [1, 1, 1], False, "
+         "[0, 0, 0], 1, False, False, True, True)\n"
+         "    return torch.relu(y)\n");
+  const Tensor volume = random_tensor({1, 2, 4, 5, 6});
+  EXPECT_EQ(c.kernels({volume}), "aten::_convolution activation_rows_f32");
+  c.check({volume});
+  EXPECT_EQ(c.by_reference(), "aten::_convolution: not an image; ");
+  Case image({{"w", random_tensor({4, 2, 3, 3})}},
+             "    return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 1)\n");
+  image.check({random_tensor({1, 2, 5, 6})});
+  EXPECT_EQ(image.by_reference(), "");
+}
+
+TEST(Plan, GroupsOfChannelsAreNormalized) {
+  const Tensor w = random_tensor({8}), b = random_tensor({8});
+  const Tensor x = random_tensor({2, 8, 5, 7});
+  const Tensor nhwc = x.contiguous(MemoryFormat::kChannelsLast);
+  for (const char* norm :
+       {"torch.group_norm(x, 4, self.w, self.b, 1e-05, True)",
+        "torch.group_norm(x, 1, None, self.b, 0.1, True)",
+        "torch.instance_norm(x, self.w, self.b, None, None, True, 0.1, 1e-05, True)",
+        "torch.instance_norm(x, None, None, None, None, True, 0.1, 0.1, True)"}) {
+    Case c({{"w", w}, {"b", b}}, "    return torch.silu(" + std::string(norm) + ")\n");
+    c.check({nhwc});
+    EXPECT_EQ(c.kernels({nhwc}), "group_norm_nhwc_f32") << norm;
+    c.check({x});
+    c.check({random_tensor({2, 8, 5})});
+  }
+  Case running(
+      {{"w", w}, {"b", b}},
+      "    return torch.instance_norm(x, None, None, self.w, torch.abs(self.b), False, 0.1, "
+      "1e-05, True)\n");
+  running.check({nhwc});
+}
+
+TEST(Plan, SmallGroupsAreConvolvedLikeChannels) {
+  for (int64_t group : {4, 16}) {
+    Case c({{"w", random_tensor({32, group, 3, 3})}},
+           "    y = torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], " +
+               std::to_string(32 / group) + ")\n    return torch.relu(y)\n");
+    const Tensor x = random_tensor({2, 32, 6, 7}).contiguous(MemoryFormat::kChannelsLast);
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), "group_conv_nhwc_f32");
+  }
+  // One group of all channels, too, but where Winograd is faster.
+  for (const auto& [channels, kernel] :
+       {std::pair(16, "group_conv_nhwc_f32"), std::pair(32, "conv_nhwc_f32")}) {
+    Case c({{"w", random_tensor({channels, channels, 3, 3})}},
+           "    return torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], 1)\n");
+    const Tensor x = random_tensor({1, channels, 28, 28}).contiguous(MemoryFormat::kChannelsLast);
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), kernel);
+  }
 }
 
 TEST(Plan, DepthwiseGroupedDilatedAndOneDimensional) {

@@ -51,7 +51,7 @@ class Case {
         device_(make_cpu_device(precision)),
         self_(program_.object("M", values(weights))) {
     auto optimized = Program::optimized(self_);
-    device::partition(*optimized.graph, {&device_, 1}, std::make_shared<device::PlacementLog>());
+    device::partition(*optimized.graph, {&device_, 1}, log_);
     optimized.graph->verify();
     planned_ =
         std::make_unique<PlannedFunction>(Program::method(self_), std::move(optimized.graph));
@@ -108,6 +108,15 @@ class Case {
     return nullptr;
   }
 
+  // What the reference runs, of all runs until now: "aten::_convolution: not an image; ".
+  std::string by_reference() const {
+    std::string text;
+    for (const Placement& placement : log_->all()) {
+      if (!placement.is_segment) text += placement.what + ": " + placement.reason + "; ";
+    }
+    return text;
+  }
+
   // The kernels of that plan: "conv_nhwc_f32 copy_strided".
   std::string kernels(const std::vector<Value>& inputs) {
     PackedWeights packed;
@@ -136,6 +145,7 @@ class Case {
     return all;
   }
 
+  std::shared_ptr<device::PlacementLog> log_ = std::make_shared<device::PlacementLog>();
   Precision precision_;
   Program program_;
   std::shared_ptr<device::Device> device_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_few_channels.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
@@ -294,18 +295,21 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
 
 }  // namespace
 
+int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
+  if constexpr (!selection::kHasWinograd) return 0;
+  return winograd_tile(shape);
+}
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
-  if (winograd_tile(shape) > 0) return winograd_f32_packed_bytes(shape);
+  if (conv_nhwc_f32_form(shape) > 0) return winograd_f32_packed_bytes(shape);
   return packed_bytes<float>(shape);
 }
-int conv_nhwc_f32_form(const ConvNhwcShape& shape) { return winograd_tile(shape); }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_bytes<Float16>(shape);
 }
 
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   float* to = static_cast<float*>(packed);
-  if (winograd_tile(shape) > 0) return winograd_f32_pack(shape, weight, to);
+  if (conv_nhwc_f32_form(shape) > 0) return winograd_f32_pack(shape, weight, to);
   pack(shape, weight, to);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
@@ -320,7 +324,7 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride) {
   const float* weight = static_cast<const float*>(packed);
-  if (winograd_tile(shape) > 0) {
+  if (conv_nhwc_f32_form(shape) > 0) {
     return winograd_f32(shape, input, input_stride, weight, epilogue, output, output_stride);
   }
   convolve(shape, input, input_stride, weight, epilogue, output, output_stride);

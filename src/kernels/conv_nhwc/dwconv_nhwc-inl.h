@@ -14,8 +14,11 @@ struct Row {
   const T* const* input_rows;  // of the first tap row that lies on the picture
   int64_t row_step;            // dilation_h
   int64_t taps;                // tap rows on the picture
-  const T* weight;             // of the first of them, block 0
-  int64_t weight_stride;       // from block to block
+  int width;                   // tap columns
+  int64_t group;
+  const int32_t* lookup;  // for channel k of a group, which lane each lane takes
+  const T* weight;        // of the first of them, block 0
+  int64_t weight_stride;  // from block to block
   int64_t input_stride;
   int64_t channels;
   const float* bias;
@@ -32,15 +35,82 @@ struct TilePlace {
   int left, right;
 };
 
-// kTile output pixels side by side, whole blocks [begin, end) of channels.
-template <int kWidth, int kStride, int kTile>
+// Adds kWidth taps of a row to kTile output pixels. Of the columns that they read, [left, inside)
+// lie on the picture; others are the outermost ones, unless the taps are part of a wider window.
+template <int kWidth, int kStride, int kTile, bool kIsPart = false, class Pixel>
+HWY_INLINE void add_taps(const T* HWY_RESTRICT in, int64_t stride, const Pixel& load_pixel,
+                         const T* HWY_RESTRICT weight, int left, int inside, V* HWY_RESTRICT sum) {
+  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  V w[kWidth];
+  HWY_UNROLL(5)
+  for (int j = 0; j < kWidth; ++j) w[j] = load(weight + j * kBlock);
+  HWY_UNROLL(33)
+  for (int k = 0; k < kColumns; ++k, in += stride) {
+    if ((kIsPart || k < kWidth - 1) && k < left) continue;
+    if ((kIsPart || k > kColumns - kWidth) && k >= inside) continue;
+    const V pixel = keep_in_register(load_pixel(in));
+    HWY_UNROLL(16)
+    for (int t = 0; t < kTile; ++t) {
+      const int j = k - t * kStride;
+      if (j >= 0 && j < kWidth) sum[t] = mul_add(pixel, w[j], sum[t]);
+    }
+  }
+}
+
+// The same for a wide window: as many times four taps as leave a multiple of three.
+template <int kStride, int kTile, class Pixel>
+HWY_INLINE void add_wide_taps(int width, const T* HWY_RESTRICT in, int64_t stride,
+                              const Pixel& pixel, const T* HWY_RESTRICT weight, int left,
+                              int inside, V* HWY_RESTRICT sum) {
+  for (; width % 3 != 0; width -= 4, in += 4 * stride, weight += 4 * kBlock) {
+    add_taps<4, kStride, kTile, true>(in, stride, pixel, weight, left, inside, sum);
+    left -= 4;
+    inside -= 4;
+  }
+  for (; width > 0; width -= 3, in += 3 * stride, weight += 3 * kBlock) {
+    add_taps<3, kStride, kTile, true>(in, stride, pixel, weight, left, inside, sum);
+    left -= 3;
+    inside -= 3;
+  }
+}
+
+// What a vector of output channels, the first of them `c`, takes of a pixel of the input: channel k
+// of its group, which begins at `channel`.
+struct OwnChannel {
+  static constexpr bool kIsGrouped = false;
+  OwnChannel(const Row&, int64_t c, int64_t, Part part) : channel(c), lanes(part) {}
+  HWY_INLINE V operator()(const T* in) const { return load(in, lanes); }
+  int64_t channel;
+  Part lanes;
+};
+#if TORCHLET_DWCONV_RARE
+struct WithinGroup {
+  static constexpr bool kIsGrouped = true;
+  WithinGroup(const Row& row, int64_t c, int64_t k, Part)
+      : channel(c / row.group * row.group + k) {}
+  HWY_INLINE V operator()(const T* in) const { return set(*in); }
+  int64_t channel;
+};
+struct AcrossGroups {
+  static constexpr bool kIsGrouped = true;
+  AcrossGroups(const Row& row, int64_t c, int64_t k, Part)
+      : channel(c), lanes(lookup_lanes(row.lookup + k * kLanes)) {}
+  HWY_INLINE V operator()(const T* in) const { return lookup(load(in), lanes); }
+  int64_t channel;
+  Lookup lanes;
+};
+#endif
+
+// kTile output pixels side by side, whole blocks [begin, end) of channels. A kWidth of 0 stands for
+// any that dwconv_is_wide().
+template <class Pixel, int kWidth, int kStride, int kTile>
 HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t begin,
                                 int64_t end) {
-  constexpr int kColumns = (kTile - 1) * kStride + kWidth;
+  const int width = kWidth ? kWidth : row.width;
   const int64_t stride = row.input_stride, out_stride = row.output_stride;
   const int64_t taps = row.taps, row_step = row.row_step, channels = row.channels;
   const int64_t weight_stride = row.weight_stride;
-  const int left = place.left, inside = kColumns - place.right;
+  const int left = place.left, inside = (kTile - 1) * kStride + width - place.right;
   const bool hardswish = row.hardswish;
   const T* const* const input_rows = row.input_rows;
   const float* const bias = row.bias;
@@ -54,36 +124,32 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
     const Part lanes = part_of(std::min(kBlock, channels) - part);
     V sum[kTile];
     const V start = bias ? load_bias(bias + c, lanes) : zero();
-    HWY_UNROLL(8)
+    HWY_UNROLL(16)
     for (int t = 0; t < kTile; ++t) sum[t] = start;
     const T* HWY_RESTRICT weight = weights + block * weight_stride + part;
     for (int64_t i = 0; i < taps; ++i) {
-      const T* HWY_RESTRICT in = input_rows[i * row_step] + column + c;
-      V w[kWidth];
-      HWY_UNROLL(5)
-      for (int j = 0; j < kWidth; ++j) w[j] = load(weight + j * kBlock);
-      HWY_UNROLL(19)
-      for (int k = 0; k < kColumns; ++k, in += stride) {
-        if (k < kWidth - 1 && k < left) continue;
-        if (k > kColumns - kWidth && k >= inside) continue;
-        const V pixel = keep_in_register(load(in, lanes));
-        HWY_UNROLL(8)
-        for (int t = 0; t < kTile; ++t) {
-          const int j = k - t * kStride;
-          if (j >= 0 && j < kWidth) sum[t] = mul_add(pixel, w[j], sum[t]);
+      const T* HWY_RESTRICT in = input_rows[i * row_step] + column;
+      for (int64_t k = 0; k < (Pixel::kIsGrouped ? row.group : 1); ++k) {
+        const Pixel pixel(row, c, k, lanes);
+        if constexpr (kWidth == 0) {
+          add_wide_taps<kStride, kTile>(width, in + pixel.channel, stride, pixel, weight, left,
+                                        inside, sum);
+        } else {
+          add_taps<kWidth, kStride, kTile>(in + pixel.channel, stride, pixel, weight, left, inside,
+                                           sum);
         }
+        weight += width * kBlock;
       }
-      weight += kWidth * kBlock;
     }
     T* HWY_RESTRICT out = output + c;
     if (hardswish) {
-      HWY_UNROLL(8)
+      HWY_UNROLL(16)
       for (int t = 0; t < kTile; ++t) sum[t] = apply_hardswish(sum[t]);
     } else {
-      HWY_UNROLL(8)
+      HWY_UNROLL(16)
       for (int t = 0; t < kTile; ++t) sum[t] = clamp(sum[t], low, high);
     }
-    HWY_UNROLL(8)
+    HWY_UNROLL(16)
     for (int t = 0; t < kTile; ++t, out += out_stride) store(sum[t], out, lanes);
   }
 }
@@ -140,24 +206,60 @@ struct Tile {
 };
 
 // Of the tiles no wider than the row the one that computes the fewest pixels twice.
-template <int kWidth, int kStride>
-Tile choose_tile(int64_t out_w) {
-  static constexpr Tile kTiles[] = {{convolve_tile<kWidth, kStride, kWideTile>, kWideTile},
-                                    {convolve_tile<kWidth, kStride, 7>, 7},
-                                    {convolve_tile<kWidth, kStride, 4>, 4},
-                                    {convolve_tile<kWidth, kStride, 1>, 1}};
+template <size_t kCount>
+Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w) {
   const auto computed = [&](const Tile& tile) {
     return (out_w + tile.size - 1) / tile.size * tile.size + (tile.size == 1 ? out_w : 0);
   };
-  const Tile* best = &kTiles[3];
-  for (const Tile& tile : kTiles) {
-    if (tile.size <= out_w && computed(tile) < computed(*best)) best = &tile;
+  Tile best = {nullptr, 0};
+  for (const Tile& tile : tiles) {
+    if (tile.size <= out_w && (!best.convolve || computed(tile) < computed(best))) best = tile;
   }
-  return *best;
+  return best;
+}
+template <int kWidth, int kStride>
+Tile choose_tile(int64_t out_w) {
+  static constexpr Tile kTiles[] = {
+      {convolve_tile<OwnChannel, kWidth, kStride, kWideTile>, kWideTile},
+      {convolve_tile<OwnChannel, kWidth, kStride, 7>, 7},
+      {convolve_tile<OwnChannel, kWidth, kStride, 4>, 4},
+      {convolve_tile<OwnChannel, kWidth, kStride, 1>, 1}};
+  return best_tile(kTiles, out_w);
+}
+// Of windows and groups that are rarer there are fewer. Each sum waits for the one before it, so
+// that 16 at a time are faster where there are registers for them; 14 are what 28 and 56 pixels
+// leave.
+template <int kWidth, int kStride, class Pixel>
+Tile choose_rare_tile(int64_t out_w) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kStride == 1) {
+    static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, 16>, 16},
+                                      {convolve_tile<Pixel, kWidth, kStride, 14>, 14},
+                                      {convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
+                                      {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
+    return best_tile(kTiles, out_w);
+  }
+#endif
+  static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
+                                    {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
+  return best_tile(kTiles, out_w);
 }
 
 Tile choose_tile(const DwConvShape& shape) {
   const Window2dShape& s = shape.window;
+#if TORCHLET_DWCONV_RARE
+  if constexpr (selection::kHasRareConvolutions) {
+    if (shape.group > 1) {  // dwconv_takes() holds
+      const bool is_within = shape.group % kLanes == 0;
+      if (s.stride_w == 1) {
+        return is_within ? choose_rare_tile<3, 1, WithinGroup>(s.out_w)
+                         : choose_rare_tile<3, 1, AcrossGroups>(s.out_w);
+      }
+      return is_within ? choose_rare_tile<3, 2, WithinGroup>(s.out_w)
+                       : choose_rare_tile<3, 2, AcrossGroups>(s.out_w);
+    }
+  }
+#endif
   // The tap columns of an outer window that lie on padding have to be fewer than all.
   const int64_t last = (s.out_w - 1) * s.stride_w - s.pad_w;
   const bool is_inside = s.pad_w < s.kernel_w && last < s.in_w;
@@ -166,6 +268,13 @@ Tile choose_tile(const DwConvShape& shape) {
   if (s.kernel_w == 3 && s.stride_w == 2) return choose_tile<3, 2>(s.out_w);
   if (s.kernel_w == 5 && s.stride_w == 1) return choose_tile<5, 1>(s.out_w);
   if (s.kernel_w == 5 && s.stride_w == 2) return choose_tile<5, 2>(s.out_w);
+#if TORCHLET_DWCONV_RARE
+  if constexpr (selection::kHasRareConvolutions) {
+    if (dwconv_is_wide(s.kernel_w) && s.stride_w == 1) {
+      return choose_rare_tile<0, 1, OwnChannel>(s.out_w);
+    }
+  }
+#endif
   return {nullptr, 0};
 }
 
@@ -211,6 +320,11 @@ void convolve(const DwConvTask<T>& task) {
   const int64_t begin = dwconv_block_channel<T>(shape.channels, task.block_begin);
   const int64_t end = std::min(shape.channels, task.block_end * kBlock);
   const Tile tile = choose_tile(shape);
+  int32_t lookup[kBlock * kLanes];
+  for (int64_t i = 0; i < std::min(kBlock, shape.group) * kLanes; ++i) {
+    const int64_t lane = i % kLanes;
+    lookup[i] = static_cast<int32_t>(lane / shape.group * shape.group + i / kLanes);
+  }
   for (int64_t y = task.row_begin; y < task.row_end; ++y) {
     const int64_t first = y * s.stride_h - s.pad_h;
     const Range taps = taps_inside(first, s.dilation_h, s.kernel_h, s.in_h);
@@ -218,8 +332,11 @@ void convolve(const DwConvTask<T>& task) {
     const Row row{task.input_rows + first + taps.begin * s.dilation_h,
                   s.dilation_h,
                   taps.end - taps.begin,
-                  task.weight + taps.begin * s.kernel_w * kBlock,
-                  s.kernel_h * s.kernel_w * kBlock,
+                  static_cast<int>(s.kernel_w),
+                  shape.group,
+                  lookup,
+                  task.weight + taps.begin * s.kernel_w * shape.group * kBlock,
+                  s.kernel_h * s.kernel_w * shape.group * kBlock,
                   task.input_stride,
                   shape.channels,
                   epilogue.bias,

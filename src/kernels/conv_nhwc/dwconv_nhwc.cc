@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/simd/scratch.h"
@@ -36,19 +37,23 @@ void convolve_blocks(DwConvTask<T> task) {
 
 template <typename T>
 size_t packed_bytes(const DwConvShape& shape) {
-  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
+  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w * shape.group;
   return static_cast<size_t>(dwconv_blocks<T>(shape.channels) * taps * kDwConvBlock<T>) * sizeof(T);
 }
 
 template <typename T>
 void pack(const DwConvShape& shape, const T* weight, T* to) {
-  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
+  const int64_t height = shape.window.kernel_h, width = shape.window.kernel_w, group = shape.group;
   for (int64_t block = 0; block < dwconv_blocks<T>(shape.channels); ++block) {
     const int64_t channel = dwconv_block_channel<T>(shape.channels, block);
-    for (int64_t tap = 0; tap < taps; ++tap) {
-      for (int64_t i = 0; i < kDwConvBlock<T>; ++i) {
-        const int64_t c = channel + i;
-        *to++ = c < shape.channels ? weight[c * taps + tap] : T{};
+    // Rows of taps, of one channel of the group after the other.
+    for (int64_t row = 0; row < height * group; ++row) {
+      const T* from = weight + (row % group * height + row / group) * width;
+      for (int64_t tap = 0; tap < width; ++tap) {
+        for (int64_t i = 0; i < kDwConvBlock<T>; ++i) {
+          const int64_t c = channel + i;
+          *to++ = c < shape.channels ? from[c * group * height * width + tap] : T{};
+        }
       }
     }
   }
@@ -72,7 +77,8 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
                         output_stride, row_begin, row_end, block_begin, block_end});
   };
   constexpr int64_t kOpsPerTask = int64_t{1} << 16;
-  const int64_t row_ops = std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels);
+  const int64_t row_ops =
+      std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels * shape.group);
   if (is_cut_by_columns(s.in_h * s.in_w)) {
     const int64_t blocks = dwconv_blocks<T>(shape.channels);
     // If the last block overlaps the one before it, they stay together.
@@ -106,6 +112,23 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
 }
 
 }  // namespace
+
+bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w) {
+  if (group == 1) return dwconv_is_wide(kernel_w);
+  constexpr int64_t kBlock = kDwConvBlock<float>, kMostChannels = 32;
+  const bool fills_vectors = kBlock % group == 0 || group % kBlock == 0;
+  return group <= kMostChannels && fills_vectors && channels % kBlock == 0 && kernel_w == 3;
+}
+
+bool dwconv_takes(const DwConvShape& shape) {
+  const Window2dShape& s = shape.window;
+  if (shape.group == 1) return true;
+  if constexpr (!selection::kHasRareConvolutions) return false;
+  constexpr int64_t kLeastColumns = 4;
+  const bool is_inside = s.pad_w < s.kernel_w && (s.out_w - 1) * s.stride_w - s.pad_w < s.in_w;
+  return dwconv_is_rare(shape.channels, shape.group, s.kernel_w) && s.stride_w <= 2 &&
+         s.dilation_w == 1 && s.out_w >= kLeastColumns && is_inside;
+}
 
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) { return packed_bytes<float>(shape); }
 size_t dwconv_nhwc_f16_packed_bytes(const DwConvShape& shape) {

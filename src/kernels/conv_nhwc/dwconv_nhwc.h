@@ -8,14 +8,23 @@
 
 namespace torchlet::kernels {
 
-// Depthwise convolution of NHWC images in float32: each channel has a filter of its own.
+// Depthwise convolution of NHWC images in float32: each channel has a filter of its own. Or one of
+// small groups, as many channels of the output as of the input, if dwconv_takes() says so.
 struct DwConvShape {
   int64_t batch = 1;
   int64_t channels = 0;
   Window2dShape window;
+  int64_t group = 1;  // channels that belong together
 };
 
-// The filters [channels, 1, kernel_h, kernel_w] in the order in which the kernel reads them,
+// Whether groups of 2 to 32 channels fill the vectors; in float32.
+bool dwconv_takes(const DwConvShape& shape);
+
+// Whether filters [channels, group, kernel_h, kernel_w] are of the rarer kinds that have tiles:
+// wide windows, and such groups. A build for models without them leaves the tiles out.
+bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w);
+
+// The filters [channels, group, kernel_h, kernel_w] in the order in which the kernel reads them,
 // whatever the batch and the size of the image. `packed` has dwconv_nhwc_f32_packed_bytes(shape)
 // bytes, 64-byte aligned for speed.
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape);

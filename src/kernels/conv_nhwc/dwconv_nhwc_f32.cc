@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/selection.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/simd/activation-inl.h"
 #include "kernels/simd/simd-inl.h"
@@ -41,6 +42,11 @@ HWY_INLINE Part part_of(int64_t) { return {}; }
 HWY_INLINE V load(const float* from, Part) { return load(from); }
 HWY_INLINE V load_bias(const float* from, Part) { return load(from); }
 HWY_INLINE void store(V v, float* to, Part) { store(v, to); }
+
+using Lookup = decltype(hn::SetTableIndices(d, static_cast<const int32_t*>(nullptr)));
+HWY_INLINE Lookup lookup_lanes(const int32_t* lanes) { return hn::SetTableIndices(d, lanes); }
+HWY_INLINE V lookup(V v, Lookup lanes) { return hn::TableLookupLanes(v, lanes); }
+#define TORCHLET_DWCONV_RARE 1  // wide windows and groups
 
 #include "kernels/conv_nhwc/dwconv_nhwc-inl.h"
 

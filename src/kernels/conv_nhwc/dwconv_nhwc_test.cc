@@ -28,12 +28,12 @@ struct Case {
   int64_t input_stride, output_stride;
   std::vector<float> input, weight, bias, residual, packed;
 
-  Case(int64_t channels, const Window2dShape& window, int64_t batch, int64_t gap)
-      : shape{batch, channels, window},
+  Case(int64_t channels, const Window2dShape& window, int64_t batch, int64_t gap, int64_t group = 1)
+      : shape{batch, channels, window, group},
         input_stride(channels + gap),
         output_stride(channels + 2 * gap),
         input(numbers(batch * window.in_h * window.in_w * input_stride, 1)),
-        weight(numbers(channels * window.kernel_h * window.kernel_w, 2)),
+        weight(numbers(channels * group * window.kernel_h * window.kernel_w, 2)),
         bias(numbers(channels, 3)),
         residual(numbers(batch * window.out_h * window.out_w * output_stride, 4)),
         packed(dwconv_nhwc_f32_packed_bytes(shape) / sizeof(float), kUntouched) {
@@ -48,15 +48,15 @@ struct Case {
         for (int64_t x = 0; x < s.out_w; ++x) {
           for (int64_t c = 0; c < shape.channels; ++c) {
             float sum = bias[static_cast<size_t>(c)];
-            for (int64_t i = 0; i < s.kernel_h; ++i) {
-              for (int64_t j = 0; j < s.kernel_w; ++j) {
-                const int64_t iy = y * s.stride_h - s.pad_h + i * s.dilation_h;
-                const int64_t ix = x * s.stride_w - s.pad_w + j * s.dilation_w;
-                if (iy < 0 || iy >= s.in_h || ix < 0 || ix >= s.in_w) continue;
-                const int64_t pixel = (n * s.in_h + iy) * s.in_w + ix;
-                sum += weight[static_cast<size_t>((c * s.kernel_h + i) * s.kernel_w + j)] *
-                       input[static_cast<size_t>(pixel * input_stride + c)];
-              }
+            for (int64_t tap = 0; tap < shape.group * s.kernel_h * s.kernel_w; ++tap) {
+              const int64_t k = tap / s.kernel_w / s.kernel_h, i = tap / s.kernel_w % s.kernel_h;
+              const int64_t iy = y * s.stride_h - s.pad_h + i * s.dilation_h;
+              const int64_t ix = x * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilation_w;
+              if (iy < 0 || iy >= s.in_h || ix < 0 || ix >= s.in_w) continue;
+              const int64_t pixel = (n * s.in_h + iy) * s.in_w + ix;
+              const int64_t channel = c / shape.group * shape.group + k;
+              sum += weight[static_cast<size_t>(c * shape.group * s.kernel_h * s.kernel_w + tap)] *
+                     input[static_cast<size_t>(pixel * input_stride + channel)];
             }
             const size_t at =
                 static_cast<size_t>(((n * s.out_h + y) * s.out_w + x) * output_stride + c);
@@ -74,12 +74,15 @@ Window2dShape window(int64_t size, int64_t kernel, int64_t stride, int64_t pad, 
   return make_window(size, size + 1, kernel, kernel, stride, pad, dilation);
 }
 
-void check(int64_t channels, const Window2dShape& s, int64_t batch, int64_t gap) {
+void check(int64_t channels, const Window2dShape& s, int64_t batch, int64_t gap,
+           int64_t group = 1) {
   if (s.out_h == 0 || s.out_w == 0) return;
   SCOPED_TRACE(testing::Message() << channels << " channels " << s.in_h << "x" << s.in_w
                                   << " kernel " << s.kernel_h << " stride " << s.stride_h << " pad "
-                                  << s.pad_h << " dilation " << s.dilation_h);
-  const Case data(channels, s, batch, gap);
+                                  << s.pad_h << " dilation " << s.dilation_h << " groups of "
+                                  << group);
+  const Case data(channels, s, batch, gap, group);
+  ASSERT_TRUE(dwconv_takes(data.shape));
   EpilogueF32 epilogue{.bias = data.bias.data(), .activation = {ActivationKind::kClamp, -30, 40}};
   std::vector<float> out(data.residual.size(), kUntouched);
   dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(), epilogue,
@@ -103,6 +106,63 @@ TEST(DwConvNhwc, ChannelsKernelsStridesAndPaddings) {
       }
     }
   });
+}
+
+TEST(DwConvNhwc, WidthsOfAnyKernel) {
+  for_each_target([] {
+    for (int64_t channels : {16, 24}) {
+      for (int64_t size : {3, 9, 17}) {
+        for (int64_t stride : {1, 2}) {
+          for (int64_t kernel : {1, 2, 4, 6, 7, 8, 9, 11, 13, 31}) {
+            check(channels, window(size, kernel, stride, kernel / 2, 1), 1, 1);
+            check(channels, window(size, kernel, stride, kernel / 3, 1), 1, 0);
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(DwConvNhwc, Groups) {
+  for_each_target([] {
+    for (int64_t group : {2, 4, 8, 16, 32}) {
+      for (int64_t size : {4, 7, 9, 17}) {
+        for (int64_t stride : {1, 2}) {
+          const int64_t enough = stride == 2 && size < 9 ? 2 * size : size;
+          check(64, window(enough, 3, stride, 1, 1), 2, 1, group);
+          check(32, window(enough + 3, 3, stride, 0, 1), 1, 0, group);
+        }
+      }
+    }
+  });
+}
+
+// Few lines, so that there is time for each tile, whole and where it overlaps the one before.
+TEST(DwConvNhwc, TilesOfEveryWidth) {
+  for_each_target([] {
+    for (int64_t width : {4, 7, 8, 14, 15, 16, 28, 30, 32, 35}) {
+      for (int64_t kernel : {4, 7, 9}) {
+        check(16, make_window(3, width, kernel, kernel, 1, kernel / 2, 1), 1, 1);
+      }
+      for (int64_t group : {2, 16}) {
+        check(32, make_window(3, width, 3, 3, 1, 1, 1), 1, 1, group);
+      }
+    }
+  });
+}
+
+TEST(DwConvNhwc, GroupsThatItDoesNotTake) {
+  const auto takes = [](int64_t channels, int64_t group, const Window2dShape& s) {
+    return dwconv_takes({1, channels, s, group});
+  };
+  EXPECT_TRUE(takes(96, 16, window(9, 3, 1, 1, 1)));
+  EXPECT_FALSE(takes(96, 12, window(9, 3, 1, 1, 1)));   // lanes of three groups and a part
+  EXPECT_FALSE(takes(128, 64, window(9, 3, 1, 1, 1)));  // a matrix product is faster
+  EXPECT_FALSE(takes(24, 8, window(9, 3, 1, 1, 1)));    // no whole blocks
+  EXPECT_FALSE(takes(96, 16, window(9, 5, 1, 2, 1)));
+  EXPECT_FALSE(takes(96, 16, window(9, 3, 3, 1, 1)));
+  EXPECT_FALSE(takes(96, 16, window(9, 3, 1, 2, 2)));
+  EXPECT_FALSE(takes(96, 16, window(3, 3, 1, 0, 1)));
 }
 
 TEST(DwConvNhwc, AnyWindow) {

@@ -21,6 +21,9 @@ int64_t dwconv_block_channel(int64_t channels, int64_t block) {
   return std::max<int64_t>(0, std::min(block * kDwConvBlock<T>, channels - kDwConvBlock<T>));
 }
 
+// Of such windows there is one set of tiles for all widths.
+constexpr bool dwconv_is_wide(int64_t width) { return width == 4 || width >= 6; }
+
 // Rows [row_begin, row_end) of the output, blocks [block_begin, block_end) of the channels.
 // Everything that a channel indexes begins at channel 0; `output` and the residual at row
 // row_begin.

@@ -222,7 +222,7 @@ void transform_weights(int64_t tile, const float* weight, int64_t weight_stride,
 int winograd_tile(const ConvNhwcShape& s) {
   const Window2dShape& w = s.window;
   if (!s.winograd || s.groups != 1 || w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 ||
-      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < 32) {
+      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < kWinogradChannels) {
     return 0;
   }
   // Cycles per input and output channel: multiply-adds at 32 per cycle, 0.85 of that for the direct

@@ -13,6 +13,9 @@
 
 namespace torchlet::kernels {
 
+// Of fewer channels in or out, the direct convolution is faster.
+constexpr int64_t kWinogradChannels = 32;
+
 constexpr float kWinogradA = 0.707106781186547524f;  // 1 / sqrt 2
 constexpr float kWinogradB = 1.414213562373095049f;  // sqrt 2
 

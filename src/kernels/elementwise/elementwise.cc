@@ -26,11 +26,17 @@ void composed(const float* x, float* y, int64_t n, const Prepare& prepare, const
   });
 }
 
-void exp_in_place(float* x, int64_t n) { unary_rows_f32(MatrixUnaryOp::kExp, 1, n, x, n, x, n); }
-void erf_in_place(float* x, int64_t n) { unary_rows_f32(MatrixUnaryOp::kErf, 1, n, x, n, x, n); }
-void tanh_in_place(float* x, int64_t n) {
-  activation_rows_f32({ActivationKind::kTanh}, 1, n, x, n, x, n);
+void activation(ActivationKind kind, const float* x, float* y, int64_t n, float alpha = 0,
+                float beta = 0) {
+  activation_rows_f32({kind, alpha, beta}, 1, n, x, n, y, n);
 }
+void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, float alpha = 0) {
+  unary_rows_f32(op, 1, n, x, n, y, n, alpha, 1, 1);
+}
+
+void exp_in_place(float* x, int64_t n) { unary(MatrixUnaryOp::kExp, x, x, n); }
+void erf_in_place(float* x, int64_t n) { unary(MatrixUnaryOp::kErf, x, x, n); }
+void tanh_in_place(float* x, int64_t n) { activation(ActivationKind::kTanh, x, x, n); }
 
 // x (1 + y) / 2
 float half_of_one_plus(float x, float y) {
@@ -41,43 +47,43 @@ float negative(float x) { return -x; }
 
 }  // namespace
 
-void unary_f32(UnaryOp op, const float* x, float* y, int64_t n, float alpha, float beta) {
-  const auto activation = [&](ActivationKind kind) {
-    activation_rows_f32({kind, alpha, beta}, 1, n, x, n, y, n);
-  };
-  const auto unary = [&](MatrixUnaryOp unary_op) {
-    unary_rows_f32(unary_op, 1, n, x, n, y, n, alpha, 1, 1);
-  };
-  switch (op) {
-    case UnaryOp::kClamp:
-      return activation(ActivationKind::kClamp);
-    case UnaryOp::kLeakyRelu:
-      return activation(ActivationKind::kLeakyRelu);
-    case UnaryOp::kElu:
-      return unary(MatrixUnaryOp::kElu);
-    case UnaryOp::kHardSigmoid:
-      return activation(ActivationKind::kHardsigmoid);
-    case UnaryOp::kHardSwish:
-      return activation(ActivationKind::kHardswish);
-    case UnaryOp::kExp:
-      return unary(MatrixUnaryOp::kExp);
-    case UnaryOp::kErf:
-      return unary(MatrixUnaryOp::kErf);
-    case UnaryOp::kTanh:
-      return activation(ActivationKind::kTanh);
-    case UnaryOp::kSigmoid:
-      return composed(x, y, n, negative, exp_in_place, [](float, float e) { return 1 / (1 + e); });
-    case UnaryOp::kSilu:
-      return composed(x, y, n, negative, exp_in_place,
-                      [](float v, float e) { return v / (1 + e); });
-    case UnaryOp::kGelu:
-      return composed(
-          x, y, n, [](float v) { return v * 0.707106781f; }, erf_in_place, half_of_one_plus);
-    case UnaryOp::kGeluTanh:
-      return composed(
-          x, y, n, [](float v) { return 0.797884561f * (v + 0.044715f * (v * v * v)); },
-          tanh_in_place, half_of_one_plus);
-  }
+void clamp_f32(const float* x, float* y, int64_t n, float alpha, float beta) {
+  activation(ActivationKind::kClamp, x, y, n, alpha, beta);
+}
+void leaky_relu_f32(const float* x, float* y, int64_t n, float alpha, float /*beta*/) {
+  activation(ActivationKind::kLeakyRelu, x, y, n, alpha);
+}
+void elu_f32(const float* x, float* y, int64_t n, float alpha, float /*beta*/) {
+  unary(MatrixUnaryOp::kElu, x, y, n, alpha);
+}
+void hardsigmoid_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  activation(ActivationKind::kHardsigmoid, x, y, n);
+}
+void hardswish_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  activation(ActivationKind::kHardswish, x, y, n);
+}
+void exp_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  unary(MatrixUnaryOp::kExp, x, y, n);
+}
+void erf_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  unary(MatrixUnaryOp::kErf, x, y, n);
+}
+void sigmoid_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  composed(x, y, n, negative, exp_in_place, [](float, float e) { return 1 / (1 + e); });
+}
+void tanh_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  activation(ActivationKind::kTanh, x, y, n);
+}
+void silu_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  composed(x, y, n, negative, exp_in_place, [](float v, float e) { return v / (1 + e); });
+}
+void gelu_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  composed(
+      x, y, n, [](float v) { return v * 0.707106781f; }, erf_in_place, half_of_one_plus);
+}
+void gelu_tanh_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  const auto inner = [](float v) { return 0.797884561f * (v + 0.044715f * (v * v * v)); };
+  composed(x, y, n, inner, tanh_in_place, half_of_one_plus);
 }
 
 }  // namespace torchlet::kernels

@@ -9,22 +9,21 @@ namespace torchlet::kernels {
 // input; it may not overlap it otherwise. NaN goes through every function, as in PyTorch. All run
 // on the threads of base/thread_pool.
 
-enum class UnaryOp {
-  kClamp,        // to [alpha, beta]: relu is [0, inf], relu6 [0, 6]
-  kLeakyRelu,    // x > 0 ? x : alpha x
-  kElu,          // x > 0 ? x : alpha (e^x - 1)
-  kHardSigmoid,  // clamp(x + 3, 0, 6) / 6
-  kHardSwish,    // x clamp(x + 3, 0, 6) / 6
-  kExp,          // 1 ulp
-  kErf,          // 1.2 ulp
-  kSigmoid,      // 2 ulp
-  kTanh,         // 2 ulp
-  kSilu,         // x sigmoid(x)
-  kGelu,         // x (1 + erf(x / sqrt 2)) / 2
-  kGeluTanh,     // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
-};
+// y[i] = f(x[i]), 0 <= i < n, for an f of the parameters stated below. Each is a function of its
+// own, so that an app's small library holds those alone that its operators name.
+using UnaryFunction = void(const float* x, float* y, int64_t n, float alpha, float beta);
 
-// y[i] = op(x[i]), 0 <= i < n.
-void unary_f32(UnaryOp op, const float* x, float* y, int64_t n, float alpha = 0, float beta = 0);
+UnaryFunction clamp_f32,  // to [alpha, beta]: relu is [0, inf], relu6 [0, 6]
+    leaky_relu_f32,       // x > 0 ? x : alpha x
+    elu_f32,              // x > 0 ? x : alpha (e^x - 1)
+    hardsigmoid_f32,      // clamp(x + 3, 0, 6) / 6
+    hardswish_f32,        // x clamp(x + 3, 0, 6) / 6
+    exp_f32,              // 1 ulp
+    erf_f32,              // 1.2 ulp
+    sigmoid_f32,          // 2 ulp
+    tanh_f32,             // 2 ulp
+    silu_f32,             // x sigmoid(x)
+    gelu_f32,             // x (1 + erf(x / sqrt 2)) / 2
+    gelu_tanh_f32;        // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
 
 }  // namespace torchlet::kernels

@@ -38,13 +38,16 @@ enum class MatrixUnaryOp : uint8_t {
   kHardshrink,  // |x| > alpha ? x : 0
   kSoftshrink,  // sign(x) max(|x| - alpha, 0)
   kPow,         // x^alpha, by std::pow
-  kAffine,      // alpha x + beta
 };
 
 // y[r, c] = op(x[r, c]).
 void unary_rows_f32(MatrixUnaryOp op, int64_t rows, int64_t columns, const float* x,
                     int64_t x_stride, float* y, int64_t y_stride, float alpha = 0, float beta = 0,
                     float gamma = 1);
+
+// y[r, c] = scale x[r, c] + shift.
+void affine_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float scale,
+                     float shift, float* y, int64_t y_stride);
 
 // y[r, c] = activation(x[r, c]); kNone copies.
 void activation_rows_f32(const Activation& activation, int64_t rows, int64_t columns,
@@ -63,6 +66,7 @@ enum class MatrixBinaryOp : uint8_t {
   kRdiv,  // b / a
   kMax,
   kMin,
+  kPrelu,  // a > 0 ? a : a b
 };
 
 // How the second operand is spread over the matrix.
@@ -97,6 +101,8 @@ void scale_shift_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t
 void unary_rows_f16(MatrixUnaryOp op, int64_t rows, int64_t columns, const Float16* x,
                     int64_t x_stride, Float16* y, int64_t y_stride, float alpha = 0, float beta = 0,
                     float gamma = 1);
+void affine_rows_f16(int64_t rows, int64_t columns, const Float16* x, int64_t x_stride, float scale,
+                     float shift, Float16* y, int64_t y_stride);
 void activation_rows_f16(const Activation& activation, int64_t rows, int64_t columns,
                          const Float16* x, int64_t x_stride, Float16* y, int64_t y_stride);
 void binary_rows_f16(MatrixBinaryOp op, int64_t rows, int64_t columns, const Float16* a,

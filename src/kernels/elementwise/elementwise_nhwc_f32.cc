@@ -148,13 +148,16 @@ void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, const UnaryPar
         const V shrunk = hn::Sub(v, hn::CopySign(a, v));
         return hn::IfThenZeroElse(hn::Le(hn::Abs(v), a), shrunk);
       });
-    case MatrixUnaryOp::kAffine:
-      return run([&](V v) HWY_ATTR { return hn::MulAdd(v, a, b); });
     case MatrixUnaryOp::kPow: {
       const auto power = [&](float lane) { return std::pow(lane, p.alpha); };
       return run([&](V v) HWY_ATTR { return each_lane(v, power); });
     }
   }
+}
+
+void affine(const float* x, float* y, int64_t n, float scale, float shift) {
+  const V a = hn::Set(d, scale), b = hn::Set(d, shift);
+  map(x, y, n, [&](V v) HWY_ATTR { return hn::MulAdd(v, a, b); });
 }
 
 void activation(const Activation& function, int64_t rows, int64_t columns, const float* x,
@@ -234,6 +237,10 @@ void binary(MatrixBinaryOp op, const BinaryRows& r) {
       return run([](V p, V q) HWY_ATTR { return larger(p, q); });
     case MatrixBinaryOp::kMin:
       return run([](V p, V q) HWY_ATTR { return smaller(p, q); });
+    case MatrixBinaryOp::kPrelu:
+      return run([](V p, V q) HWY_ATTR {
+        return hn::IfThenElse(hn::Gt(p, hn::Zero(d)), p, hn::Mul(p, q));
+      });
   }
 }
 
@@ -300,6 +307,7 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(unary);
+HWY_EXPORT(affine);
 HWY_EXPORT(activation);
 HWY_EXPORT(binary_rows);
 HWY_EXPORT(scale_shift);
@@ -338,20 +346,36 @@ void flatten(bool dense, int64_t& rows, int64_t& columns) {
 
 constexpr int64_t kCheap = int64_t{1} << 14, kCostly = int64_t{1} << 12;
 
+// function(x, y, n) for the elements of a matrix, some of a row at a time.
+template <class Function>
+void map_rows(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float* y,
+              int64_t y_stride, int64_t elements_per_task, const Function& function) {
+  flatten(x_stride == columns && y_stride == columns, rows, columns);
+  parallel_matrix(rows, columns, elements_per_task, [&](const Part& part) {
+    for (int64_t row = part.row; row < part.row + part.rows; ++row) {
+      function(x + row * x_stride + part.column, y + row * y_stride + part.column, part.columns);
+    }
+  });
+}
+
 }  // namespace
 
 void unary_rows_f32(MatrixUnaryOp op, int64_t rows, int64_t columns, const float* x,
                     int64_t x_stride, float* y, int64_t y_stride, float alpha, float beta,
                     float gamma) {
   const UnaryParameters parameters{alpha, beta, gamma};
-  flatten(x_stride == columns && y_stride == columns, rows, columns);
-  parallel_matrix(rows, columns, kCostly, [&](const Part& part) {
-    for (int64_t row = part.row; row < part.row + part.rows; ++row) {
-      HWY_DYNAMIC_DISPATCH(unary)
-      (op, x + row * x_stride + part.column, y + row * y_stride + part.column, part.columns,
-       parameters);
-    }
-  });
+  map_rows(rows, columns, x, x_stride, y, y_stride, kCostly,
+           [&](const float* from, float* to, int64_t n) {
+             HWY_DYNAMIC_DISPATCH(unary)(op, from, to, n, parameters);
+           });
+}
+
+void affine_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float scale,
+                     float shift, float* y, int64_t y_stride) {
+  map_rows(rows, columns, x, x_stride, y, y_stride, kCheap,
+           [&](const float* from, float* to, int64_t n) {
+             HWY_DYNAMIC_DISPATCH(affine)(from, to, n, scale, shift);
+           });
 }
 
 void activation_rows_f32(const Activation& function, int64_t rows, int64_t columns, const float* x,

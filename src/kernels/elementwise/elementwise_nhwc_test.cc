@@ -121,6 +121,34 @@ TEST(UnaryRows, SpecialValues) {
   });
 }
 
+// run(rows, columns, x, x_stride, y, y_stride) for rows with gaps and every tail; NaN stays.
+template <typename Run>
+void expect_rows(const Run& run, double (*function)(double), int64_t which) {
+  for (int64_t columns = 1; columns < 40; columns += 3) {
+    const int64_t rows = 3, x_stride = columns + 1, y_stride = columns + 2;
+    std::vector<float> x(static_cast<size_t>(rows * x_stride));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 43) * 0.37f - 7;
+    x[static_cast<size_t>(columns) / 2] = kNaN;
+    std::vector<float> y(static_cast<size_t>(rows * y_stride), 777);
+    run(rows, columns, x.data(), x_stride, y.data(), y_stride);
+    for (int64_t i = 0; i < rows * y_stride; ++i) {
+      const int64_t row = i / y_stride, column = i % y_stride;
+      const float value = y[static_cast<size_t>(i)];
+      if (column >= columns) {
+        ASSERT_EQ(value, 777);
+        continue;
+      }
+      const double from = x[static_cast<size_t>(row * x_stride + column)];
+      if (std::isnan(from)) {
+        ASSERT_TRUE(std::isnan(value)) << which;
+        continue;
+      }
+      const double exact = function(from);
+      ASSERT_NEAR(value, exact, 4e-7 * std::fmax(1, std::fabs(exact))) << which << " of " << from;
+    }
+  }
+}
+
 TEST(UnaryRows, EveryOpOnEveryTail) {
   using Op = MatrixUnaryOp;
   struct Case {
@@ -148,36 +176,26 @@ TEST(UnaryRows, EveryOpOnEveryTail) {
       {Op::kHardshrink, 2, 0, 1, [](double x) { return std::fabs(x) > 2 ? x : 0; }},
       {Op::kSoftshrink, 2, 0, 1,
        [](double x) { return std::fabs(x) > 2 ? x - std::copysign(2, x) : 0; }},
-      {Op::kPow, 3, 0, 1, [](double x) { return x * x * x; }},
-      {Op::kAffine, 3, 2, 1, [](double x) { return 3 * x + 2; }}};
+      {Op::kPow, 3, 0, 1, [](double x) { return x * x * x; }}};
   for_each_target([&] {
     for (const Case& c : cases) {
-      for (int64_t columns = 1; columns < 40; columns += 3) {
-        const int64_t rows = 3, x_stride = columns + 1, y_stride = columns + 2;
-        std::vector<float> x(static_cast<size_t>(rows * x_stride));
-        for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 43) * 0.37f - 7;
-        x[static_cast<size_t>(columns) / 2] = kNaN;
-        std::vector<float> y(static_cast<size_t>(rows * y_stride), 777);
-        unary_rows_f32(c.op, rows, columns, x.data(), x_stride, y.data(), y_stride, c.alpha, c.beta,
-                       c.gamma);
-        for (int64_t i = 0; i < rows * y_stride; ++i) {
-          const int64_t row = i / y_stride, column = i % y_stride;
-          const float value = y[static_cast<size_t>(i)];
-          if (column >= columns) {
-            ASSERT_EQ(value, 777);
-            continue;
-          }
-          const double from = x[static_cast<size_t>(row * x_stride + column)];
-          if (std::isnan(from)) {
-            ASSERT_TRUE(std::isnan(value)) << static_cast<int>(c.op);
-            continue;
-          }
-          const double exact = c.exact(from);
-          ASSERT_NEAR(value, exact, 4e-7 * std::fmax(1, std::fabs(exact)))
-              << static_cast<int>(c.op) << " of " << from;
-        }
-      }
+      const auto run = [&](int64_t rows, int64_t columns, const float* x, int64_t x_stride,
+                           float* y, int64_t y_stride) {
+        unary_rows_f32(c.op, rows, columns, x, x_stride, y, y_stride, c.alpha, c.beta, c.gamma);
+      };
+      expect_rows(run, c.exact, static_cast<int64_t>(c.op));
     }
+  });
+}
+
+TEST(AffineRows, OnEveryTail) {
+  for_each_target([] {
+    const auto run = [](int64_t rows, int64_t columns, const float* x, int64_t x_stride, float* y,
+                        int64_t y_stride) {
+      affine_rows_f32(rows, columns, x, x_stride, 3, 2, y, y_stride);
+    };
+    expect_rows(
+        run, [](double x) { return 3 * x + 2; }, 0);
   });
 }
 
@@ -280,6 +298,8 @@ float exact_binary(MatrixBinaryOp op, float a, float b) {
       return b / a;
     case MatrixBinaryOp::kMax:
       return a > b ? a : b;
+    case MatrixBinaryOp::kPrelu:
+      return a > 0 ? a : a * b;
     default:
       return a < b ? a : b;
   }
@@ -290,8 +310,8 @@ TEST(BinaryRows, EveryOpSpreadAndTail) {
   const Activation activations[] = {
       {}, {ActivationKind::kClamp, -2, 3}, {ActivationKind::kLeakyRelu, 0.5f}};
   for_each_target([&] {
-    for (const Op op :
-         {Op::kAdd, Op::kSub, Op::kRsub, Op::kMul, Op::kDiv, Op::kRdiv, Op::kMax, Op::kMin}) {
+    for (const Op op : {Op::kAdd, Op::kSub, Op::kRsub, Op::kMul, Op::kDiv, Op::kRdiv, Op::kMax,
+                        Op::kMin, Op::kPrelu}) {
       for (const Spread spread : {Spread::kNone, Spread::kColumns, Spread::kRows, Spread::kScalar,
                                   Spread::kBatchColumns}) {
         for (int64_t columns : {1, 3, 15, 16, 17, 40}) {

@@ -17,23 +17,23 @@
 #include "kernels/simd/simd-inl.h"
 #include "kernels/spatial/pool_nhwc.h"
 
-#ifndef TORCHLET_KERNELS_ROW_FUNCTION_
-#define TORCHLET_KERNELS_ROW_FUNCTION_
+#ifndef TORCHLET_KERNELS_ROW_ARGUMENTS_
+#define TORCHLET_KERNELS_ROW_ARGUMENTS_
 namespace torchlet::kernels {
-enum class RowFunctionKind { kSum, kMoments, kSoftmax, kLogSoftmax, kLayerNorm, kL2Normalize };
-
-struct RowFunction {
-  RowFunctionKind kind;
+// What a function of rows reads and writes.
+struct RowArguments {
   const float* x;
   int64_t x_stride;
-  float* y;  // one number a row for kSum and kMoments
+  float* y;  // one number a row for sums and moments
   int64_t y_stride;
   int64_t cols;
   float eps = 0;
   const float* weight = nullptr;
   const float* bias = nullptr;
-  float* variance = nullptr;  // of kMoments
+  float* variance = nullptr;  // of moments
 };
+// Of rows [begin, end).
+using RowFunction = void(const RowArguments& r, int64_t begin, int64_t end);
 }  // namespace torchlet::kernels
 #endif
 
@@ -141,16 +141,16 @@ HWY_INLINE void log_softmax_row(const float* from, float* to, int64_t cols) {
 }
 
 // By PyTorch's formula, x scale - mean scale: rows of one number show how it rounds.
-HWY_INLINE void layer_norm_row(const RowFunction& f, const float* from, float* to, int64_t cols) {
+HWY_INLINE void layer_norm_row(const RowArguments& r, const float* from, float* to, int64_t cols) {
   float mean, variance;
   moments(from, cols, &mean, &variance);
-  const float rstd = 1 / std::sqrt(variance + f.eps);
+  const float rstd = 1 / std::sqrt(variance + r.eps);
   const V scale = hn::Set(d, rstd), shift = hn::Set(d, -rstd * mean), one = hn::Set(d, 1.0f);
   for (int64_t i = 0; i < cols; i += kLanes) {
     const int64_t left = cols - i;
     const V normal = hn::MulAdd(load_first(d, from + i, left), scale, shift);
-    const V weight = f.weight ? load_first(d, f.weight + i, left) : one;
-    const V bias = f.bias ? load_first(d, f.bias + i, left) : hn::Zero(d);
+    const V weight = r.weight ? load_first(d, r.weight + i, left) : one;
+    const V bias = r.bias ? load_first(d, r.bias + i, left) : hn::Zero(d);
     store_first(hn::MulAdd(normal, weight, bias), d, to + i, left);
   }
 }
@@ -164,32 +164,37 @@ HWY_INLINE void l2_normalize_row(const float* from, float* to, int64_t cols, flo
   }
 }
 
-// Rows [begin, end).
-void map_rows(const RowFunction& f, int64_t begin, int64_t end) {
-  for (int64_t row = begin; row < end; ++row) {
-    const float* from = f.x + row * f.x_stride;
-    float* to = f.y + row * f.y_stride;
-    switch (f.kind) {
-      case RowFunctionKind::kSum:
-        *to = sum_row(from, f.cols);
-        break;
-      case RowFunctionKind::kMoments:
-        moments(from, f.cols, to, f.variance + row);
-        break;
-      case RowFunctionKind::kSoftmax:
-        softmax_row(from, to, f.cols);
-        break;
-      case RowFunctionKind::kLogSoftmax:
-        log_softmax_row(from, to, f.cols);
-        break;
-      case RowFunctionKind::kLayerNorm:
-        layer_norm_row(f, from, to, f.cols);
-        break;
-      case RowFunctionKind::kL2Normalize:
-        l2_normalize_row(from, to, f.cols, f.eps);
-        break;
-    }
-  }
+// row(from, to) of rows [begin, end).
+template <class Row>
+HWY_INLINE void each_row(const RowArguments& r, int64_t begin, int64_t end, const Row& row) {
+  for (int64_t i = begin; i < end; ++i) row(r.x + i * r.x_stride, r.y + i * r.y_stride);
+}
+
+void sum_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  each_row(r, begin, end,
+           [&](const float* from, float* to) HWY_ATTR { *to = sum_row(from, r.cols); });
+}
+void moments_of_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  each_row(r, begin, end, [&](const float* from, float* to) HWY_ATTR {
+    moments(from, r.cols, to, r.variance + (to - r.y));
+  });
+}
+void softmax_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  each_row(r, begin, end,
+           [&](const float* from, float* to) HWY_ATTR { softmax_row(from, to, r.cols); });
+}
+void log_softmax_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  each_row(r, begin, end,
+           [&](const float* from, float* to) HWY_ATTR { log_softmax_row(from, to, r.cols); });
+}
+void layer_norm_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  each_row(r, begin, end,
+           [&](const float* from, float* to) HWY_ATTR { layer_norm_row(r, from, to, r.cols); });
+}
+void l2_normalize_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  each_row(r, begin, end, [&](const float* from, float* to) HWY_ATTR {
+    l2_normalize_row(from, to, r.cols, r.eps);
+  });
 }
 
 // sums[c] = the sum over the rows of (x[r, c] - center[c])^2.
@@ -216,19 +221,22 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
-HWY_EXPORT(map_rows);
+HWY_EXPORT(sum_rows);
+HWY_EXPORT(moments_of_rows);
+HWY_EXPORT(softmax_rows);
+HWY_EXPORT(log_softmax_rows);
+HWY_EXPORT(layer_norm_rows);
+HWY_EXPORT(l2_normalize_rows);
 HWY_EXPORT(column_squares);
 
 namespace {
 
 constexpr int64_t kElementsPerTask = int64_t{1} << 16;
 
-void run(const RowFunction& function, int64_t rows) {
+void run(RowFunction* function, const RowArguments& arguments, int64_t rows) {
   const int64_t grain =
-      std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, function.cols));
-  parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(map_rows)(function, begin, end);
-  });
+      std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, arguments.cols));
+  parallel_for(rows, grain, [&](int64_t begin, int64_t end) { function(arguments, begin, end); });
 }
 
 // means[g] and variances[g] over pixels and channels of group g of one picture, spread over the
@@ -258,44 +266,35 @@ void group_moments(const float* x, int64_t stride, int64_t pixels, int64_t chann
 }  // namespace
 
 void row_sums_f32(const float* x, float* out, int64_t rows, int64_t cols) {
-  run({.kind = RowFunctionKind::kSum,
-       .x = x,
-       .x_stride = cols,
-       .y = out,
-       .y_stride = 1,
-       .cols = cols},
-      rows);
+  run(&HWY_DYNAMIC_DISPATCH(sum_rows),
+      {.x = x, .x_stride = cols, .y = out, .y_stride = 1, .cols = cols}, rows);
 }
 
 void row_moments_f32(const float* x, float* mean, float* variance, int64_t rows, int64_t cols) {
-  run({.kind = RowFunctionKind::kMoments,
-       .x = x,
-       .x_stride = cols,
-       .y = mean,
-       .y_stride = 1,
-       .cols = cols,
-       .variance = variance},
+  run(&HWY_DYNAMIC_DISPATCH(moments_of_rows),
+      {.x = x, .x_stride = cols, .y = mean, .y_stride = 1, .cols = cols, .variance = variance},
       rows);
 }
 
 void softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
                       int64_t cols) {
-  run({RowFunctionKind::kSoftmax, x, x_stride, y, y_stride, cols}, rows);
+  run(&HWY_DYNAMIC_DISPATCH(softmax_rows), {x, x_stride, y, y_stride, cols}, rows);
 }
 
 void log_softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
                           int64_t rows, int64_t cols) {
-  run({RowFunctionKind::kLogSoftmax, x, x_stride, y, y_stride, cols}, rows);
+  run(&HWY_DYNAMIC_DISPATCH(log_softmax_rows), {x, x_stride, y, y_stride, cols}, rows);
 }
 
 void layer_norm_rows_f32(const float* x, int64_t x_stride, const float* weight, const float* bias,
                          float* y, int64_t y_stride, int64_t rows, int64_t cols, float eps) {
-  run({RowFunctionKind::kLayerNorm, x, x_stride, y, y_stride, cols, eps, weight, bias}, rows);
+  run(&HWY_DYNAMIC_DISPATCH(layer_norm_rows), {x, x_stride, y, y_stride, cols, eps, weight, bias},
+      rows);
 }
 
 void l2_normalize_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
                            int64_t rows, int64_t cols, float eps) {
-  run({RowFunctionKind::kL2Normalize, x, x_stride, y, y_stride, cols, eps}, rows);
+  run(&HWY_DYNAMIC_DISPATCH(l2_normalize_rows), {x, x_stride, y, y_stride, cols, eps}, rows);
 }
 
 void group_norm_nhwc_f32(int64_t batch, int64_t pixels, int64_t channels, int64_t groups,

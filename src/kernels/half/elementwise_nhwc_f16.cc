@@ -68,6 +68,13 @@ void unary_rows_f16(MatrixUnaryOp op, int64_t rows, int64_t columns, const Float
   });
 }
 
+void affine_rows_f16(int64_t rows, int64_t columns, const Float16* x, int64_t x_stride, float scale,
+                     float shift, Float16* y, int64_t y_stride) {
+  map(rows, columns, x, x_stride, y, y_stride, [&](float* values, int64_t count) {
+    affine_rows_f32(1, count, values, count, scale, shift, values, count);
+  });
+}
+
 void activation_rows_f16(const Activation& activation, int64_t rows, int64_t columns,
                          const Float16* x, int64_t x_stride, Float16* y, int64_t y_stride) {
   map(rows, columns, x, x_stride, y, y_stride,

@@ -16,9 +16,10 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// What is left at borders.
 template <typename T>
-void transpose_scalar(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T* to,
-                      int64_t to_stride) {
+HWY_NOINLINE void transpose_scalar(int64_t rows, int64_t cols, const T* from, int64_t from_stride,
+                                   T* to, int64_t to_stride) {
   for (int64_t j = 0; j < cols; ++j) {
     for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
   }

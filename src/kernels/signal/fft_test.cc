@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
+#include <vector>
+
+#include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -29,48 +33,68 @@ std::vector<Complex> naive(const std::vector<Complex>& in, bool forward) {
   return out;
 }
 
-void expect_transform(int64_t n, bool forward) {
-  std::vector<Complex> values = samples(n);
-  const std::vector<Complex> expected = naive(values, forward);
-  const Fft plan(n, forward);
-  EXPECT_EQ(plan.size(), n);
-  plan.transform(values.data());
-  const double tolerance = 1e-13 * static_cast<double>(n) * 8;
-  for (size_t k = 0; k < values.size(); ++k) {
-    ASSERT_LT(std::abs(values[k] - expected[k]), tolerance) << "n = " << n << ", k = " << k;
-  }
-}
-
-// Every small length: all mixes of small factors, and the first primes of Bluestein's way (37 on).
-TEST(Fft, AllLengthsToSeventy) {
-  for (int64_t n = 1; n <= 70; ++n) {
-    expect_transform(n, true);
-    expect_transform(n, false);
-  }
-}
-
-TEST(Fft, PowersPrimesAndProducts) {
-  for (const int64_t n : {128, 243, 256, 512, 625, 1000, 1024}) expect_transform(n, true);
-  for (const int64_t n : {31 * 31, 31 * 37, 97, 127, 257, 509, 1021}) expect_transform(n, false);
-}
-
-TEST(Fft, ThereAndBackIsTheLengthTimesTheInput) {
-  for (const int64_t n : {2048, 3000, 4099}) {
-    std::vector<Complex> values = samples(n);
-    Fft(n, true).transform(values.data());
-    Fft(n, false).transform(values.data());
-    const std::vector<Complex> expected = samples(n);
-    for (size_t i = 0; i < values.size(); ++i) {
-      ASSERT_LT(std::abs(values[i] / static_cast<double>(n) - expected[i]), 1e-12);
+// Each lane has an input of its own.
+template <typename T>
+void expect_transform(int64_t n, bool forward, double precision) {
+  for (const int64_t lanes :
+       n <= 70 ? std::vector<int64_t>{1, 3, 16, 19} : std::vector<int64_t>{3}) {
+    std::vector<T> re, im;
+    const std::vector<Complex> values = samples(n + lanes);
+    for (int64_t i = 0; i < n * lanes; ++i) {
+      const Complex value = values[static_cast<size_t>(i / lanes + i % lanes)];
+      re.push_back(static_cast<T>(value.real()));
+      im.push_back(static_cast<T>(value.imag()));
+    }
+    const Fft<T> plan(n, forward);
+    EXPECT_EQ(plan.size(), n);
+    plan.transform(re.data(), im.data(), lanes);
+    for (int64_t l = 0; l < lanes; ++l) {
+      const std::vector<Complex> expected =
+          naive({values.begin() + l, values.begin() + l + n}, forward);
+      for (int64_t k = 0; k < n; ++k) {
+        const auto at = static_cast<size_t>(k * lanes + l);
+        const Complex got(re[at], im[at]);
+        ASSERT_LT(std::abs(got - expected[static_cast<size_t>(k)]),
+                  precision * static_cast<double>(n))
+            << "n = " << n << ", k = " << k << ", lane " << l << " of " << lanes;
+      }
     }
   }
 }
 
+void expect_transforms(int64_t n, bool forward) {
+  expect_transform<double>(n, forward, 8e-13);
+  expect_transform<float>(n, forward, 2e-6);
+}
+
+// Every small length: all mixes of small factors, and the first primes of Bluestein's way (37 on).
+TEST(Fft, AllLengthsToSeventy) {
+  for_each_target([] {
+    for (int64_t n = 1; n <= 70; ++n) {
+      expect_transforms(n, true);
+      expect_transforms(n, false);
+    }
+  });
+}
+
+TEST(Fft, PowersPrimesAndProducts) {
+  for (const int64_t n : {128, 243, 256, 512, 625, 1000, 1024}) expect_transforms(n, true);
+  for (const int64_t n : {31 * 31, 31 * 37, 97, 127, 257, 509, 1021}) expect_transforms(n, false);
+}
+
 TEST(Fft, AnImpulseGivesExactOnes) {
-  std::vector<Complex> values(12);
-  values[0] = 1;
-  Fft(12, true).transform(values.data());
-  for (const Complex& value : values) EXPECT_EQ(value, Complex(1));
+  std::vector<float> re(12), im(12);
+  re[0] = 1;
+  Fft<float>(12, true).transform(re.data(), im.data(), 1);
+  for (size_t i = 0; i < re.size(); ++i) EXPECT_EQ(Complex(re[i], im[i]), Complex(1));
+}
+
+TEST(Fft, PlansAreKept) {
+  const auto plan = fft_plan<float>(60, true);
+  EXPECT_EQ(fft_plan<float>(60, true), plan);
+  EXPECT_NE(fft_plan<float>(60, false), plan);
+  for (int64_t n = 61; n < 80; ++n) EXPECT_EQ(fft_plan<float>(n, true)->size(), n);
+  EXPECT_NE(fft_plan<float>(60, true), plan);
 }
 
 }  // namespace

@@ -11,13 +11,13 @@ namespace torchlet::ops {
 // Does compute_kind() say float, so that the functions below may be used?
 inline bool has_kernel(DType dtype) { return compute_kind(dtype) == Compute::kFloat; }
 
-inline Tensor kernel_map(kernels::UnaryOp op, const Tensor& self, DType dtype, float alpha = 0,
-                         float beta = 0) {
+inline Tensor kernel_map(kernels::UnaryFunction* kernel, const Tensor& self, DType dtype,
+                         float alpha = 0, float beta = 0) {
   const Tensor out = empty_like(self, dtype);
   elementwise(out, {&self, 1}, DType::kFloat32, DType::kFloat32,
               [=](void* y, const void* const* in, int64_t count) {
-                kernels::unary_f32(op, static_cast<const float*>(in[0]), static_cast<float*>(y),
-                                   count, alpha, beta);
+                kernel(static_cast<const float*>(in[0]), static_cast<float*>(y), count, alpha,
+                       beta);
               });
   return out;
 }

@@ -235,7 +235,7 @@ Tensor clamp(const Tensor& self, const std::optional<Scalar>& min,
                  high = max ? hi.item<double>() : INFINITY;
     if (!std::isnan(low) && !std::isnan(high)) {
       if (has_kernel(dtype)) {
-        return kernel_map(kernels::UnaryOp::kClamp, self, dtype, static_cast<float>(low),
+        return kernel_map(kernels::clamp_f32, self, dtype, static_cast<float>(low),
                           static_cast<float>(high));
       }
       return map<kMapReal, 1>({self}, dtype, [low, high](auto x) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/core/op.h"
+#include "ops/engines/fold.h"
 #include "ops/engines/quantize.h"
 #include "ops/engines/reduce.h"
 #include "ops/math/math.h"
@@ -47,9 +48,9 @@ Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool ke
     return map_quantized(
         self, [&](const Tensor& x) { return extreme_value<Largest>(name, x, dims, keepdim); });
   }
-  return reduce_any<kMapReal | kMapInt>(
-      self, dims, keepdim, self.dtype(), self.dtype(),
-      [](auto* run, int64_t count) { return run[extreme<Largest>(run, count)]; });
+  return fold(Largest ? kernels::Fold::kMax : kernels::Fold::kMin, self, dims, keepdim,
+              self.dtype())
+      .to(self.dtype());
 }
 
 // Values and indices along one dimension; `values` may be undefined.

@@ -1,8 +1,9 @@
 // Sums, means, products, and tests of all elements along dimensions.
 #include <cmath>
+#include <numeric>
 
-#include "kernels/elementwise/normalize.h"
 #include "ops/core/op.h"
+#include "ops/engines/fold.h"
 #include "ops/engines/quantize.h"
 #include "ops/engines/reduce.h"
 #include "ops/math/math.h"
@@ -10,26 +11,7 @@
 namespace torchlet::ops {
 namespace {
 
-// float32 and the 16-bit floats are summed by the kernel, the others as they are.
-template <typename C>
-C sum_of(const C* run, int64_t count) {
-  if constexpr (std::is_same_v<C, float>) {
-    if (count == 0) return 0;
-    float total;
-    kernels::row_sums_f32(run, &total, 1, count);
-    return total;
-  } else {
-    C total = 0;
-    for (int64_t i = 0; i < count; ++i) total += run[i];
-    return total;
-  }
-}
-template <>
-int64_t sum_of(const int64_t* run, int64_t count) {
-  uint64_t total = 0;  // wraps
-  for (int64_t i = 0; i < count; ++i) total += static_cast<uint64_t>(run[i]);
-  return static_cast<int64_t>(total);
-}
+using kernels::Fold;
 
 // Integers are added up as int64.
 DType sum_type(const Tensor& self, std::optional<DType> dtype) {
@@ -40,21 +22,10 @@ IntSpan span_of(const std::optional<IntArray>& dims) { return dims ? IntSpan(*di
 
 Tensor prod(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   const DType result = sum_type(self, dtype);
-  return reduce_any<kMapAll>(self, dims, keepdim, result, result, [](auto* run, int64_t count) {
-    using C = std::remove_cvref_t<decltype(*run)>;
-    if constexpr (std::is_same_v<C, int64_t>) {
-      uint64_t product = 1;
-      for (int64_t i = 0; i < count; ++i) product *= static_cast<uint64_t>(run[i]);
-      return static_cast<int64_t>(product);
-    } else if constexpr (std::is_same_v<C, float>) {
-      double product = 1;
-      for (int64_t i = 0; i < count; ++i) product *= run[i];
-      return static_cast<float>(product);
-    } else {
-      C product = 1;
-      for (int64_t i = 0; i < count; ++i) product *= run[i];
-      return product;
-    }
+  if (!is_complex(result)) return fold(Fold::kProduct, self, dims, keepdim, result).to(result);
+  using Complex = std::complex<double>;
+  return reduce<Complex>(self, dims, keepdim, result, [](const Complex* run, int64_t count) {
+    return std::accumulate(run, run + count, Complex(1), std::multiplies<>());
   });
 }
 
@@ -144,8 +115,11 @@ Tensor sum_to_size(const Tensor& self, const IntArray& size) {
 
 Tensor sum(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   const DType result = sum_type(self, dtype);
-  return reduce_any<kMapAll>(self, dims, keepdim, result, result,
-                             [](auto* run, int64_t count) { return sum_of(run, count); });
+  if (!is_complex(result)) return fold(Fold::kSum, self, dims, keepdim, result).to(result);
+  using Complex = std::complex<double>;
+  return reduce<Complex>(self, dims, keepdim, result, [](const Complex* run, int64_t count) {
+    return std::accumulate(run, run + count, Complex(0));
+  });
 }
 
 Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
@@ -158,11 +132,11 @@ Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType>
       "mean(): could not infer output dtype. Input dtype must be either a floating point "
       "or complex dtype. Got: %s",
       dtype_name(result).data());
-  return reduce_any<kMapReal | kMapComplex>(
-      self, dims, keepdim, result, result, [](auto* run, int64_t count) {
-        using C = std::remove_cvref_t<decltype(*run)>;
-        return sum_of(run, count) / static_cast<C>(static_cast<double>(count));
-      });
+  int64_t count = 1;
+  for (int64_t d : normalize_dims(dims, self.dim())) count *= self.size(d);
+  const Tensor total = is_complex(result) ? sum(self, dims, keepdim, result)
+                                          : fold(Fold::kSum, self, dims, keepdim, result);
+  return div(total, Scalar(static_cast<double>(count))).to(result);
 }
 
 bool all(const Tensor& self) { return all_of(self, {}, false).item<bool>(); }

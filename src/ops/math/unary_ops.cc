@@ -250,7 +250,7 @@ Tensor neg(const Tensor& self) {
 Tensor sigmoid(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(sigmoid(dequantize(self)), self.dtype(), 0, 1);
   const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kSigmoid, self, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernels::sigmoid_f32, self, dtype);
   return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
     using T = decltype(x);
     return T(1) / (T(1) + std::exp(-x));
@@ -260,12 +260,12 @@ Tensor sigmoid(const Tensor& self) {
 Tensor tanh(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(tanh(dequantize(self)), self.dtype(), -1, 1);
   const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kTanh, self, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernels::tanh_f32, self, dtype);
   return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::tanh(x); });
 }
 Tensor exp(const Tensor& self) {
   const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kExp, self, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernels::exp_f32, self, dtype);
   return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::exp(x); });
 }
 Tensor log(const Tensor& self) {
@@ -364,7 +364,7 @@ TORCHLET_UNARY(sinc, [](const Tensor& self) {
 
 TORCHLET_UNARY(erf, [](const Tensor& self) {
   const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::UnaryOp::kErf, self, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernels::erf_f32, self, dtype);
   return map<kMapReal, 1>({self}, dtype, [](auto x) { return std::erf(x); });
 });
 TORCHLET_UNARY_FLOAT(erfc, std::erfc(x));

@@ -1,7 +1,9 @@
 // Variance, standard deviation and vector norms.
 #include <cmath>
+#include <numeric>
 
 #include "ops/core/op.h"
+#include "ops/engines/fold.h"
 #include "ops/engines/quantize.h"
 #include "ops/engines/reduce.h"
 #include "ops/math/math.h"
@@ -9,24 +11,16 @@
 namespace torchlet::ops {
 namespace {
 
+using kernels::Fold;
+
 IntSpan span_of(const std::optional<IntArray>& dims) { return dims ? IntSpan(*dims) : IntSpan(); }
 
-// Two passes in double precision.
-template <typename C>
-double variance(const C* run, int64_t count, int64_t correction) {
-  using Wide = std::conditional_t<std::is_floating_point_v<C>, double, std::complex<double>>;
-  Wide total = 0;
-  for (int64_t i = 0; i < count; ++i) total += static_cast<Wide>(run[i]);
-  const Wide mean = total / static_cast<double>(count);
+// Of complex numbers, in two passes.
+double variance(const std::complex<double>* run, int64_t count, int64_t correction) {
+  const std::complex<double> mean =
+      std::accumulate(run, run + count, std::complex<double>()) / static_cast<double>(count);
   double squares = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const Wide distance = static_cast<Wide>(run[i]) - mean;
-    if constexpr (std::is_floating_point_v<C>) {
-      squares += distance * distance;
-    } else {
-      squares += std::norm(distance);
-    }
-  }
+  for (int64_t i = 0; i < count; ++i) squares += std::norm(run[i] - mean);
   return squares / std::max(0.0, static_cast<double>(count) - static_cast<double>(correction));
 }
 
@@ -43,11 +37,22 @@ Tensor spread(const Tensor& self, IntSpan dims, int64_t correction, bool keepdim
   }
   TORCHLET_CHECK(is_floating_point(self.dtype()) || is_complex(self.dtype()),
                  "std and var only support floating point and complex dtypes");
-  return reduce_any<kMapReal | kMapComplex>(
-      self, dims, keepdim, self.dtype(), real_type(self.dtype()), [=](auto* run, int64_t count) {
-        const double value = variance(run, count, correction);
-        return std::remove_cvref_t<decltype(*run)>(root ? std::sqrt(value) : value);
-      });
+  if (is_complex(self.dtype())) {
+    using Complex = std::complex<double>;
+    return reduce<Complex>(self, dims, keepdim, real_type(self.dtype()),
+                           [=](const Complex* run, int64_t count) -> Complex {
+                             const double value = variance(run, count, correction);
+                             return root ? std::sqrt(value) : value;
+                           });
+  }
+  int64_t count = 1;
+  for (int64_t d : normalize_dims(dims, self.dim())) count *= self.size(d);
+  const Tensor center =
+      div(fold(Fold::kSum, self, dims, keepdim, self.dtype()), Scalar(static_cast<double>(count)));
+  const Tensor squares = fold(Fold::kSumOfDistances, self, dims, keepdim, self.dtype(), center);
+  const Tensor result = div(
+      squares, Scalar(std::max(0.0, static_cast<double>(count) - static_cast<double>(correction))));
+  return (root ? sqrt(result) : result).to(self.dtype());
 }
 
 template <bool Root>
@@ -114,6 +119,15 @@ Tensor norm_as(const Tensor& self, double p, IntSpan dims, bool keepdim,
   TORCHLET_CHECK(is_floating_point(input.dtype()) || is_complex(input.dtype()),
                  "norm(): input dtype should be either floating point or complex. Got %s instead.",
                  dtype_name(input.dtype()).data());
+  const DType result_type = real_type(input.dtype());
+  if (!is_complex(input.dtype())) {
+    const auto folded = [&](Fold of) { return fold(of, input, dims, keepdim, input.dtype()); };
+    if (p == 1) return folded(Fold::kSumOfAbs).to(result_type);
+    if (p == 2) return sqrt(folded(Fold::kSumOfSquares)).to(result_type);
+    if (p == INFINITY && input.numel() > 0) {
+      return maximum(folded(Fold::kMax), neg(folded(Fold::kMin))).to(result_type);
+    }
+  }
   return reduce_any<kMapReal | kMapComplex>(
       input, dims, keepdim, input.dtype(), real_type(input.dtype()), [p](auto* run, int64_t count) {
         return std::remove_cvref_t<decltype(*run)>(norm_of(run, count, p));

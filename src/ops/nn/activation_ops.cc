@@ -11,12 +11,10 @@
 namespace torchlet::ops {
 namespace {
 
-using kernels::UnaryOp;
-
 // The kernel for float32 and the 16-bit floats, f for float64.
 template <typename F>
-Tensor activation(UnaryOp op, const Tensor& self, float alpha, F f) {
-  if (has_kernel(self.dtype())) return kernel_map(op, self, self.dtype(), alpha);
+Tensor activation(kernels::UnaryFunction* kernel, const Tensor& self, float alpha, F f) {
+  if (has_kernel(self.dtype())) return kernel_map(kernel, self, self.dtype(), alpha);
   return map<kMapReal, 1>({self}, self.dtype(), f);
 }
 template <typename F>
@@ -38,7 +36,7 @@ Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val
 Tensor relu6(const Tensor& self) { return hardtanh(self, 0, 6); }
 
 Tensor hardswish(const Tensor& self) {
-  return activation(UnaryOp::kHardSwish, self, 0, [](auto x) {
+  return activation(kernels::hardswish_f32, self, 0, [](auto x) {
     using T = decltype(x);
     return x * std::min(std::max(x + T(3), T(0)), T(6)) / T(6);
   });
@@ -46,7 +44,7 @@ Tensor hardswish(const Tensor& self) {
 
 Tensor hardsigmoid(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(hardsigmoid(dequantize(self)), self.dtype(), 0, 1);
-  return activation(UnaryOp::kHardSigmoid, self, 0, [](auto x) {
+  return activation(kernels::hardsigmoid_f32, self, 0, [](auto x) {
     using T = decltype(x);
     return std::min(std::max(x + T(3), T(0)), T(6)) / T(6);
   });
@@ -58,7 +56,7 @@ Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
   const double negative = alpha.to_double() * scale.to_double(), positive = scale.to_double(),
                inner = input_scale.to_double();
   if (positive == 1 && inner == 1 && has_kernel(self.dtype())) {
-    return kernel_map(UnaryOp::kElu, self, self.dtype(), static_cast<float>(negative));
+    return kernel_map(kernels::elu_f32, self, self.dtype(), static_cast<float>(negative));
   }
   return activation(self, [=](auto x) {
     using T = decltype(x);
@@ -80,7 +78,7 @@ Tensor silu(const Tensor& self) {
     return map<kMapComplex, 1>({self}, self.dtype(),
                                [](auto x) { return x / (1.0 + std::exp(-x)); });
   }
-  return activation(UnaryOp::kSilu, self, 0, [](auto x) {
+  return activation(kernels::silu_f32, self, 0, [](auto x) {
     using T = decltype(x);
     return x / (T(1) + std::exp(-x));
   });
@@ -122,7 +120,7 @@ Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
     return map_quantized(self, [&](const Tensor& x) { return leaky_relu(x, negative_slope); });
   }
   const double slope = negative_slope.to_double();
-  return activation(UnaryOp::kLeakyRelu, self, static_cast<float>(slope),
+  return activation(kernels::leaky_relu_f32, self, static_cast<float>(slope),
                     [slope](auto x) { return x > 0 ? x : x * static_cast<decltype(x)>(slope); });
 }
 
@@ -144,6 +142,9 @@ Tensor prelu(const Tensor& self, const Tensor& weight) {
     IntArray shape(static_cast<size_t>(self.dim()), 1);
     shape[1] = channels;
     slopes = reshape(weight, shape);
+  }
+  if (has_kernel(self.dtype())) {
+    return kernel_map(kernels::MatrixBinaryOp::kPrelu, self, slopes, self.dtype());
   }
   return map<kMapReal, 2>({self, slopes}, self.dtype(),
                           [](auto x, auto w) { return x > 0 ? x : x * w; });
@@ -198,13 +199,13 @@ Tensor gelu(const Tensor& self, bool tanh_approximation) {
     return map_quantized(self, [&](const Tensor& x) { return gelu(x, tanh_approximation); });
   }
   if (tanh_approximation) {
-    return activation(UnaryOp::kGeluTanh, self, 0, [](auto x) {
+    return activation(kernels::gelu_tanh_f32, self, 0, [](auto x) {
       using T = decltype(x);
       const T inner = std::sqrt(T(2) / std::numbers::pi_v<T>) * (x + T(0.044715) * x * x * x);
       return T(0.5) * x * (T(1) + std::tanh(inner));
     });
   }
-  return activation(UnaryOp::kGelu, self, 0, [](auto x) {
+  return activation(kernels::gelu_f32, self, 0, [](auto x) {
     using T = decltype(x);
     return T(0.5) * x * (T(1) + std::erf(x / std::numbers::sqrt2_v<T>));
   });

@@ -127,8 +127,8 @@ void scale_planes(const T* x, const std::vector<T>& scale, const std::vector<T>&
     for (int64_t p = begin; p < end; ++p) {
       const size_t c = static_cast<size_t>(p % channels);
       if constexpr (std::is_same_v<T, float>) {
-        kernels::unary_rows_f32(kernels::MatrixUnaryOp::kAffine, 1, plane, x + p * plane, plane,
-                                out + p * plane, plane, scale[c], shift[c]);
+        kernels::affine_rows_f32(1, plane, x + p * plane, plane, scale[c], shift[c],
+                                 out + p * plane, plane);
         continue;
       }
       for (int64_t i = p * plane; i < (p + 1) * plane; ++i) out[i] = x[i] * scale[c] + shift[c];

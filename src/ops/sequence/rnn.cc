@@ -14,7 +14,7 @@ namespace {
 template <typename T>
 void sigmoid_run(T* x, int64_t count) {
   if constexpr (std::is_same_v<T, float>) {
-    kernels::unary_f32(kernels::UnaryOp::kSigmoid, x, x, count);
+    kernels::sigmoid_f32(x, x, count, 0, 0);
   } else {
     for (int64_t i = 0; i < count; ++i) x[i] = 1 / (1 + std::exp(-x[i]));
   }
@@ -23,7 +23,7 @@ void sigmoid_run(T* x, int64_t count) {
 template <typename T>
 void tanh_run(T* x, int64_t count) {
   if constexpr (std::is_same_v<T, float>) {
-    kernels::unary_f32(kernels::UnaryOp::kTanh, x, x, count);
+    kernels::tanh_f32(x, x, count, 0, 0);
   } else {
     for (int64_t i = 0; i < count; ++i) x[i] = std::tanh(x[i]);
   }

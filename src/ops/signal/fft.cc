@@ -4,14 +4,17 @@
 #include <cmath>
 #include <complex>
 
-#include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "kernels/signal/fft.h"
+#include "kernels/signal/fft_stages.h"
+#include "kernels/simd/scratch.h"
 
 namespace torchlet::ops {
 namespace {
 
-using Complex = std::complex<double>;
+constexpr int64_t kLanes = 16;            // lines that are transformed together
+constexpr int64_t kTileValues = 1 << 16;  // at most, of longer ones fewer
+constexpr int64_t kParallelGrain = 16384;
 
 DType complex_of(DType dtype) {
   TORCHLET_CHECK(dtype != DType::kFloat16 && dtype != DType::kBFloat16,
@@ -19,38 +22,185 @@ DType complex_of(DType dtype) {
   return dtype == DType::kFloat64 || dtype == DType::kComplex128 ? DType::kComplex128
                                                                  : DType::kComplex64;
 }
+DType real_of(DType dtype) {
+  return complex_of(dtype) == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
+}
 
-// Transforms every line along `dim` of a contiguous complex128 tensor, in place.
-void transform_dim(const Tensor& data, int64_t dim, bool forward) {
-  const int64_t n = data.size(dim), stride = data.stride(dim);
-  if (data.numel() == 0 || n == 1) return;
-  const kernels::Fft plan(n, forward);
-  Complex* values = data.data_ptr<Complex>();
-  const int64_t lines = data.numel() / n;
-  parallel_for(lines, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
-    CountedVector<Complex> line(static_cast<size_t>(n));
-    for (int64_t i = begin; i < end; ++i) {
-      Complex* first = values + i / stride * stride * n + i % stride;
-      for (int64_t k = 0; k < n; ++k) line[static_cast<size_t>(k)] = first[k * stride];
-      plan.transform(line.data());
-      for (int64_t k = 0; k < n; ++k) first[k * stride] = line[static_cast<size_t>(k)];
+// The lines of a contiguous tensor along a dimension.
+template <typename Value>
+struct Lines {
+  Lines(const Tensor& tensor, int64_t dim)
+      : data(tensor.data_ptr<Value>()), size(tensor.size(dim)), stride(tensor.stride(dim)) {
+    count = size == 0 ? 0 : tensor.numel() / size;
+  }
+  Value* line(int64_t i) const { return data + i / stride * stride * size + i % stride; }
+  // Whether lines [i, i + lanes) begin one after the other.
+  bool are_neighbours(int64_t i, int64_t lanes) const { return i % stride + lanes <= stride; }
+
+  Value* data;
+  int64_t size, stride, count;
+};
+
+// [n, lanes], real and imaginary parts apart.
+template <typename T>
+struct Tile {
+  Tile(int64_t n, int64_t lanes) : memory(2 * n * lanes) {
+    re = memory.data();
+    im = re + n * lanes;
+  }
+  kernels::Scratch<T> memory;
+  T *re, *im;
+};
+
+template <typename T>
+void read_tile(const Lines<std::complex<T>>& lines, int64_t first, int64_t lanes,
+               const Tile<T>& tile) {
+  if (lines.are_neighbours(first, lanes)) {
+    const std::complex<T>* from = lines.line(first);
+    for (int64_t k = 0; k < lines.size; ++k, from += lines.stride) {
+      kernels::split_complex(reinterpret_cast<const T*>(from), tile.re + k * lanes,
+                             tile.im + k * lanes, lanes);
+    }
+    return;
+  }
+  for (int64_t l = 0; l < lanes; ++l) {
+    const std::complex<T>* from = lines.line(first + l);
+    for (int64_t k = 0; k < lines.size; ++k, from += lines.stride) {
+      tile.re[k * lanes + l] = from->real();
+      tile.im[k * lanes + l] = from->imag();
+    }
+  }
+}
+
+template <typename T>
+void write_tile(const Tile<T>& tile, T scale, int64_t first, int64_t lanes,
+                const Lines<std::complex<T>>& lines) {
+  if (lines.are_neighbours(first, lanes)) {
+    std::complex<T>* to = lines.line(first);
+    for (int64_t k = 0; k < lines.size; ++k, to += lines.stride) {
+      kernels::join_complex(tile.re + k * lanes, tile.im + k * lanes, scale,
+                            reinterpret_cast<T*>(to), lanes);
+    }
+    return;
+  }
+  for (int64_t l = 0; l < lanes; ++l) {
+    std::complex<T>* to = lines.line(first + l);
+    for (int64_t k = 0; k < lines.size; ++k, to += lines.stride) {
+      *to = {tile.re[k * lanes + l] * scale, tile.im[k * lanes + l] * scale};
+    }
+  }
+}
+
+int64_t lanes_of(int64_t n) { return std::clamp<int64_t>(kTileValues / n, 1, kLanes); }
+
+// Calls fn(first, lanes) for all of `count` lines of `n` values.
+template <typename F>
+void for_each_tile(int64_t count, int64_t n, int64_t lanes, const F& fn) {
+  const int64_t tiles = (count + lanes - 1) / lanes;
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (n * lanes));
+  parallel_for(tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fn(i * lanes, std::min(lanes, count - i * lanes));
+  });
+}
+
+// Complex lines, in place.
+template <typename T>
+void transform(const Tensor& data, int64_t dim, bool forward, double scale) {
+  const Lines<std::complex<T>> lines(data, dim);
+  const auto plan = kernels::fft_plan<T>(lines.size, forward);
+  for_each_tile(lines.count, lines.size, lanes_of(lines.size), [&](int64_t first, int64_t lanes) {
+    const Tile<T> tile(lines.size, lanes);
+    read_tile(lines, first, lanes, tile);
+    plan->transform(tile.re, tile.im, lanes);
+    write_tile(tile, static_cast<T>(scale), first, lanes, lines);
+  });
+}
+
+// Real lines to complex ones of the first values, two at a time: those of a and b are the parts of
+// the transform z of a + ib that z[n - k] mirrors and does not.
+template <typename T>
+void transform_real(const Tensor& in, const Tensor& out, int64_t dim, bool forward, double scale) {
+  const Lines<T> from(in, dim);
+  const Lines<std::complex<T>> to(out, dim);
+  const int64_t n = from.size, pairs = lanes_of(n);
+  const auto plan = kernels::fft_plan<T>(n, forward);
+  const T half = static_cast<T>(scale / 2);
+  for_each_tile(from.count, n, 2 * pairs, [&](int64_t first, int64_t count) {
+    const int64_t lanes = (count + 1) / 2;
+    const Tile<T> tile(n, lanes);
+    for (int64_t l = 0; l < 2 * lanes; ++l) {
+      T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
+      if (l == count) {
+        for (int64_t k = 0; k < n; ++k) part[k * lanes] = 0;
+        continue;
+      }
+      const T* values = from.line(first + l);
+      for (int64_t k = 0; k < n; ++k) part[k * lanes] = values[k * from.stride];
+    }
+    plan->transform(tile.re, tile.im, lanes);
+    for (int64_t l = 0; l < lanes; ++l) {
+      std::complex<T>* a = to.line(first + 2 * l);
+      std::complex<T>* b = 2 * l + 1 < count ? to.line(first + 2 * l + 1) : nullptr;
+      for (int64_t k = 0; k < to.size; ++k) {
+        const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
+        const T re = tile.re[here], im = tile.im[here];
+        const T mirrored_re = tile.re[there], mirrored_im = -tile.im[there];
+        a[k * to.stride] = {(re + mirrored_re) * half, (im + mirrored_im) * half};
+        if (b) b[k * to.stride] = {(im - mirrored_im) * half, (mirrored_re - re) * half};
+      }
     }
   });
 }
 
-void scale_by(const Tensor& data, FftScale scale, int64_t n) {
-  if (scale == FftScale::kNone) return;
-  const double count = static_cast<double>(n);
-  const double factor = scale == FftScale::kN ? 1 / count : 1 / std::sqrt(count);
-  Complex* values = data.data_ptr<Complex>();
-  for (int64_t i = 0; i < data.numel(); ++i) values[i] *= factor;
+// The way back: of lines whose second half would mirror the first, so that x[0] and x[n / 2] are
+// real.
+template <typename T>
+void transform_to_real(const Tensor& in, const Tensor& out, int64_t dim, bool forward,
+                       double scale) {
+  const Lines<std::complex<T>> from(in, dim);
+  const Lines<T> to(out, dim);
+  const int64_t n = to.size, pairs = lanes_of(n);
+  const auto plan = kernels::fft_plan<T>(n, forward);
+  const T factor = static_cast<T>(scale);
+  for_each_tile(to.count, n, 2 * pairs, [&](int64_t first, int64_t count) {
+    const int64_t lanes = (count + 1) / 2;
+    const Tile<T> tile(n, lanes);
+    for (int64_t l = 0; l < lanes; ++l) {
+      const std::complex<T>* a = from.line(first + 2 * l);
+      const std::complex<T>* b = 2 * l + 1 < count ? from.line(first + 2 * l + 1) : nullptr;
+      for (int64_t k = 0; 2 * k <= n; ++k) {
+        const bool is_real = k == 0 || 2 * k == n;
+        const std::complex<T> x = a[k * from.stride], y = b ? b[k * from.stride] : 0;
+        const T x_im = is_real ? 0 : x.imag(), y_im = is_real ? 0 : y.imag();
+        const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
+        tile.re[here] = x.real() - y_im;
+        tile.im[here] = x_im + y.real();
+        tile.re[there] = x.real() + y_im;
+        tile.im[there] = y.real() - x_im;
+      }
+    }
+    plan->transform(tile.re, tile.im, lanes);
+    for (int64_t l = 0; l < count; ++l) {
+      const T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
+      T* values = to.line(first + l);
+      for (int64_t k = 0; k < n; ++k) values[k * to.stride] = part[k * lanes] * factor;
+    }
+  });
 }
 
-// A contiguous complex128 copy to work in.
-Tensor workspace(const Tensor& self) {
-  const Tensor copy = empty(self.sizes(), DType::kComplex128);
-  copy.copy_(self);
-  return copy;
+// `fn` of a number of the type that `dtype` is computed in.
+template <typename F>
+void with_real(DType dtype, const F& fn) {
+  if (real_of(dtype) == DType::kFloat64) {
+    fn(double());
+  } else {
+    fn(float());
+  }
+}
+
+double factor_of(FftScale scale, int64_t n) {
+  const double count = static_cast<double>(n);
+  return scale == FftScale::kNone ? 1 : scale == FftScale::kN ? 1 / count : 1 / std::sqrt(count);
 }
 
 int64_t points(const Tensor& self, IntSpan dims) {
@@ -59,50 +209,73 @@ int64_t points(const Tensor& self, IntSpan dims) {
   return n;
 }
 
+IntArray with_size(IntSpan sizes, int64_t dim, int64_t size) {
+  IntArray result(sizes);
+  result[static_cast<size_t>(wrap_dim(dim, static_cast<int64_t>(sizes.size())))] = size;
+  return result;
+}
+
+// A contiguous copy to work in.
+Tensor workspace(const Tensor& self) {
+  const Tensor copy = empty(self.sizes(), complex_of(self.dtype()));
+  copy.copy_(self);
+  return copy;
+}
+
+// All of `dims`, in place; the scale is that of the last transform.
+void transform_all(const Tensor& data, IntSpan dims, bool forward, double scale) {
+  if (data.numel() == 0) return;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    with_real(data.dtype(), [&](auto zero) {
+      transform<decltype(zero)>(data, dims[i], forward, i + 1 == dims.size() ? scale : 1);
+    });
+  }
+}
+
 }  // namespace
 
 Tensor fft_c2c(const Tensor& self, IntSpan dims, FftScale scale, bool forward) {
-  const DType result = complex_of(self.dtype());
+  if (!is_complex(self.dtype()) && !dims.empty()) {
+    return fft_r2c(self, dims, scale, forward, false);
+  }
   const Tensor work = workspace(self);
-  for (const int64_t dim : dims) transform_dim(work, dim, forward);
-  scale_by(work, scale, points(self, dims));
-  return work.to(result);
+  transform_all(work, dims, forward, factor_of(scale, points(self, dims)));
+  return work;
 }
 
 Tensor fft_r2c(const Tensor& self, IntSpan dims, FftScale scale, bool forward, bool onesided) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "expects a real input tensor, but got %s",
                  dtype_name(self.dtype()).data());
-  const Tensor full = fft_c2c(self, dims, scale, forward);
-  if (!onesided || dims.empty()) return full;
-  return narrow(full, dims.back(), 0, self.size(dims.back()) / 2 + 1).contiguous();
+  if (dims.empty()) return fft_c2c(self, dims, scale, forward);
+  const int64_t last = dims.back(), n = self.size(last);
+  const Tensor in = self.to(real_of(self.dtype())).contiguous();
+  const Tensor out =
+      empty(with_size(self.sizes(), last, onesided ? n / 2 + 1 : n), complex_of(self.dtype()));
+  const double factor = factor_of(scale, points(self, dims));
+  if (in.numel() > 0) {
+    with_real(in.dtype(), [&](auto zero) {
+      transform_real<decltype(zero)>(in, out, last, forward, dims.size() == 1 ? factor : 1);
+    });
+  }
+  transform_all(out, dims.first(dims.size() - 1), forward, factor);
+  return out;
 }
 
 Tensor fft_c2r(const Tensor& self, IntSpan dims, FftScale scale, bool forward, int64_t last_size) {
-  const DType result =
-      complex_of(self.dtype()) == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
   const int64_t last = dims.back();
-  Tensor half = workspace(self);
-  for (const int64_t dim : dims.first(dims.size() - 1)) transform_dim(half, dim, forward);
-  // The second half mirrors the first, x[n - k] = conj(x[k]); so x[0] and x[n / 2] are real.
-  IntArray shape(half.sizes());
-  shape[static_cast<size_t>(wrap_dim(last, self.dim()))] = last_size;
-  const Tensor whole = empty(shape, DType::kComplex128);
-  for (int64_t k = 0; k < last_size; ++k) {
-    const int64_t from = std::min(k, last_size - k);
-    const Tensor target = select(whole, last, k);
-    target.copy_(select(half, last, from));
-    const bool mirrored = k != from, real = k == 0 || 2 * k == last_size;
-    if (!mirrored && !real) continue;
-    const Tensor dense = target.contiguous();
-    Complex* values = dense.data_ptr<Complex>();
-    for (int64_t i = 0; i < dense.numel(); ++i) {
-      values[i] = mirrored ? std::conj(values[i]) : Complex(values[i].real());
-    }
-    target.copy_(dense);
-  }
-  transform_dim(whole, last, forward);
-  scale_by(whole, scale, points(whole, dims));
-  return whole.to(result);
+  TORCHLET_CHECK(last_size >= 1 && self.size(last) > last_size / 2,
+                 "an inverse real FFT of %lld values takes %lld of the input, which has %lld",
+                 static_cast<long long>(last_size), static_cast<long long>(last_size / 2 + 1),
+                 static_cast<long long>(self.size(last)));
+  const Tensor half = workspace(self);
+  transform_all(half, dims.first(dims.size() - 1), forward, 1);
+  const Tensor out = empty(with_size(self.sizes(), last, last_size), real_of(self.dtype()));
+  if (out.numel() == 0) return out;
+  with_real(half.dtype(), [&](auto zero) {
+    transform_to_real<decltype(zero)>(half, out, last, forward,
+                                      factor_of(scale, points(out, dims)));
+  });
+  return out;
 }
 
 }  // namespace torchlet::ops

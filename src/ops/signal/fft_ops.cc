@@ -82,7 +82,7 @@ Tensor resized(Tensor self, const Shape& shape, size_t count) {
 
 template <bool kForward>
 Tensor fft(const Tensor& self, OptInt n, int64_t dim, const Norm& norm) {
-  const Tensor input = resized(promoted(self, true), dim, n.value_or(self.size(dim)));
+  const Tensor input = resized(promoted(self, false), dim, n.value_or(self.size(dim)));
   return fft_c2c(input, IntArray{wrap_dim(dim, self.dim())}, scale_for(norm, kForward), kForward);
 }
 
@@ -113,8 +113,8 @@ Tensor hermitian_fft(const Tensor& self, OptInt n, int64_t dim, const Norm& norm
 template <bool kForward>
 Tensor fftn(const Tensor& self, const OptInts& s, const OptInts& dim, const Norm& norm) {
   const Shape shape = shape_of(self, s, dim);
-  const Tensor input = resized(promoted(self, true), shape, shape.dims.size());
-  if (shape.dims.empty()) return input.clone();
+  if (shape.dims.empty()) return promoted(self, true).clone();
+  const Tensor input = resized(promoted(self, false), shape, shape.dims.size());
   return fft_c2c(input, shape.dims, scale_for(norm, kForward), kForward);
 }
 

@@ -31,10 +31,12 @@ bool is_named(std::string_view names, std::string_view name) {
   return false;
 }
 
-// Though the schema does not say so.
-bool writes_silently(const Node& node, const Argument& argument) {
+// Though the schema does not say so. What is None is not there to be written.
+bool writes_silently(const Node& node, size_t i) {
   const Facts& facts = *node.op()->facts;
-  return facts.writes && is_named(facts.writes, argument.name) &&
+  if (!facts.writes || !is_named(facts.writes, node.op()->schema.arguments[i].name)) return false;
+  const Value* given = constant_of(node.input(i));
+  return !(given && given->is_none()) &&
          !(facts.writes_unless && is_off(node, facts.writes_unless));
 }
 
@@ -48,7 +50,7 @@ bool varies(const Node& node) {
 bool writes_input(const Node& node, size_t i) {
   if (!node.op()) return node.kind() == prim::kSetAttr && i == 0;
   const auto& arguments = node.op()->schema.arguments;
-  return i < arguments.size() && (arguments[i].is_written || writes_silently(node, arguments[i]));
+  return i < arguments.size() && (arguments[i].is_written || writes_silently(node, i));
 }
 
 bool writes_inputs(const Node& node) {

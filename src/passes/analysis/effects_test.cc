@@ -173,6 +173,10 @@ TEST(Effects, WhatMakesAnOperatorPure) {
       {in_training.c_str(), ""},
       {unknown.c_str(), ""},
       {in_eval.c_str(), "batch_norm "},
+      // There is nothing to be written.
+      {"torch.batch_norm(x, x, x, None, None, True, 0.1, 0.1, True)", "batch_norm "},
+      {"torch.batch_norm(x, x, x, None, x, True, 0.1, 0.1, True)", ""},
+      {"torch.instance_norm(x, None, None, None, None, True, 0.1, 0.1, True)", "instance_norm "},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(pure_nodes("    return " + std::string(row.expression) + "\n"), row.pure)

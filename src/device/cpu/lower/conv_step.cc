@@ -14,7 +14,7 @@ double conv_flops(const kernels::ConvNhwcShape& s) {
          static_cast<double>(s.batch * s.out_channels * (s.in_channels / s.groups));
 }
 double conv_flops(const kernels::DwConvShape& s) {
-  return 2 * taps(s.window) * static_cast<double>(s.batch * s.channels);
+  return 2 * taps(s.window) * static_cast<double>(s.batch * s.channels * s.group);
 }
 
 namespace {

@@ -73,7 +73,7 @@ class ConvStep : public EpilogueStep {
   bool reads_nchw_;
 };
 
-// A convolution in which each channel has a filter of its own.
+// A convolution in which each channel has a filter of its own, or small groups of them do.
 class DepthwiseStep : public EpilogueStep {
  public:
   DepthwiseStep(DType dtype, const kernels::DwConvShape& shape, Operand input, Operand output,
@@ -85,6 +85,7 @@ class DepthwiseStep : public EpilogueStep {
         output_(writing(output)),
         packed_(packed) {}
   const char* kernel() const override {
+    if (shape_.group > 1) return "group_conv_nhwc_f32";
     return is_float16(dtype_) ? "dwconv_nhwc_f16" : "dwconv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }

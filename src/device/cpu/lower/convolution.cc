@@ -52,8 +52,13 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
       w[0] == 0) {
     decline("weights that do not fit");
   }
-  const bool is_depthwise = a.groups == channels && w[0] == channels && channels > 1;
+  const DwConvShape filter{batch, channels, window, w[1]};
   const ConvNhwcShape shape{batch, channels, w[0], a.groups, window};
+  // Tiles for groups are faster for one group of few channels, too, but not than Winograd.
+  const bool is_depthwise =
+      w[0] == channels && channels > 1 &&
+      (w[1] == 1 || (plan.real_dtype() == DType::kFloat32 && kernels::dwconv_takes(filter) &&
+                     kernels::conv_nhwc_f32_form(shape) == 0));
   const PlanTensor& t = plan.info(a.input);
   const bool reads_nchw = !is_depthwise && t.dtype == DType::kFloat32 &&
                           !plan.image_view(a.input) &&
@@ -65,7 +70,6 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   const float* bias = keep_bias(plan, a.bias, w[0]);
   if (is_depthwise) {
     const NhwcImage input = plan.as_image(a.input);
-    const DwConvShape filter{batch, channels, window};
     const void* filters = pack_depthwise(plan, dtype, filter, a.weight);
     plan.add_step<DepthwiseStep>(dtype, filter, input, output, filters, bias);
     return output;
@@ -93,6 +97,22 @@ void lower(PlanBuilder& plan, const Call& call, ConvArguments a) {
   plan.define(call, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
 }
 
+// padding="same" is as much as keeps the size; of an odd number of zeros the last comes behind.
+void pad_by_name(const std::string& name, size_t spatial, ConvArguments& a) {
+  a.padding = IntArray(spatial, 0);
+  if (name == "valid") return;
+  const IntSpan w = a.weight.sizes();
+  if (name != "same" || spatial > 2) decline("another padding");
+  for (size_t d = 0; d < spatial; ++d) {
+    if (a.stride[d] != 1) decline("padding=\"same\" with a stride");
+    const int64_t zeros = checked_mul(a.dilation[d], w[2 + d] - 1);
+    if (zeros < 0) decline("an invalid window");
+    a.padding[d] = zeros / 2;
+    int64_t& behind = d + 1 == spatial ? a.zeros.right : a.zeros.bottom;
+    behind = checked_add(behind, zeros % 2);
+  }
+}
+
 void lower_conv(PlanBuilder& plan, const Call& call) {
   if (call.has_argument("transposed") && call.known_bool("transposed")) {
     decline("a transposed convolution");
@@ -108,8 +128,7 @@ void lower_conv(PlanBuilder& plan, const Call& call) {
   a.stride = call.known_ints("stride", spatial);
   a.dilation = call.known_ints("dilation", spatial);
   if (call.known("padding").is_string()) {
-    if (call.known("padding").to_string() != "valid") decline("padding=\"same\"");
-    a.padding = IntArray(spatial, 0);
+    pad_by_name(call.known("padding").to_string(), spatial, a);
   } else {
     a.padding = call.known_ints("padding", spatial);
   }
@@ -182,11 +201,9 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
 
 std::span<const Lowering> convolution_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::conv1d", lower_conv},
-      {"aten::conv2d", lower_conv},
-      {"aten::_convolution", lower_conv},
-      {"aten::convolution", lower_conv},
-      {"aten::conv_transpose2d", lower_transposed},
+      {"aten::conv1d", lower_conv},       {"aten::conv2d", lower_conv},
+      {"aten::_convolution", lower_conv}, {"aten::_convolution_mode", lower_conv},
+      {"aten::convolution", lower_conv},  {"aten::conv_transpose2d", lower_transposed},
   };
   return kTable;
 }

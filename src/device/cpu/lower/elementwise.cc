@@ -110,61 +110,89 @@ Matrix result_like(PlanBuilder& plan, const Matrix& like) {
   return result;
 }
 
-class UnaryStep : public Step {
+// y = function(x) for each element, by a function of kernels/elementwise/elementwise_nhwc.h for
+// matrices of float or Float16.
+template <typename Function>
+class MapStep : public Step {
  public:
-  UnaryStep(MatrixUnaryOp op, const Matrix& x, const Matrix& y, float alpha, float beta,
-            float gamma)
-      : op_(op), x_(x), y_(y), alpha_(alpha), beta_(beta), gamma_(gamma) {
+  MapStep(const Function& function, const Matrix& x, const Matrix& y)
+      : function_(function), x_(x), y_(y) {
     reading(x.operand());
     writing(y.operand());
   }
   const char* kernel() const override {
-    return is_float16(x_.dtype) ? "unary_rows_f16" : "unary_rows_f32";
+    return is_float16(x_.dtype) ? Function::kNameF16 : Function::kNameF32;
   }
   void run(const Memory& m) const override {
-    const auto run_in = [&](const auto& function, const auto* x, auto* y) {
-      function(op_, x_.rows, x_.columns, x, x_.stride, y, y_.stride, alpha_, beta_, gamma_);
-    };
     if (is_float16(x_.dtype)) {
-      run_in(kernels::unary_rows_f16, m.data<Float16>(x_.operand()), m.data<Float16>(y_.operand()));
+      run_in<Float16>(m);
     } else {
-      run_in(kernels::unary_rows_f32, m.data<float>(x_.operand()), m.data<float>(y_.operand()));
+      run_in<float>(m);
     }
   }
 
  private:
-  MatrixUnaryOp op_;
-  Matrix x_, y_;
-  float alpha_, beta_, gamma_;
-};
-
-class ActivationStep : public Step {
- public:
-  ActivationStep(const Activation& activation, const Matrix& x, const Matrix& y)
-      : activation_(activation), x_(x), y_(y) {
-    reading(x.operand());
-    writing(y.operand());
-  }
-  const char* kernel() const override {
-    return is_float16(x_.dtype) ? "activation_rows_f16" : "activation_rows_f32";
-  }
-  void run(const Memory& m) const override {
-    const auto run_in = [&](const auto& function, const auto* x, auto* y) {
-      function(activation_, x_.rows, x_.columns, x, x_.stride, y, y_.stride);
-    };
-    if (is_float16(x_.dtype)) {
-      run_in(kernels::activation_rows_f16, m.data<Float16>(x_.operand()),
-             m.data<Float16>(y_.operand()));
-    } else {
-      run_in(kernels::activation_rows_f32, m.data<float>(x_.operand()),
-             m.data<float>(y_.operand()));
-    }
+  template <typename T>
+  void run_in(const Memory& m) const {
+    function_(x_.rows, x_.columns, m.data<T>(x_.operand()), x_.stride, m.data<T>(y_.operand()),
+              y_.stride);
   }
 
- private:
-  Activation activation_;
+  Function function_;
   Matrix x_, y_;
 };
+
+struct UnaryFunction {
+  MatrixUnaryOp op;
+  float alpha = 0, beta = 0, gamma = 1;
+
+  static constexpr const char *kNameF32 = "unary_rows_f32", *kNameF16 = "unary_rows_f16";
+  void operator()(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float* y,
+                  int64_t y_stride) const {
+    kernels::unary_rows_f32(op, rows, columns, x, x_stride, y, y_stride, alpha, beta, gamma);
+  }
+  void operator()(int64_t rows, int64_t columns, const Float16* x, int64_t x_stride, Float16* y,
+                  int64_t y_stride) const {
+    kernels::unary_rows_f16(op, rows, columns, x, x_stride, y, y_stride, alpha, beta, gamma);
+  }
+};
+
+struct AffineFunction {
+  float scale, shift;
+
+  static constexpr const char *kNameF32 = "affine_rows_f32", *kNameF16 = "affine_rows_f16";
+  void operator()(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float* y,
+                  int64_t y_stride) const {
+    kernels::affine_rows_f32(rows, columns, x, x_stride, scale, shift, y, y_stride);
+  }
+  void operator()(int64_t rows, int64_t columns, const Float16* x, int64_t x_stride, Float16* y,
+                  int64_t y_stride) const {
+    kernels::affine_rows_f16(rows, columns, x, x_stride, scale, shift, y, y_stride);
+  }
+};
+
+struct ActivationFunction {
+  Activation activation;
+
+  static constexpr const char *kNameF32 = "activation_rows_f32", *kNameF16 = "activation_rows_f16";
+  void operator()(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float* y,
+                  int64_t y_stride) const {
+    kernels::activation_rows_f32(activation, rows, columns, x, x_stride, y, y_stride);
+  }
+  void operator()(int64_t rows, int64_t columns, const Float16* x, int64_t x_stride, Float16* y,
+                  int64_t y_stride) const {
+    kernels::activation_rows_f16(activation, rows, columns, x, x_stride, y, y_stride);
+  }
+};
+
+// The result of a new step.
+template <typename Function>
+TensorId add_map(PlanBuilder& plan, TensorId id, const Function& function) {
+  const Matrix x = as_matrix(plan, id);
+  const Matrix y = result_like(plan, x);
+  plan.add_step<MapStep<Function>>(function, x, y);
+  return y.id;
+}
 
 class BinaryStep : public Step {
  public:
@@ -210,41 +238,28 @@ class BinaryStep : public Step {
   Activation activation_;
 };
 
-TensorId add_activation_step(PlanBuilder& plan, TensorId id, const Activation& activation) {
-  const Matrix x = as_matrix(plan, id);
-  const Matrix y = result_like(plan, x);
-  plan.add_step<ActivationStep>(activation, x, y);
-  return y.id;
-}
-
 void lower_activation(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.real_tensor(call, 0);
   const Activation activation = activation_of(call);
   if (plan.fuse(call, 0, activation)) return plan.define(call, id);
-  plan.define(call, add_activation_step(plan, id, activation));
-}
-
-TensorId add_unary(PlanBuilder& plan, TensorId id, MatrixUnaryOp op, float alpha = 0,
-                   float beta = 0, float gamma = 1) {
-  const Matrix x = as_matrix(plan, id);
-  const Matrix y = result_like(plan, x);
-  plan.add_step<UnaryStep>(op, x, y, alpha, beta, gamma);
-  return y.id;
+  plan.define(call, add_map(plan, id, ActivationFunction{activation}));
 }
 
 template <MatrixUnaryOp kOp>
 void lower_unary(PlanBuilder& plan, const Call& call) {
   if (call.op->schema.arguments.size() != 1) decline("more arguments");
   const TensorId id = plan.real_tensor(call, 0);
-  plan.define(call, add_unary(plan, id, kOp));
+  plan.define(call, add_map(plan, id, UnaryFunction{kOp}));
 }
 
 void lower_elu(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.real_tensor(call, 0);
-  plan.define(
-      call, add_unary(plan, id, MatrixUnaryOp::kElu, static_cast<float>(call.known_double("alpha")),
-                      static_cast<float>(call.known_double("input_scale")),
-                      static_cast<float>(call.known_double("scale"))));
+  plan.define(call,
+              add_map(plan, id,
+                      UnaryFunction{.op = MatrixUnaryOp::kElu,
+                                    .alpha = static_cast<float>(call.known_double("alpha")),
+                                    .beta = static_cast<float>(call.known_double("input_scale")),
+                                    .gamma = static_cast<float>(call.known_double("scale"))}));
 }
 
 // ---- arithmetic of two ----
@@ -293,6 +308,17 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
                                            sizes.back() == rows->cols &&
                                            (tb.strides.back() == 1 || rows->cols == 1)) {
     return Spreading{matrix_of(plan, *rows), {b, Spread::kColumns}};
+  }
+  if (is_contiguous_as(ta.sizes, ta.strides, MemoryFormat::kContiguous) &&
+      is_contiguous_as(tb.sizes, tb.strides, MemoryFormat::kContiguous)) {
+    // One number for all that the last dimensions hold.
+    size_t end = sizes.size();
+    int64_t inner = 1;
+    for (; end > 0 && sizes[end - 1] == 1; --end) inner *= ta.sizes[end - 1];
+    if (inner > 0 && tb.numel() > 0 && tb.numel() == ta.numel() / inner) {
+      return Spreading{{a, Form::kFixed, tb.numel(), inner, inner, ta.dtype},
+                       {b, Spread::kRows, 1}};
+    }
   }
   return std::nullopt;
 }
@@ -384,7 +410,7 @@ void lower_binary_as(PlanBuilder& plan, const Call& call, MatrixBinaryOp op) {
         return plan.define(call, add_binary(plan, op, id, known));
       }
     }
-    return plan.define(call, add_unary(plan, id, MatrixUnaryOp::kAffine, scale, shift));
+    return plan.define(call, add_map(plan, id, AffineFunction{scale, shift}));
   }
   if (alpha != 1) decline("alpha");
   if (known_number(call, 0)) decline("a number first");
@@ -399,12 +425,31 @@ void lower_binary(PlanBuilder& plan, const Call& call) {
   lower_binary_as(plan, call, kOp);
 }
 
+void lower_prelu(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.real_tensor(call, 0);
+  const Tensor slopes = call.known_tensor("weight").to(DType::kFloat32);
+  if (slopes.numel() == 1) {
+    const Activation leaky{ActivationKind::kLeakyRelu, slopes.item<float>()};
+    if (plan.fuse(call, 0, leaky)) return plan.define(call, id);
+    return plan.define(call, add_map(plan, id, ActivationFunction{leaky}));
+  }
+  IntArray sizes(static_cast<size_t>(plan.info(id).dim()), 1);
+  if (sizes.size() < 2) decline("no channels");
+  sizes[1] = slopes.numel();
+  Tensor all = ops::reshape(slopes, sizes);
+  if (!plan.image_view(id) && plan.info(id).sizes[1] == slopes.numel()) {
+    sizes[0] = plan.info(id).sizes[0];  // so that there is one for each plane
+    all = ops::expand(all, sizes).contiguous();
+  }
+  plan.define(call, add_binary(plan, MatrixBinaryOp::kPrelu, id, plan.constant(all)));
+}
+
 }  // namespace
 
 TensorId add_activation(PlanBuilder& plan, TensorId id, const Activation& activation) {
   Step* step = plan.step_that_wrote(id);
   if (step && step->writes().id() == id && step->fuse(activation)) return id;
-  return add_activation_step(plan, id, activation);
+  return add_map(plan, id, ActivationFunction{activation});
 }
 
 std::span<const Lowering> elementwise_lowerings() {
@@ -445,6 +490,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::maximum", lower_binary<MatrixBinaryOp::kMax>},
       {"aten::minimum", lower_binary<MatrixBinaryOp::kMin>},
       {"aten::rsub", lower_binary<MatrixBinaryOp::kRsub>},
+      {"aten::prelu", lower_prelu},
   };
   return kTable;
 }

@@ -1,5 +1,6 @@
 // Normalizations and softmax.
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "device/cpu/lower/lowering.h"
@@ -89,6 +90,70 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   plan.define(call, output.id);
 }
 
+class GroupNormStep : public Step {
+ public:
+  GroupNormStep(const NhwcImage& input, const NhwcImage& output, int64_t groups,
+                const float* weight, const float* bias, float eps)
+      : batch_(input.n),
+        pixels_(input.h * input.w),
+        channels_(input.c),
+        groups_(groups),
+        input_(reading(input)),
+        output_(writing(output)),
+        weight_(weight),
+        bias_(bias),
+        eps_(eps) {}
+  const char* kernel() const override { return "group_norm_nhwc_f32"; }
+  bool fuse(const kernels::Activation& activation) override {
+    if (activation_.kind != kernels::ActivationKind::kNone) return false;
+    activation_ = activation;
+    return true;
+  }
+  void run(const Memory& m) const override {
+    kernels::group_norm_nhwc_f32(batch_, pixels_, channels_, groups_, m.data<float>(input_),
+                                 m.stride(input_), weight_, bias_, eps_, activation_,
+                                 m.data<float>(output_), m.stride(output_));
+  }
+
+ private:
+  int64_t batch_, pixels_, channels_, groups_;
+  Operand input_, output_;
+  const float *weight_, *bias_;  // [channels], or null
+  float eps_;
+  kernels::Activation activation_;
+};
+
+void add_group_norm(PlanBuilder& plan, const Call& call, std::optional<int64_t> groups) {
+  const TensorId id = plan.tensor_of(call, 0, DType::kFloat32);
+  const auto input = plan.image_view(id);
+  // Otherwise the reference is as fast.
+  if (!input) decline("an image whose channels do not lie together");
+  if (plan.info(id).numel() == 0) decline("an empty tensor");
+  const int64_t c = input->c;
+  if (groups && (*groups < 1 || c % *groups != 0)) decline("groups that do not fit");
+  const Tensor weight = call.known_tensor("weight"), bias = call.known_tensor("bias");
+  for (const Tensor& t : {weight, bias}) {
+    if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("unusual weights");
+  }
+  const NhwcImage output = plan.new_image(DType::kFloat32, input->n, c, input->h, input->w);
+  plan.add_step<GroupNormStep>(
+      *input, output, groups.value_or(c), weight.defined() ? plan.floats(weight) : nullptr,
+      bias.defined() ? plan.floats(bias) : nullptr, static_cast<float>(call.known_double("eps")));
+  plan.define(call, output.id);
+}
+
+void lower_group_norm(PlanBuilder& plan, const Call& call) {
+  add_group_norm(plan, call, call.known_int("num_groups"));
+}
+
+void lower_instance_norm(PlanBuilder& plan, const Call& call) {
+  if (!call.known_bool("use_input_stats") || !call.is_none("running_mean") ||
+      !call.is_none("running_var")) {
+    decline("running statistics");
+  }
+  add_group_norm(plan, call, std::nullopt);  // a group for each channel
+}
+
 // A kernel over contiguous rows.
 template <typename Run>
 class RowsStep : public Step {
@@ -167,10 +232,9 @@ TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const T
 
 std::span<const Lowering> norm_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::batch_norm", lower_batch_norm},
-      {"aten::softmax", lower_softmax},
-      {"aten::log_softmax", lower_softmax},
-      {"aten::layer_norm", lower_layer_norm},
+      {"aten::batch_norm", lower_batch_norm}, {"aten::softmax", lower_softmax},
+      {"aten::log_softmax", lower_softmax},   {"aten::layer_norm", lower_layer_norm},
+      {"aten::group_norm", lower_group_norm}, {"aten::instance_norm", lower_instance_norm},
   };
   return kTable;
 }

@@ -1,0 +1,34 @@
+// Reductions along columns.
+#pragma once
+
+#include <cstdint>
+
+namespace torchlet::kernels {
+
+enum class Fold : uint8_t {
+  kSum,
+  kProduct,
+  kMax,  // NaN is beyond all numbers
+  kMin,
+  kSumOfAbs,
+  kSumOfSquares,    // of x
+  kSumOfDistances,  // of (x - center)^2
+};
+
+enum class FoldType : uint8_t { kFloat32, kFloat64, kInt64 };
+
+// A matrix [rows, cols] whose rows are `stride` elements apart.
+struct FoldRows {
+  FoldType type;
+  const void* x;
+  int64_t stride, rows, cols;
+  const void* center = nullptr;  // [cols], for kSumOfDistances
+};
+
+// into[c], of the same type, is folded with x[r, c] of all rows, in an order that depends on the
+// sizes alone. Integers' sums and products wrap; they have the first four folds alone.
+void fold_rows(Fold fold, const FoldRows& matrix, void* into);
+// Its part for elements of 8 bytes.
+void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into);
+
+}  // namespace torchlet::kernels

@@ -1,0 +1,111 @@
+#include "kernels/reduce/fold.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/simd/target_test.h"
+
+namespace torchlet::kernels {
+namespace {
+
+FoldType type_of(float) { return FoldType::kFloat32; }
+FoldType type_of(double) { return FoldType::kFloat64; }
+FoldType type_of(int64_t) { return FoldType::kInt64; }
+
+template <typename T>
+T folded(Fold fold, T a, T x, T center) {
+  switch (fold) {
+    case Fold::kSum:
+      return a + x;
+    case Fold::kProduct:
+      return a * x;
+    case Fold::kMax:
+      return std::isnan(static_cast<double>(a)) || a > x ? a : x;
+    case Fold::kMin:
+      return std::isnan(static_cast<double>(a)) || a < x ? a : x;
+    case Fold::kSumOfAbs:
+      return a + (x < 0 ? -x : x);
+    case Fold::kSumOfSquares:
+      return a + x * x;
+    default:
+      return a + (x - center) * (x - center);
+  }
+}
+
+// Small integers, so that floats are exact in any order.
+template <typename T>
+void compare(Fold fold, int64_t rows, int64_t cols) {
+  SCOPED_TRACE(testing::Message() << static_cast<int>(fold) << ": " << rows << " x " << cols);
+  const int64_t stride = cols + 3;
+  std::vector<T> x(static_cast<size_t>(rows * stride)), center(static_cast<size_t>(cols));
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = fold == Fold::kProduct ? static_cast<T>(i % 3 == 0 ? -1 : 1 + i % 7 / 6)
+                                  : static_cast<T>(static_cast<int64_t>(i * 7 % 23) - 11);
+  }
+  for (size_t c = 0; c < center.size(); ++c) center[c] = static_cast<T>(c % 5);
+  std::vector<T> into(static_cast<size_t>(cols) + 1, 2), expected = into;
+  const T* centers = fold == Fold::kSumOfDistances ? center.data() : nullptr;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < cols; ++c) {
+      T& to = expected[static_cast<size_t>(c)];
+      to = folded(fold, to, x[static_cast<size_t>(r * stride + c)], center[static_cast<size_t>(c)]);
+    }
+  }
+  fold_rows(fold, {type_of(T()), x.data(), stride, rows, cols, centers}, into.data());
+  EXPECT_EQ(into, expected);
+}
+
+template <typename T>
+void compare_all(Fold last) {
+  for_each_target([&] {
+    for (int64_t rows : {0, 1, 3, 4, 9}) {
+      for (int64_t cols : {1, 2, 3, 4, 7, 8, 15, 16, 17, 33}) {
+        for (int fold = 0; fold <= static_cast<int>(last); ++fold) {
+          compare<T>(static_cast<Fold>(fold), rows, cols);
+        }
+      }
+    }
+  });
+}
+
+TEST(Fold, Floats) { compare_all<float>(Fold::kSumOfDistances); }
+TEST(Fold, Doubles) { compare_all<double>(Fold::kSumOfDistances); }
+TEST(Fold, Integers) { compare_all<int64_t>(Fold::kMin); }
+
+TEST(Fold, KeepsNaNOfExtremes) {
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for_each_target([&] {
+    for (int64_t rows : {1, 2, 4, 7}) {
+      for (int64_t where = 0; where < rows; ++where) {
+        for (Fold fold : {Fold::kMax, Fold::kMin}) {
+          constexpr int64_t kCols = 19;
+          std::vector<float> x(static_cast<size_t>(rows * kCols), 5), into(kCols, 5);
+          for (size_t c = 0; c < kCols; c += 2) x[static_cast<size_t>(where) * kCols + c] = kNaN;
+          fold_rows(fold, {FoldType::kFloat32, x.data(), kCols, rows, kCols}, into.data());
+          for (size_t c = 0; c < kCols; ++c) {
+            EXPECT_EQ(std::isnan(into[c]), c % 2 == 0) << rows << " " << where << " " << c;
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(Fold, WrapsIntegers) {
+  for_each_target([] {
+    const int64_t most = std::numeric_limits<int64_t>::max();
+    const std::vector<int64_t> x = {1, most, 3, 1};
+    std::vector<int64_t> sums = {most, 1}, products = {2, 2};
+    fold_rows(Fold::kSum, {FoldType::kInt64, x.data(), 2, 2, 2}, sums.data());
+    fold_rows(Fold::kProduct, {FoldType::kInt64, x.data(), 2, 2, 2}, products.data());
+    EXPECT_EQ(sums, (std::vector<int64_t>{std::numeric_limits<int64_t>::min() + 3,
+                                          std::numeric_limits<int64_t>::min() + 1}));
+    EXPECT_EQ(products, (std::vector<int64_t>{6, -2}));
+  });
+}
+
+}  // namespace
+}  // namespace torchlet::kernels

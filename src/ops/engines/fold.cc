@@ -1,0 +1,362 @@
+#include "ops/engines/fold.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/simd/scratch.h"
+#include "ops/engines/elementwise.h"
+#include "ops/engines/reduce.h"
+#include "tensor/meta.h"
+
+namespace torchlet::ops {
+namespace {
+
+using kernels::Fold;
+
+constexpr int64_t kTileColumns = 1024;  // 4 to 8 KB of sums stay in the first cache
+constexpr int64_t kWide = 64;      // narrower rows that lie one after the other are read as one
+constexpr int64_t kShortRun = 16;  // runs below are read across, not along
+constexpr int64_t kCascade = 64;   // sums that one sum is made of, at most
+constexpr int64_t kPieceElements = 1 << 18;  // one result of more is folded in pieces
+constexpr int64_t kMostPieces = 64;
+constexpr int64_t kParallelGrain = 32768;
+
+struct Dim {
+  int64_t size, stride;
+  int64_t output_stride;  // of a kept one
+  bool is_reduced;
+};
+
+bool is_sum(Fold fold) {
+  return fold != Fold::kProduct && fold != Fold::kMax && fold != Fold::kMin;
+}
+
+// What is left to do with numbers that are folded themselves.
+Fold fold_of_results(Fold fold) { return is_sum(fold) ? Fold::kSum : fold; }
+
+// What a number is folded with without a change.
+double identity(Fold fold) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return fold == Fold::kProduct ? 1
+         : fold == Fold::kMax   ? -kInfinity
+         : fold == Fold::kMin   ? kInfinity
+                                : 0;
+}
+
+// The type that numbers are folded in.
+struct Numbers {
+  kernels::FoldType type;
+  DType dtype;
+  int64_t width;  // bytes
+
+  explicit Numbers(DType compute) {
+    switch (compute_kind(compute)) {
+      case Compute::kInt:
+        type = kernels::FoldType::kInt64;
+        dtype = DType::kInt64;
+        break;
+      case Compute::kFloat:
+        type = kernels::FoldType::kFloat32;
+        dtype = DType::kFloat32;
+        break;
+      case Compute::kDouble:
+        type = kernels::FoldType::kFloat64;
+        dtype = DType::kFloat64;
+        break;
+      default:
+        detail::fail_not_implemented(compute);
+    }
+    width = static_cast<int64_t>(element_size(dtype));
+  }
+
+  void fill(std::byte* to, int64_t count, double value) const {
+    if (dtype == DType::kFloat32) {
+      std::fill_n(reinterpret_cast<float*>(to), count, static_cast<float>(value));
+    } else if (dtype == DType::kFloat64) {
+      std::fill_n(reinterpret_cast<double*>(to), count, value);
+    } else {
+      using Limits = std::numeric_limits<int64_t>;
+      std::fill_n(reinterpret_cast<int64_t*>(to), count,
+                  std::isfinite(value) ? static_cast<int64_t>(value)
+                  : value < 0          ? Limits::min()
+                                       : Limits::max());
+    }
+  }
+  void copy(const std::byte* from, int64_t from_stride, std::byte* to, int64_t to_stride,
+            int64_t count) const {
+    convert_elements(from, dtype, from_stride, to, dtype, to_stride, count);
+  }
+};
+
+// How memory is walked: for each index of `kept` and each column, the elements at each index of
+// `reduced`, of which the last are the rows of a matrix.
+struct Walk {
+  std::vector<Dim> kept, reduced;
+  Dim columns{1, 1, 0, false};
+
+  Walk(const Tensor& self, const IntArray& dims) {
+    std::vector<Dim> all;
+    int64_t output_stride = 1;
+    for (size_t d = self.sizes().size(); d-- > 0;) {
+      const bool is_reduced = std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end();
+      const int64_t size = self.sizes()[d];
+      if (size != 1) all.push_back({size, self.strides()[d], output_stride, is_reduced});
+      if (!is_reduced) output_stride *= size;
+    }
+    // The widest stride first; what is repeated (stride 0) outermost.
+    const auto reach = [](const Dim& dim) {
+      return dim.stride == 0 ? std::numeric_limits<int64_t>::max() : dim.stride;
+    };
+    for (size_t i = 1; i < all.size(); ++i) {
+      for (size_t j = i; j > 0 && reach(all[j]) > reach(all[j - 1]); --j) {
+        std::swap(all[j], all[j - 1]);
+      }
+    }
+    all = merged(all);
+    const size_t count = all.size();
+    const bool is_short = count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
+                          all[count - 1].size < kShortRun;
+    if (is_short) std::swap(all[count - 1], all[count - 2]);
+    if (!all.empty() && !all.back().is_reduced) {
+      columns = all.back();
+      all.pop_back();
+    }
+    for (const Dim& dim : all) (dim.is_reduced ? reduced : kept).push_back(dim);
+    if (reduced.empty()) reduced.push_back({1, columns.size, 0, true});
+  }
+
+  static std::vector<Dim> merged(const std::vector<Dim>& dims) {
+    std::vector<Dim> result;
+    for (const Dim& dim : dims) {
+      Dim* last = result.empty() ? nullptr : &result.back();
+      if (last && last->is_reduced == dim.is_reduced && last->stride == dim.stride * dim.size &&
+          (dim.is_reduced || last->output_stride == dim.output_stride * dim.size)) {
+        *last = {last->size * dim.size, dim.stride, dim.output_stride, dim.is_reduced};
+      } else {
+        result.push_back(dim);
+      }
+    }
+    return result;
+  }
+};
+
+// One row of results; sums of sums keep the error small.
+class Cascade {
+ public:
+  // Of `rows` rows, or a little more.
+  Cascade(Fold fold, const Numbers& numbers, int64_t rows, int64_t cols)
+      : fold_(fold),
+        numbers_(numbers),
+        cols_(cols),
+        levels_(is_sum(fold) && rows > kCascade ? 3 : 1),
+        rows_(levels_ * cols * numbers.width) {
+    numbers_.fill(rows_.data(), levels_ * cols_, identity(fold));
+  }
+
+  // `matrix` may have fewer columns than there are results.
+  void add(kernels::FoldRows matrix) {
+    if (levels_ == 1) return kernels::fold_rows(fold_, matrix, rows_.data());
+    for (int64_t left = matrix.rows; left > 0; left -= matrix.rows) {
+      matrix.rows = std::min(left, kCascade - counts_[0]);
+      kernels::fold_rows(fold_, matrix, rows_.data());
+      matrix.x =
+          static_cast<const std::byte*>(matrix.x) + matrix.rows * matrix.stride * numbers_.width;
+      counts_[0] += matrix.rows;
+      if (counts_[0] == kCascade) carry(0);
+    }
+  }
+
+  // Nothing can be added afterwards.
+  std::byte* result() {
+    for (int64_t level = 0; level + 1 < levels_; ++level) carry(level);
+    return row(levels_ - 1);
+  }
+
+ private:
+  std::byte* row(int64_t level) const { return rows_.data() + level * cols_ * numbers_.width; }
+
+  void carry(int64_t level) {
+    kernels::fold_rows(Fold::kSum, {numbers_.type, row(level), cols_, 1, cols_}, row(level + 1));
+    numbers_.fill(row(level), cols_, 0);
+    counts_[level] = 0;
+    if (level + 2 < levels_ && ++counts_[level + 1] == kCascade) carry(level + 1);
+  }
+
+  Fold fold_;
+  const Numbers& numbers_;
+  int64_t cols_, levels_;
+  int64_t counts_[3] = {};
+  kernels::Scratch<std::byte> rows_;
+};
+
+class Folder {
+ public:
+  Folder(Fold fold, const Numbers& numbers, const Tensor& self, const Walk& walk,
+         const std::byte* center)
+      : fold_(fold),
+        numbers_(numbers),
+        walk_(walk),
+        data_(static_cast<const std::byte*>(self.raw_data())),
+        dtype_(self.dtype()),
+        width_(static_cast<int64_t>(element_size(self.dtype()))),
+        center_(center),
+        rows_stride_(walk.reduced.back().stride),
+        in_place_(dtype_ == numbers.dtype && walk.columns.stride == 1 &&
+                  (!is_narrow(walk.columns.size) || rows_stride_ == walk.columns.size)) {}
+
+  // Results of columns [begin, end) at an index of the kept dimensions, of the elements at indices
+  // [first, last) of the outermost reduced dimension.
+  void run(int64_t index, int64_t begin, int64_t end, int64_t first, int64_t last,
+           std::byte* out) const {
+    int64_t offset = begin * walk_.columns.stride, output = begin * walk_.columns.output_stride;
+    for (size_t d = walk_.kept.size(); d-- > 0; index /= walk_.kept[d].size) {
+      offset += index % walk_.kept[d].size * walk_.kept[d].stride;
+      output += index % walk_.kept[d].size * walk_.kept[d].output_stride;
+    }
+    const int64_t width = numbers_.width, step = walk_.columns.output_stride;
+    Block block{.cols = end - begin, .repeats = 1, .center = nullptr};
+    if (is_narrow(block.cols) && (!in_place_ || rows_stride_ == block.cols)) {
+      block.repeats = kWide / block.cols;
+    }
+    const int64_t wide = block.repeats * block.cols;
+    const kernels::Scratch<std::byte> centers(center_ ? wide * width : 0);
+    if (center_) {
+      for (int64_t i = 0; i < block.repeats; ++i) {
+        numbers_.copy(center_ + output * width, step, centers.data() + i * block.cols * width, 1,
+                      block.cols);
+      }
+      block.center = centers.data();
+    }
+    int64_t rows = last - first;
+    for (size_t d = 1; d < walk_.reduced.size(); ++d) rows *= walk_.reduced[d].size;
+    Cascade sums(fold_, numbers_, rows / block.repeats, wide);
+    add_outer(0, offset, first, last, block, sums);
+    std::byte* result = sums.result();
+    kernels::fold_rows(
+        fold_of_results(fold_),
+        {numbers_.type, result + block.cols * width, block.cols, block.repeats - 1, block.cols},
+        result);
+    numbers_.copy(result, 1, out + output * width, step, block.cols);
+  }
+
+ private:
+  // Columns that are folded together; of `repeats` rows at a time, if these lie one after the other
+  // or will where they are gathered.
+  struct Block {
+    int64_t cols, repeats;
+    const std::byte* center;  // [repeats * cols]
+  };
+
+  static bool is_narrow(int64_t cols) { return 2 * cols <= kWide; }
+
+  void add_outer(size_t d, int64_t offset, int64_t first, int64_t last, const Block& block,
+                 Cascade& sums) const {
+    const Dim& dim = walk_.reduced[d];
+    offset += first * dim.stride;
+    if (d + 1 == walk_.reduced.size()) return add_rows(offset, last - first, block, sums);
+    for (int64_t i = first; i < last; ++i, offset += dim.stride) {
+      add_outer(d + 1, offset, 0, walk_.reduced[d + 1].size, block, sums);
+    }
+  }
+
+  void add_rows(int64_t offset, int64_t rows, const Block& block, Cascade& sums) const {
+    const std::byte* from = data_ + offset * width_;
+    if (in_place_) return add_matrix(from, rows_stride_, rows, block, sums);
+    const int64_t most = std::max<int64_t>(1, 4 * kTileColumns / block.cols / kWide * kWide);
+    const kernels::Scratch<std::byte> buffer(std::min(rows, most) * block.cols * numbers_.width);
+    for (int64_t r = 0; r < rows; r += most) {
+      const int64_t count = std::min(most, rows - r);
+      gather(from + r * rows_stride_ * width_, count, block.cols, buffer.data());
+      add_matrix(buffer.data(), block.cols, count, block, sums);
+    }
+  }
+
+  // A matrix [rows, cols] as contiguous numbers.
+  void gather(const std::byte* from, int64_t rows, int64_t cols, std::byte* to) const {
+    const int64_t column = walk_.columns.stride;
+    if (cols <= rows) {
+      for (int64_t c = 0; c < cols; ++c) {
+        convert_elements(from + c * column * width_, dtype_, rows_stride_, to + c * numbers_.width,
+                         numbers_.dtype, cols, rows);
+      }
+    } else {
+      for (int64_t r = 0; r < rows; ++r) {
+        convert_elements(from + r * rows_stride_ * width_, dtype_, column,
+                         to + r * cols * numbers_.width, numbers_.dtype, 1, cols);
+      }
+    }
+  }
+
+  void add_matrix(const std::byte* x, int64_t stride, int64_t rows, const Block& block,
+                  Cascade& sums) const {
+    const int64_t wide_rows = rows / block.repeats, rest = rows % block.repeats;
+    sums.add({numbers_.type, x, block.repeats * stride, wide_rows, block.repeats * block.cols,
+              block.center});
+    if (rest == 0) return;
+    x += wide_rows * block.repeats * stride * numbers_.width;
+    sums.add({numbers_.type, x, 0, 1, rest * block.cols, block.center});
+  }
+
+  Fold fold_;
+  const Numbers& numbers_;
+  const Walk& walk_;
+  const std::byte* data_;
+  DType dtype_;
+  int64_t width_;
+  const std::byte* center_;
+  int64_t rows_stride_;
+  bool in_place_;
+};
+
+void fold_into(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
+               const std::byte* center, std::byte* out, int64_t outputs) {
+  const Walk walk(self, dims);
+  const Folder folder(fold, numbers, self, walk, center);
+  const int64_t tiles = (walk.columns.size + kTileColumns - 1) / kTileColumns;
+  const int64_t tile = ((walk.columns.size + tiles - 1) / tiles + kWide - 1) / kWide * kWide;
+  const int64_t places = outputs / walk.columns.size * tiles, outermost = walk.reduced[0].size;
+  const int64_t per_place = std::max<int64_t>(1, self.numel() / places);
+  const int64_t pieces = std::min(
+      {std::max<int64_t>(1, self.numel() / kPieceElements / places), kMostPieces, outermost});
+  // The results of each piece, folded at the end.
+  const int64_t result_bytes = outputs * numbers.width;
+  const kernels::Scratch<std::byte> partial(pieces == 1 ? 0 : pieces * result_bytes);
+  std::byte* to = pieces == 1 ? out : partial.data();
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain * pieces / per_place);
+  parallel_for(places * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t piece = i / places, column = i % places % tiles * tile;
+      folder.run(i % places / tiles, column, std::min(walk.columns.size, column + tile),
+                 outermost * piece / pieces, outermost * (piece + 1) / pieces,
+                 to + piece * result_bytes);
+    }
+  });
+  if (pieces == 1) return;
+  std::copy_n(to, result_bytes, out);
+  kernels::fold_rows(fold_of_results(fold),
+                     {numbers.type, to + result_bytes, outputs, pieces - 1, outputs}, out);
+}
+
+}  // namespace
+
+Tensor fold(Fold fold, const Tensor& self, IntSpan dims, bool keepdim, DType compute,
+            const Tensor& center) {
+  const IntArray reduced = normalize_dims(dims, self.dim());
+  const Numbers numbers(compute);
+  const Tensor out = empty(reduced_shape(self.sizes(), reduced, keepdim), numbers.dtype);
+  if (is_meta(out) || out.numel() == 0) return out;
+  auto* values = static_cast<std::byte*>(out.raw_data());
+  if (self.numel() == 0) {
+    numbers.fill(values, out.numel(), identity(fold));
+  } else {
+    fold_into(fold, numbers, self, reduced,
+              center.defined() ? static_cast<const std::byte*>(center.raw_data()) : nullptr, values,
+              out.numel());
+  }
+  return out;
+}
+
+}  // namespace torchlet::ops

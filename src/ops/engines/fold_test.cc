@@ -1,0 +1,125 @@
+#include "ops/engines/fold.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "ops/math/math.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::ops {
+namespace {
+
+using kernels::Fold;
+
+// Element by element, in row-major order.
+std::vector<double> expected_of(Fold fold, const Tensor& x, const std::vector<bool>& reduced) {
+  int64_t outputs = 1;
+  for (size_t d = 0; d < x.sizes().size(); ++d) outputs *= reduced[d] ? 1 : x.sizes()[d];
+  std::vector<double> result(static_cast<size_t>(outputs), fold == Fold::kProduct ? 1 : 0);
+  std::vector<bool> is_set(result.size());
+  const Tensor wide = x.to(DType::kFloat64).contiguous();
+  const double* data = wide.data_ptr<double>();
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    int64_t rest = i, place = 0, step = 1;
+    for (size_t d = x.sizes().size(); d-- > 0; rest /= x.sizes()[d]) {
+      if (reduced[d]) continue;
+      place += rest % x.sizes()[d] * step;
+      step *= x.sizes()[d];
+    }
+    double& to = result[static_cast<size_t>(place)];
+    const bool first = !is_set[static_cast<size_t>(place)];
+    is_set[static_cast<size_t>(place)] = true;
+    if (fold == Fold::kMax) {
+      to = first ? data[i] : std::max(to, data[i]);
+    } else if (fold == Fold::kMin) {
+      to = first ? data[i] : std::min(to, data[i]);
+    } else if (fold == Fold::kSumOfSquares) {
+      to += data[i] * data[i];
+    } else {
+      to = fold == Fold::kProduct ? to * data[i] : to + data[i];
+    }
+  }
+  return result;
+}
+
+// Integers, so that every order gives the same.
+Tensor numbers(const IntArray& sizes, DType dtype, std::mt19937& random, int64_t span) {
+  const Tensor x = empty(sizes, DType::kFloat32);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    x.data_ptr<float>()[i] =
+        static_cast<float>(static_cast<int64_t>(random() % 997) % span - span / 2);
+  }
+  return x.to(dtype);
+}
+
+class Layouts : public testing::TestWithParam<DType> {};
+INSTANTIATE_TEST_SUITE_P(DTypes, Layouts,
+                         testing::Values(DType::kFloat32, DType::kFloat64, DType::kInt64,
+                                         DType::kFloat16, DType::kInt32, DType::kUInt8));
+
+TEST_P(Layouts, OfAnyKindAreFolded) {
+  std::mt19937 random(5);
+  const int64_t choices[] = {1, 2, 3, 5, 17, 40, 70};
+  for (int round = 0; round < 400; ++round) {
+    const size_t rank = 1 + random() % 4;
+    IntArray sizes, order;
+    for (size_t d = 0; d < rank; ++d) {
+      sizes.push_back(choices[random() % (rank > 3 ? 5 : 7)]);
+      order.push_back(static_cast<int64_t>(d));
+    }
+    std::shuffle(order.begin(), order.end(), random);
+    Tensor x = permute(numbers(sizes, GetParam(), random, 7), order);
+    if (random() % 4 == 0)
+      x = slice(x, 0, x.size(0) / 2, x.size(0), 1 + static_cast<int64_t>(random() % 2));
+    if (random() % 5 == 0) {
+      IntArray wide(x.sizes().begin(), x.sizes().end());
+      wide.insert(wide.begin(), 3);
+      x = expand(x, wide);
+    }
+    IntArray dims;
+    std::vector<bool> reduced(x.sizes().size());
+    for (size_t d = 0; d < reduced.size(); ++d) {
+      reduced[d] = random() % 2;
+      if (reduced[d]) dims.push_back(static_cast<int64_t>(d));
+    }
+    if (dims.empty()) reduced.assign(reduced.size(), true);
+    for (Fold of : {Fold::kSum, Fold::kMax, Fold::kMin, Fold::kSumOfSquares}) {
+      if (of == Fold::kSumOfSquares && !is_floating_point(GetParam())) continue;
+      const Tensor result = fold(of, x, dims, false, GetParam()).to(DType::kFloat64);
+      const std::vector<double> expected = expected_of(of, x, reduced);
+      ASSERT_EQ(std::vector<double>(result.data_ptr<double>(),
+                                    result.data_ptr<double>() + result.numel()),
+                expected)
+          << static_cast<int>(of) << " of " << x.describe() << " in round " << round;
+    }
+  }
+}
+
+// One after the other, three million additions lose four digits more.
+TEST(FoldTensor, LargeSumsKeepTheirPrecision) {
+  for (const IntArray& sizes : {IntArray{3000000}, IntArray{100000, 3}, IntArray{4, 200000}}) {
+    const Tensor x = empty(sizes, DType::kFloat32);
+    for (int64_t i = 0; i < x.numel(); ++i) x.data_ptr<float>()[i] = 0.1f;
+    const int64_t dim = sizes.size() == 2 && sizes[1] > 3 ? 1 : 0;
+    const Tensor total = fold(Fold::kSum, x, IntArray{dim}, false, DType::kFloat32);
+    const double expected = 0.1f * static_cast<double>(x.size(dim));
+    for (int64_t i = 0; i < total.numel(); ++i) {
+      EXPECT_NEAR(total.data_ptr<float>()[i] / expected, 1, 1e-6);
+    }
+  }
+}
+
+TEST(FoldTensor, OfNothing) {
+  const Tensor x = empty(IntArray{2, 0, 3}, DType::kFloat32);
+  const Tensor sums = fold(Fold::kSum, x, IntArray{1}, true, DType::kFloat32);
+  EXPECT_EQ(IntArray(sums.sizes().begin(), sums.sizes().end()), (IntArray{2, 1, 3}));
+  EXPECT_EQ(sums.data_ptr<float>()[5], 0);
+  EXPECT_EQ(fold(Fold::kProduct, x, {}, false, DType::kInt64).item<int64_t>(), 1);
+  EXPECT_EQ(fold(Fold::kSum, x, IntArray{0}, false, DType::kFloat32).numel(), 0);
+}
+
+}  // namespace
+}  // namespace torchlet::ops
