@@ -411,7 +411,10 @@ public class ModuleTest {
     throw new IOException("no VmRSS");
   }
 
-  /** Each forward takes and gives 300 KB: what stayed of 10,000 would be 3 GB. */
+  /**
+   * Each forward takes and gives 300 KB: what stayed of 10,000 would be 3 GB. The bound leaves room for what is no leak: the
+   * collector is asked to run at 64 MB of results, or twice what was in use, and malloc keeps the pages of the largest moment.
+   */
   @Test
   public void manyForwardsOfFourThreadsLeaveNoMemoryBehind() throws Exception {
     Module module = values();
@@ -438,7 +441,7 @@ public class ModuleTest {
       Thread.sleep(50);
     }
     long left = residentBytes() - before;
-    assertTrue(left / 1024 + " KB left", left < 64 << 20);
+    assertTrue(left / 1024 + " KB left", left < 256 << 20);
   }
 
   /** Modules that are not closed: as many again find room where the first ones were. */
