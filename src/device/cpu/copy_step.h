@@ -11,6 +11,8 @@ class CopyStep : public Step {
   CopyStep(TensorId from, TensorId to)
       : from_(reading(Operand::strided(from))), to_(writing(Operand::strided(to))) {}
   const char* kernel() const override { return "copy_strided"; }
+  Operand from() const { return from_; }
+  Operand to() const { return to_; }
   void run(const Memory& m) const override {
     const PlanTensor& from = m.tensor(from_);
     const PlanTensor& to = m.tensor(to_);

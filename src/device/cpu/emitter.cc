@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "device/cpu/copy_step.h"
 #include "device/cpu/fuse_blocks.h"
+#include "device/cpu/fuse_planes.h"
 #include "device/cpu/memory_planner.h"
 #include "device/specialise/call.h"
 
@@ -226,6 +227,7 @@ void PlanEmitter::assign_memory() {
 std::unique_ptr<Plan> PlanEmitter::finish() {
   drop_unread_steps();
   fuse_inverted_residuals(*plan_);
+  if constexpr (selection::kHasRareConvolutions) fuse_planes(*plan_);
   assign_memory();
   return std::move(plan_);
 }

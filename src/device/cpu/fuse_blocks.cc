@@ -1,9 +1,7 @@
 #include "device/cpu/fuse_blocks.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "device/cpu/lower/conv_step.h"
+#include "device/cpu/step_chains.h"
 #include "kernels/conv_nhwc/inverted_residual.h"
 
 namespace torchlet::cpu {
@@ -70,44 +68,16 @@ class InvertedResidualStep : public Step {
   std::unique_ptr<ConvStep> project_;
 };
 
-class Fuser {
+class Fuser : StepChains {
  public:
-  explicit Fuser(Plan& plan)
-      : plan_(plan), writer_(plan.buffers.size(), -1), accesses_(plan.buffers.size()) {
-    for (size_t i = 0; i < plan.steps.size(); ++i) {
-      const Step& step = *plan.steps[i];
-      for (const Operand& read : step.reads()) ++accesses_[buffer(read)];
-      ++accesses_[buffer(step.writes())];
-      writer_[buffer(step.writes())] = static_cast<int>(i);
-    }
-  }
+  using StepChains::StepChains;
 
   void run() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) fuse_at(i);
-    std::erase_if(plan_.steps, [](const auto& step) { return !step; });
+    remove_fused();
   }
 
  private:
-  size_t buffer(Operand operand) const {
-    return static_cast<size_t>(plan_.tensors[static_cast<size_t>(operand.id())].buffer);
-  }
-
-  // The place of the step that writes all of this, no more and no less, if nobody but one reader
-  // ever sees it; else -1.
-  int only_writer(Operand operand) const {
-    const size_t b = buffer(operand);
-    if (plan_.buffers[b].kind != Buffer::Kind::kArena || accesses_[b] != 2 || writer_[b] < 0) {
-      return -1;
-    }
-    const Step& step = *plan_.steps[static_cast<size_t>(writer_[b])];
-    return step.writes().id() == operand.id() ? writer_[b] : -1;
-  }
-
-  template <typename S>
-  S* at(int place) const {
-    return place < 0 ? nullptr : dynamic_cast<S*>(plan_.steps[static_cast<size_t>(place)].get());
-  }
-
   void fuse_at(size_t i) {
     const auto* project = at<ConvStep>(static_cast<int>(i));
     if (!project || !project->is_pointwise()) return;
@@ -140,10 +110,6 @@ class Fuser {
         std::move(steps[project_at]));
     return true;
   }
-
-  Plan& plan_;
-  std::vector<int> writer_;    // the last step that writes it, by buffer
-  std::vector<int> accesses_;  // of steps, by buffer
 };
 
 }  // namespace

@@ -245,6 +245,36 @@ TEST(Plan, DepthwiseGroupedDilatedAndOneDimensional) {
   line.check({random_tensor({2, 3, 11})});
 }
 
+TEST(Plan, DepthwiseLayersReadAndWritePlanes) {
+  const auto layer = [](const std::string& to, const std::string& from, const std::string& groups) {
+    return "    " + to + " = torch.conv2d(" + from + ", self.w, self.b, [1, 1], [1, 1], [1, 1], " +
+           groups + ")\n";
+  };
+  const auto weights = [](int64_t group) {
+    return std::vector<std::pair<std::string, Tensor>>{{"w", random_tensor({32, group, 3, 3})},
+                                                       {"b", random_tensor({32})}};
+  };
+  const Tensor x = random_tensor({2, 32, 6, 7});
+  Case alone(weights(1), layer("y", "x", "32") + "    return torch.relu(y)\n");
+  alone.check({x});
+  EXPECT_EQ(alone.kernels({x}), "dwconv_planes_f32");
+  Case grouped(weights(4), layer("y", "x", "8") + "    return y\n");
+  grouped.check({x});
+  EXPECT_EQ(grouped.kernels({x}), "group_conv_planes_f32");
+  Case two(weights(1),
+           layer("y", "x", "32") + layer("z", "torch.relu(y)", "32") + "    return z\n");
+  two.check({x});
+  EXPECT_EQ(two.kernels({x}), "dwconv_planes_f32 dwconv_planes_f32");
+  // Somebody else reads the image, or the sum with another one is part of the layer.
+  Case shared(weights(1), layer("y", "x", "32") + layer("z", "x", "32") +
+                              "    return torch.mul(torch.relu(y), torch.sigmoid(z))\n");
+  shared.check({x});
+  EXPECT_EQ(shared.kernels({x}).find("copy_strided dwconv_nhwc_f32"), 0u);
+  Case residual(weights(1), layer("y", "x", "32") + "    return torch.add(y, x)\n");
+  residual.check({x});
+  EXPECT_EQ(residual.kernels({x}), "copy_strided dwconv_nhwc_f32 copy_strided");
+}
+
 TEST(Plan, InvertedResidualsRunInStrips) {
   // Large enough to pay: the wide image has 2.4 MB.
   Case c({{"a", random_tensor({96, 16, 1, 1})},

@@ -43,6 +43,14 @@ void dwconv_nhwc_f16(const DwConvShape& shape, const Float16* input, int64_t inp
                      const void* packed, const EpilogueF16& epilogue, Float16* output,
                      int64_t output_stride);
 
+// The same for a contiguous NCHW image `input` if `reads_planes`, and for such a result if
+// `writes_planes`, in pieces that stay in the second-level cache between the change of order and
+// the sums: much faster than copies of the whole. A stride counts where that side is an NHWC image.
+// No residual.
+void dwconv_planes_f32(const DwConvShape& shape, bool reads_planes, const float* input,
+                       int64_t input_stride, const void* packed, const EpilogueF32& epilogue,
+                       bool writes_planes, float* output, int64_t output_stride);
+
 // Of float or Float16: rows [row_begin, row_end) of the output of one picture, on the calling
 // thread. input_rows[y] is row y of the input; only rows that those outputs read have to exist.
 // `output` is where row row_begin goes, and epilogue.residual the residual of that row.

@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "kernels/conv_nchw/conv_testing.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -241,6 +243,41 @@ TEST(DwConvNhwc, Hardswish) {
         if (static_cast<int64_t>(i) % data.output_stride >= channels) continue;
         const float gate = std::fmin(6.0f, std::fmax(0.0f, sums[i] + 3)) / 6;
         ASSERT_FLOAT_EQ(out[i], sums[i] * gate);
+      }
+    }
+  });
+}
+
+// All ways between NCHW and NHWC, against the NHWC kernel: channels of one and of many pieces and
+// with a last block that overlaps, images of one and of many strips.
+TEST(DwConvNhwc, PlanesAreReadAndWritten) {
+  const auto planes_of = [](const std::vector<float>& image, int64_t batch, int64_t pixels,
+                            int64_t channels) {
+    std::vector<float> planes(image.size());
+    nhwc_to_nchw(sizeof(float), batch, channels, pixels, image.data(), channels, planes.data());
+    return planes;
+  };
+  for_each_target([&] {
+    for (const auto& [channels, group, s] :
+         {std::tuple(5, 1, window(7, 3, 1, 1, 1)), std::tuple(40, 1, window(9, 5, 2, 2, 1)),
+          std::tuple(64, 16, window(9, 3, 2, 1, 1)), std::tuple(83, 1, window(6, 3, 1, 2, 2)),
+          std::tuple(96, 32, window(8, 3, 1, 1, 1)),
+          std::tuple(35, 1, make_window(120, 30, 7, 3, 1, 3, 1)),
+          std::tuple(32, 8, make_window(130, 41, 3, 3, 2, 1, 1))}) {
+      SCOPED_TRACE(testing::Message() << channels << " channels, groups of " << group);
+      const Case data(channels, s, 2, 0, group);
+      const EpilogueF32 epilogue{.bias = data.bias.data(),
+                                 .activation = {ActivationKind::kClamp, -30, 40}};
+      const std::vector<float> image = data.expected(false, -30, 40);
+      const std::vector<float> planes = planes_of(image, 2, s.out_h * s.out_w, channels);
+      const std::vector<float> input = planes_of(data.input, 2, s.in_h * s.in_w, channels);
+      for (const bool reads : {false, true}) {
+        for (const bool writes : {false, true}) {
+          std::vector<float> out(image.size(), kUntouched);
+          dwconv_planes_f32(data.shape, reads, reads ? input.data() : data.input.data(), channels,
+                            data.packed.data(), epilogue, writes, out.data(), channels);
+          ASSERT_EQ(out, writes ? planes : image);
+        }
       }
     }
   });

@@ -1,4 +1,3 @@
-#define TORCHLET_NO_AVX3  // bound by memory
 #include "kernels/simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -97,11 +96,13 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
     if (cols == 3 && from_stride == 3) return deinterleave3(rows, from, to, to_stride);
   }
   // Wide blocks write whole cache lines. Bytes have enough of them with 128 bits.
-  constexpr int64_t kSize = 16 / sizeof(T);
+  constexpr int64_t kSize = 16 / sizeof(T), kLine = 64 / sizeof(T);
   const hn::FixedTag<T, kSize> narrow;
-  const hn::CappedTag<T, sizeof(T) == 4 ? 16 : kSize> wide;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(wide));
-  // The rows of a block keep their lines in the first-level cache until all of a line is used.
+  constexpr int64_t kWide = sizeof(T) == 4 ? kLine : kSize;
+  const hn::CappedTag<T, kWide> wide;
+  constexpr int64_t lanes = static_cast<int64_t>(hn::MaxLanes(wide));
+  // The rows of a block keep their lines in the first-level cache until all of a line is used. All
+  // of it is used at once, since rows far apart may share a place there.
   constexpr int64_t kBlockRows = 64;
   const int64_t whole_cols = cols / kSize * kSize;
   for (int64_t top = 0; top < rows; top += kBlockRows) {
@@ -109,15 +110,23 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
     const int64_t whole_rows = block / kSize * kSize;
     const T* in = from + top * from_stride;
     T* out = to + top;
-    for (int64_t j = 0; j < whole_cols; j += kSize) {
+    for (int64_t left = 0; left < whole_cols; left += kLine) {
+      const int64_t right = std::min(left + kLine, whole_cols);
       int64_t i = 0;
-      for (; i + lanes <= whole_rows; i += lanes) {
-        transpose_block(wide, in + i * from_stride + j, from_stride, out + j * to_stride + i,
-                        to_stride);
+      for (; i + kWide <= whole_rows; i += kWide) {
+        for (int64_t j = left; j < right; j += kSize) {
+          HWY_UNROLL(4)
+          for (int64_t k = i; k < i + kWide; k += lanes) {
+            transpose_block(wide, in + k * from_stride + j, from_stride, out + j * to_stride + k,
+                            to_stride);
+          }
+        }
       }
       for (; i < whole_rows; i += kSize) {
-        transpose_block(narrow, in + i * from_stride + j, from_stride, out + j * to_stride + i,
-                        to_stride);
+        for (int64_t j = left; j < right; j += kSize) {
+          transpose_block(narrow, in + i * from_stride + j, from_stride, out + j * to_stride + i,
+                          to_stride);
+        }
       }
     }
     transpose_scalar(block, cols - whole_cols, in + whole_cols, from_stride,

@@ -100,6 +100,7 @@ class DepthwiseStep : public EpilogueStep {
   DType dtype() const { return dtype_; }
   const kernels::DwConvShape& shape() const { return shape_; }
   Operand input() const { return input_; }
+  Operand output() const { return output_; }
   const void* packed() const { return packed_; }
 
  private:
