@@ -157,7 +157,9 @@ Step* PlanBuilder::sole_producer(const Call& call, Arg arg) const {
 bool PlanBuilder::fuse(const Call& call, Arg arg, const kernels::Activation& activation) {
   Step* step = sole_producer(call, arg);
   const TensorId id = step ? tensor(call, arg) : kNoTensor;
-  if (!step || step->writes().id() != id || !step->fuse(activation)) return false;
+  if (!step || !sees_the_same(info(step->writes().id()), info(id)) || !step->fuse(activation)) {
+    return false;
+  }
   changed(id);
   step->node = call.node;
   return true;

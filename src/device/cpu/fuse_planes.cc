@@ -43,9 +43,14 @@ class PlanesFuser : StepChains {
   }
 
  private:
+  const PlanTensor& tensor(Operand operand) const {
+    return plan_.tensors[static_cast<size_t>(operand.id())];
+  }
+  // [n, c, h, w], or [n, c, w] of what sees an image of one line.
   bool are_planes(Operand operand) const {
-    const PlanTensor& t = plan_.tensors[static_cast<size_t>(operand.id())];
-    return t.dim() == 4 && is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
+    const PlanTensor& t = tensor(operand);
+    return (t.dim() == 4 || t.dim() == 3) &&
+           is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
   }
 
   void fuse_at(int place) {
@@ -54,7 +59,8 @@ class PlanesFuser : StepChains {
     const int before_at = only_writer(layer->input()), after_at = only_reader(layer->output());
     const auto* before = at<CopyStep>(before_at);
     const auto* after = at<CopyStep>(after_at);
-    if (after && (after->from().id() != layer->output().id() || !are_planes(after->to()))) {
+    if (after && (!sees_the_same(tensor(after->from()), tensor(layer->output())) ||
+                  !are_planes(after->to()))) {
       after = nullptr;
     }
     const int last = after ? after_at : place;

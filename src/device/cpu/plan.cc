@@ -69,6 +69,20 @@ bool may_lie_as(const PlanTensor& from, const PlanTensor& to, Form form) {
   return form == Form::kStrided || matrix_layout(to, form).has_value();
 }
 
+bool sees_the_same(const PlanTensor& a, const PlanTensor& b) {
+  if (a.buffer != b.buffer || a.offset != b.offset || a.dtype != b.dtype) return false;
+  const auto next = [](const PlanTensor& t, size_t& d) {
+    while (d < t.sizes.size() && t.sizes[d] == 1) ++d;
+    return d < t.sizes.size();
+  };
+  for (size_t i = 0, j = 0;; ++i, ++j) {
+    const bool more = next(a, i);
+    if (more != next(b, j)) return false;
+    if (!more) return true;
+    if (a.sizes[i] != b.sizes[j] || a.strides[i] != b.strides[j]) return false;
+  }
+}
+
 void* Memory::address(Operand operand) const {
   const PlanTensor& t = tensor(operand);
   return bases_[t.buffer] + t.offset * static_cast<int64_t>(element_size(t.dtype));

@@ -83,6 +83,9 @@ int64_t matrix_stride(const PlanTensor& tensor, Form form);
 // the dtype stay.
 bool may_lie_as(const PlanTensor& from, const PlanTensor& to, Form form);
 
+// Do two views see the same elements in the same order, but for dimensions of size 1?
+bool sees_the_same(const PlanTensor& a, const PlanTensor& b);
+
 // Memory that tensors of the plan share.
 struct Buffer {
   enum class Kind { kArena, kInput, kOutput, kConstant };

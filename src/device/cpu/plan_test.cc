@@ -242,7 +242,14 @@ TEST(Plan, DepthwiseGroupedDilatedAndOneDimensional) {
   }
   Case line({{"w", random_tensor({5, 3, 4})}, {"b", random_tensor({5})}},
             "    return torch.relu(torch.conv1d(x, self.w, self.b, [2], [1], [1], 1))\n");
-  line.check({random_tensor({2, 3, 11})});
+  const Tensor waves = random_tensor({2, 3, 11});
+  line.check({waves});
+  EXPECT_EQ(line.kernels({waves}), "conv_nhwc_f32 copy_strided");
+  Case channels({{"w", random_tensor({6, 1, 5})}},
+                "    return torch.relu(torch.conv1d(x, self.w, None, [1], [2], [1], 6))\n");
+  const Tensor six = random_tensor({2, 6, 11});
+  channels.check({six});
+  EXPECT_EQ(channels.kernels({six}), "dwconv_planes_f32");
 }
 
 TEST(Plan, DepthwiseLayersReadAndWritePlanes) {
@@ -297,13 +304,35 @@ TEST(Plan, InvertedResidualsRunInStrips) {
 }
 
 TEST(Plan, TransposedConvolution) {
+  const Tensor x = random_tensor({2, 4, 5, 6});
   for (const int64_t groups : {1, 2}) {
-    Case c(
-        {{"w", random_tensor({4, 3, 3, 2})}, {"b", random_tensor({3 * groups})}},
-        "    return torch.relu(torch.conv_transpose2d(x, self.w, self.b, [2, 1], [1, 0], [1, 0], " +
-            std::to_string(groups) + ", [1, 2]))\n");
-    c.check({random_tensor({2, 4, 5, 6})});
+    const int64_t columns = groups == 1 ? 3 : 16;
+    const std::vector<std::pair<std::string, Tensor>> weights{
+        {"w", random_tensor({4, columns, 3, 2})}, {"b", random_tensor({columns * groups})}};
+    const std::string end = "    return torch.relu(y)\n", g = std::to_string(groups);
+    Case scripted(weights,
+                  "    y = torch.conv_transpose2d(x, self.w, self.b, [2, 1], [1, 0], [1, 0], " + g +
+                      ", [1, 2])\n" + end);
+    scripted.check({x});
+    EXPECT_EQ(scripted.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
+    Case traced(weights,
+                "    y = torch._convolution(x, self.w, self.b, [2, 1], [1, 0], [1, 2], True, "
+                "[1, 0], " +
+                    g + ", False, False, True, True)\n" + end);
+    traced.check({x});
+    EXPECT_EQ(traced.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   }
+  // Few channels a group are left to the reference.
+  Case depthwise({{"w", random_tensor({4, 1, 3, 2})}},
+                 "    return torch.conv_transpose2d(x, self.w, None, [2, 1], [0, 0], [0, 0], 4)\n");
+  depthwise.check({x});
+  EXPECT_EQ(depthwise.by_reference(), "aten::conv_transpose2d: groups of few channels; ");
+  Case line({{"w", random_tensor({4, 5, 3})}, {"b", random_tensor({5})}},
+            "    y = torch.conv_transpose1d(x, self.w, self.b, [3], [1], [2], 1, [2])\n"
+            "    return torch.relu(y)\n");
+  const Tensor waves = random_tensor({2, 4, 9});
+  line.check({waves});
+  EXPECT_EQ(line.kernels({waves}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
 }
 
 TEST(Plan, ConcatenationIsWrittenInPlace) {

@@ -113,29 +113,6 @@ void pad_by_name(const std::string& name, size_t spatial, ConvArguments& a) {
   }
 }
 
-void lower_conv(PlanBuilder& plan, const Call& call) {
-  if (call.has_argument("transposed") && call.known_bool("transposed")) {
-    decline("a transposed convolution");
-  }
-  ConvArguments a;
-  const Padded padded = without_zeros(plan, call);
-  a.input = plan.real_tensor(padded.image);
-  a.zeros = padded.zeros;
-  a.weight = call.known_tensor("weight");
-  a.bias = call.known_tensor("bias");
-  if (a.weight.dim() < 3) decline("weights of another rank");
-  const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
-  a.stride = call.known_ints("stride", spatial);
-  a.dilation = call.known_ints("dilation", spatial);
-  if (call.known("padding").is_string()) {
-    pad_by_name(call.known("padding").to_string(), spatial, a);
-  } else {
-    a.padding = call.known_ints("padding", spatial);
-  }
-  a.groups = call.known_int("groups");
-  lower(plan, call, std::move(a));
-}
-
 class TransposedStep : public EpilogueStep {
  public:
   TransposedStep(const ConvNhwcShape& shape, Operand input, Operand output, const void* packed,
@@ -162,18 +139,34 @@ void fill_transposed(void* to, const LayerForm<ConvNhwcShape>& layer, const Tens
   kernels::conv_transpose_nhwc_f32_pack(layer.shape, dense.data_ptr<float>(), to);
 }
 
-// The weight is [C, O / groups, kh, kw].
+// The weight is [C, O / groups, kh, kw], of one line [C, O / groups, kw].
 void lower_transposed(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
-  const Tensor weight = call.known_tensor("weight");
-  if (weight.dim() != 4 || weight.dtype() != DType::kFloat32) decline("unusual weights");
-  const IntArray stride = call.known_ints("stride", 2);
-  const IntArray padding = call.known_ints("padding", 2);
-  const IntArray extra = call.known_ints("output_padding", 2);
-  const IntArray dilation = call.known_ints("dilation", 2);
+  TensorId id = plan.tensor_of(call, 0, DType::kFloat32);
+  Tensor weight = call.known_tensor("weight");
+  const bool is_line = weight.dim() == 3;
+  if ((weight.dim() != 4 && !is_line) || weight.dtype() != DType::kFloat32) {
+    decline("unusual weights");
+  }
+  if (plan.info(id).dim() != weight.dim()) decline("not an image");
+  // Of one line, a height of 1 comes before the width.
+  const auto pair = [&](const char* name, int64_t height) {
+    IntArray two = call.known_ints(name, is_line ? 1 : 2);
+    if (is_line) two.insert(two.begin(), height);
+    return two;
+  };
+  const IntArray stride = pair("stride", 1), dilation = pair("dilation", 1);
+  const IntArray padding = pair("padding", 0), extra = pair("output_padding", 0);
   const int64_t groups = call.known_int("groups");
+  if (is_line) {
+    weight = ops::unsqueeze(weight, 2);
+    id = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
+  }
+  const NhwcImage input = plan.as_image(id);
   const IntSpan w = weight.sizes();
   if (groups < 1 || w[0] != input.c || w[0] % groups != 0 || w[1] == 0) decline("groups");
+  // The reference's kernel goes plane by plane.
+  constexpr int64_t kLeastColumns = 16;
+  if (groups > 1 && w[1] < kLeastColumns) decline("groups of few channels");
   IntArray out;
   for (size_t d = 0; d < 2; ++d) {
     if (stride[d] < 1 || dilation[d] < 1 || padding[d] < 0 || extra[d] < 0) decline("a window");
@@ -194,16 +187,44 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
                                    fill_transposed, {shape}, weight);
   const float* bias = keep_bias(plan, call.known_tensor("bias"), shape.out_channels);
   plan.add_step<TransposedStep>(shape, input, output, packed, bias);
-  plan.define(call, output.id);
+  plan.define(call, is_line ? plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2))
+                            : output.id);
+}
+
+void lower_conv(PlanBuilder& plan, const Call& call) {
+  if (call.has_argument("transposed") && call.known_bool("transposed")) {
+    return lower_transposed(plan, call);
+  }
+  ConvArguments a;
+  const Padded padded = without_zeros(plan, call);
+  a.input = plan.real_tensor(padded.image);
+  a.zeros = padded.zeros;
+  a.weight = call.known_tensor("weight");
+  a.bias = call.known_tensor("bias");
+  if (a.weight.dim() < 3) decline("weights of another rank");
+  const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;
+  a.stride = call.known_ints("stride", spatial);
+  a.dilation = call.known_ints("dilation", spatial);
+  if (call.known("padding").is_string()) {
+    pad_by_name(call.known("padding").to_string(), spatial, a);
+  } else {
+    a.padding = call.known_ints("padding", spatial);
+  }
+  a.groups = call.known_int("groups");
+  lower(plan, call, std::move(a));
 }
 
 }  // namespace
 
 std::span<const Lowering> convolution_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::conv1d", lower_conv},       {"aten::conv2d", lower_conv},
-      {"aten::_convolution", lower_conv}, {"aten::_convolution_mode", lower_conv},
-      {"aten::convolution", lower_conv},  {"aten::conv_transpose2d", lower_transposed},
+      {"aten::conv1d", lower_conv},
+      {"aten::conv2d", lower_conv},
+      {"aten::_convolution", lower_conv},
+      {"aten::_convolution_mode", lower_conv},
+      {"aten::convolution", lower_conv},
+      {"aten::conv_transpose1d", lower_transposed},
+      {"aten::conv_transpose2d", lower_transposed},
   };
   return kTable;
 }
