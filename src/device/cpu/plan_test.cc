@@ -282,6 +282,58 @@ TEST(Plan, DepthwiseLayersReadAndWritePlanes) {
   EXPECT_EQ(residual.kernels({x}), "copy_strided dwconv_nhwc_f32 copy_strided");
 }
 
+TEST(Plan, OperandsAreSpreadOverEachOther) {
+  const auto permuted = [](const Tensor& t) { return ops::permute(t, IntArray{1, 0, 2, 3}); };
+  for (const auto& [a, b] :
+       {std::pair(random_tensor({3, 4, 5, 7}), random_tensor({4, 5, 7})),  // a bias of attention
+        std::pair(random_tensor({2, 3, 4, 5, 5}), random_tensor({3, 1, 5, 5})),  // and a mask
+        std::pair(random_tensor({3, 1, 5, 6}), random_tensor({2, 1, 6})),
+        std::pair(random_tensor({6, 1}), random_tensor({1, 9})),
+        std::pair(random_tensor({1, 4, 1, 3}), random_tensor({2, 1, 3, 1})),
+        std::pair(permuted(random_tensor({4, 2, 3, 5})), random_tensor({1, 4, 3, 1})),
+        std::pair(ops::transpose(random_tensor({2, 7, 3}), 1, 2), random_tensor({3, 7})),
+        std::pair(random_tensor({64, 1, 33}), random_tensor({70, 1}))}) {
+    for (const char* op : {"add", "sub", "mul", "div", "maximum"}) {
+      SCOPED_TRACE(op);
+      Case c({}, "    return torch.relu(torch." + std::string(op) + "(x, y))\n",
+             "x: Tensor, y: Tensor");
+      c.check({a, b});
+      c.check({b, a});
+      EXPECT_TRUE(c.kernels({a, b}).ends_with("broadcast_rows_f32")) << c.kernels({a, b});
+    }
+  }
+}
+
+TEST(Plan, NumbersThatAreTensorsAreNumbers) {
+  const Tensor x = random_tensor({2, 3, 4});
+  for (const char* body :
+       {"torch.mul(x, self.n)", "torch.mul(self.n, x)", "torch.sub(self.n, x)",
+        "torch.sub(x, self.n, alpha=2)", "torch.div(self.n, x)", "torch.div(x, self.n)"}) {
+    for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kInt64}) {
+      SCOPED_TRACE(testing::Message() << body << " " << dtype_name(dtype));
+      Case c({{"n", ops::full({}, Scalar(3), dtype)}}, "    return " + std::string(body) + "\n");
+      c.check({x});
+      EXPECT_EQ(c.by_reference(), "");
+    }
+  }
+  // Of two of them the wider dtype wins.
+  Case both({{"n", ops::full({}, Scalar(3), DType::kFloat64)}},
+            "    return torch.mul(torch.sigmoid(x), self.n)\n");
+  both.check({ops::full({}, Scalar(2), DType::kFloat32)});
+}
+
+TEST(Plan, RowsAreNormalizedLikePixels) {
+  Case c({{"w", random_tensor({5}, 0.5, 2)},
+          {"b", random_tensor({5})},
+          {"m", random_tensor({5})},
+          {"v", random_tensor({5}, 0.5, 2)}},
+         "    y = torch.batch_norm(x, self.w, self.b, self.m, self.v, False, 0.1, 1e-05, True)\n"
+         "    return torch.relu(y)\n");
+  const Tensor x = random_tensor({7, 5});
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "scale_shift_rows_f32");
+}
+
 TEST(Plan, InvertedResidualsRunInStrips) {
   // Large enough to pay: the wide image has 2.4 MB.
   Case c({{"a", random_tensor({96, 16, 1, 1})},

@@ -69,6 +69,22 @@ enum class MatrixBinaryOp : uint8_t {
   kPrelu,  // a > 0 ? a : a b
 };
 
+// The same with the operands in the other order; not of kPrelu.
+constexpr MatrixBinaryOp reversed(MatrixBinaryOp op) {
+  switch (op) {
+    case MatrixBinaryOp::kSub:
+      return MatrixBinaryOp::kRsub;
+    case MatrixBinaryOp::kRsub:
+      return MatrixBinaryOp::kSub;
+    case MatrixBinaryOp::kDiv:
+      return MatrixBinaryOp::kRdiv;
+    case MatrixBinaryOp::kRdiv:
+      return MatrixBinaryOp::kDiv;
+    default:
+      return op;
+  }
+}
+
 // How the second operand is spread over the matrix.
 enum class Spread : uint8_t {
   kNone,         // [rows, columns]

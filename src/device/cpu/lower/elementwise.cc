@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "device/cpu/lower/broadcast.h"
 #include "device/cpu/lower/epilogue_step.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
@@ -15,8 +16,7 @@ std::optional<double> known_number(const Call& call, Arg input) {
   if (!argument.is_known()) return std::nullopt;
   const Value& value = argument.known();
   if (value.is_int() || value.is_float() || value.is_bool()) return call.known_double(input);
-  if (value.is_tensor() && value.to_tensor().dim() == 0 && !is_complex(value.to_tensor().dtype()) &&
-      value.to_tensor().dtype() != DType::kFloat64) {
+  if (value.is_tensor() && value.to_tensor().dim() == 0 && !is_complex(value.to_tensor().dtype())) {
     return call.known_double(input);
   }
   return std::nullopt;
@@ -323,32 +323,18 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   return std::nullopt;
 }
 
-MatrixBinaryOp reversed(MatrixBinaryOp op) {
-  switch (op) {
-    case MatrixBinaryOp::kSub:
-      return MatrixBinaryOp::kRsub;
-    case MatrixBinaryOp::kRsub:
-      return MatrixBinaryOp::kSub;
-    case MatrixBinaryOp::kDiv:
-      return MatrixBinaryOp::kRdiv;
-    case MatrixBinaryOp::kRdiv:
-      return MatrixBinaryOp::kDiv;
-    default:
-      return op;
-  }
-}
-
 TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
   std::array<TensorId, 2> both = {a, b};
   plan.in_same_type(both);
   a = both[0], b = both[1];
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
   if (!(plan.info(a).sizes == sizes)) {
-    if (!(plan.info(b).sizes == sizes)) decline("both operands are spread");
+    if (!(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
     std::swap(a, b);
-    op = reversed(op);
+    op = kernels::reversed(op);
   }
   auto spreading = spread(plan, a, b);
+  if (!spreading && !(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
   if (!spreading) {
     // One layout for both.
     if (plan.info(a).dim() == 4 && plan.info(b).dim() == 4) {
@@ -360,7 +346,7 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
     }
     spreading = spread(plan, a, b);
   }
-  if (!spreading) decline("an unusual broadcast");
+  if (!spreading) decline("another layout");
   const Matrix y = result_like(plan, spreading->a);
   plan.add_step<BinaryStep>(op, spreading->a, spreading->b, y);
   return y.id;
@@ -382,40 +368,50 @@ bool fuse_addition(PlanBuilder& plan, const Call& call, TensorId a, TensorId b) 
   return true;
 }
 
+// Next to a tensor without dimensions, a number that is itself a tensor has a say in the dtype.
+void refuse_other_dtype(PlanBuilder& plan, TensorId id, const CallArgument& number) {
+  const Value& value = number.known();
+  if (plan.info(id).dim() == 0 && value.is_tensor() &&
+      value.to_tensor().dtype() == DType::kFloat64) {
+    decline("another dtype");
+  }
+}
+
+// op(x, number).
+TensorId add_with_number(PlanBuilder& plan, MatrixBinaryOp op, TensorId id, double number) {
+  const float b = static_cast<float>(number);
+  constexpr float kNothing = -0.0f;  // keeps the sign of zero
+  switch (op) {
+    case MatrixBinaryOp::kAdd:
+      return add_map(plan, id, AffineFunction{1, b});
+    case MatrixBinaryOp::kSub:
+      return add_map(plan, id, AffineFunction{1, -b});
+    case MatrixBinaryOp::kMul:
+      return add_map(plan, id, AffineFunction{b, kNothing});
+    case MatrixBinaryOp::kRsub:
+      return add_map(plan, id, AffineFunction{-1, b});
+    default:
+      return add_binary(plan, op, id,
+                        plan.constant(ops::full({}, Scalar(number), DType::kFloat32)));
+  }
+}
+
 void lower_binary_as(PlanBuilder& plan, const Call& call, MatrixBinaryOp op) {
   if (call.has_argument("rounding_mode")) decline("a rounded division");
   const double alpha = call.has_argument("alpha") ? call.known_double("alpha") : 1;
-  const auto second = known_number(call, "other");
-  if (second) {
+  if (const auto second = known_number(call, "other")) {
     const TensorId id = plan.real_tensor(call, 0);
-    const float b = static_cast<float>(*second * alpha);
-    float scale = 1, shift = -0.0f;  // which keeps the sign of zero
-    switch (op) {
-      case MatrixBinaryOp::kAdd:
-        shift = b;
-        break;
-      case MatrixBinaryOp::kSub:
-        shift = -b;
-        break;
-      case MatrixBinaryOp::kMul:
-        scale = b;
-        break;
-      case MatrixBinaryOp::kRsub:
-        if (alpha != 1) decline("rsub() with alpha");
-        scale = -1;
-        shift = b;
-        break;
-      default: {
-        const TensorId known = plan.constant(ops::full({}, Scalar(*second), DType::kFloat32));
-        return plan.define(call, add_binary(plan, op, id, known));
-      }
-    }
-    return plan.define(call, add_map(plan, id, AffineFunction{scale, shift}));
+    refuse_other_dtype(plan, id, call.argument("other"));
+    if (op == MatrixBinaryOp::kRsub && alpha != 1) decline("rsub() with alpha");
+    return plan.define(call, add_with_number(plan, op, id, *second * alpha));
   }
   if (alpha != 1) decline("alpha");
-  if (known_number(call, 0)) decline("a number first");
-  const TensorId a = plan.real_tensor(call, 0);
   const TensorId b = plan.real_tensor(call, "other");
+  if (const auto first = known_number(call, 0)) {
+    refuse_other_dtype(plan, b, call.argument(0));
+    return plan.define(call, add_with_number(plan, kernels::reversed(op), b, *first));
+  }
+  const TensorId a = plan.real_tensor(call, 0);
   if (op == MatrixBinaryOp::kAdd && fuse_addition(plan, call, a, b)) return;
   plan.define(call, add_binary(plan, op, a, b));
 }

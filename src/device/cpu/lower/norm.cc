@@ -6,6 +6,7 @@
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -70,7 +71,11 @@ void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const 
 
 void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   if (call.known_bool("training")) decline("training");
-  const NhwcImage input = plan.as_image(plan.real_tensor(call, 0));
+  TensorId id = plan.real_tensor(call, 0);
+  // Rows are an image of one pixel each.
+  const bool is_rows = plan.info(id).dim() == 2;
+  if (is_rows) id = plan.viewed(id, ops::unsqueeze(ops::unsqueeze(plan.shape_of(id), 2), 3));
+  const NhwcImage input = plan.as_image(id);
   const DType dtype = plan.info(input.id).dtype;
   const Tensor weight = call.known_tensor("weight");
   const Tensor bias = call.known_tensor("bias");
@@ -87,7 +92,9 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
                                             fill_scale_shift, weight, bias, mean, variance, eps));
   const NhwcImage output = plan.new_image(dtype, input.n, c, input.h, input.w);
   plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
-  plan.define(call, output.id);
+  const Tensor shape = plan.shape_of(output.id);
+  plan.define(
+      call, is_rows ? plan.viewed(output.id, ops::squeeze(ops::squeeze(shape, 3), 2)) : output.id);
 }
 
 class GroupNormStep : public Step {

@@ -1,0 +1,135 @@
+#include "device/cpu/lower/broadcast.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "ops/core/common.h"
+
+namespace torchlet::cpu {
+namespace {
+
+using kernels::MatrixBinaryOp;
+using kernels::Spread;
+
+// A dimension of the result, and how far apart its elements are in the operands: 0 where one is
+// spread.
+struct Axis {
+  int64_t size, a, b;
+};
+
+int64_t stride_of(const PlanTensor& t, size_t dim, size_t dims) {
+  const size_t missing = dims - t.sizes.size();
+  return dim < missing || t.sizes[dim - missing] == 1 ? 0 : t.strides[dim - missing];
+}
+
+// Dimensions that both operands walk in one step are one.
+std::vector<Axis> axes_of(const PlanTensor& a, const PlanTensor& b, IntSpan sizes) {
+  std::vector<Axis> axes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const Axis axis{sizes[d], stride_of(a, d, sizes.size()), stride_of(b, d, sizes.size())};
+    if (axis.size == 1) continue;
+    Axis* outer = axes.empty() ? nullptr : &axes.back();
+    if (outer && outer->a == axis.a * axis.size && outer->b == axis.b * axis.size) {
+      *outer = {outer->size * axis.size, axis.a, axis.b};
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  while (axes.size() < 2) axes.insert(axes.begin(), {1, 0, 0});
+  return axes;
+}
+
+// Matrices along the last two axes, one for each index of the others. The rows of `a` lie together.
+class BroadcastStep : public Step {
+ public:
+  BroadcastStep(MatrixBinaryOp op, std::vector<Axis> axes, DType dtype, TensorId a, TensorId b,
+                TensorId y)
+      : op_(op),
+        rows_(axes.end()[-2]),
+        columns_(axes.back()),
+        outer_(axes.begin(), axes.end() - 2),
+        dtype_(dtype),
+        a_(reading(Operand::fixed(a))),
+        b_(reading(Operand::fixed(b))),
+        y_(writing(Operand::fixed(y))) {
+    for (const Axis& axis : outer_) matrices_ *= axis.size;
+  }
+  const char* kernel() const override {
+    return is_float16(dtype_) ? "broadcast_rows_f16" : "broadcast_rows_f32";
+  }
+  bool fuse(const kernels::Activation& activation) override {
+    if (activation_.kind != kernels::ActivationKind::kNone) return false;
+    activation_ = activation;
+    return true;
+  }
+  void run(const Memory& m) const override {
+    if (is_float16(dtype_)) {
+      run_in<Float16>(m, kernels::binary_rows_f16);
+    } else {
+      run_in<float>(m, kernels::binary_rows_f32);
+    }
+  }
+
+ private:
+  template <typename T, typename Function>
+  void run_in(const Memory& m, const Function& function) const {
+    const T* const a = m.data<T>(a_);
+    const T* const b = m.data<T>(b_);
+    T* const y = m.data<T>(y_);
+    const auto run_matrix = [&](int64_t index) {
+      int64_t a_offset = 0, b_offset = 0, rest = index;
+      for (size_t d = outer_.size(); d-- > 0; rest /= outer_[d].size) {
+        a_offset += rest % outer_[d].size * outer_[d].a;
+        b_offset += rest % outer_[d].size * outer_[d].b;
+      }
+      const kernels::SpreadOperandOf<T> second{
+          b + b_offset, columns_.b == 0 ? Spread::kRows : Spread::kNone, rows_.b};
+      function(op_, rows_.size, columns_.size, a + a_offset, rows_.a, second, activation_,
+               y + index * rows_.size * columns_.size, columns_.size);
+    };
+    if (matrices_ == 1) return run_matrix(0);  // whose rows go to the threads
+    constexpr int64_t kElementsPerTask = 16384;
+    const int64_t grain = kElementsPerTask / (rows_.size * columns_.size) + 1;
+    parallel_for(matrices_, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) run_matrix(i);
+    });
+  }
+
+  MatrixBinaryOp op_;
+  Axis rows_, columns_;
+  std::vector<Axis> outer_;
+  int64_t matrices_ = 1;
+  DType dtype_;
+  Operand a_, b_, y_;
+  kernels::Activation activation_;
+};
+
+}  // namespace
+
+TensorId add_broadcast(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
+  const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
+  if (std::ranges::find(sizes, 0) != sizes.end()) decline("an empty tensor");
+  const auto axes = [&] { return axes_of(plan.info(a), plan.info(b), sizes); };
+  const auto is_walked = [](const Axis& columns) {
+    return std::max(columns.a, columns.b) == 1 && std::min(columns.a, columns.b) >= 0;
+  };
+  if (!is_walked(axes().back())) {
+    a = plan.contiguous(a);
+    b = plan.contiguous(b);
+    if (!is_walked(axes().back())) decline("an unusual broadcast");
+  }
+  std::vector<Axis> all = axes();
+  if (all.back().a == 0) {
+    if (op == MatrixBinaryOp::kPrelu) decline("an unusual broadcast");
+    std::swap(a, b);
+    op = kernels::reversed(op);
+    for (Axis& axis : all) std::swap(axis.a, axis.b);
+  }
+  const DType dtype = plan.info(a).dtype;
+  const TensorId y = plan.new_contiguous(dtype, sizes);
+  plan.add_step<BroadcastStep>(op, std::move(all), dtype, a, b, y);
+  return y;
+}
+
+}  // namespace torchlet::cpu
