@@ -311,8 +311,8 @@ class Folder {
   bool in_place_;
 };
 
-void fold_into(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
-               const std::byte* center, std::byte* out, int64_t outputs) {
+void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
+                   const std::byte* center, std::byte* out, int64_t outputs) {
   const Walk walk(self, dims);
   const Folder folder(fold, numbers, self, walk, center);
   const int64_t tiles = (walk.columns.size + kTileColumns - 1) / kTileColumns;
@@ -342,20 +342,22 @@ void fold_into(Fold fold, const Numbers& numbers, const Tensor& self, const IntA
 
 }  // namespace
 
+void fold_into(Fold fold, const Tensor& self, IntSpan dims, const Tensor& out,
+               const Tensor& center) {
+  if (out.numel() == 0) return;
+  const Numbers numbers(out.dtype());
+  auto* values = static_cast<std::byte*>(out.raw_data());
+  if (self.numel() == 0) return numbers.fill(values, out.numel(), identity(fold));
+  fold_elements(fold, numbers, self, normalize_dims(dims, self.dim()),
+                center.defined() ? static_cast<const std::byte*>(center.raw_data()) : nullptr,
+                values, out.numel());
+}
+
 Tensor fold(Fold fold, const Tensor& self, IntSpan dims, bool keepdim, DType compute,
             const Tensor& center) {
-  const IntArray reduced = normalize_dims(dims, self.dim());
-  const Numbers numbers(compute);
-  const Tensor out = empty(reduced_shape(self.sizes(), reduced, keepdim), numbers.dtype);
-  if (is_meta(out) || out.numel() == 0) return out;
-  auto* values = static_cast<std::byte*>(out.raw_data());
-  if (self.numel() == 0) {
-    numbers.fill(values, out.numel(), identity(fold));
-  } else {
-    fold_into(fold, numbers, self, reduced,
-              center.defined() ? static_cast<const std::byte*>(center.raw_data()) : nullptr, values,
-              out.numel());
-  }
+  const IntArray sizes = reduced_shape(self.sizes(), normalize_dims(dims, self.dim()), keepdim);
+  const Tensor out = empty(sizes, Numbers(compute).dtype);
+  if (!is_meta(out)) fold_into(fold, self, dims, out, center);
   return out;
 }
 

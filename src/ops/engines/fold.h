@@ -15,4 +15,9 @@ namespace torchlet::ops {
 Tensor fold(kernels::Fold fold, const Tensor& self, IntSpan dims, bool keepdim, DType compute,
             const Tensor& center = {});
 
+// The same into `out`: contiguous, of a type that numbers are computed in, with the elements of the
+// result in order.
+void fold_into(kernels::Fold fold, const Tensor& self, IntSpan dims, const Tensor& out,
+               const Tensor& center = {});
+
 }  // namespace torchlet::ops

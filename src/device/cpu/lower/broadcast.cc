@@ -1,6 +1,7 @@
 #include "device/cpu/lower/broadcast.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -23,10 +24,25 @@ int64_t stride_of(const PlanTensor& t, size_t dim, size_t dims) {
   return dim < missing || t.sizes[dim - missing] == 1 ? 0 : t.strides[dim - missing];
 }
 
+// The dimensions of the result in the order in which the larger operand lies, so that what the step
+// writes lies so as well.
+std::vector<size_t> memory_order(const PlanTensor& a, const PlanTensor& b, size_t dims) {
+  const bool b_leads = b.numel() > a.numel();
+  const auto reach = [&](size_t d) {
+    const int64_t leading = stride_of(b_leads ? b : a, d, dims);
+    return leading != 0 ? leading : stride_of(b_leads ? a : b, d, dims);
+  };
+  std::vector<size_t> order(dims);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return reach(x) > reach(y); });
+  return order;
+}
+
 // Dimensions that both operands walk in one step are one.
-std::vector<Axis> axes_of(const PlanTensor& a, const PlanTensor& b, IntSpan sizes) {
+std::vector<Axis> axes_of(const PlanTensor& a, const PlanTensor& b, IntSpan sizes,
+                          const std::vector<size_t>& order) {
   std::vector<Axis> axes;
-  for (size_t d = 0; d < sizes.size(); ++d) {
+  for (const size_t d : order) {
     const Axis axis{sizes[d], stride_of(a, d, sizes.size()), stride_of(b, d, sizes.size())};
     if (axis.size == 1) continue;
     Axis* outer = axes.empty() ? nullptr : &axes.back();
@@ -110,16 +126,21 @@ class BroadcastStep : public Step {
 TensorId add_broadcast(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
   if (std::ranges::find(sizes, 0) != sizes.end()) decline("an empty tensor");
-  const auto axes = [&] { return axes_of(plan.info(a), plan.info(b), sizes); };
+  std::vector<size_t> order;
+  const auto axes = [&] {
+    order = memory_order(plan.info(a), plan.info(b), sizes.size());
+    return axes_of(plan.info(a), plan.info(b), sizes, order);
+  };
   const auto is_walked = [](const Axis& columns) {
     return std::max(columns.a, columns.b) == 1 && std::min(columns.a, columns.b) >= 0;
   };
-  if (!is_walked(axes().back())) {
+  std::vector<Axis> all = axes();
+  if (!is_walked(all.back())) {
     a = plan.contiguous(a);
     b = plan.contiguous(b);
-    if (!is_walked(axes().back())) decline("an unusual broadcast");
+    all = axes();
+    if (!is_walked(all.back())) decline("an unusual broadcast");
   }
-  std::vector<Axis> all = axes();
   if (all.back().a == 0) {
     if (op == MatrixBinaryOp::kPrelu) decline("an unusual broadcast");
     std::swap(a, b);
@@ -127,7 +148,10 @@ TensorId add_broadcast(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorI
     for (Axis& axis : all) std::swap(axis.a, axis.b);
   }
   const DType dtype = plan.info(a).dtype;
-  const TensorId y = plan.new_contiguous(dtype, sizes);
+  IntArray strides(sizes.size(), 1);
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0; step *= sizes[order[i]]) strides[order[i]] = step;
+  const TensorId y = plan.new_tensor(dtype, sizes, strides);
   plan.add_step<BroadcastStep>(op, std::move(all), dtype, a, b, y);
   return y;
 }

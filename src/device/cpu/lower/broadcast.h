@@ -5,8 +5,8 @@
 
 namespace torchlet::cpu {
 
-// The result of a new step: op(a, b), contiguous, of two tensors of one dtype whose sizes are
-// spread over each other in any way (torch.broadcast_tensors).
+// The result of a new step: op(a, b) of two tensors of one dtype whose sizes are spread over each
+// other in any way (torch.broadcast_tensors). It lies as the larger one does.
 TensorId add_broadcast(PlanBuilder& plan, kernels::MatrixBinaryOp op, TensorId a, TensorId b);
 
 }  // namespace torchlet::cpu

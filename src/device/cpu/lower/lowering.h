@@ -3,6 +3,7 @@
 
 #include "base/selection.h"
 #include "device/cpu/builder.h"
+#include "kernels/reduce/fold.h"
 #include "kernels/spatial/pool_nhwc.h"
 
 namespace torchlet::cpu {
@@ -37,6 +38,7 @@ std::span<const Lowering> padding_lowerings();
 std::span<const Lowering> pooling_lowerings();
 std::span<const Lowering> quantized_elementwise_lowerings();
 std::span<const Lowering> quantized_layer_lowerings();
+std::span<const Lowering> reduction_lowerings();
 std::span<const Lowering> resize_lowerings();
 std::span<const Lowering> rnn_lowerings();
 std::span<const Lowering> transformer_lowerings();
@@ -83,6 +85,12 @@ TensorId add_activation(PlanBuilder& plan, TensorId id, const kernels::Activatio
 // if there is no kernel for them. The result lies as [..., queries, heads, value depth].
 TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, TensorId mask,
                        float scale);
+
+// A float32 tensor folded over `dims`, of which none means all, and what is done with each result:
+// divided by the number of elements, or its square root. The result lies as the input does.
+enum class FoldEnd : uint8_t { kNone, kMean, kRoot };
+TensorId add_fold(PlanBuilder& plan, kernels::Fold fold, FoldEnd end, TensorId id, IntSpan dims,
+                  bool keepdim);
 
 // Over the last `cols` elements; weight and bias may be undefined.
 TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,

@@ -154,12 +154,16 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
   plan.define(call, output.id);
 }
 
-// mean(x, [2, 3]) of an image.
+// mean(x, [2, 3]) of an image is a pooling.
 void lower_mean(PlanBuilder& plan, const Call& call) {
   if (!call.has_argument("dim") || call.is_none("dim")) decline("a full mean");
   if (!call.is_none("dtype")) decline("another dtype");
-  IntArray dims = ops::normalize_dims(call.known_ints("dim"), 4);
-  if (!(dims == IntArray{2, 3})) decline("not a mean over pixels");
+  const TensorId id = plan.real_tensor(call, 0);
+  const IntArray given = call.known_ints("dim");
+  if (plan.info(id).dim() != 4 || !(ops::normalize_dims(given, 4) == IntArray{2, 3})) {
+    return plan.define(call, add_fold(plan, kernels::Fold::kSum, FoldEnd::kMean,
+                                      plan.in_float32(id), given, call.known_bool("keepdim")));
+  }
   const NhwcImage output = add_global_mean(plan, image_argument(plan, call));
   if (call.known_bool("keepdim")) return plan.define(call, output.id);
   plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
