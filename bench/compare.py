@@ -59,7 +59,7 @@ class Worker:
         self.process = subprocess.Popen(
             [python, f"{HERE}/engines/worker.py", f"{HERE}/engines/{engine}.py", folder, model, precision, variant,
              str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True)
+            process_group=0)
 
     def signal(self, number: int) -> None:
         os.killpg(self.process.pid, number)

@@ -26,7 +26,7 @@ def load(folder, model, precision, variant, threads):
         module, x = module.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
     if variant == "mobile":
         module = optimize_for_mobile(module)
-    elif variant == "onednn" and precision == "fp32":
+    elif variant == "onednn" and precision != "int8":
         module = torch.jit.optimize_for_inference(torch.jit.freeze(module))
     elif variant.endswith("frozen") or variant == "channels_last":
         module = torch.jit.freeze(module)
@@ -37,4 +37,5 @@ def load(folder, model, precision, variant, threads):
 
 def run(state):
     module, x = state
-    return module(x).numpy()
+    output = module(x)
+    return output.numpy() if hasattr(output, "numpy") else output

@@ -1,0 +1,382 @@
+#!/usr/bin/python3
+"""The architectures of bench/sweep.py, and how one of them becomes a file: with random weights, by Debian's PyTorch.
+
+    sweep_models.py NAME FOLDER
+
+writes NAME.traced.pt, NAME.scripted.pt where torch.jit.script() takes the model, NAME.input.npy, NAME.exact.npy (the answer in float64, one array
+behind the other) and NAME.json: what PyTorch's own float32 answer differs from that by. Packages are found through PYTHONPATH (bench/sweep.py).
+"""
+
+import copy
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import sys
+import unittest.mock
+import warnings
+
+# Of timm, by version. Where an architecture has sizes, a small one stands for all.
+TIMM = {
+    "0.6.13": """
+        resnet18 resnet50d resnet50_gn resnetblur50 seresnet50 ecaresnet26t resnetv2_50 resnext50_32x4d wide_resnet50_2 gluon_resnet50_v1s
+        res2net50_26w_4s res2next50 resnest14d resnest26d skresnet18 skresnext50_32x4d senet154 tresnet_m
+        regnetx_008 regnety_008 regnetz_b16 regnetv_040 dm_nfnet_f0 nf_resnet50 nf_regnet_b1 eca_nfnet_l0 resnetv2_50x1_bitm
+        efficientnet_b0 tf_efficientnet_b0 tf_efficientnet_lite0 efficientnet_es tf_efficientnetv2_b0 efficientnetv2_rw_t efficientnet_b0_gn
+        mobilenetv2_100 mobilenetv3_large_100 tf_mobilenetv3_small_075 fbnetc_100 fbnetv3_b spnasnet_100 mnasnet_100 semnasnet_100
+        ghostnet_100 mixnet_s tf_mixnet_s hardcorenas_a lcnet_050 tinynet_a rexnet_100
+        densenet121 densenetblur121d dpn68b dla34 dla60_res2net dla46x_c hrnet_w18_small vovnet39a ese_vovnet19b_dw
+        xception xception41p inception_v3 inception_v4 inception_resnet_v2 nasnetalarge pnasnet5large vgg11_bn
+        convnext_atto convnext_tiny convmixer_768_32 convmixer_1024_20_ks9_p14 poolformer_s12
+        vit_tiny_patch16_224 vit_small_patch32_224 vit_tiny_r_s16_p8_224 vit_relpos_small_patch16_224 deit_tiny_distilled_patch16_224
+        deit3_small_patch16_224 beit_base_patch16_224 swin_tiny_patch4_window7_224 swin_s3_tiny_224 swinv2_tiny_window8_256 swinv2_cr_tiny_ns_224
+        cait_xxs24_224 xcit_nano_12_p16_224 xcit_tiny_12_p8_224 pit_ti_224 pit_s_distilled_224 tnt_s_patch16_224 coat_lite_tiny coat_tiny
+        crossvit_9_dagger_240 levit_128s mvitv2_tiny maxvit_tiny_rw_224 maxxvit_rmlp_nano_rw_256 coatnet_0_rw_224 coatnext_nano_rw_224
+        mixer_s32_224 gmlp_s16_224 resmlp_12_224 edgenext_xx_small edgenext_small_rw mobilevit_xxs mobilevitv2_050 efficientformer_l1
+        repvgg_a2 cspresnet50 cspdarknet53 cs3darknet_focus_m cs3edgenet_x selecsls42b gernet_s
+        sequencer2d_s visformer_tiny volo_d1_224 twins_svt_small twins_pcpvt_small jx_nest_tiny convit_tiny
+        halonet26t lambda_resnet26t botnet26t_256 bat_resnext26ts eca_halonext26ts lamhalobotnet50ts_256 gcresnet33ts sebotnet33ts_256
+        pvt_v2_b0""",
+    "0.9.12": """
+        resnet18 resnetaa50 resnetv2_50d_gn resnetv2_50d_evos efficientnet_b0 mobilenetv3_small_050 convnextv2_atto convnext_femto_ols
+        poolformerv2_s12 convformer_s18 caformer_s18 fastvit_t8 fastvit_sa12 efficientformerv2_s0 repvit_m1 repghostnet_050 ghostnetv2_100
+        mobileone_s0 efficientvit_b0 efficientvit_m0 focalnet_tiny_srf davit_tiny gcvit_xxtiny inception_next_tiny tiny_vit_5m_224
+        eva02_tiny_patch14_224 vit_medium_patch16_gap_240 samvit_base_patch16_224 vit_tiny_patch16_224 vit_base_patch32_clip_224 flexivit_small
+        swin_tiny_patch4_window7_224 swinv2_cr_tiny_224 beit_base_patch16_224 maxvit_rmlp_pico_rw_256 maxvit_tiny_tf_224 coatnet_rmlp_nano_rw_224
+        xcit_nano_12_p16_224 levit_128s levit_conv_128s mvitv2_tiny regnetz_040 nfnet_f0 crossvit_tiny_240 twins_svt_small""",
+}
+
+# Of transformers: the class of the model, the class of its config, what the config differs in, and the input: a picture's sides, samples, or None for
+# 128 words. Twelve equal layers are no other architecture than four.
+TRANSFORMERS = {
+    "bert": ("BertModel", "BertConfig", {}, None),
+    "distilbert": ("DistilBertModel", "DistilBertConfig", {}, None),
+    "roberta": ("RobertaModel", "RobertaConfig", {"num_hidden_layers": 4}, None),
+    "albert": ("AlbertModel", "AlbertConfig", {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}, None),
+    "electra": ("ElectraModel", "ElectraConfig", {}, None),
+    "mobilebert": ("MobileBertModel", "MobileBertConfig", {"num_hidden_layers": 12}, None),
+    "squeezebert": ("SqueezeBertModel", "SqueezeBertConfig", {"num_hidden_layers": 4}, None),
+    "deberta": ("DebertaModel", "DebertaConfig", {"num_hidden_layers": 4, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}, None),
+    "deberta_v2": ("DebertaV2Model", "DebertaV2Config",
+                   {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "num_hidden_layers": 4, "vocab_size": 30000,
+                    "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 256, "norm_rel_ebd": "layer_norm"}, None),
+    "longformer": ("LongformerModel", "LongformerConfig", {"num_hidden_layers": 4, "attention_window": 64}, None),
+    "big_bird": ("BigBirdModel", "BigBirdConfig", {"num_hidden_layers": 4, "attention_type": "original_full"}, None),
+    "fnet": ("FNetModel", "FNetConfig", {"num_hidden_layers": 4}, None),
+    "funnel": ("FunnelModel", "FunnelConfig", {"block_sizes": [2, 2, 2]}, None),
+    "convbert": ("ConvBertModel", "ConvBertConfig", {"num_hidden_layers": 4}, None),
+    "nystromformer": ("NystromformerModel", "NystromformerConfig", {"num_hidden_layers": 4, "segment_means_seq_len": 128}, None),
+    "xlnet": ("XLNetModel", "XLNetConfig", {"n_layer": 4, "d_model": 768, "n_head": 12, "d_inner": 3072}, None),
+    "layoutlm": ("LayoutLMModel", "LayoutLMConfig", {"num_hidden_layers": 4}, None),
+    "gpt2": ("GPT2Model", "GPT2Config", {"n_layer": 4, "use_cache": False}, None),
+    "gpt_neo": ("GPTNeoModel", "GPTNeoConfig",
+                {"hidden_size": 768, "num_layers": 4, "num_heads": 12, "attention_types": [[["global", "local"], 2]], "use_cache": False}, None),
+    "gptj": ("GPTJModel", "GPTJConfig", {"n_embd": 768, "n_layer": 4, "n_head": 12, "rotary_dim": 32, "use_cache": False}, None),
+    "llama": ("LlamaModel", "LlamaConfig",
+              {"hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12, "intermediate_size": 2048, "use_cache": False}, None),
+    "opt": ("OPTModel", "OPTConfig", {"num_hidden_layers": 4, "use_cache": False}, None),
+    "bloom": ("BloomModel", "BloomConfig", {"hidden_size": 768, "n_layer": 4, "n_head": 12, "vocab_size": 30000, "use_cache": False}, None),
+    "t5_encoder": ("T5EncoderModel", "T5Config", {"use_cache": False}, None),
+    "bart": ("BartModel", "BartConfig", {"encoder_layers": 3, "decoder_layers": 3, "d_model": 768, "use_cache": False}, None),
+    "clip_text": ("CLIPTextModel", "CLIPTextConfig", {"max_position_embeddings": 128, "num_hidden_layers": 4}, None),
+    "vit": ("ViTModel", "ViTConfig", {"num_hidden_layers": 4}, [1, 3, 224, 224]),
+    "deit": ("DeiTModel", "DeiTConfig", {"num_hidden_layers": 4}, [1, 3, 224, 224]),
+    "beit": ("BeitModel", "BeitConfig", {"num_hidden_layers": 4, "use_relative_position_bias": True}, [1, 3, 224, 224]),
+    "clip_vision": ("CLIPVisionModel", "CLIPVisionConfig", {"num_hidden_layers": 4}, [1, 3, 224, 224]),
+    "swin": ("SwinModel", "SwinConfig", {}, [1, 3, 224, 224]),
+    "swinv2": ("Swinv2Model", "Swinv2Config", {"window_size": 8, "image_size": 256}, [1, 3, 256, 256]),
+    "segformer": ("SegformerForSemanticSegmentation", "SegformerConfig", {}, [1, 3, 256, 256]),
+    "convnext": ("ConvNextModel", "ConvNextConfig", {}, [1, 3, 224, 224]),
+    "resnet": ("ResNetModel", "ResNetConfig", {}, [1, 3, 224, 224]),
+    "regnet": ("RegNetModel", "RegNetConfig", {}, [1, 3, 224, 224]),
+    "poolformer": ("PoolFormerModel", "PoolFormerConfig", {}, [1, 3, 224, 224]),
+    "efficientnet": ("EfficientNetModel", "EfficientNetConfig",
+                     {"width_coefficient": 1.0, "depth_coefficient": 1.0, "hidden_dim": 1280}, [1, 3, 224, 224]),
+    "mobilenet_v1": ("MobileNetV1Model", "MobileNetV1Config", {}, [1, 3, 224, 224]),
+    "mobilenet_v2": ("MobileNetV2Model", "MobileNetV2Config", {}, [1, 3, 224, 224]),
+    "mobilevit": ("MobileViTModel", "MobileViTConfig", {}, [1, 3, 256, 256]),
+    "levit": ("LevitModel", "LevitConfig", {}, [1, 3, 224, 224]),
+    "cvt": ("CvtModel", "CvtConfig", {"depth": [1, 2, 4]}, [1, 3, 224, 224]),
+    "van": ("VanModel", "VanConfig", {"depths": [2, 2, 4, 2]}, [1, 3, 224, 224]),
+    "glpn": ("GLPNForDepthEstimation", "GLPNConfig", {}, [1, 3, 192, 256]),
+    "dpt": ("DPTForDepthEstimation", "DPTConfig", {"num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3]}, [1, 3, 384, 384]),
+    "yolos": ("YolosModel", "YolosConfig", {"hidden_size": 192, "num_attention_heads": 3, "intermediate_size": 768, "image_size": [256, 256]},
+              [1, 3, 256, 256]),
+    "detr": ("DetrForObjectDetection", "DetrConfig",
+             {"use_timm_backbone": False, "use_pretrained_backbone": False, "encoder_layers": 3, "decoder_layers": 3}, [1, 3, 256, 256]),
+    "swin2sr": ("Swin2SRForImageSuperResolution", "Swin2SRConfig", {"embed_dim": 60, "depths": [2, 2], "num_heads": [6, 6]}, [1, 3, 64, 64]),
+    "wav2vec2": ("Wav2Vec2Model", "Wav2Vec2Config", {"num_hidden_layers": 4}, [1, 16000]),
+    "hubert": ("HubertModel", "HubertConfig", {"num_hidden_layers": 4}, [1, 16000]),
+    "whisper_encoder": ("WhisperModel", "WhisperConfig", {"encoder_layers": 2, "decoder_layers": 1}, [1, 80, 3000]),
+    "audio_spectrogram": ("ASTModel", "ASTConfig", {"num_hidden_layers": 2, "max_length": 512}, [1, 512, 128]),
+    "time_series_bert_3d": ("VideoMAEModel", "VideoMAEConfig", {"num_hidden_layers": 2, "num_frames": 4, "image_size": 112}, [1, 4, 3, 112, 112]),
+}
+
+
+def monai(name: str, **arguments):
+    def make():
+        import monai.networks.nets
+        return getattr(monai.networks.nets, name)(**arguments)
+    return make
+
+
+def facenet(name: str):
+    def make():
+        import facenet_pytorch
+        from facenet_pytorch.models import mtcnn
+        if name == "InceptionResnetV1":
+            return facenet_pytorch.InceptionResnetV1(pretrained=None, classify=True, num_classes=100)
+        return getattr(mtcnn, name)(pretrained=False)
+    return make
+
+
+def segmentation(name: str, encoder: str):
+    def make():
+        import segmentation_models_pytorch
+        return getattr(segmentation_models_pytorch, name)(encoder, encoder_weights=None)
+    return make
+
+
+def yolo(name: str):
+    """What yolov5 imports besides, to draw and to train, is there in name only."""
+    def make():
+        class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+            names = {"cv2", "pandas", "matplotlib", "seaborn", "ultralytics", "thop", "git", "psutil", "IPython", "fire", "sahi", "roboflow", "boto3"}
+
+            def find_spec(self, fullname, path, target=None):
+                return importlib.machinery.ModuleSpec(fullname, self, is_package=True) if fullname.split(".")[0] in self.names else None
+
+            def create_module(self, spec):
+                module = unittest.mock.MagicMock(__path__=[], __spec__=spec, __version__="8.0.100")
+                module.__name__ = spec.name
+                return module
+
+            def exec_module(self, module):
+                pass
+
+        sys.meta_path.append(Absent())
+        import yolov5.models
+        from yolov5.models.yolo import DetectionModel
+        model = DetectionModel(os.path.join(os.path.dirname(yolov5.models.__file__), f"{name}.yaml"))
+        return model.fuse() if hasattr(model, "fuse") else model
+    return make
+
+
+def resolution(path: str, **arguments):
+    """A super-resolution network of spandrel."""
+    def make():
+        module, name = path.rsplit(".", 1)
+        module = importlib.import_module(f"spandrel.architectures.{module}")
+        return getattr(module, name)(**arguments)
+    return make
+
+
+def espcn():
+    from torch import nn
+    return nn.Sequential(nn.Conv2d(1, 64, 5, padding=2), nn.Tanh(), nn.Conv2d(64, 32, 3, padding=1), nn.Tanh(), nn.Conv2d(32, 9, 3, padding=1),
+                         nn.PixelShuffle(3))
+
+
+def fsrcnn():
+    from torch import nn
+    middle = [layer for _ in range(4) for layer in (nn.Conv2d(12, 12, 3, padding=1), nn.PReLU(12))]
+    return nn.Sequential(nn.Conv2d(1, 56, 5, padding=2), nn.PReLU(56), nn.Conv2d(56, 12, 1), nn.PReLU(12), *middle, nn.Conv2d(12, 56, 1), nn.PReLU(56),
+                         nn.ConvTranspose2d(56, 1, 9, 3, 4, 2))
+
+
+def edsr():
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(True), nn.Conv2d(64, 64, 3, padding=1))
+
+        def forward(self, x):
+            return x + self.body(x) * 0.1
+
+    return nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), *[Block() for _ in range(8)], nn.Conv2d(64, 256, 3, padding=1), nn.PixelShuffle(2),
+                         nn.Conv2d(64, 3, 3, padding=1))
+
+
+OTHERS = {
+    "monai": {
+        "unet_3d": (monai("UNet", spatial_dims=3, in_channels=1, out_channels=2, channels=(8, 16, 32, 64), strides=(2, 2, 2), num_res_units=2),
+                    [1, 1, 64, 64, 64]),
+        "unet_2d": (monai("UNet", spatial_dims=2, in_channels=1, out_channels=2, channels=(16, 32, 64, 128), strides=(2, 2, 2), num_res_units=2),
+                    [1, 1, 256, 256]),
+        "basic_unet": (monai("BasicUNet", spatial_dims=2, in_channels=1, out_channels=2), [1, 1, 128, 128]),
+        "attention_unet": (monai("AttentionUnet", spatial_dims=2, in_channels=1, out_channels=2, channels=(16, 32, 64), strides=(2, 2)),
+                           [1, 1, 128, 128]),
+        "dyn_unet": (monai("DynUNet", spatial_dims=2, in_channels=1, out_channels=2, kernel_size=[3, 3, 3, 3], strides=[1, 2, 2, 2],
+                           upsample_kernel_size=[2, 2, 2]), [1, 1, 128, 128]),
+        "segresnet_3d": (monai("SegResNet", spatial_dims=3, in_channels=1, out_channels=2, init_filters=8), [1, 1, 32, 32, 32]),
+        "segresnet_2d": (monai("SegResNet", spatial_dims=2, in_channels=1, out_channels=2, init_filters=16), [1, 1, 128, 128]),
+        "vnet": (monai("VNet", spatial_dims=3, in_channels=1, out_channels=2), [1, 1, 32, 32, 32]),
+        "unetr": (monai("UNETR", in_channels=1, out_channels=2, img_size=(64, 64), spatial_dims=2, feature_size=16, hidden_size=192, mlp_dim=768,
+                        num_heads=6), [1, 1, 64, 64]),
+        "swin_unetr": (monai("SwinUNETR", img_size=(64, 64), in_channels=1, out_channels=2, feature_size=24, spatial_dims=2), [1, 1, 64, 64]),
+        "flexible_unet": (monai("FlexibleUNet", in_channels=3, out_channels=2, backbone="efficientnet-b0"), [1, 3, 128, 128]),
+        "hovernet": (monai("HoVerNet", mode="fast", out_classes=5), [1, 3, 256, 256]),
+        "high_res_net": (monai("HighResNet", spatial_dims=2, in_channels=1, out_channels=2), [1, 1, 96, 96]),
+        "densenet121": (monai("DenseNet121", spatial_dims=2, in_channels=1, out_channels=2), [1, 1, 128, 128]),
+        "seresnet50": (monai("SEResNet50", spatial_dims=2, in_channels=3, num_classes=2), [1, 3, 128, 128]),
+        "vit": (monai("ViT", in_channels=1, img_size=(96, 96), patch_size=(16, 16), spatial_dims=2, classification=True, hidden_size=192, mlp_dim=768,
+                      num_layers=6, num_heads=6), [1, 1, 96, 96]),
+    },
+    "facenet": {
+        "inception_resnet_v1": (facenet("InceptionResnetV1"), [1, 3, 160, 160]),
+        "mtcnn_p": (facenet("PNet"), [1, 3, 120, 160]),
+        "mtcnn_r": (facenet("RNet"), [16, 3, 24, 24]),
+        "mtcnn_o": (facenet("ONet"), [8, 3, 48, 48]),
+    },
+    "segmentation": {
+        "unet_resnet18": (segmentation("Unet", "resnet18"), [1, 3, 224, 224]),
+        "unetplusplus_mobilenet_v2": (segmentation("UnetPlusPlus", "mobilenet_v2"), [1, 3, 224, 224]),
+        "manet_resnet18": (segmentation("MAnet", "resnet18"), [1, 3, 224, 224]),
+        "linknet_resnet18": (segmentation("Linknet", "resnet18"), [1, 3, 224, 224]),
+        "fpn_efficientnet-b0": (segmentation("FPN", "efficientnet-b0"), [1, 3, 224, 224]),
+        "pspnet_resnet18": (segmentation("PSPNet", "resnet18"), [1, 3, 224, 224]),
+        "pan_resnet18": (segmentation("PAN", "resnet18"), [1, 3, 256, 256]),
+        "deeplabv3_mobilenet_v2": (segmentation("DeepLabV3", "mobilenet_v2"), [1, 3, 224, 224]),
+        "deeplabv3plus_resnet18": (segmentation("DeepLabV3Plus", "resnet18"), [1, 3, 224, 224]),
+        "unet_mit_b0": (segmentation("Unet", "mit_b0"), [1, 3, 224, 224]),
+    },
+    "yolov5": {
+        "yolov5n": (yolo("yolov5n"), [1, 3, 320, 320]),
+        "yolov5s": (yolo("yolov5s"), [1, 3, 320, 320]),
+    },
+    "resolution": {
+        "espcn": (espcn, [1, 1, 128, 128]),
+        "fsrcnn": (fsrcnn, [1, 1, 128, 128]),
+        "edsr": (edsr, [1, 3, 96, 96]),
+        "rrdb": (resolution("ESRGAN.__arch.RRDB.RRDBNet", in_nc=3, out_nc=3, num_filters=64, num_blocks=2, scale=4), [1, 3, 48, 48]),
+        "srvgg_compact": (resolution("Compact.__arch.SRVGG.SRVGGNetCompact", num_feat=64, num_conv=16), [1, 3, 64, 64]),
+        "swinir_light": (resolution("SwinIR.__arch.SwinIR.SwinIR", upscale=2, img_size=48, window_size=8, depths=[2, 2], embed_dim=60, num_heads=[6, 6],
+                                    upsampler="pixelshuffledirect"), [1, 3, 48, 48]),
+        "span": (resolution("SPAN.__arch.span.SPAN", num_in_ch=3, num_out_ch=3, feature_channels=48, upscale=4), [1, 3, 64, 64]),
+    },
+}
+
+
+def names() -> list:
+    found = [f"timm-{version}/{name}" for version, text in TIMM.items() for name in text.split()]
+    found += [f"transformers/{name}" for name in TRANSFORMERS]
+    return found + [f"{family}/{name}" for family, models in OTHERS.items() for name in models]
+
+
+def build(name: str):
+    """The model and the shape of its input; words if the shape has no picture."""
+    import torch
+    family, _, name = name.partition("/")
+    if family.startswith("timm-"):
+        import timm
+        assert timm.__version__ == family[len("timm-"):]
+        model = timm.create_model(name, pretrained=False)
+        return model, torch.randn(1, *model.default_cfg["input_size"])
+    if family == "transformers":
+        import transformers
+        transformers.logging.set_verbosity_error()
+        kind, config, settings, shape = TRANSFORMERS[name]
+        model = getattr(transformers, kind)(getattr(transformers, config)(torchscript=True, **settings))
+        if kind == "WhisperModel":
+            model = model.encoder
+        return model, torch.randn(shape) if shape else torch.randint(3, 1000, (1, 128))
+    make, shape = OTHERS[family][name]
+    return make(), torch.rand(shape)
+
+
+def randomise(model) -> None:
+    """What begins as nothing (last scales of residuals, heads, biases) gets values, else its part of the model counts for nothing."""
+    import torch
+    for name, p in model.named_parameters():
+        if p.numel() < 2 or not p.is_floating_point() or p.abs().max() > 1e-2:
+            continue
+        if p.dim() > 1 and min(p.shape) > 1:
+            torch.nn.init.normal_(p, std=p[0].numel() ** -0.5)
+        elif "bias" in name or "beta" in name:
+            torch.nn.init.uniform_(p, -0.1, 0.1)
+        else:
+            torch.nn.init.uniform_(p, 0.1, 0.5)
+
+
+def calibrate(model, x) -> None:
+    """Batch norms get the statistics of what runs through them, so that activations have the size that they have in a trained network."""
+    import torch
+    norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm) and m.running_mean is not None]
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # the average of all
+        norm.train()
+    if norms:
+        for _ in range(2):
+            model(torch.cat([x, torch.randn_like(x)]))
+    model.eval()
+
+
+def flat(value) -> list:
+    """All tensors of an answer, in order."""
+    import torch
+    if isinstance(value, torch.Tensor):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else []
+    return [tensor for item in items for tensor in flat(item)]
+
+
+def difference(answers, exact) -> float:
+    """The largest of all tensors, each relative to its largest value; infinite where shapes or what is not finite differ."""
+    import numpy
+    if len(answers) != len(exact) or any(a.shape != b.shape for a, b in zip(answers, exact)):
+        return float("inf")
+    worst = 0.0
+    for a, b in zip(answers, exact):
+        a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+        finite = numpy.isfinite(b)
+        if not numpy.array_equal(a[~finite], b[~finite], equal_nan=True):
+            return float("inf")
+        if finite.any():
+            difference = abs(a[finite] - b[finite]).max() / max(abs(b[finite]).max(), 1e-30)
+            worst = max(worst, float(difference if difference == difference else "inf"))
+    return worst
+
+
+def main() -> None:
+    name, folder = sys.argv[1:]
+    warnings.filterwarnings("ignore")
+    import numpy
+    import torch
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    torch.manual_seed(0)
+    model, x = build(name)
+    model.eval()
+    randomise(model)
+    calibrate(model, x)
+    base = os.path.join(folder, name.replace("/", "."))
+    numpy.save(f"{base}.input.npy", x.numpy())
+
+    answers = [y.numpy() for y in flat(model(x))]
+    record = {"parameters": sum(p.numel() for p in model.parameters()), "exact": "float64"}
+    try:
+        torch.set_default_dtype(torch.float64)
+        exact = [y.numpy() for y in flat(copy.deepcopy(model).double()(x.double() if x.is_floating_point() else x))]
+    except RuntimeError as error:  # a program that makes tensors of float32 itself
+        record["exact"] = f"float32, since: {str(error).splitlines()[0]}"
+        exact = answers
+    torch.set_default_dtype(torch.float32)
+    record["pytorch_error"] = difference(answers, exact)
+    with open(f"{base}.exact.npy", "wb") as file:
+        for array in exact:
+            numpy.save(file, array)
+
+    torch.jit.trace(model, x, check_trace=False, strict=False).save(f"{base}.traced.pt")
+    try:
+        torch.jit.script(model).save(f"{base}.scripted.pt")
+    except Exception as error:  # whatever a package's code runs into
+        record["not_scripted"] = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    with open(f"{base}.json", "w") as file:
+        json.dump(record, file)
+
+
+if __name__ == "__main__":
+    main()
