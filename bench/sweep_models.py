@@ -8,6 +8,7 @@ behind the other) and NAME.json: what PyTorch's own float32 answer differs from 
 """
 
 import copy
+import importlib
 import importlib.abc
 import importlib.machinery
 import json
@@ -265,6 +266,12 @@ def names() -> list:
     return found + [f"{family}/{name}" for family, models in OTHERS.items() for name in models]
 
 
+def masked_softmax(x, mask, dim):
+    import torch
+    hidden = mask.to(torch.bool).logical_not()
+    return x.masked_fill(hidden, torch.finfo(torch.float32).min).softmax(dim).masked_fill(hidden, 0)
+
+
 def build(name: str):
     """The model and the shape of its input; words if the shape has no picture."""
     import torch
@@ -278,6 +285,9 @@ def build(name: str):
         import transformers
         transformers.logging.set_verbosity_error()
         kind, config, settings, shape = TRANSFORMERS[name]
+        if name.startswith("deberta"):  # its softmax is a Python function, which no file can hold
+            module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
+            module.XSoftmax = type("XSoftmax", (), {"apply": staticmethod(masked_softmax)})
         model = getattr(transformers, kind)(getattr(transformers, config)(torchscript=True, **settings))
         if kind == "WhisperModel":
             model = model.encoder

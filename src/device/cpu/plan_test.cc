@@ -396,7 +396,7 @@ TEST(Plan, InvertedResidualsRunInStrips) {
 TEST(Plan, TransposedConvolution) {
   const Tensor x = random_tensor({2, 4, 5, 6});
   for (const int64_t groups : {1, 2}) {
-    const int64_t columns = groups == 1 ? 3 : 16;
+    const int64_t columns = groups == 1 ? 19 : 16;
     const std::vector<std::pair<std::string, Tensor>> weights{
         {"w", random_tensor({4, columns, 3, 2})}, {"b", random_tensor({columns * groups})}};
     const std::string end = "    return torch.relu(y)\n", g = std::to_string(groups);
@@ -412,12 +412,13 @@ TEST(Plan, TransposedConvolution) {
     traced.check({x});
     EXPECT_EQ(traced.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   }
-  // Few channels a group are left to the reference.
+  // Few channels are left to the reference.
   Case depthwise({{"w", random_tensor({4, 1, 3, 2})}},
                  "    return torch.conv_transpose2d(x, self.w, None, [2, 1], [0, 0], [0, 0], 4)\n");
   depthwise.check({x});
-  EXPECT_EQ(depthwise.by_reference(), "aten::conv_transpose2d: groups of few channels; ");
-  Case line({{"w", random_tensor({4, 5, 3})}, {"b", random_tensor({5})}},
+  EXPECT_EQ(depthwise.by_reference(),
+            "aten::conv_transpose2d: few channels of a transposed convolution; ");
+  Case line({{"w", random_tensor({4, 17, 3})}, {"b", random_tensor({17})}},
             "    y = torch.conv_transpose1d(x, self.w, self.b, [3], [1], [2], 1, [2])\n"
             "    return torch.relu(y)\n");
   const Tensor waves = random_tensor({2, 4, 9});

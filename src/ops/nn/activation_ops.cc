@@ -264,7 +264,8 @@ TORCHLET_OP_WITH(threshold, inplace() | out("out") | pointwise() | quantized_as_
                  threshold);
 TORCHLET_OP_WITH(leaky_relu, inplace() | out("out") | pointwise() | quantized_as_input(),
                  "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", leaky_relu);
-TORCHLET_OP_WITH(prelu, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+TORCHLET_OP_WITH(prelu,
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::prelu(Tensor self, Tensor weight) -> Tensor", prelu);
 TORCHLET_OP_WITH(rrelu, inplace() | keeps_rank() | keeps_dtype() | varies("training"),
                  "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar "

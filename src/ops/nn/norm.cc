@@ -159,9 +159,6 @@ BatchNormResult batch_norm(const Tensor& input, const Tensor& weight, const Tens
   for (const Tensor* parameter : {&weight, &bias, &running_mean, &running_var}) {
     check_parameter_dtype(input, *parameter);
   }
-  for (const Tensor* parameter : {&weight, &bias, &running_mean, &running_var}) {
-    check_parameter_dtype(input, *parameter);
-  }
   int64_t plane = 1;
   for (int64_t size : input.sizes().subspan(2)) plane *= size;
 
@@ -307,9 +304,15 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
   return compute_as<kMapReal>(input.dtype(), "group_norm", [&](auto zero) -> NormResult {
     using T = decltype(zero);
     constexpr DType kType = DTypeOf<T>::value;
+    const Tensor out = empty(input.sizes(), kType);
+    const Tensor means = empty({{batch, groups}}, kType), rstds = empty({{batch, groups}}, kType);
+    const auto result = [&]() -> NormResult {
+      return {out.to(input.dtype()).contiguous(input.suggest_memory_format()),
+              means.to(input.dtype()), rstds.to(input.dtype())};
+    };
+    if (is_meta(out)) return result();
     const Tensor x = dense_as<T>(input), w = optional_dense<T>(weight), b = optional_dense<T>(bias);
     const T *x_data = const_data<T>(x), *w_data = const_data<T>(w), *b_data = const_data<T>(b);
-    const Tensor means = empty({{batch, groups}}, kType), rstds = empty({{batch, groups}}, kType);
     T *mean_data = means.data_ptr<T>(), *rstd_data = rstds.data_ptr<T>();
     const int64_t length = group_channels * plane;
     parallel_for(batch * groups, grain_of(length), [&](int64_t begin, int64_t end) {
@@ -319,7 +322,6 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
         rstd_data[g] = 1 / std::sqrt(static_cast<T>(m.variance) + static_cast<T>(eps));
       }
     });
-    const Tensor out = empty(input.sizes(), kType);
     std::vector<T> scale, shift;  // [batch * channels]
     for (int64_t p = 0; p < batch * channels; ++p) {
       const int64_t c = p % channels, g = p / group_channels;
@@ -327,8 +329,7 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
       shift.push_back((b_data ? b_data[c] : T(0)) - mean_data[g] * scale.back());
     }
     scale_planes(x_data, scale, shift, out.data_ptr<T>(), 1, plane);
-    return {out.to(input.dtype()).contiguous(input.suggest_memory_format()),
-            means.to(input.dtype()), rstds.to(input.dtype())};
+    return result();
   });
 }
 

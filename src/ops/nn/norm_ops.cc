@@ -86,7 +86,8 @@ TORCHLET_OP_WITH(
     native_batch_norm);
 TORCHLET_OP_WITH(
     instance_norm,
-    keeps_rank() | keeps_dtype() | writes("running_mean running_var", "use_input_stats"),
+    on_meta() | keeps_rank() | keeps_dtype() |
+        writes("running_mean running_var", "use_input_stats"),
     "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
     "Tensor? running_var, bool use_input_stats, float momentum, float eps, bool "
     "cudnn_enabled) -> Tensor",
@@ -102,7 +103,7 @@ TORCHLET_OP_WITH(
     "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? "
     "bias, float eps) -> (Tensor, Tensor, Tensor)",
     native_layer_norm);
-TORCHLET_OP_WITH(group_norm, keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(group_norm, on_meta() | keeps_rank() | keeps_dtype(),
                  "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? "
                  "bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
                  [](const Tensor& input, int64_t groups, const Tensor& weight, const Tensor& bias,

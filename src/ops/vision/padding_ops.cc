@@ -153,13 +153,14 @@ Tensor border_pad(const Tensor& self, IntSpan pad, PadMode mode) {
 }
 
 TORCHLET_OP_WITH(constant_pad_nd,
-                 out("out") | keeps_rank() | keeps_dtype() | may_alias() | quantized_as_input(),
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | may_alias() |
+                     quantized_as_input(),
                  "aten::constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
                  [](const Tensor& self, const IntArray& pad, const Scalar& value) {
                    return constant_pad(self, pad, value);
                  });
 TORCHLET_OP_WITH(
-    pad, keeps_rank() | keeps_dtype() | may_alias() | quantized_as_input(),
+    pad, on_meta() | keeps_rank() | keeps_dtype() | may_alias() | quantized_as_input(),
     "aten::pad(Tensor self, int[] pad, str mode=\"constant\", float? value=None) -> Tensor",
     [](const Tensor& self, const IntArray& pad, const std::string& mode,
        std::optional<double> value) { return pad_mode(self, pad, parse_mode(mode), value); });
@@ -175,22 +176,24 @@ TORCHLET_OP(_pad_circular, "aten::_pad_circular(Tensor self, int[] pad) -> Tenso
             [](const Tensor& self, const IntArray& pad) {
               return pad_mode(self, pad, PadMode::kCircular, std::nullopt);
             });
-TORCHLET_OP_WITH(reflection_pad1d, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+TORCHLET_OP_WITH(reflection_pad1d,
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::reflection_pad1d(Tensor self, int[2] padding) -> Tensor",
                  pad_nd<PadMode::kReflect, 1>);
-TORCHLET_OP_WITH(reflection_pad2d, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+TORCHLET_OP_WITH(reflection_pad2d,
+                 on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::reflection_pad2d(Tensor self, int[4] padding) -> Tensor",
                  pad_nd<PadMode::kReflect, 2>);
-TORCHLET_OP_WITH(reflection_pad3d, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(reflection_pad3d, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::reflection_pad3d(Tensor self, int[6] padding) -> Tensor",
                  pad_nd<PadMode::kReflect, 3>);
-TORCHLET_OP_WITH(replication_pad1d, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(replication_pad1d, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::replication_pad1d(Tensor self, int[2] padding) -> Tensor",
                  pad_nd<PadMode::kReplicate, 1>);
-TORCHLET_OP_WITH(replication_pad2d, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(replication_pad2d, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::replication_pad2d(Tensor self, int[4] padding) -> Tensor",
                  pad_nd<PadMode::kReplicate, 2>);
-TORCHLET_OP_WITH(replication_pad3d, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(replication_pad3d, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::replication_pad3d(Tensor self, int[6] padding) -> Tensor",
                  pad_nd<PadMode::kReplicate, 3>);
 
