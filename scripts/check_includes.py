@@ -18,7 +18,7 @@ RUNTIME = [*SOURCES, "kernels", "nnapi", "script", "lite", "ops"]
 ALLOWED = {
     "base": [],
     "kernels": ["base"],  # pure functions over pointers
-    "tensor": ["base"],
+    "tensor": ["base", "kernels"],
     "archive": [*LOW, "kernels"],
     "graph": LOW,  # a graph does not know which file it came from
     "image": [*LOW, "kernels"],

@@ -1,9 +1,12 @@
 // Element conversion between all dtypes, and the strided copy behind Tensor::copy_.
 #include <complex>
 #include <limits>
+#include <optional>
 
+#include "base/selection.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise/convert.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet {
@@ -169,6 +172,43 @@ void copy_run(const void* source, int64_t source_stride, void* target, int64_t t
   const T* in = static_cast<const T*>(source);
   T* out = static_cast<T*>(target);
   for (int64_t i = 0; i < count; ++i) out[i * target_stride] = in[i * source_stride];
+}
+
+// False if it has no loop of its own.
+bool convert_dense(const void* source, DType source_dtype, void* target, DType target_dtype,
+                   int64_t count) {
+  using kernels::NumberType;
+  const auto number_type = [](DType dtype) -> std::optional<NumberType> {
+    switch (dtype) {
+      case DType::kUInt8:
+      case DType::kQUInt8:
+        return NumberType::kU8;
+      case DType::kInt8:
+      case DType::kQInt8:
+        return NumberType::kI8;
+      case DType::kInt16:
+        return NumberType::kI16;
+      case DType::kInt32:
+      case DType::kQInt32:
+        return NumberType::kI32;
+      case DType::kInt64:
+        return NumberType::kI64;
+      case DType::kFloat16:
+        return NumberType::kF16;
+      case DType::kBFloat16:
+        return NumberType::kBF16;
+      case DType::kFloat32:
+        return NumberType::kF32;
+      case DType::kFloat64:
+        return NumberType::kF64;
+      case DType::kBool:
+        return NumberType::kBool;
+      default:
+        return std::nullopt;
+    }
+  };
+  const auto from = number_type(source_dtype), to = number_type(target_dtype);
+  return from && to && kernels::convert(*from, source, *to, target, count);
 }
 
 void copy_same(const void* source, int64_t source_stride, void* target, int64_t target_stride,
@@ -375,6 +415,13 @@ void convert_elements(const void* source, DType source_dtype, int64_t source_str
   if (source_dtype == target_dtype) {
     copy_same(source, source_stride, target, target_stride, count, element_size(source_dtype));
     return;
+  }
+  if constexpr (selection::kHasConversions) {
+    constexpr int64_t kWorthALoop = 32;
+    if (count >= kWorthALoop && source_stride == 1 && target_stride == 1 &&
+        convert_dense(source, source_dtype, target, target_dtype, count)) {
+      return;
+    }
   }
   const auto* in = static_cast<const std::byte*>(source);
   auto* out = static_cast<std::byte*>(target);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
 #include "ops/engines/elementwise.h"
 #include "ops/engines/reduce.h"
@@ -17,9 +18,11 @@ namespace {
 using kernels::Fold;
 
 constexpr int64_t kTileColumns = 1024;  // 4 to 8 KB of sums stay in the first cache
-constexpr int64_t kWide = 64;      // narrower rows that lie one after the other are read as one
-constexpr int64_t kShortRun = 16;  // runs below are read across, not along
-constexpr int64_t kCascade = 64;   // sums that one sum is made of, at most
+constexpr int64_t kWide = 64;       // narrower rows that lie one after the other are read as one
+constexpr int64_t kShortRun = 512;  // runs below are read across, not along,
+constexpr int64_t kAcross = 16;     // if there are as many; else those below this
+constexpr int64_t kAcrossElements = 4096;    // at a time
+constexpr int64_t kCascade = 64;             // sums that one sum is made of, at most
 constexpr int64_t kPieceElements = 1 << 18;  // one result of more is folded in pieces
 constexpr int64_t kMostPieces = 64;
 constexpr int64_t kParallelGrain = 32768;
@@ -96,6 +99,7 @@ struct Numbers {
 struct Walk {
   std::vector<Dim> kept, reduced;
   Dim columns{1, 1, 0, false};
+  bool is_short;  // columns are runs of the last reduced dimension
 
   Walk(const Tensor& self, const IntArray& dims) {
     std::vector<Dim> all;
@@ -117,8 +121,8 @@ struct Walk {
     }
     all = merged(all);
     const size_t count = all.size();
-    const bool is_short = count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
-                          all[count - 1].size < kShortRun;
+    is_short = count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
+               all[count - 1].size < (all[count - 2].size < kAcross ? kAcross : kShortRun);
     if (is_short) std::swap(all[count - 1], all[count - 2]);
     if (!all.empty() && !all.back().is_reduced) {
       columns = all.back();
@@ -265,7 +269,8 @@ class Folder {
   void add_rows(int64_t offset, int64_t rows, const Block& block, Cascade& sums) const {
     const std::byte* from = data_ + offset * width_;
     if (in_place_) return add_matrix(from, rows_stride_, rows, block, sums);
-    const int64_t most = std::max<int64_t>(1, 4 * kTileColumns / block.cols / kWide * kWide);
+    const int64_t most =
+        walk_.is_short ? rows : std::max<int64_t>(1, 4 * kTileColumns / block.cols / kWide * kWide);
     const kernels::Scratch<std::byte> buffer(std::min(rows, most) * block.cols * numbers_.width);
     for (int64_t r = 0; r < rows; r += most) {
       const int64_t count = std::min(most, rows - r);
@@ -277,7 +282,20 @@ class Folder {
   // A matrix [rows, cols] as contiguous numbers.
   void gather(const std::byte* from, int64_t rows, int64_t cols, std::byte* to) const {
     const int64_t column = walk_.columns.stride;
-    if (cols <= rows) {
+    if (walk_.is_short && rows_stride_ == 1) {
+      const bool is_number = dtype_ == numbers_.dtype;
+      const kernels::Scratch<std::byte> numbers(is_number ? 0 : rows * cols * numbers_.width);
+      if (!is_number) {
+        const bool is_dense = column == rows;
+        const int64_t runs = is_dense ? 1 : cols, count = is_dense ? rows * cols : rows;
+        for (int64_t i = 0; i < runs; ++i) {
+          convert_elements(from + i * column * width_, dtype_, 1,
+                           numbers.data() + i * rows * numbers_.width, numbers_.dtype, 1, count);
+        }
+      }
+      kernels::transpose(numbers_.width, cols, rows, is_number ? from : numbers.data(),
+                         is_number ? column : rows, to, cols);
+    } else if (cols <= rows) {
       for (int64_t c = 0; c < cols; ++c) {
         convert_elements(from + c * column * width_, dtype_, rows_stride_, to + c * numbers_.width,
                          numbers_.dtype, cols, rows);
@@ -315,8 +333,11 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
                    const std::byte* center, std::byte* out, int64_t outputs) {
   const Walk walk(self, dims);
   const Folder folder(fold, numbers, self, walk, center);
-  const int64_t tiles = (walk.columns.size + kTileColumns - 1) / kTileColumns;
-  const int64_t tile = ((walk.columns.size + tiles - 1) / tiles + kWide - 1) / kWide * kWide;
+  const int64_t widest =
+      walk.is_short ? std::max(kAcross, kAcrossElements / walk.reduced.back().size) : kTileColumns;
+  const int64_t parts = (walk.columns.size + widest - 1) / widest;
+  const int64_t tile = ((walk.columns.size + parts - 1) / parts + kWide - 1) / kWide * kWide;
+  const int64_t tiles = (walk.columns.size + tile - 1) / tile;
   const int64_t places = outputs / walk.columns.size * tiles, outermost = walk.reduced[0].size;
   const int64_t per_place = std::max<int64_t>(1, self.numel() / places);
   const int64_t pieces = std::min(

@@ -1,0 +1,225 @@
+// Any pair of types is a loop into float or int32 and one out of it, so few loops make all pairs.
+#define TORCHLET_NO_AVX3  // bound by memory
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise/convert.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/elementwise/convert.h"
+
+#ifndef TORCHLET_KERNELS_CONVERT_ONCE_
+#define TORCHLET_KERNELS_CONVERT_ONCE_
+namespace torchlet::kernels::convert_detail {
+
+struct F16 {
+  uint16_t bits;
+};
+struct BF16 {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t value;
+};
+
+// Loops take so many elements at a time: compilers make vectors of loops that end evenly.
+constexpr int64_t kStep = 32;
+using Loop = void (*)(const void* from, void* to, int64_t steps);
+
+}  // namespace torchlet::kernels::convert_detail
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace convert_detail;
+
+// What a processor without vectors for it does: the lowest integer for what does not fit.
+template <typename To>
+HWY_INLINE To truncated(float x) {
+  using Wide = std::conditional_t<sizeof(To) == 8, int64_t, int32_t>;
+  constexpr float kLowest = static_cast<float>(std::numeric_limits<Wide>::min());
+  return static_cast<To>(static_cast<Wide>(std::fabs(x) < -kLowest ? x : kLowest));
+}
+
+HWY_INLINE uint16_t rounded_bf16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return static_cast<uint16_t>(bits << 1 > 0xff000000u ? 0x7fc0 : rounded);
+}
+
+template <typename From, typename To>
+HWY_INLINE void assign(const From& from, To& to) {
+  if constexpr (std::is_same_v<From, BF16>) {
+    to = std::bit_cast<float>(static_cast<uint32_t>(from.bits) << 16);
+  } else if constexpr (std::is_same_v<To, BF16>) {
+    to.bits = rounded_bf16(from);
+  } else if constexpr (std::is_same_v<To, Bool>) {
+    to.value = from != 0;
+  } else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To>) {
+    to = truncated<To>(from);
+  } else {
+    to = static_cast<To>(from);
+  }
+}
+
+template <typename From, typename To>
+HWY_INLINE void step(const From* HWY_RESTRICT from, To* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < kStep; ++i) assign(from[i], to[i]);
+}
+
+template <typename From, typename To>
+void loop(const void* from, void* to, int64_t steps) {
+  for (int64_t i = 0; i < steps; ++i) {
+    step(static_cast<const From*>(from) + i * kStep, static_cast<To*>(to) + i * kStep);
+  }
+}
+
+// Elsewhere Highway's own do not round, and know no infinity.
+constexpr bool kHasF16 = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64;
+
+void loop_from_f16(const void* source, void* target, int64_t steps) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  const auto* from = static_cast<const hwy::float16_t*>(source);
+  for (int64_t i = 0; i < steps * kStep; i += static_cast<int64_t>(hn::Lanes(d))) {
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, from + i)), d, static_cast<float*>(target) + i);
+  }
+}
+
+void loop_to_f16(const void* source, void* target, int64_t steps) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+  const auto* from = static_cast<const float*>(source);
+  auto* to = static_cast<hwy::float16_t*>(target);
+  for (int64_t i = 0; i < steps * kStep; i += static_cast<int64_t>(hn::Lanes(d))) {
+    hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, from + i)), half, to + i);
+  }
+}
+
+// In the order of NumberType; null: it is of that type, or there is none.
+template <typename Middle>
+Loop loop_into(NumberType type) {
+  constexpr bool kFloat = std::is_same_v<Middle, float>;
+  constexpr Loop kLoops[] = {loop<uint8_t, Middle>,
+                             loop<int8_t, Middle>,
+                             loop<int16_t, Middle>,
+                             kFloat ? loop<int32_t, Middle> : nullptr,
+                             loop<int64_t, Middle>,
+                             kFloat && kHasF16 ? loop_from_f16 : nullptr,
+                             kFloat ? loop<BF16, float> : nullptr,
+                             nullptr,
+                             kFloat ? loop<double, float> : nullptr,
+                             loop<uint8_t, Middle>};
+  return kLoops[static_cast<size_t>(type)];
+}
+template <typename Middle>
+Loop loop_out_of(NumberType type) {
+  constexpr bool kFloat = std::is_same_v<Middle, float>;
+  constexpr Loop kLoops[] = {loop<Middle, uint8_t>,
+                             loop<Middle, int8_t>,
+                             loop<Middle, int16_t>,
+                             kFloat ? loop<Middle, int32_t> : nullptr,
+                             loop<Middle, int64_t>,
+                             kFloat && kHasF16 ? loop_to_f16 : nullptr,
+                             kFloat ? loop<float, BF16> : nullptr,
+                             nullptr,
+                             kFloat ? loop<float, double> : nullptr,
+                             kFloat ? loop<float, Bool> : nullptr};
+  return kLoops[static_cast<size_t>(type)];
+}
+
+Loop convert_loop(bool by_float, bool into, NumberType type) {
+  if (by_float) return into ? loop_into<float>(type) : loop_out_of<float>(type);
+  return into ? loop_into<int32_t>(type) : loop_out_of<int32_t>(type);
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(convert_loop);
+
+namespace {
+
+using convert_detail::kStep;
+using convert_detail::Loop;
+
+constexpr int64_t kMiddle = 512;  // elements that stay in the first cache
+constexpr int64_t kWidest = 8;    // bytes of an element
+
+bool is_integer(NumberType type) { return type <= NumberType::kI64; }
+
+int64_t width_of(NumberType type) {
+  constexpr int8_t kWidths[] = {1, 1, 2, 4, 8, 2, 2, 4, 8, 1};
+  return kWidths[static_cast<size_t>(type)];
+}
+
+// Does no number change on its way through float?
+bool passes_float(NumberType from, NumberType to) {
+  switch (from) {
+    case NumberType::kI32:
+    case NumberType::kI64:
+    case NumberType::kF64:
+      return to == NumberType::kF16 || to == NumberType::kBF16 || to == NumberType::kF32 ||
+             (to == NumberType::kBool && from != NumberType::kF64);
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+bool convert(NumberType from_type, const void* from, NumberType to_type, void* to, int64_t count) {
+  const bool by_int =
+      (is_integer(from_type) || from_type == NumberType::kBool) && is_integer(to_type);
+  const NumberType middle_type = by_int ? NumberType::kI32 : NumberType::kF32;
+  if (from_type == to_type || (!by_int && !passes_float(from_type, to_type))) return false;
+  const Loop into = HWY_DYNAMIC_DISPATCH(convert_loop)(!by_int, true, from_type);
+  const Loop out_of = HWY_DYNAMIC_DISPATCH(convert_loop)(!by_int, false, to_type);
+  if ((!into && from_type != middle_type) || (!out_of && to_type != middle_type)) return false;
+  const int64_t from_width = width_of(from_type), to_width = width_of(to_type);
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
+  alignas(64) char middle[kMiddle * 4], first[kStep * kWidest], last[kStep * kWidest];
+  while (count > 0) {
+    int64_t some = std::min(count, kMiddle), steps = some / kStep;
+    const char* x = source;
+    char* y = target;
+    if (steps == 0) {  // what is left goes through arrays that a step fits
+      std::memcpy(first, source, static_cast<size_t>(some * from_width));
+      x = first, y = last, steps = 1;
+    } else {
+      some = steps * kStep;
+    }
+    if (into && out_of) {
+      into(x, middle, steps);
+      out_of(middle, y, steps);
+    } else {
+      (into ? into : out_of)(x, y, steps);
+    }
+    if (y == last) std::memcpy(target, last, static_cast<size_t>(some * to_width));
+    source += some * from_width;
+    target += some * to_width;
+    count -= some;
+  }
+  return true;
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE
