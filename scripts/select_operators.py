@@ -21,8 +21,8 @@ PASSES = OPS.parent / "passes/pass_list.cc"
 CHOICES = {
     "devices": ["cpu", "nnapi"],
     "containers": ["pt", "ptl", "ff"],
-    "features": ["float16", "float64", "complex", "sparse", "quantized", "winograd", "rare_convolutions", "conversions", "pictures",
-                 "places", "reports"],
+    "features": ["float16", "float64", "complex", "sparse", "quantized", "winograd", "rare_convolutions", "volumes", "conversions",
+                 "pictures", "places", "reports"],
 }
 
 MARKS = "".join(

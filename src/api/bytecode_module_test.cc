@@ -67,9 +67,9 @@ TEST(BytecodeModule, GivesWhatItsSourceGives) {
   struct Call {
     std::string name;
     std::vector<int64_t> sizes;
-    size_t segments;  // that became plans; as many as from the source, but for one of `control`
+    size_t segments;  // that became plans; as many as from the source, but for `control`
   };
-  const Call calls[] = {{"control", {2, 3}, 3},
+  const Call calls[] = {{"control", {2, 3}, 7},
                         {"shapes", {5}, 3},
                         {"attention", {1, 6}, 1},
                         {"picture", {1, 3, 9, 8}, 2}};

@@ -65,6 +65,7 @@ inline constexpr bool kHasFloat16 = contains(kFeatures, "float16"),
                       kHasConversions = contains(kFeatures, "conversions"),
                       kHasWinograd = contains(kFeatures, "winograd"),
                       kHasRareConvolutions = contains(kFeatures, "rare_convolutions"),
+                      kHasVolumes = contains(kFeatures, "volumes"),
                       kHasPictures = contains(kFeatures, "pictures"),
                       kHasReports = contains(kFeatures, "reports"),
                       kHasPlaces = contains(kFeatures, "places");

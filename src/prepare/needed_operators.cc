@@ -54,13 +54,19 @@ class FeatureFinder {
     dtype(tensor.dtype);
     if (tensor.sparse) found.insert("sparse");
     if (is_quantized(tensor.dtype)) found.insert("quantized");
-    if (tensor.sizes.size() == 4 && is_floating_point(tensor.dtype)) filter(tensor.sizes);
+    const size_t rank = tensor.sizes.size();
+    if ((rank == 4 || rank == 5) && is_floating_point(tensor.dtype)) filter(tensor.sizes);
   }
   // Of a convolution, if that is what it is.
   void filter(std::span<const int64_t> sizes) {
-    const bool has_winograd = std::min(sizes[0], sizes[1]) >= kernels::kWinogradChannels;
-    if (has_winograd && sizes[2] == 3 && sizes[3] == 3) found.insert("winograd");
-    if (sizes[1] > 0 && kernels::dwconv_is_rare(sizes[0], sizes[1], sizes[3])) {
+    const bool is_volume = sizes.size() == 5;
+    if (is_volume) found.insert("volumes");
+    const bool has_winograd =
+        std::min(sizes[0], sizes[1]) >=
+        (is_volume ? kernels::kWinogradVolumeChannels : kernels::kWinogradChannels);
+    const auto plane = sizes.last(2);
+    if (has_winograd && plane[0] == 3 && plane[1] == 3) found.insert("winograd");
+    if (sizes[1] > 0 && kernels::dwconv_is_rare(sizes[0], sizes[1], plane[1])) {
       found.insert("rare_convolutions");
     }
   }

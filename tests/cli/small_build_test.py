@@ -78,7 +78,7 @@ class SmallBuildTest(unittest.TestCase):
         self.assertEqual(features("--operators", "aten::float_power.Tensor_Scalar"), ["complex", "float64"])
         self.assertIn("sparse", features("--operators", "aten::to_dense"))
         everything = select("--operators", "aten::relu")
-        self.assertEqual(len(everything["kFeatures"]), 10)
+        self.assertEqual(len(everything["kFeatures"]), 12)
         self.assertIn("dead-code", everything["kPasses"])
         self.assertEqual(select("--passes", "freeze;inline")["kPasses"], ["freeze", "inline"])
 

@@ -83,8 +83,8 @@ class PlanBuilder : public PlanEmitter {
   void in_same_type(std::span<TensorId> ids);
 
   // The same elements where a kernel can read them, copied if need be.
-  NhwcImage as_image(TensorId id);  // logical [n, c, h, w]
-  Rows as_rows(TensorId id);        // 0-d and 1-d tensors are one row
+  NhwcImage as_image(TensorId id, int64_t dim = 4);  // logical [n, c, h, w]; 5: [n, c, d, h, w]
+  Rows as_rows(TensorId id);                         // 0-d and 1-d tensors are one row
   // The copy that an earlier as_image() made of it, if it is no image itself.
   std::optional<NhwcImage> image_at_hand(TensorId id) const;
   TensorId contiguous(TensorId id);

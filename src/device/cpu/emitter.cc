@@ -48,12 +48,15 @@ TensorId PlanEmitter::new_contiguous(DType dtype, IntSpan sizes,
   return new_tensor(dtype, sizes, contiguous_strides(sizes), std::move(quantizer));
 }
 
-NhwcImage PlanEmitter::new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
+IntArray image_strides(IntSpan sizes) {
+  return strides_for(
+      sizes, sizes.size() == 5 ? MemoryFormat::kChannelsLast3d : MemoryFormat::kChannelsLast);
+}
+
+NhwcImage PlanEmitter::new_image(DType dtype, IntArray sizes,
                                  std::shared_ptr<const Quantizer> quantizer) {
-  const IntArray sizes = {n, c, h, w};
-  const TensorId id = new_tensor(dtype, sizes, strides_for(sizes, MemoryFormat::kChannelsLast),
-                                 std::move(quantizer));
-  return {id, sizes, c};
+  const TensorId id = new_tensor(dtype, sizes, image_strides(sizes), std::move(quantizer));
+  return {id, sizes, sizes[1]};
 }
 
 TensorId PlanEmitter::new_view(TensorId base, IntSpan sizes, IntSpan strides, int64_t offset) {
@@ -123,7 +126,7 @@ TensorId PlanEmitter::widened(TensorId id, int64_t old_channels, int64_t channel
   whole.offset = 0;
   const auto set_channels = [&](int64_t count) {
     whole.sizes[1] = count;
-    whole.strides = strides_for(whole.sizes, MemoryFormat::kChannelsLast);
+    whole.strides = image_strides(whole.sizes);
     return checked_extent(whole.sizes, whole.strides) *
            static_cast<int64_t>(element_size(whole.dtype));
   };

@@ -19,17 +19,27 @@ namespace torchlet::cpu {
 
 class PlanEmitter;
 
-// [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h).
+// Of four or five sizes: how an image lies without gaps.
+IntArray image_strides(IntSpan sizes);
+
+// [n, h, w, c] in memory; `stride` elements from pixel to pixel (kernels/nhwc.h). A volume is
+// [n, d, h, w, c].
 struct NhwcImage {
   TensorId id;
-  int64_t n, c, h, w, stride;
-  int64_t pixels() const { return n * h * w; }
+  int64_t n, c, d, h, w, stride;
+  int64_t pixels() const { return n * d * h * w; }
   operator Operand() const { return {id, Form::kImage}; }
 
  private:
   friend PlanEmitter;
   NhwcImage(TensorId tensor, const IntArray& sizes, int64_t pixel_stride)
-      : id(tensor), n(sizes[0]), c(sizes[1]), h(sizes[2]), w(sizes[3]), stride(pixel_stride) {}
+      : id(tensor),
+        n(sizes[0]),
+        c(sizes[1]),
+        d(sizes.size() == 5 ? sizes[2] : 1),
+        h(sizes.end()[-2]),
+        w(sizes.back()),
+        stride(pixel_stride) {}
 };
 // The last dimension lies together, and rows are `stride` elements apart.
 struct Rows {
@@ -50,9 +60,13 @@ class PlanEmitter {
                       std::shared_ptr<const Quantizer> quantizer = nullptr);
   TensorId new_contiguous(DType dtype, IntSpan sizes,
                           std::shared_ptr<const Quantizer> quantizer = nullptr);
-  // Logical [n, c, h, w], channels last in memory.
-  NhwcImage new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
+  // Logical [n, c, h, w] or [n, c, d, h, w], channels last in memory.
+  NhwcImage new_image(DType dtype, IntArray sizes,
                       std::shared_ptr<const Quantizer> quantizer = nullptr);
+  NhwcImage new_image(DType dtype, int64_t n, int64_t c, int64_t h, int64_t w,
+                      std::shared_ptr<const Quantizer> quantizer = nullptr) {
+    return new_image(dtype, IntArray{n, c, h, w}, std::move(quantizer));
+  }
   TensorId new_view(TensorId base, IntSpan sizes, IntSpan strides, int64_t offset);
   std::optional<NhwcImage> image_view(TensorId id) const;  // nothing if it needs a copy
   std::optional<Rows> rows_view(TensorId id) const;

@@ -143,7 +143,7 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
                                     all.storage_offset() + from.offset);
     to = add_constant(part.to(dtype));
   } else if (const auto image = image_view(id)) {
-    const NhwcImage result = new_image(dtype, image->n, image->c, image->h, image->w);
+    const NhwcImage result = new_image(dtype, from.sizes);
     add_step<ConvertStep>(MatrixLayout{image->pixels(), image->c, image->stride}, *image, result);
     to = result.id;
   } else if (is_non_overlapping_and_dense(from.sizes, from.strides)) {
@@ -161,12 +161,11 @@ TensorId PlanBuilder::converted(TensorId id, DType dtype) {
 
 // ---- forms ----
 
-NhwcImage PlanBuilder::as_image(TensorId id) {
-  if (const auto image = image_at_hand(id)) return *image;
+NhwcImage PlanBuilder::as_image(TensorId id, int64_t dim) {
   const PlanTensor from = info(id);
-  if (from.dim() != 4 || from.numel() == 0) decline("not an image");
-  const NhwcImage to = new_image(from.dtype, from.sizes[0], from.sizes[1], from.sizes[2],
-                                 from.sizes[3], from.quantizer);
+  if (from.dim() != dim || from.numel() == 0) decline("not an image");
+  if (const auto image = image_at_hand(id)) return *image;
+  const NhwcImage to = new_image(from.dtype, from.sizes, from.quantizer);
   copy(id, to.id);
   image_copies_.emplace(id, to.id);
   return to;

@@ -55,6 +55,17 @@ void PackingKey::add(const LayerForm<kernels::ConvNhwcShape>& layer) {
   add(winograd);
   add(layer.form);
 }
+void PackingKey::add(const LayerForm<kernels::Conv3dNhwcShape>& layer) {
+  const auto& [batch, in_channels, out_channels, groups, transposed, depth, height, width] =
+      layer.shape;
+  for (const int64_t number : {in_channels, out_channels, groups}) add(number);
+  add(transposed);
+  for (const kernels::WindowAxis& axis : {depth, height, width}) {
+    const auto& [in, out, kernel, stride, pad, dilation] = axis;
+    for (const int64_t number : {kernel, stride, pad, dilation}) add(number);
+  }
+  add(layer.form);
+}
 void PackingKey::add(const LayerForm<kernels::DwConvShape>& layer) {
   const auto& [batch, channels, window, group] = layer.shape;
   add(channels);

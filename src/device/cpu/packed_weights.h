@@ -16,6 +16,7 @@
 
 #include "base/function_ref.h"
 #include "kernels/conv_nchw/conv2d.h"
+#include "kernels/conv_nhwc/conv3d_nhwc.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
 #include "kernels/quantized/elementwise_q8.h"
@@ -42,6 +43,7 @@ class PackingKey {
   void add(const kernels::AffineQ8& affine);
   void add(const Tensor& tensor);  // may be undefined
   void add(const LayerForm<kernels::ConvNhwcShape>& layer);
+  void add(const LayerForm<kernels::Conv3dNhwcShape>& layer);
   void add(const LayerForm<kernels::DwConvShape>& layer);
   void add(const LayerForm<kernels::Conv2dShape>& layer);
 

@@ -19,15 +19,17 @@ int64_t PlanTensor::numel() const {
 namespace {
 
 std::optional<MatrixLayout> image_layout(const PlanTensor& t) {
-  if (t.dim() != 4 || t.numel() == 0) return std::nullopt;
-  const int64_t n = t.sizes[0], c = t.sizes[1], h = t.sizes[2], w = t.sizes[3];
-  if (c > 1 && t.strides[1] != 1) return std::nullopt;
+  if ((t.dim() != 4 && t.dim() != 5) || t.numel() == 0) return std::nullopt;
+  const int64_t channels = t.sizes[1];
   const int64_t stride = matrix_stride(t, Form::kImage);
-  if (stride < c || (h > 1 && t.strides[2] != stride * w) ||
-      (n > 1 && t.strides[0] != stride * w * h)) {
-    return std::nullopt;
+  if (stride < channels || (channels > 1 && t.strides[1] != 1)) return std::nullopt;
+  int64_t pixels = 1;  // of the dimensions seen so far, from the right
+  for (size_t d = t.sizes.size(); d-- > 0;) {
+    if (d == 1 || t.sizes[d] == 1) continue;
+    if (t.strides[d] != stride * pixels) return std::nullopt;
+    pixels *= t.sizes[d];
   }
-  return MatrixLayout{n * h * w, c, stride};
+  return MatrixLayout{pixels, channels, stride};
 }
 
 std::optional<MatrixLayout> rows_layout(const PlanTensor& t) {

@@ -46,7 +46,7 @@ struct PlanTensor {
 enum class Form : uint8_t {
   kFixed,    // with the strides that it had when the step was made
   kStrided,  // with any strides
-  kImage,    // logical [n, c, h, w]: pixels whose channels lie together, all equally far apart
+  kImage,    // logical [n, c, (d,) h, w]: pixels whose channels lie together, all equally far apart
   kRows,     // rows along the last dimension, whose elements lie together, all equally far apart
 };
 

@@ -201,18 +201,6 @@ void run_blocks(const Task<T>& task, const Block& all, const ConvRuns& runs, con
   }
 }
 
-// Groups with few output channels leave most of a vector empty. Several of them together fill it:
-// one group whose weights between different ones of them are zero.
-ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
-  constexpr int64_t kColumns = 16;
-  const int64_t columns = shape.out_channels / shape.groups;
-  int64_t merged = std::min(shape.groups, kColumns / std::max<int64_t>(1, columns));
-  while (merged > 1 && shape.groups % merged != 0) --merged;
-  ConvNhwcShape result = shape;
-  if (merged > 1) result.groups /= merged;
-  return result;
-}
-
 template <typename T>
 size_t packed_bytes(const ConvNhwcShape& shape) {
   const ConvNhwcShape merged = merge_groups(shape);
@@ -300,7 +288,7 @@ int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
   return winograd_tile(shape);
 }
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
-  if (conv_nhwc_f32_form(shape) > 0) return winograd_f32_packed_bytes(shape);
+  if (const int tile = conv_nhwc_f32_form(shape)) return winograd_f32_packed_bytes(shape, tile);
   return packed_bytes<float>(shape);
 }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
@@ -309,7 +297,9 @@ size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
 
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   float* to = static_cast<float*>(packed);
-  if (conv_nhwc_f32_form(shape) > 0) return winograd_f32_pack(shape, weight, to);
+  if (const int tile = conv_nhwc_f32_form(shape)) {
+    return winograd_f32_pack(shape, tile, weight, to);
+  }
   pack(shape, weight, to);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
@@ -324,8 +314,8 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride) {
   const float* weight = static_cast<const float*>(packed);
-  if (conv_nhwc_f32_form(shape) > 0) {
-    return winograd_f32(shape, input, input_stride, weight, epilogue, output, output_stride);
+  if (const int tile = conv_nhwc_f32_form(shape)) {
+    return winograd_f32(shape, tile, input, input_stride, weight, epilogue, output, output_stride);
   }
   convolve(shape, input, input_stride, weight, epilogue, output, output_stride);
 }

@@ -12,6 +12,18 @@
 
 namespace torchlet::kernels {
 
+// Groups with few output channels leave most of a vector empty. Several of them together fill it:
+// one group whose weights between different ones of them are zero.
+inline ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
+  constexpr int64_t kColumns = 16;
+  const int64_t columns = shape.out_channels / shape.groups;
+  int64_t merged = std::min(shape.groups, kColumns / std::max<int64_t>(1, columns));
+  while (merged > 1 && shape.groups % merged != 0) --merged;
+  ConvNhwcShape result = shape;
+  if (merged > 1) result.groups /= merged;
+  return result;
+}
+
 // For the output pixel whose window begins at (y0, x0), the `length` elements of the `width` pixels
 // from (y0 + y, x0 + x) on. In the packed weights it has `depth` >= length of them.
 struct ConvRun {

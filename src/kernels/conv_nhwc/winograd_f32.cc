@@ -32,13 +32,14 @@ void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t
   const Scratch<float> zeros(grid.in_channels);
   std::fill_n(zeros.data(), grid.in_channels, 0.0f);
   for (int64_t i = begin; i < end; ++i) {
-    const WinogradGrid::Origin origin = grid.origin(block.first_tile + i);
+    const WinogradGrid::Origin origin = block.origin(i, block.first_in);
     const float* pixels[kIn * kIn];
+    const bool exists = origin.image >= 0 && origin.image < block.in_planes;
     for (int64_t y = 0; y < kIn; ++y) {
       const int64_t in_y = origin.y - w.pad_h + y * w.dilation_h;
       for (int64_t x = 0; x < kIn; ++x) {
         const int64_t in_x = origin.x - w.pad_w + x * w.dilation_w;
-        const bool inside = in_y >= 0 && in_y < w.in_h && in_x >= 0 && in_x < w.in_w;
+        const bool inside = exists && in_y >= 0 && in_y < w.in_h && in_x >= 0 && in_x < w.in_w;
         const int64_t pixel = (origin.image * w.in_h + in_y) * w.in_w + in_x;
         pixels[y * kIn + x] = inside ? block.input + pixel * block.input_stride : zeros.data();
       }
@@ -114,7 +115,7 @@ void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t
       const V b = bias ? load_first(kD, bias + channel + c, columns - c) : hn::Zero(kD);
       transform_output<kOut>(from + c, b, kPanelWidth, results + c);
     }
-    store_tile(block, block.grid->origin(block.first_tile + i), channel, columns, results);
+    store_tile(block, block.origin(i, block.first_out), channel, columns, results);
   }
 }
 
@@ -122,22 +123,27 @@ void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t
 void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t end) {
   const WinogradGrid& grid = *block.grid;
   const int64_t points = grid.points(), channels = grid.in_channels;
+  const int64_t depth = block.depth_taps * channels;
   const int64_t panel_size = block.tiles * points * kPanelWidth;
+  const Scratch<TileSegment<float>> segments(block.depth_taps);
   const Scratch<float> products((end - begin) * panel_size);
   const Bounds unbounded = bounds_of({});
   const auto columns_of = [&](int64_t panel) {
     return std::min<int64_t>(kPanelWidth, grid.out_channels - panel * kPanelWidth);
   };
   for (int64_t p = 0; p < points; ++p) {
-    const TileSegment<float> segment{block.points + p * block.point_stride, block.row_stride,
-                                     channels, 0};
+    for (int64_t tap = 0; tap < block.depth_taps; ++tap) {
+      const int64_t row = tap * block.tap_planes * block.plane_tiles;
+      segments[tap] = {block.points + p * block.point_stride + row * block.row_stride,
+                       block.row_stride, channels, tap * channels};
+    }
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
-      const int64_t panel_stride = points * channels * kPanelWidth;
-      const int64_t to_next_point = channels * width - (end - 1 - begin) * panel_stride;
-      const float* b = block.weight + panel * panel_stride + p * width * channels;
-      multiply_panel({.segments = &segment,
-                      .segment_count = 1,
+      const int64_t panel_stride = points * depth * kPanelWidth;
+      const int64_t to_next_point = depth * width - (end - 1 - begin) * panel_stride;
+      const float* b = block.weight + panel * panel_stride + p * width * depth;
+      multiply_panel({.segments = segments.data(),
+                      .segment_count = block.depth_taps,
                       .b = b,
                       .columns = width,
                       .low = unbounded.low,
@@ -145,7 +151,7 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
                       .c = products.data() + (panel - begin) * panel_size + p * kPanelWidth,
                       .c_stride = points * kPanelWidth,
                       .ahead = b + (panel + 1 < end ? panel_stride : to_next_point),
-                      .ahead_count = width * channels},
+                      .ahead_count = width * depth},
                      block.tiles);
     }
   }
@@ -219,10 +225,10 @@ void transform_weights(int64_t tile, const float* weight, int64_t weight_stride,
 
 }  // namespace
 
-int winograd_tile(const ConvNhwcShape& s) {
+int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
   const Window2dShape& w = s.window;
   if (!s.winograd || s.groups != 1 || w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 ||
-      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < kWinogradChannels) {
+      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < least_channels) {
     return 0;
   }
   // Cycles per input and output channel: multiply-adds at 32 per cycle, 0.85 of that for the direct
@@ -253,60 +259,71 @@ int winograd_tile(const ConvNhwcShape& s) {
   return four <= two ? 4 : 2;
 }
 
-size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape) {
-  const TileShape tile = tile_shape<float>();
-  const int64_t m = winograd_tile(shape);
-  return static_cast<size_t>((m + 2) * (m + 2) * shape.in_channels *
-                             tile.packed_columns(shape.out_channels)) *
+size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int m, int64_t depth_kernel) {
+  return static_cast<size_t>((m + 2) * (m + 2) * depth_kernel * shape.in_channels *
+                             tile_shape<float>().packed_columns(shape.out_channels)) *
          sizeof(float);
 }
 
-// [panel, point, in_channels, columns of the panel]
-void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed) {
+// [panel, point, depth_kernel, in_channels, columns of the panel]
+void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, float* packed,
+                       int64_t depth_kernel) {
   const TileShape tile = tile_shape<float>();
-  const int64_t m = winograd_tile(shape), points = (m + 2) * (m + 2);
-  const int64_t channels = shape.in_channels;
+  const int64_t points = (m + 2) * (m + 2), channels = shape.in_channels;
+  const int64_t depth = depth_kernel * channels;
   parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = panel * tile.width;
       const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
       const int64_t width = tile.panel_width(columns);
-      float* to = packed + column * points * channels;
-      std::fill_n(to, points * channels * width, 0.0f);
-      for (int64_t c = 0; c < channels; ++c) {
-        transform_weights(m, weight + (column * channels + c) * 9, channels * 9, columns,
-                          to + c * width, channels * width);
+      float* to = packed + column * points * depth;
+      std::fill_n(to, points * depth * width, 0.0f);
+      for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
+        const int64_t row = i % depth_kernel * channels + i / depth_kernel;
+        transform_weights(m, weight + (column * depth + i) * 9, depth * 9, columns,
+                          to + row * width, depth * width);
       }
     }
   });
 }
 
-void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t input_stride,
                   const float* packed, const EpilogueF32& epilogue, float* output,
-                  int64_t output_stride) {
+                  int64_t output_stride, const WinogradDepth& depth) {
   const TileShape tile = tile_shape<float>();
-  const WinogradGrid grid(shape, winograd_tile(shape));
+  const WinogradGrid grid(shape, m);
   // One vector more than the channels, so that no power of two lies between rows.
   const int64_t row_stride = tile.packed_columns(shape.in_channels) + tile.lanes;
   const int64_t float_bytes = sizeof(float), panels = ceil_div(shape.out_channels, tile.width);
   const int64_t tile_bytes = grid.points() * row_stride * float_bytes;
-  const int64_t weight_bytes = tile_bytes * panels * tile.width;
+  const int64_t weight_bytes = tile_bytes * depth.kernel * panels * tile.width;
   const int64_t block_bytes = weight_bytes <= 4 * kBlockBytes ? kBlockBytes : kLargeBlockBytes;
-  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(tile.rows, block_bytes / tile_bytes));
+  // All planes of a few tiles, since blocks of planes share the planes between them.
+  const int64_t reach = (depth.kernel - 1) * depth.dilation;
+  const int64_t most_rows = std::max<int64_t>(tile.rows, block_bytes / tile_bytes);
+  const int64_t planes = even_block(depth.out, std::max(most_rows - reach, 2 * reach + 1), 1);
+  const int64_t unit = planes == 1 ? tile.rows : 1;
+  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(1, most_rows / (planes + reach)));
   if (blocks > 1) blocks = ceil_div(blocks, num_threads()) * num_threads();
-  const int64_t block_tiles =
-      std::min(grid.count, ceil_div(ceil_div(grid.count, blocks), tile.rows) * tile.rows);
+  const int64_t plane_tiles =
+      std::min(grid.count, ceil_div(ceil_div(grid.count, blocks), unit) * unit);
+  const int64_t tile_blocks = ceil_div(grid.count, plane_tiles);
+  const int64_t block_tiles = plane_tiles * planes, block_rows = plane_tiles * (planes + reach);
   const int64_t product_bytes = block_tiles * grid.points() * tile.width * float_bytes;
-  const int64_t group = block_tiles * tile_bytes <= kBlockBytes * 3 / 2
+  const int64_t group = block_rows * tile_bytes <= kBlockBytes * 3 / 2
                             ? 1
                             : std::clamp<int64_t>(kProductBytes / product_bytes, 1, panels);
 
   // Several blocks are shared between the threads; the tiles and panels of a single one are.
-  parallel_for(ceil_div(grid.count, block_tiles), 1, [&](int64_t begin, int64_t end) {
-    int64_t point_stride = block_tiles * row_stride;
+  parallel_for(tile_blocks * ceil_div(depth.out, planes), 1, [&](int64_t begin, int64_t end) {
+    int64_t point_stride = block_rows * row_stride;
     if (point_stride / tile.lanes % 2 == 0) point_stride += tile.lanes;
     const Scratch<float> points(grid.points() * point_stride);
     for (int64_t i = begin; i < end; ++i) {
+      const int64_t first_tile = i % tile_blocks * plane_tiles;
+      const int64_t tiles = std::min(plane_tiles, grid.count - first_tile);
+      const int64_t first_out = i / tile_blocks * planes;
+      const int64_t out_planes = std::min(planes, depth.out - first_out);
       const WinogradBlock block{.grid = &grid,
                                 .input = input,
                                 .input_stride = input_stride,
@@ -314,12 +331,18 @@ void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_
                                 .epilogue = &epilogue,
                                 .output = output,
                                 .output_stride = output_stride,
-                                .first_tile = i * block_tiles,
-                                .tiles = std::min(block_tiles, grid.count - i * block_tiles),
+                                .first_tile = first_tile,
+                                .tiles = tiles * out_planes,
+                                .plane_tiles = tiles,
+                                .first_in = first_out - depth.pad,
+                                .first_out = first_out,
+                                .in_planes = depth.in * shape.batch,
+                                .depth_taps = depth.kernel,
+                                .tap_planes = depth.dilation,
                                 .points = points.data(),
                                 .row_stride = row_stride,
                                 .point_stride = point_stride};
-      parallel_for(block.tiles, 1, [&](int64_t first, int64_t last) {
+      parallel_for(tiles * (out_planes + reach), 1, [&](int64_t first, int64_t last) {
         HWY_DYNAMIC_DISPATCH(transform_input_tiles)(block, first, last);
       });
       parallel_for(panels, 1, [&](int64_t first, int64_t last) {

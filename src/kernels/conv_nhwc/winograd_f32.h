@@ -5,6 +5,8 @@
 // An output is cut into tiles of m x m pixels; with a dilation, the pixels of a tile lie that far
 // apart. Each tile's inputs are transformed to (m + 2)^2 points, at each point tiles x channels
 // times channels x columns is one matrix product, and the products are transformed back.
+//
+// Of a volume each plane is transformed so, once; the products sum over the taps of the depth.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,22 +15,30 @@
 
 namespace torchlet::kernels {
 
-// Of fewer channels in or out, the direct convolution is faster.
-constexpr int64_t kWinogradChannels = 32;
+// Of fewer channels in or out, the direct convolution is faster. Of a volume the same transformed
+// plane serves several others.
+constexpr int64_t kWinogradChannels = 32, kWinogradVolumeChannels = 16;
 
 constexpr float kWinogradA = 0.707106781186547524f;  // 1 / sqrt 2
 constexpr float kWinogradB = 1.414213562373095049f;  // sqrt 2
 
 // m, the pixels of a tile's side: 4 or 2, or 0 where the direct convolution is faster. Depends on
 // the shape alone.
-int winograd_tile(const ConvNhwcShape& shape);
+int winograd_tile(const ConvNhwcShape& shape, int64_t least_channels = kWinogradChannels);
 
-// For shapes with winograd_tile(shape) > 0; as the functions of conv_nhwc.h.
-size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape);
-void winograd_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed);
-void winograd_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
+// The depth of a volume whose planes are images; as WindowAxis, with stride 1.
+struct WinogradDepth {
+  int64_t in = 1, out = 1, kernel = 1, pad = 0, dilation = 1;
+};
+
+// With tiles of m = `tile` > 0; as the functions of conv_nhwc.h. Of a volume, shape.batch is 1, and
+// a filter of the weight is [depth.kernel, 3, 3].
+size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int tile, int64_t depth_kernel = 1);
+void winograd_f32_pack(const ConvNhwcShape& shape, int tile, const float* weight, float* packed,
+                       int64_t depth_kernel = 1);
+void winograd_f32(const ConvNhwcShape& shape, int tile, const float* input, int64_t input_stride,
                   const float* packed, const EpilogueF32& epilogue, float* output,
-                  int64_t output_stride);
+                  int64_t output_stride, const WinogradDepth& depth = {});
 
 // Where the tiles lie.
 struct WinogradGrid {
@@ -68,7 +78,7 @@ struct WinogradGrid {
   int64_t points() const { return (tile + 2) * (tile + 2); }
 };
 
-// Some tiles that follow each other, at once.
+// Some tiles that follow each other, at once; of a volume, those tiles of some planes.
 struct WinogradBlock {
   const WinogradGrid* grid;
   const float* input;
@@ -77,9 +87,19 @@ struct WinogradBlock {
   const EpilogueF32* epilogue;
   float* output;
   int64_t output_stride;
-  int64_t first_tile, tiles;
-  float* points;  // [points, tiles, in_channels] with these strides
+  int64_t first_tile, tiles;       // tiles: of all planes of the output
+  int64_t plane_tiles;             // of each plane
+  int64_t first_in, first_out;     // planes
+  int64_t in_planes;               // those that exist
+  int64_t depth_taps, tap_planes;  // of the depth, and planes from one to the next
+  float* points;                   // [points, planes of the input, plane_tiles, in_channels]
   int64_t row_stride, point_stride;
+
+  WinogradGrid::Origin origin(int64_t i, int64_t first_plane) const {
+    WinogradGrid::Origin origin = grid->origin(first_tile + i % plane_tiles);
+    origin.image += first_plane + i / plane_tiles;
+    return origin;
+  }
 };
 
 }  // namespace torchlet::kernels

@@ -45,6 +45,7 @@ void resize_row(const ResizeShape& s, const LinearTap& tap, const LinearTap* col
                 int64_t output_stride) {
   const float* upper = picture + tap.index * s.in_w * input_stride;
   const float* lower = picture + std::min(tap.index + 1, s.in_h - 1) * s.in_w * input_stride;
+  if (s.in_w * s.out_w == 1) return blend(upper, lower, tap.weight, output, s.channels);
   if (input_stride == s.channels) {
     blend(upper, lower, tap.weight, row, s.in_w * s.channels);
   } else {

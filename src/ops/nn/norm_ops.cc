@@ -3,6 +3,7 @@
 
 #include "ops/core/op.h"
 #include "ops/engines/matmul.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -40,7 +41,7 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
                                    use_input_stats, momentum, eps)
                             .output;
   auto keep_mean = [&](const Tensor& running, const Tensor& repeated) {
-    if (!running.defined() || batch == 0) return;
+    if (!running.defined() || batch == 0 || is_meta(output)) return;
     const Tensor factor =
         full({{batch}}, Scalar(1.0 / static_cast<double>(batch)), repeated.dtype());
     running.copy_(matmul(factor, view(repeated, {{batch, channels}})));

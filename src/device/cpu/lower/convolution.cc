@@ -192,6 +192,9 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
 }
 
 void lower_conv(PlanBuilder& plan, const Call& call) {
+  if constexpr (selection::kHasVolumes) {
+    if (call.known_tensor("weight").dim() == 5) return lower_conv3d(plan, call);
+  }
   if (call.has_argument("transposed") && call.known_bool("transposed")) {
     return lower_transposed(plan, call);
   }

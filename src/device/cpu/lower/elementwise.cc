@@ -102,7 +102,7 @@ Matrix as_matrix(PlanBuilder& plan, TensorId id) {
 Matrix result_like(PlanBuilder& plan, const Matrix& like) {
   const PlanTensor from = plan.info(like.id);
   IntArray strides = from.strides;
-  if (like.form == Form::kImage) strides = strides_for(from.sizes, MemoryFormat::kChannelsLast);
+  if (like.form == Form::kImage) strides = image_strides(from.sizes);
   if (like.form == Form::kRows) strides = contiguous_strides(from.sizes);
   Matrix result = like;
   result.id = plan.new_tensor(from.dtype, from.sizes, strides);
@@ -290,16 +290,19 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   // The sizes of b as if it had all dimensions.
   IntArray sizes(ta.sizes.size(), 1);
   std::copy(tb.sizes.begin(), tb.sizes.end(), sizes.end() - static_cast<ptrdiff_t>(tb.dim()));
-  if (image && sizes[2] == 1 && sizes[3] == 1 && sizes[1] == image->c) {
-    const bool packed = tb.strides[static_cast<size_t>(tb.dim()) - 3] == 1 || image->c == 1;
+  const auto is_one = [](int64_t size) { return size == 1; };
+  if (image && std::all_of(sizes.begin() + 2, sizes.end(), is_one) && sizes[1] == image->c) {
+    const auto channel = static_cast<size_t>(tb.dim() + 1 - ta.dim());
+    const bool packed = image->c == 1 || tb.strides[channel] == 1;
     const Matrix pixels = matrix_of(plan, *image);
     if (sizes[0] == 1 && packed) return Spreading{pixels, {b, Spread::kColumns}};
     if (sizes[0] == image->n && packed) {
-      return Spreading{pixels, {b, Spread::kBatchColumns, tb.strides[0], image->h * image->w}};
+      const int64_t pixels_each = image->d * image->h * image->w;
+      return Spreading{pixels, {b, Spread::kBatchColumns, tb.strides[0], pixels_each}};
     }
   }
-  if (image && sizes[1] == 1 && sizes[0] == image->n && sizes[2] == image->h &&
-      sizes[3] == image->w) {
+  if (image && sizes[1] == 1 && sizes[0] == image->n &&
+      std::equal(sizes.begin() + 2, sizes.end(), ta.sizes.begin() + 2)) {
     if (const auto other = plan.image_view(b)) {
       return Spreading{matrix_of(plan, *image), {b, Spread::kRows, other->stride}};
     }
@@ -337,9 +340,11 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
   if (!spreading && !(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
   if (!spreading) {
     // One layout for both.
-    if (plan.info(a).dim() == 4 && plan.info(b).dim() == 4) {
-      a = plan.as_image(a).id;
-      b = plan.as_image(b).id;
+    const int64_t dim = plan.info(a).dim();
+    if ((dim == 4 || (dim == 5 && (plan.image_view(a) || plan.image_view(b)))) &&
+        plan.info(b).dim() == dim) {
+      a = plan.as_image(a, dim).id;
+      b = plan.as_image(b, dim).id;
     } else {
       a = plan.contiguous(a);
       b = plan.contiguous(b);

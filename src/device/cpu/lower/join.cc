@@ -16,7 +16,7 @@ size_t leading_whole(const PlanBuilder& plan, const std::vector<TensorId>& parts
       return 0;
     }
     channels += part.sizes[1];
-    if (channels == first.strides[3]) return i + 1;
+    if (channels == first.strides.back()) return i + 1;
   }
   return 0;
 }
@@ -38,12 +38,11 @@ void lower_cat(PlanBuilder& plan, const Call& call) {
     }
     sizes[dim] += t.sizes[dim];
   }
-  const bool is_image = first.dim() == 4 && plan.image_view(parts[0]);
-  const IntArray strides =
-      is_image ? strides_for(sizes, MemoryFormat::kChannelsLast) : contiguous_strides(sizes);
+  const bool is_image = plan.image_view(parts[0]).has_value();
+  const IntArray strides = is_image ? image_strides(sizes) : contiguous_strides(sizes);
   TensorId whole = kNoTensor;
   size_t joined = is_image && dim == 1 ? leading_whole(plan, parts) : 0;
-  if (joined > 0) whole = plan.widened(parts[0], plan.info(parts[0]).strides[3], sizes[1]);
+  if (joined > 0) whole = plan.widened(parts[0], plan.info(parts[0]).strides.back(), sizes[1]);
   if (whole == kNoTensor) {
     whole = plan.new_tensor(first.dtype, sizes, strides);
     joined = 0;

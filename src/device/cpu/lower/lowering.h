@@ -43,6 +43,10 @@ std::span<const Lowering> resize_lowerings();
 std::span<const Lowering> rnn_lowerings();
 std::span<const Lowering> transformer_lowerings();
 std::span<const Lowering> view_lowerings();
+std::span<const Lowering> volume_lowerings();
+
+// A convolution of volumes, whatever the operator.
+void lower_conv3d(PlanBuilder& plan, const Call& call);
 
 // Of a call of max_pool2d; Declined for windows without results.
 kernels::PoolShape max_pool_shape(const Call& call, const NhwcImage& input);

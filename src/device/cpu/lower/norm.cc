@@ -75,7 +75,9 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   // Rows are an image of one pixel each.
   const bool is_rows = plan.info(id).dim() == 2;
   if (is_rows) id = plan.viewed(id, ops::unsqueeze(ops::unsqueeze(plan.shape_of(id), 2), 3));
-  const NhwcImage input = plan.as_image(id);
+  // Of a volume whose channels do not lie together the reference is as fast.
+  const bool is_volume = plan.info(id).dim() == 5 && plan.image_at_hand(id);
+  const NhwcImage input = plan.as_image(id, is_volume ? 5 : 4);
   const DType dtype = plan.info(input.id).dtype;
   const Tensor weight = call.known_tensor("weight");
   const Tensor bias = call.known_tensor("bias");
@@ -90,7 +92,7 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   const float* scale =
       static_cast<const float*>(plan.packed(static_cast<size_t>(c) * 2 * sizeof(float),
                                             fill_scale_shift, weight, bias, mean, variance, eps));
-  const NhwcImage output = plan.new_image(dtype, input.n, c, input.h, input.w);
+  const NhwcImage output = plan.new_image(dtype, plan.info(input.id).sizes);
   plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
   const Tensor shape = plan.shape_of(output.id);
   plan.define(
@@ -102,7 +104,7 @@ class GroupNormStep : public Step {
   GroupNormStep(const NhwcImage& input, const NhwcImage& output, int64_t groups,
                 const float* weight, const float* bias, float eps)
       : batch_(input.n),
-        pixels_(input.h * input.w),
+        pixels_(input.d * input.h * input.w),
         channels_(input.c),
         groups_(groups),
         input_(reading(input)),
@@ -142,7 +144,7 @@ void add_group_norm(PlanBuilder& plan, const Call& call, std::optional<int64_t> 
   for (const Tensor& t : {weight, bias}) {
     if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("unusual weights");
   }
-  const NhwcImage output = plan.new_image(DType::kFloat32, input->n, c, input->h, input->w);
+  const NhwcImage output = plan.new_image(DType::kFloat32, plan.info(id).sizes);
   plan.add_step<GroupNormStep>(
       *input, output, groups.value_or(c), weight.defined() ? plan.floats(weight) : nullptr,
       bias.defined() ? plan.floats(bias) : nullptr, static_cast<float>(call.known_double("eps")));

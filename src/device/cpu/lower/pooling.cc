@@ -51,8 +51,9 @@ void add_image_step(PlanBuilder& plan, const char* const (&names)[2], NhwcImage 
   plan.add_step<ImageStep<Run>>(names, dtype, input, output, run);
 }
 
-NhwcImage image_argument(PlanBuilder& plan, const Call& call) {
-  return plan.as_image(plan.real_tensor(call, 0));
+// Of an operator whose windows have so many dimensions.
+NhwcImage image_argument(PlanBuilder& plan, const Call& call, int64_t dims = 2) {
+  return plan.as_image(plan.real_tensor(call, 0), dims + 2);
 }
 
 struct PoolArguments {
@@ -60,78 +61,121 @@ struct PoolArguments {
   bool ceil_mode;
 };
 
+// A window that slides along the depth of a volume alone.
+PoolShape depth_shape(const NhwcImage& input, const PoolArguments& a) {
+  const int64_t plane = input.h * input.w;
+  Window2dShape w{input.d, plane,         0, plane, a.kernel[0], 1, a.stride[0], 1, a.padding[0],
+                  0,       a.dilation[0], 1};
+  w.out_h = kernels::pooled_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h,
+                                        a.ceil_mode);
+  if (w.out_h < 1) decline("an empty result");
+  return {input.n, input.c, w};
+}
+
+// Of images; of volumes, that of each plane.
 PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
-  for (size_t d = 0; d < 2; ++d) {
+  for (size_t d = 0; d < a.kernel.size(); ++d) {
     if (a.kernel[d] < 1 || a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0 ||
         a.padding[d] > a.kernel[d] / 2) {
       decline("an invalid window");
     }
   }
+  const auto last = [](const IntArray& sizes, size_t i) { return sizes.end()[-i]; };
   Window2dShape w{input.h,
                   input.w,
                   0,
                   0,
-                  a.kernel[0],
-                  a.kernel[1],
-                  a.stride[0],
-                  a.stride[1],
-                  a.padding[0],
-                  a.padding[1],
-                  a.dilation[0],
-                  a.dilation[1]};
+                  last(a.kernel, 2),
+                  last(a.kernel, 1),
+                  last(a.stride, 2),
+                  last(a.stride, 1),
+                  last(a.padding, 2),
+                  last(a.padding, 1),
+                  last(a.dilation, 2),
+                  last(a.dilation, 1)};
   w.out_h = kernels::pooled_output_size(w.in_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h,
                                         a.ceil_mode);
   w.out_w = kernels::pooled_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w,
                                         a.ceil_mode);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
-  return {input.n, input.c, w};
+  return {input.n * input.d, input.c, w};
 }
 
-NhwcImage new_pooled(PlanBuilder& plan, const NhwcImage& input, const PoolShape& shape) {
-  return plan.new_image(plan.info(input.id).dtype, shape.batch, shape.channels, shape.window.out_h,
-                        shape.window.out_w);
+// Calls add(shape, from, to), which adds a step, with images of all planes or, of a volume, first
+// with those and then along the depth: what a window gives is what its parts give together.
+template <typename Add>
+NhwcImage add_pooling(PlanBuilder& plan, const NhwcImage& input, const PoolArguments& a,
+                      const Add& add) {
+  const PoolShape shape = pool_shape(input, a);
+  IntArray sizes = plan.info(input.id).sizes;
+  sizes.end()[-2] = shape.window.out_h;
+  sizes.back() = shape.window.out_w;
+  const DType dtype = plan.info(input.id).dtype;
+  const NhwcImage output = plan.new_image(dtype, sizes);
+  add(shape, input, output);
+  if (sizes.size() == 4) return output;
+  const PoolShape along = depth_shape(output, a);
+  sizes[2] = along.window.out_h;
+  const NhwcImage result = plan.new_image(dtype, sizes);
+  add(along, output, result);
+  return result;
 }
 
 // An empty stride means the size of the window.
 IntArray stride_argument(const Call& call, const IntArray& kernel) {
-  return call.known_ints("stride").empty() ? kernel : call.known_ints("stride", 2);
+  return call.known_ints("stride").empty() ? kernel : call.known_ints("stride", kernel.size());
 }
 
-void lower_max_pool(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = image_argument(plan, call);
-  const PoolShape shape = max_pool_shape(call, input);
-  const NhwcImage output = new_pooled(plan, input, shape);
-  add_image_step(plan, kMaxPool, input, output,
-                 [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
-                   kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
-                 });
-  plan.define(call, output.id);
-}
-
-void lower_avg_pool(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = image_argument(plan, call);
+PoolArguments max_pool_arguments(const Call& call, size_t dims) {
   PoolArguments a;
-  a.kernel = call.known_ints("kernel_size", 2);
+  a.kernel = call.known_ints("kernel_size", dims);
   a.stride = stride_argument(call, a.kernel);
-  a.padding = call.known_ints("padding", 2);
-  a.dilation = {1, 1};
+  a.padding = call.known_ints("padding", dims);
+  a.dilation = call.known_ints("dilation", dims);
+  a.ceil_mode = call.known_bool("ceil_mode");
+  return a;
+}
+
+template <size_t kDims>
+void lower_max_pool(PlanBuilder& plan, const Call& call) {
+  const NhwcImage input = image_argument(plan, call, kDims);
+  const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
+    add_image_step(plan, kMaxPool, from, to,
+                   [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                     kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
+                   });
+  };
+  plan.define(call, add_pooling(plan, input, max_pool_arguments(call, kDims), add).id);
+}
+
+template <size_t kDims>
+void lower_avg_pool(PlanBuilder& plan, const Call& call) {
+  const NhwcImage input = image_argument(plan, call, kDims);
+  PoolArguments a;
+  a.kernel = call.known_ints("kernel_size", kDims);
+  a.stride = stride_argument(call, a.kernel);
+  a.padding = call.known_ints("padding", kDims);
+  a.dilation = IntArray(kDims, 1);
   a.ceil_mode = call.known_bool("ceil_mode");
   const bool include_pad = call.known_bool("count_include_pad");
   const bool divides = !call.is_none("divisor_override");
   const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
-  if (divides && divisor == 0) decline("a divisor of zero");
-  const PoolShape shape = pool_shape(input, a);
-  const NhwcImage output = new_pooled(plan, input, shape);
-  add_image_step(plan, kAvgPool, input, output,
-                 [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
-                   kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
-                 });
-  plan.define(call, output.id);
+  if (divides && (divisor == 0 || kDims == 3)) decline("a divisor that is given");
+  const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
+    add_image_step(plan, kAvgPool, from, to,
+                   [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                     kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
+                   });
+  };
+  plan.define(call, add_pooling(plan, input, a, add).id);
 }
 
 NhwcImage add_global_mean(PlanBuilder& plan, const NhwcImage& input) {
-  const NhwcImage output = plan.new_image(plan.info(input.id).dtype, input.n, input.c, 1, 1);
-  const int64_t n = input.n, pixels = input.h * input.w, c = input.c;
+  IntArray sizes(plan.info(input.id).sizes.size(), 1);
+  sizes[0] = input.n;
+  sizes[1] = input.c;
+  const NhwcImage output = plan.new_image(plan.info(input.id).dtype, sizes);
+  const int64_t n = input.n, pixels = input.d * input.h * input.w, c = input.c;
   add_image_step(plan, kGlobalAvgPool, input, output,
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::global_avg_pool_nhwc(n, pixels, c, x, x_stride, y, y_stride);
@@ -139,11 +183,15 @@ NhwcImage add_global_mean(PlanBuilder& plan, const NhwcImage& input) {
   return output;
 }
 
+template <size_t kDims>
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = image_argument(plan, call);
-  const IntArray size = call.known_ints("output_size", 2);
-  if (size[0] < 1 || size[1] < 1) decline("an empty result");
-  if (size[0] == 1 && size[1] == 1) return plan.define(call, add_global_mean(plan, input).id);
+  const NhwcImage input = image_argument(plan, call, kDims);
+  const IntArray size = call.known_ints("output_size", kDims);
+  if (std::ranges::any_of(size, [](int64_t s) { return s < 1; })) decline("an empty result");
+  if (std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
+    return plan.define(call, add_global_mean(plan, input).id);
+  }
+  if (kDims == 3) decline("several means of a volume");
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
   const NhwcImage output =
       plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
@@ -154,17 +202,20 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
   plan.define(call, output.id);
 }
 
-// mean(x, [2, 3]) of an image is a pooling.
+// The mean over the pixels of an image, or of a volume that lies like one, is a pooling.
 void lower_mean(PlanBuilder& plan, const Call& call) {
   if (!call.has_argument("dim") || call.is_none("dim")) decline("a full mean");
   if (!call.is_none("dtype")) decline("another dtype");
   const TensorId id = plan.real_tensor(call, 0);
   const IntArray given = call.known_ints("dim");
-  if (plan.info(id).dim() != 4 || !(ops::normalize_dims(given, 4) == IntArray{2, 3})) {
+  const int64_t rank = plan.info(id).dim();
+  const bool is_volume = selection::kHasVolumes && rank == 5 && plan.image_at_hand(id);
+  const IntArray pixels = is_volume ? IntArray{2, 3, 4} : IntArray{2, 3};
+  if ((rank != 4 && !is_volume) || !(ops::normalize_dims(given, rank) == pixels)) {
     return plan.define(call, add_fold(plan, kernels::Fold::kSum, FoldEnd::kMean,
                                       plan.in_float32(id), given, call.known_bool("keepdim")));
   }
-  const NhwcImage output = add_global_mean(plan, image_argument(plan, call));
+  const NhwcImage output = add_global_mean(plan, image_argument(plan, call, is_volume ? 3 : 2));
   if (call.known_bool("keepdim")) return plan.define(call, output.id);
   plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
 }
@@ -172,21 +223,19 @@ void lower_mean(PlanBuilder& plan, const Call& call) {
 }  // namespace
 
 PoolShape max_pool_shape(const Call& call, const NhwcImage& input) {
-  PoolArguments a;
-  a.kernel = call.known_ints("kernel_size", 2);
-  a.stride = stride_argument(call, a.kernel);
-  a.padding = call.known_ints("padding", 2);
-  a.dilation = call.known_ints("dilation", 2);
-  a.ceil_mode = call.known_bool("ceil_mode");
-  return pool_shape(input, a);
+  return pool_shape(input, max_pool_arguments(call, 2));
 }
 
 std::span<const Lowering> pooling_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::max_pool2d", lower_max_pool},
-      {"aten::avg_pool2d", lower_avg_pool},
-      {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool},
-      {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::max_pool2d", lower_max_pool<2>},
+      {"aten::max_pool3d", lower_max_pool<3>},
+      {"aten::avg_pool2d", lower_avg_pool<2>},
+      {"aten::avg_pool3d", lower_avg_pool<3>},
+      {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool<2>},
+      {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool<2>},
+      {"aten::adaptive_avg_pool3d", lower_adaptive_avg_pool<3>},
+      {"aten::_adaptive_avg_pool3d", lower_adaptive_avg_pool<3>},
       {"aten::mean", lower_mean},
   };
   return kTable;

@@ -79,8 +79,9 @@ Grid as_grid(PlanBuilder& plan, TensorId id) {
 std::pair<Grid, Grid> as_grids(PlanBuilder& plan, TensorId a, TensorId b) {
   if (plan.info(a).numel() == 0) decline("an empty tensor");
   if (plan.image_view(a) || plan.image_view(b)) {
-    const Grid first = grid_of(plan.as_image(a));
-    return {first, grid_of(plan.as_image(b))};
+    const int64_t dim = plan.info(a).dim();
+    const Grid first = grid_of(plan.as_image(a, dim));
+    return {first, grid_of(plan.as_image(b, dim))};
   }
   if (!is_dense(plan.info(a)) || !(plan.info(a).strides == plan.info(b).strides)) {
     a = plan.contiguous(a);
@@ -93,8 +94,7 @@ Grid result_grid(PlanBuilder& plan, const Grid& like, DType dtype,
                  std::shared_ptr<const Quantizer> quantizer) {
   const PlanTensor from = plan.info(like.operand.id());
   if (like.operand.form() == Form::kImage) {
-    return grid_of(plan.new_image(dtype, from.sizes[0], from.sizes[1], from.sizes[2], from.sizes[3],
-                                  std::move(quantizer)));
+    return grid_of(plan.new_image(dtype, from.sizes, std::move(quantizer)));
   }
   if (like.is_flat()) {
     return flat_grid(plan, plan.new_tensor(dtype, from.sizes, from.strides, std::move(quantizer)));

@@ -82,14 +82,15 @@ TensorId add_fold(PlanBuilder& plan, Fold fold, FoldEnd end, TensorId id, IntSpa
 namespace {
 
 void define_fold(PlanBuilder& plan, const Call& call, Fold fold, FoldEnd end) {
-  if (!call.has_argument("dim") || call.is_none("dim")) decline("all dimensions");
   if (call.has_argument("dtype") && !call.is_none("dtype") &&
       call.known("dtype").to_int() != static_cast<int64_t>(DType::kFloat32)) {
     decline("another dtype");
   }
   const TensorId input = plan.in_float32(plan.real_tensor(call, 0));
-  plan.define(call,
-              add_fold(plan, fold, end, input, call.known_ints("dim"), call.known_bool("keepdim")));
+  const bool has_dims = call.has_argument("dim") && !call.is_none("dim");
+  const IntArray dims = has_dims ? call.known_ints("dim") : IntArray{};
+  const bool keepdim = call.has_argument("keepdim") && call.known_bool("keepdim");
+  plan.define(call, add_fold(plan, fold, end, input, dims, keepdim));
 }
 
 template <Fold kFold>

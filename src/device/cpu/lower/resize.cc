@@ -1,4 +1,5 @@
 // Resizing images.
+#include <algorithm>
 #include <vector>
 
 #include "base/checked.h"
@@ -10,7 +11,8 @@ namespace {
 
 using kernels::ResizeShape;
 
-// What both kernels need: the taps are computed when the plan is built.
+// What both kernels need: the taps are computed when the plan is built. Operands of kFixed form
+// have their pixels without gaps.
 template <typename Tap>
 class ResizeStep : public Step {
  public:
@@ -27,89 +29,116 @@ class ResizeStep : public Step {
     if constexpr (std::is_same_v<Tap, int64_t>) {
       const auto element = static_cast<int64_t>(element_size(m.tensor(input_).dtype));
       kernels::resize_nearest_nhwc(element, shape_, rows.data(), columns.data(), m.address(input_),
-                                   m.stride(input_), m.address(output_), m.stride(output_));
+                                   stride(m, input_), m.address(output_), stride(m, output_));
     } else {
       kernels::resize_linear_nhwc_f32(shape_, rows.data(), columns.data(), m.data<float>(input_),
-                                      m.stride(input_), m.data<float>(output_), m.stride(output_));
+                                      stride(m, input_), m.data<float>(output_),
+                                      stride(m, output_));
     }
   }
 
   std::vector<Tap> rows, columns;
 
  private:
+  int64_t stride(const Memory& m, Operand operand) const {
+    return operand.form() == Form::kFixed ? shape_.channels : m.stride(operand);
+  }
+
   ResizeShape shape_;
   Operand input_, output_;
 };
 
 // Sizes and factors from the arguments: either output_size or scale_factors is given.
 struct ResizeArguments {
-  ResizeShape shape;
-  double factor_h = 0, factor_w = 0;
+  IntArray sizes;               // of the result
+  std::vector<double> factors;  // of the last dimensions
 };
 
-ResizeArguments resize_arguments(const Call& call, const NhwcImage& input) {
-  ResizeArguments a;
-  a.shape = {input.n, input.c, input.h, input.w, 0, 0};
+// Of the last kDims dimensions.
+template <size_t kDims>
+ResizeArguments resize_arguments(const Call& call, const IntArray& input) {
+  ResizeArguments a{input, std::vector<double>(kDims)};
   if (!call.is_none("output_size")) {
-    const IntArray size = call.known_ints("output_size", 2);
-    a.shape.out_h = size[0];
-    a.shape.out_w = size[1];
+    const IntArray size = call.known_ints("output_size", kDims);
+    std::copy(size.begin(), size.end(), a.sizes.begin() + 2);
   }
-  const bool has_list = call.has_argument("scale_factors");  // else two numbers
+  const bool has_list = call.has_argument("scale_factors");  // else numbers
   if (has_list && !call.is_none("scale_factors")) {
     const Value& list = call.known("scale_factors");
-    if (!list.is_list() || list.to_list().size() != 2) decline("scale factors");
-    a.factor_h = list.to_list()[0].to_double();
-    a.factor_w = list.to_list()[1].to_double();
-    a.shape.out_h = saturating_int(static_cast<double>(input.h) * a.factor_h);
-    a.shape.out_w = saturating_int(static_cast<double>(input.w) * a.factor_w);
+    if (!list.is_list() || list.to_list().size() != kDims) decline("scale factors");
+    for (size_t d = 0; d < kDims; ++d) {
+      a.factors[d] = list.to_list()[d].to_double();
+      a.sizes[d + 2] = saturating_int(static_cast<double>(input[d + 2]) * a.factors[d]);
+    }
   } else if (!has_list) {
-    if (!call.is_none("scales_h")) a.factor_h = call.known_double("scales_h");
-    if (!call.is_none("scales_w")) a.factor_w = call.known_double("scales_w");
+    static constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
+    for (size_t d = 0; d < kDims; ++d) {
+      const char* name = kNames[3 - kDims + d];
+      if (!call.is_none(name)) a.factors[d] = call.known_double(name);
+    }
   }
-  if (a.shape.out_h < 1 || a.shape.out_w < 1) decline("an empty result");
+  if (std::ranges::any_of(a.sizes, [](int64_t size) { return size < 1; })) {
+    decline("an empty result");
+  }
   return a;
 }
 
-template <typename Tap, typename Taps>
-void add_resize(PlanBuilder& plan, const Call& call, const NhwcImage& input,
-                const ResizeArguments& a, const Taps& taps) {
-  const ResizeShape& s = a.shape;
-  const NhwcImage output =
-      plan.new_image(plan.info(input.id).dtype, s.batch, s.channels, s.out_h, s.out_w);
-  auto step = std::make_unique<ResizeStep<Tap>>(s, input, output);
-  taps(s.in_h, s.out_h, a.factor_h, step->rows.data());
-  taps(s.in_w, s.out_w, a.factor_w, step->columns.data());
-  plan.add(std::move(step));
+// A volume along its depth, each plane being one pixel of all that it holds; then, as images are,
+// in each plane.
+template <typename Tap, size_t kDims, typename Taps>
+void add_resize(PlanBuilder& plan, const Call& call, TensorId id, const Taps& taps) {
+  NhwcImage input = plan.as_image(id, kDims + 2);
+  const DType dtype = plan.info(id).dtype;
+  const ResizeArguments a = resize_arguments<kDims>(call, plan.info(id).sizes);
+  const auto add = [&](const ResizeShape& s, Operand from, Operand to, double h, double w) {
+    auto step = std::make_unique<ResizeStep<Tap>>(s, from, to);
+    taps(s.in_h, s.out_h, h, step->rows.data());
+    taps(s.in_w, s.out_w, w, step->columns.data());
+    plan.add(std::move(step));
+  };
+  if (kDims == 3 && a.sizes[2] != input.d) {
+    if (input.stride != input.c) decline("a volume with gaps");
+    const int64_t plane = input.c * input.h * input.w;
+    const NhwcImage deep = plan.new_image(dtype, {input.n, input.c, a.sizes[2], input.h, input.w});
+    add({input.n, plane, input.d, 1, deep.d, 1}, Operand::fixed(input.id), Operand::fixed(deep.id),
+        a.factors[0], 0);
+    input = deep;
+  }
+  const NhwcImage output = plan.new_image(dtype, a.sizes);
+  add({input.n * input.d, input.c, input.h, input.w, output.h, output.w}, input, output,
+      a.factors[kDims - 2], a.factors[kDims - 1]);
   plan.define(call, output.id);
 }
 
-void lower_bilinear(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = plan.as_image(plan.tensor_of(call, 0, DType::kFloat32));
+template <size_t kDims>
+void lower_linear(PlanBuilder& plan, const Call& call) {
   const bool align_corners = call.known_bool("align_corners");
-  add_resize<kernels::LinearTap>(
-      plan, call, input, resize_arguments(call, input),
+  add_resize<kernels::LinearTap, kDims>(
+      plan, call, plan.tensor_of(call, 0, DType::kFloat32),
       [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
         kernels::linear_taps(in, out, align_corners, factor, taps);
       });
 }
 
+template <size_t kDims>
 void lower_nearest(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = plan.as_image(plan.real_tensor(call, 0));
-  const bool exact = call.kind().name() == "_upsample_nearest_exact2d";
-  add_resize<int64_t>(plan, call, input, resize_arguments(call, input),
-                      [&](int64_t in, int64_t out, double factor, int64_t* taps) {
-                        kernels::nearest_taps(in, out, exact, factor, taps);
-                      });
+  const bool exact = call.kind().name().starts_with("_upsample_nearest_exact");
+  add_resize<int64_t, kDims>(plan, call, plan.real_tensor(call, 0),
+                             [&](int64_t in, int64_t out, double factor, int64_t* taps) {
+                               kernels::nearest_taps(in, out, exact, factor, taps);
+                             });
 }
 
 }  // namespace
 
 std::span<const Lowering> resize_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::upsample_bilinear2d", lower_bilinear},
-      {"aten::upsample_nearest2d", lower_nearest},
-      {"aten::_upsample_nearest_exact2d", lower_nearest},
+      {"aten::upsample_bilinear2d", lower_linear<2>},
+      {"aten::upsample_trilinear3d", lower_linear<3>},
+      {"aten::upsample_nearest2d", lower_nearest<2>},
+      {"aten::upsample_nearest3d", lower_nearest<3>},
+      {"aten::_upsample_nearest_exact2d", lower_nearest<2>},
+      {"aten::_upsample_nearest_exact3d", lower_nearest<3>},
   };
   return kTable;
 }
