@@ -15,7 +15,6 @@
 #include "kernels/simd/math-inl.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
-#include "kernels/spatial/pool_nhwc.h"
 
 #ifndef TORCHLET_KERNELS_ROW_ARGUMENTS_
 #define TORCHLET_KERNELS_ROW_ARGUMENTS_
@@ -197,18 +196,48 @@ void l2_normalize_rows(const RowArguments& r, int64_t begin, int64_t end) {
   });
 }
 
-// sums[c] = the sum over the rows of (x[r, c] - center[c])^2.
-void column_squares(const float* x, int64_t stride, const float* center, float* sums, int64_t rows,
-                    int64_t cols) {
-  for (int64_t i = 0; i < cols; i += kLanes) {
-    const int64_t left = cols - i;
-    const V mean = load_first(d, center + i, left);
-    V sum = hn::Zero(d);
-    for (int64_t row = 0; row < rows; ++row) {
-      const V distance = hn::Sub(load_first(d, x + row * stride + i, left), mean);
-      sum = hn::MulAdd(distance, distance, sum);
+// Up to kVectors * kLanes columns: sums[c] = the sum over the rows of x[r, c] or, with `center`, of
+// (x[r, c] - center[c])^2.
+template <int kVectors>
+HWY_INLINE void sum_columns(const float* x, int64_t stride, const float* center, float* sums,
+                            int64_t rows, int64_t cols) {
+  constexpr int64_t kBlock = 256;  // so that no sum grows long
+  V mean[kVectors], total[kVectors];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    total[v] = hn::Zero(d);
+    mean[v] = center ? load_first(d, center + v * kLanes, cols - v * kLanes) : total[v];
+  }
+  for (int64_t begin = 0; begin < rows; begin += kBlock) {
+    const int64_t end = std::min(rows, begin + kBlock);
+    V sum[kVectors];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
+    for (int64_t row = begin; row < end; ++row) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        const V at = load_first(d, x + row * stride + v * kLanes, cols - v * kLanes);
+        const V distance = hn::Sub(at, mean[v]);
+        sum[v] = center ? hn::MulAdd(distance, distance, sum[v]) : hn::Add(sum[v], at);
+      }
     }
-    store_first(sum, d, sums + i, left);
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) total[v] = hn::Add(total[v], sum[v]);
+  }
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    store_first(total[v], d, sums + v * kLanes, cols - v * kLanes);
+  }
+}
+
+void column_sums(const float* x, int64_t stride, const float* center, float* sums, int64_t rows,
+                 int64_t cols) {
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= cols; i += 4 * kLanes) {
+    sum_columns<4>(x + i, stride, center ? center + i : nullptr, sums + i, rows, 4 * kLanes);
+  }
+  for (; i < cols; i += kLanes) {
+    sum_columns<1>(x + i, stride, center ? center + i : nullptr, sums + i, rows, cols - i);
   }
 }
 
@@ -227,7 +256,7 @@ HWY_EXPORT(softmax_rows);
 HWY_EXPORT(log_softmax_rows);
 HWY_EXPORT(layer_norm_rows);
 HWY_EXPORT(l2_normalize_rows);
-HWY_EXPORT(column_squares);
+HWY_EXPORT(column_sums);
 
 namespace {
 
@@ -239,28 +268,27 @@ void run(RowFunction* function, const RowArguments& arguments, int64_t rows) {
   parallel_for(rows, grain, [&](int64_t begin, int64_t end) { function(arguments, begin, end); });
 }
 
-// means[g] and variances[g] over pixels and channels of group g of one picture, spread over the
-// group's channels.
-void group_moments(const float* x, int64_t stride, int64_t pixels, int64_t channels, int64_t groups,
-                   float* means, float* variances) {
-  const int64_t width = channels / groups;
-  const auto average_groups = [&](float* values) {
-    for (int64_t g = 0; g < groups; ++g) {
-      float sum = 0;
-      for (int64_t i = 0; i < width; ++i) sum += values[g * width + i];
-      std::fill_n(values + g * width, width, sum / static_cast<float>(width));
-    }
-  };
-  global_avg_pool_nhwc(1, pixels, channels, x, stride, means, channels);
-  average_groups(means);
+// Over pixels and channels of each group of one picture of rows * columns elements, in which column
+// c is a part of channel c % channels: the mean of what column_sums() sums, for all columns.
+void group_means(const float* x, int64_t stride, int64_t rows, int64_t columns, int64_t channels,
+                 int64_t groups, const float* center, float* means) {
   const int64_t grain =
-      std::max<int64_t>(64, kElementsPerTask / std::max<int64_t>(1, pixels) / 16 * 16);
-  parallel_for(channels, grain, [&](int64_t begin, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(column_squares)
-    (x + begin, stride, means + begin, variances + begin, pixels, end - begin);
+      std::max<int64_t>(64, kElementsPerTask / std::max<int64_t>(1, rows) / 16 * 16);
+  parallel_for(columns, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(column_sums)
+    (x + begin, stride, center ? center + begin : nullptr, means + begin, rows, end - begin);
   });
-  for (int64_t c = 0; c < channels; ++c) variances[c] /= static_cast<float>(pixels);
-  average_groups(variances);
+  const int64_t width = channels / groups;
+  for (int64_t first = 0; first < channels; first += width) {
+    double sum = 0;
+    for (int64_t c = first; c < columns; c += channels) {
+      for (int64_t i = 0; i < width; ++i) sum += static_cast<double>(means[c + i]);
+    }
+    const auto count = static_cast<double>(rows * columns / groups);
+    for (int64_t c = first; c < columns; c += channels) {
+      std::fill_n(means + c, width, static_cast<float>(sum / count));
+    }
+  }
 }
 
 }  // namespace
@@ -300,14 +328,23 @@ void l2_normalize_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y
 void group_norm_nhwc_f32(int64_t batch, int64_t pixels, int64_t channels, int64_t groups,
                          const float* x, int64_t x_stride, const float* weight, const float* bias,
                          float eps, const Activation& activation, float* y, int64_t y_stride) {
-  const Scratch<float> means(channels), variances(channels), scale(channels), shift(channels);
-  for (int64_t n = 0; n < batch; ++n, x += pixels * x_stride, y += pixels * y_stride) {
-    group_moments(x, x_stride, pixels, channels, groups, means.data(), variances.data());
-    for (int64_t c = 0; c < channels; ++c) {
-      scale[c] = (weight ? weight[c] : 1) / std::sqrt(variances[c] + eps);
-      shift[c] = (bias ? bias[c] : 0) - means[c] * scale[c];
+  // Pixels of few channels, where they lie together, are taken for one.
+  constexpr int64_t kColumns = 64;
+  int64_t rows = pixels, columns = channels;
+  if (x_stride == channels && y_stride == channels) {
+    for (; 2 * columns <= kColumns && rows % 2 == 0; rows /= 2) columns *= 2;
+    x_stride = y_stride = columns;
+  }
+  const Scratch<float> means(columns), variances(columns), scale(columns), shift(columns);
+  for (int64_t n = 0; n < batch; ++n, x += rows * x_stride, y += rows * y_stride) {
+    group_means(x, x_stride, rows, columns, channels, groups, nullptr, means.data());
+    group_means(x, x_stride, rows, columns, channels, groups, means.data(), variances.data());
+    for (int64_t i = 0; i < columns; ++i) {
+      const int64_t c = i % channels;
+      scale[i] = (weight ? weight[c] : 1) / std::sqrt(variances[i] + eps);
+      shift[i] = (bias ? bias[c] : 0) - means[i] * scale[i];
     }
-    scale_shift_rows_f32(pixels, channels, x, x_stride, scale.data(), shift.data(), activation, y,
+    scale_shift_rows_f32(rows, columns, x, x_stride, scale.data(), shift.data(), activation, y,
                          y_stride);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <vector>
 
 #include "kernels/simd/target_test.h"
@@ -139,8 +140,16 @@ TEST_P(NormalizeTest, RowsMayLieApart) {
 
 TEST(GroupNorm, GroupsAndAffine) {
   for_each_target([] {
-    for (const auto& [channels, groups] : {std::pair{6, 3}, {16, 1}, {17, 17}, {40, 5}}) {
-      const int64_t batch = 2, pixels = 13, stride = channels + 1, width = channels / groups;
+    for (const auto& [channels, groups, gap] : {std::tuple{6, 3, 1},
+                                                {16, 1, 1},
+                                                {17, 17, 1},
+                                                {40, 5, 1},
+                                                {100, 4, 1},
+                                                {6, 3, 0},
+                                                {2, 2, 0},
+                                                {64, 8, 0}}) {
+      const int64_t batch = 2, pixels = gap > 0 ? 13 : 24, stride = channels + gap;
+      const int64_t width = channels / groups;
       std::vector<float> x(static_cast<size_t>(batch * pixels * stride)), y(x.size(), 777);
       for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i * i % 97)) + 2;
       std::vector<float> weight, bias;
@@ -170,9 +179,28 @@ TEST(GroupNorm, GroupsAndAffine) {
             EXPECT_NEAR(y[at], std::fmax(0, normal * weight[c] + bias[c]), 3e-5);
           }
         }
+        if (gap == 0) continue;
         EXPECT_EQ(y[static_cast<size_t>(n * pixels * stride + channels)], 777);
       }
     }
+  });
+}
+
+TEST(GroupNorm, ManyPixelsStayExact) {
+  for_each_target([] {
+    const int64_t pixels = 100003, channels = 5;  // an odd count: no pixels are taken together
+    std::vector<float> x(static_cast<size_t>(pixels * channels)), y(x.size());
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = 3 + static_cast<float>(i / 5 % 7);
+      if (i % 5 == 0) mean += x[i];
+      if (i % 5 == 0) square += std::pow(static_cast<double>(x[i]), 2);
+    }
+    mean /= static_cast<double>(pixels);
+    const double deviation = std::sqrt(square / static_cast<double>(pixels) - mean * mean);
+    group_norm_nhwc_f32(1, pixels, channels, channels, x.data(), channels, nullptr, nullptr, 0, {},
+                        y.data(), channels);
+    for (size_t i = 0; i < 100; ++i) EXPECT_NEAR(y[i], (x[i] - mean) / deviation, 1e-6);
   });
 }
 

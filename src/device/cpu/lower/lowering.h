@@ -48,6 +48,11 @@ std::span<const Lowering> volume_lowerings();
 // A convolution of volumes, whatever the operator.
 void lower_conv3d(PlanBuilder& plan, const Call& call);
 
+// Of an operator of images or, by its name, of volumes: 2 or 3.
+inline size_t window_dims(const Call& call) {
+  return selection::kHasVolumes && call.kind().name().ends_with("3d") ? 3 : 2;
+}
+
 // Of a call of max_pool2d; Declined for windows without results.
 kernels::PoolShape max_pool_shape(const Call& call, const NhwcImage& input);
 

@@ -52,8 +52,8 @@ void add_image_step(PlanBuilder& plan, const char* const (&names)[2], NhwcImage 
 }
 
 // Of an operator whose windows have so many dimensions.
-NhwcImage image_argument(PlanBuilder& plan, const Call& call, int64_t dims = 2) {
-  return plan.as_image(plan.real_tensor(call, 0), dims + 2);
+NhwcImage image_argument(PlanBuilder& plan, const Call& call, size_t dims) {
+  return plan.as_image(plan.real_tensor(call, 0), static_cast<int64_t>(dims) + 2);
 }
 
 struct PoolArguments {
@@ -136,31 +136,31 @@ PoolArguments max_pool_arguments(const Call& call, size_t dims) {
   return a;
 }
 
-template <size_t kDims>
 void lower_max_pool(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = image_argument(plan, call, kDims);
+  const size_t dims = window_dims(call);
+  const NhwcImage input = image_argument(plan, call, dims);
   const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
     add_image_step(plan, kMaxPool, from, to,
                    [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                      kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
                    });
   };
-  plan.define(call, add_pooling(plan, input, max_pool_arguments(call, kDims), add).id);
+  plan.define(call, add_pooling(plan, input, max_pool_arguments(call, dims), add).id);
 }
 
-template <size_t kDims>
 void lower_avg_pool(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = image_argument(plan, call, kDims);
+  const size_t dims = window_dims(call);
+  const NhwcImage input = image_argument(plan, call, dims);
   PoolArguments a;
-  a.kernel = call.known_ints("kernel_size", kDims);
+  a.kernel = call.known_ints("kernel_size", dims);
   a.stride = stride_argument(call, a.kernel);
-  a.padding = call.known_ints("padding", kDims);
-  a.dilation = IntArray(kDims, 1);
+  a.padding = call.known_ints("padding", dims);
+  a.dilation = IntArray(dims, 1);
   a.ceil_mode = call.known_bool("ceil_mode");
   const bool include_pad = call.known_bool("count_include_pad");
   const bool divides = !call.is_none("divisor_override");
   const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
-  if (divides && (divisor == 0 || kDims == 3)) decline("a divisor that is given");
+  if (divides && (divisor == 0 || dims == 3)) decline("a divisor that is given");
   const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
     add_image_step(plan, kAvgPool, from, to,
                    [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
@@ -183,15 +183,15 @@ NhwcImage add_global_mean(PlanBuilder& plan, const NhwcImage& input) {
   return output;
 }
 
-template <size_t kDims>
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
-  const NhwcImage input = image_argument(plan, call, kDims);
-  const IntArray size = call.known_ints("output_size", kDims);
+  const size_t dims = window_dims(call);
+  const NhwcImage input = image_argument(plan, call, dims);
+  const IntArray size = call.known_ints("output_size", dims);
   if (std::ranges::any_of(size, [](int64_t s) { return s < 1; })) decline("an empty result");
   if (std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
     return plan.define(call, add_global_mean(plan, input).id);
   }
-  if (kDims == 3) decline("several means of a volume");
+  if (dims == 3) decline("several means of a volume");
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
   const NhwcImage output =
       plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
@@ -228,14 +228,14 @@ PoolShape max_pool_shape(const Call& call, const NhwcImage& input) {
 
 std::span<const Lowering> pooling_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::max_pool2d", lower_max_pool<2>},
-      {"aten::max_pool3d", lower_max_pool<3>},
-      {"aten::avg_pool2d", lower_avg_pool<2>},
-      {"aten::avg_pool3d", lower_avg_pool<3>},
-      {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool<2>},
-      {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool<2>},
-      {"aten::adaptive_avg_pool3d", lower_adaptive_avg_pool<3>},
-      {"aten::_adaptive_avg_pool3d", lower_adaptive_avg_pool<3>},
+      {"aten::max_pool2d", lower_max_pool},
+      {"aten::max_pool3d", lower_max_pool},
+      {"aten::avg_pool2d", lower_avg_pool},
+      {"aten::avg_pool3d", lower_avg_pool},
+      {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool},
+      {"aten::adaptive_avg_pool3d", lower_adaptive_avg_pool},
+      {"aten::_adaptive_avg_pool3d", lower_adaptive_avg_pool},
       {"aten::mean", lower_mean},
   };
   return kTable;

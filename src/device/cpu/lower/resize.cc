@@ -54,26 +54,25 @@ struct ResizeArguments {
   std::vector<double> factors;  // of the last dimensions
 };
 
-// Of the last kDims dimensions.
-template <size_t kDims>
-ResizeArguments resize_arguments(const Call& call, const IntArray& input) {
-  ResizeArguments a{input, std::vector<double>(kDims)};
+// Of the last `dims` dimensions.
+ResizeArguments resize_arguments(const Call& call, const IntArray& input, size_t dims) {
+  ResizeArguments a{input, std::vector<double>(dims)};
   if (!call.is_none("output_size")) {
-    const IntArray size = call.known_ints("output_size", kDims);
+    const IntArray size = call.known_ints("output_size", dims);
     std::copy(size.begin(), size.end(), a.sizes.begin() + 2);
   }
   const bool has_list = call.has_argument("scale_factors");  // else numbers
   if (has_list && !call.is_none("scale_factors")) {
     const Value& list = call.known("scale_factors");
-    if (!list.is_list() || list.to_list().size() != kDims) decline("scale factors");
-    for (size_t d = 0; d < kDims; ++d) {
+    if (!list.is_list() || list.to_list().size() != dims) decline("scale factors");
+    for (size_t d = 0; d < dims; ++d) {
       a.factors[d] = list.to_list()[d].to_double();
       a.sizes[d + 2] = saturating_int(static_cast<double>(input[d + 2]) * a.factors[d]);
     }
   } else if (!has_list) {
     static constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
-    for (size_t d = 0; d < kDims; ++d) {
-      const char* name = kNames[3 - kDims + d];
+    for (size_t d = 0; d < dims; ++d) {
+      const char* name = kNames[3 - dims + d];
       if (!call.is_none(name)) a.factors[d] = call.known_double(name);
     }
   }
@@ -85,18 +84,19 @@ ResizeArguments resize_arguments(const Call& call, const IntArray& input) {
 
 // A volume along its depth, each plane being one pixel of all that it holds; then, as images are,
 // in each plane.
-template <typename Tap, size_t kDims, typename Taps>
+template <typename Tap, typename Taps>
 void add_resize(PlanBuilder& plan, const Call& call, TensorId id, const Taps& taps) {
-  NhwcImage input = plan.as_image(id, kDims + 2);
+  const size_t dims = window_dims(call);
+  NhwcImage input = plan.as_image(id, static_cast<int64_t>(dims) + 2);
   const DType dtype = plan.info(id).dtype;
-  const ResizeArguments a = resize_arguments<kDims>(call, plan.info(id).sizes);
+  const ResizeArguments a = resize_arguments(call, plan.info(id).sizes, dims);
   const auto add = [&](const ResizeShape& s, Operand from, Operand to, double h, double w) {
     auto step = std::make_unique<ResizeStep<Tap>>(s, from, to);
     taps(s.in_h, s.out_h, h, step->rows.data());
     taps(s.in_w, s.out_w, w, step->columns.data());
     plan.add(std::move(step));
   };
-  if (kDims == 3 && a.sizes[2] != input.d) {
+  if (dims == 3 && a.sizes[2] != input.d) {
     if (input.stride != input.c) decline("a volume with gaps");
     const int64_t plane = input.c * input.h * input.w;
     const NhwcImage deep = plan.new_image(dtype, {input.n, input.c, a.sizes[2], input.h, input.w});
@@ -106,39 +106,37 @@ void add_resize(PlanBuilder& plan, const Call& call, TensorId id, const Taps& ta
   }
   const NhwcImage output = plan.new_image(dtype, a.sizes);
   add({input.n * input.d, input.c, input.h, input.w, output.h, output.w}, input, output,
-      a.factors[kDims - 2], a.factors[kDims - 1]);
+      a.factors[dims - 2], a.factors[dims - 1]);
   plan.define(call, output.id);
 }
 
-template <size_t kDims>
 void lower_linear(PlanBuilder& plan, const Call& call) {
   const bool align_corners = call.known_bool("align_corners");
-  add_resize<kernels::LinearTap, kDims>(
+  add_resize<kernels::LinearTap>(
       plan, call, plan.tensor_of(call, 0, DType::kFloat32),
       [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
         kernels::linear_taps(in, out, align_corners, factor, taps);
       });
 }
 
-template <size_t kDims>
 void lower_nearest(PlanBuilder& plan, const Call& call) {
   const bool exact = call.kind().name().starts_with("_upsample_nearest_exact");
-  add_resize<int64_t, kDims>(plan, call, plan.real_tensor(call, 0),
-                             [&](int64_t in, int64_t out, double factor, int64_t* taps) {
-                               kernels::nearest_taps(in, out, exact, factor, taps);
-                             });
+  add_resize<int64_t>(plan, call, plan.real_tensor(call, 0),
+                      [&](int64_t in, int64_t out, double factor, int64_t* taps) {
+                        kernels::nearest_taps(in, out, exact, factor, taps);
+                      });
 }
 
 }  // namespace
 
 std::span<const Lowering> resize_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::upsample_bilinear2d", lower_linear<2>},
-      {"aten::upsample_trilinear3d", lower_linear<3>},
-      {"aten::upsample_nearest2d", lower_nearest<2>},
-      {"aten::upsample_nearest3d", lower_nearest<3>},
-      {"aten::_upsample_nearest_exact2d", lower_nearest<2>},
-      {"aten::_upsample_nearest_exact3d", lower_nearest<3>},
+      {"aten::upsample_bilinear2d", lower_linear},
+      {"aten::upsample_trilinear3d", lower_linear},
+      {"aten::upsample_nearest2d", lower_nearest},
+      {"aten::upsample_nearest3d", lower_nearest},
+      {"aten::_upsample_nearest_exact2d", lower_nearest},
+      {"aten::_upsample_nearest_exact3d", lower_nearest},
   };
   return kTable;
 }
