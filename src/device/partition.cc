@@ -40,7 +40,14 @@ bool is_number_like(const Type& type) {
   }
 }
 
-bool is_container_node(const Node& node) { return prim::is_packing(node.kind()); }
+// Takes a tensor out of a list.
+bool is_item(const Node& node) {
+  static const Symbol kGetItem("aten::__getitem__");
+  return node.kind() == kGetItem && node.input(0)->type()->is(TypeKind::kList) &&
+         is_tensor_like(*node.input(0)->type());
+}
+
+bool is_container_node(const Node& node) { return prim::is_packing(node.kind()) || is_item(node); }
 
 // Calls `visit` for the node, for those in its blocks, and for what holds the blocks' outputs.
 template <typename Visit>
@@ -57,7 +64,7 @@ bool raises(const Block& block) {
 }
 
 // May the output share memory with an input?
-bool may_share(const Node& node) { return node.kind() == prim::kIf || passes::returns_alias(node); }
+bool may_share(const Node& node) { return passes::returns_alias(node); }
 
 // Computes with numbers only: on known numbers it is done when the segment is compiled.
 bool is_arithmetic(const Node& node) {
@@ -86,6 +93,25 @@ bool is_question(const Node& node) {
   return looks_at != LooksAt::kElements && looks_at != LooksAt::kStrides &&
          std::ranges::all_of(node.outputs(),
                              [](const SsaValue* value) { return is_number_like(*value->type()); });
+}
+
+// Computes numbers of numbers and of what is known of tensors; a branch may raise.
+bool is_numeric(const Block& block) {
+  const auto is_number = [](const SsaValue* value) { return is_number_like(*value->type()); };
+  if (raises(block)) return true;
+  for (const Node* node : block) {
+    const Symbol kind = node->kind();
+    if (kind == prim::kIf || kind == prim::kLoop) {
+      if (!std::ranges::all_of(node->blocks(), [](const Block* b) { return is_numeric(*b); })) {
+        return false;
+      }
+    } else if (prim::is_packing(kind)) {
+      if (!std::ranges::all_of(node->inputs(), is_number)) return false;
+    } else if (kind != prim::kConstant && !is_arithmetic(*node) && !is_question(*node)) {
+      return false;
+    }
+  }
+  return std::ranges::all_of(block.outputs(), is_number);
 }
 
 // Computed when a segment is specialised, for any device.
@@ -167,6 +193,7 @@ class Partitioner {
   bool fits(const Node& node) {
     if (gives_size(node)) return true;
     if (node.kind() == prim::kIf) return is_known_branch(node);
+    if (node.kind() == prim::kLoop) return is_numeric(*node.block(0));
     if (is_container_node(node)) {
       return std::ranges::all_of(node.inputs(), [](const SsaValue* value) {
         return is_tensor_like(*value->type()) || is_number_like(*value->type());
@@ -208,7 +235,12 @@ class Partitioner {
   static NodeSet all_nodes(const std::vector<Node*>& run) {
     NodeSet nodes;
     for (const Node* node : run) {
-      visit_all(*node, [&](const Node& inner) { nodes.insert(&inner); });
+      visit_all(*node, [&](const Node& inner) {
+        nodes.insert(&inner);
+        for (const Block* block : inner.blocks()) {
+          for (const SsaValue* parameter : block->inputs()) nodes.insert(parameter->node());
+        }
+      });
     }
     return nodes;
   }
@@ -227,7 +259,7 @@ class Partitioner {
                              [&](const SsaValue* value) { return escapes(*value, inside); })) {
       return false;
     }
-    if (is_container_node(node) || node.kind() == prim::kIf) return true;
+    if (is_container_node(node) || !node.blocks().empty()) return true;
     for (const SsaValue* output : node.outputs()) {
       if (!output->type()->is(TypeKind::kTensor)) return true;
     }
@@ -276,7 +308,12 @@ class Partitioner {
   void finish(std::vector<Node*> run) {
     NodeSet inside = all_nodes(run);
     const auto drop = [&](const Node* dropped) {
-      visit_all(*dropped, [&](const Node& node) { inside.erase(&node); });
+      visit_all(*dropped, [&](const Node& node) {
+        inside.erase(&node);
+        for (const Block* block : node.blocks()) {
+          for (const SsaValue* parameter : block->inputs()) inside.erase(parameter->node());
+        }
+      });
     };
     // Of a node that stays outside, what is inside may still become segments.
     const auto leave = [&](Node* node) {
@@ -285,7 +322,8 @@ class Partitioner {
     };
     for (;;) {
       const auto is_number = [](const Node* node) {
-        return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf;
+        return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf ||
+               node->kind() == prim::kLoop;
       };
       while (!run.empty() && (is_number(run.back()) || is_factory(*run.back()) ||
                               must_stay_outside(*run.back(), inside))) {

@@ -107,6 +107,38 @@ TEST(Partition, BranchesOnNumbersBelongToTheSegment) {
             "Segment(relu gt If(sigmoid|RaiseException) mul)");
 }
 
+TEST(Partition, LoopsOfNumbersBelongToTheSegment) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    sizes = torch.size(y)\n"
+                        "    count = 1\n"
+                        "    for i in range(torch.len(sizes)):\n"
+                        "      if torch.gt(sizes[i], 9):\n"
+                        "        ops.prim.RaiseException(\"too large\")\n"
+                        "      count = torch.mul(count, sizes[i])\n"
+                        "    return torch.mul(y, count)\n"),
+            "Segment(relu size len Loop(__getitem__ gt If(RaiseException|) mul) mul)");
+  // What only looks at the tensor before the first that computes stays before it.
+  EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
+                        "    count = 1\n"
+                        "    for i in range(n):\n"
+                        "      count = torch.mul(count, 2)\n"
+                        "    return torch.mul(x, count)\n"),
+            "Loop(mul) Segment(mul)");
+}
+
+TEST(Partition, ItemsOfListsStayInside) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    parts = torch.chunk(torch.relu(x), 2, 1)\n"
+                        "    return torch.cat([torch.sigmoid(parts[1]), parts[0]], 1)\n"),
+            "Segment(relu chunk __getitem__ sigmoid __getitem__ ListConstruct cat)");
+  // A piece of what somebody else may write to.
+  EXPECT_EQ(partitioned(") -> Tuple[Tensor, Tensor]:\n"
+                        "    parts = torch.chunk(torch.relu(x), 2, 1)\n"
+                        "    return (parts[0], torch.sigmoid(parts[1]))\n"),
+            "Segment(relu) chunk __getitem__ __getitem__ Segment(sigmoid) TupleConstruct");
+}
+
 TEST(Partition, WhatABranchComputesIsASegmentWhereTheBranchIsNone) {
   EXPECT_EQ(partitioned(", n: int) -> Tensor:\n"
                         "    if torch.gt(n, 1):\n"

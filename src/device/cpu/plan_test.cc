@@ -212,6 +212,17 @@ TEST(Plan, GroupsOfChannelsAreNormalized) {
   running.check({nhwc});
 }
 
+TEST(Plan, RowsAreNormalizedByWhatWasLearned) {
+  Case c({{"w", random_tensor({7})}, {"v", random_tensor({7}, 0.5F, 2)}},
+         "    y = torch.batch_norm(x, self.w, None, self.w, self.v, False, 0.1, 1e-05, True)\n"
+         "    return torch.relu(y)\n");
+  const Tensor rows = random_tensor({5, 7});
+  c.check({rows});
+  EXPECT_EQ(c.kernels({rows}), "scale_shift_rows_f32");
+  c.check({ops::transpose(random_tensor({7, 5}), 0, 1)});
+  c.check({random_tensor({2, 7, 5})});
+}
+
 TEST(Plan, SmallGroupsAreConvolvedLikeChannels) {
   for (int64_t group : {4, 16}) {
     Case c({{"w", random_tensor({32, group, 3, 3})}},
@@ -361,18 +372,6 @@ TEST(Plan, NumbersThatAreTensorsAreNumbers) {
   Case both({{"n", ops::full({}, Scalar(3), DType::kFloat64)}},
             "    return torch.mul(torch.sigmoid(x), self.n)\n");
   both.check({ops::full({}, Scalar(2), DType::kFloat32)});
-}
-
-TEST(Plan, RowsAreNormalizedLikePixels) {
-  Case c({{"w", random_tensor({5}, 0.5, 2)},
-          {"b", random_tensor({5})},
-          {"m", random_tensor({5})},
-          {"v", random_tensor({5}, 0.5, 2)}},
-         "    y = torch.batch_norm(x, self.w, self.b, self.m, self.v, False, 0.1, 1e-05, True)\n"
-         "    return torch.relu(y)\n");
-  const Tensor x = random_tensor({7, 5});
-  c.check({x});
-  EXPECT_EQ(c.kernels({x}), "scale_shift_rows_f32");
 }
 
 TEST(Plan, InvertedResidualsRunInStrips) {

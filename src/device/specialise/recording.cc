@@ -37,10 +37,26 @@ class Evaluator {
     // Constants may lie outside of the segment.
     if (value->node()->kind() == prim::kConstant) return value->node()->value_attribute("value");
     Held& held = values_.at(value);
-    if (--held.uses > 0) return held.value;
+    if (loops_ > 0 || --held.uses > 0) return held.value;
     Value last = std::move(held.value);
     values_.erase(value);
     return last;
+  }
+
+  // Each use counts once, however often the loop runs: all of them when the outermost has ended.
+  void loop(const Node& node) {
+    const Block& body = *node.block(0);
+    std::vector<Value> state;  // most, again, carried...
+    for (const SsaValue* input : node.inputs()) state.push_back(get(input));
+    ++loops_;
+    for (int64_t trip = 0; trip < state[0].to_int() && state[1].to_bool(); ++trip) {
+      set(body.inputs()[0], Value(trip));
+      for (size_t i = 2; i < state.size(); ++i) set(body.inputs()[i - 1], state[i]);
+      run(body);
+      for (size_t i = 1; i < state.size(); ++i) state[i] = get(body.outputs()[i - 1]);
+    }
+    if (--loops_ == 0) forget(body);
+    for (size_t i = 2; i < state.size(); ++i) set(node.output(i - 2), state[i]);
   }
 
   // What a branch that is not taken would have used.
@@ -66,6 +82,8 @@ class Evaluator {
         for (size_t i = 0; i < node->outputs().size(); ++i) {
           set(node->output(i), get(node->block(taken)->outputs()[i]));
         }
+      } else if (node->kind() == prim::kLoop) {
+        loop(*node);
       } else if (node->kind() == prim::kSegment) {
         run(*node->block(0));
         for (const SsaValue* input : node->inputs()) get(input);
@@ -103,6 +121,7 @@ class Evaluator {
   }
 
   std::unordered_map<const SsaValue*, Held> values_;
+  int loops_ = 0;  // around what runs
   Recording recording_;
 };
 

@@ -70,12 +70,16 @@ class Specialiser {
       if (node->kind() == prim::kConstant) continue;
       if (node->kind() == prim::kIf) {
         branch(*node);
+      } else if (node->kind() == prim::kLoop) {
+        loop(*node);
       } else if (node->kind() == prim::kSegment) {
         inner_segment(*node);
       } else if (node->kind() == prim::kListConstruct || node->kind() == prim::kTupleConstruct) {
         pack(*node);
       } else if (node->kind() == prim::kListUnpack || node->kind() == prim::kTupleUnpack) {
         unpack(*node);
+      } else if (node->kind() == kGetItem && get(node->input(0)).is_list()) {
+        item(*node);
       } else {
         call(*node);
       }
@@ -97,6 +101,36 @@ class Specialiser {
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       set(node.output(i), get(taken.outputs()[i]));
     }
+  }
+
+  // Of numbers.
+  void loop(const Node& node) {
+    const Block& body = *node.block(0);
+    std::vector<CallArgument> state;  // again, carried...
+    for (size_t i = 1; i < node.inputs().size(); ++i) state.push_back(get(node.input(i)));
+    const auto number = [](const CallArgument& argument) {
+      if (!argument.is_known()) decline("a loop of what is not known");
+      return argument.known();
+    };
+    const int64_t most = number(get(node.input(0))).to_int();
+    for (int64_t trip = 0; trip < most && number(state[0]).to_bool(); ++trip) {
+      if (++num_trips_ > kMostTrips) decline("a long loop");
+      set(body.inputs()[0], Value(trip));
+      for (size_t i = 1; i < state.size(); ++i) set(body.inputs()[i], std::move(state[i]));
+      block(body);
+      for (size_t i = 0; i < state.size(); ++i) state[i] = get(body.outputs()[i]);
+    }
+    for (size_t i = 1; i < state.size(); ++i) set(node.output(i - 1), std::move(state[i]));
+  }
+
+  void item(const Node& node) {
+    const CallArgument list = get(node.input(0)), place = get(node.input(1));
+    if (!place.is_known()) decline("an item at a place that is not known");
+    const int64_t count = static_cast<int64_t>(list.items().size());
+    int64_t index = place.known().to_int();
+    if (index < 0) index += count;
+    if (index < 0 || index >= count) decline("an item that is not there");
+    set(node.output(), list.items()[static_cast<size_t>(index)]);
   }
 
   void pack(const Node& node) {
@@ -204,9 +238,13 @@ class Specialiser {
     return CallArgument::list(std::move(items));
   }
 
+  static constexpr int64_t kMostTrips = 4096;  // of all loops
+  inline static const Symbol kGetItem{"aten::__getitem__"};
+
   const Node& node_;
   SpecialisedSegment result_;
   std::unordered_map<const SsaValue*, CallArgument> values_;
+  int64_t num_trips_ = 0;
 };
 
 // ---- what the tensors are ----

@@ -88,6 +88,58 @@ TEST(Specialise, NumbersBranchesAndListsAreGone) {
             "relu(%0) sigmoid(%1) split(%2 [1, 4] 1) mul(%3 5) cat([%4 %5] 1) -> %6");
 }
 
+TEST(Specialise, LoopsOfNumbersAndItemsAreGone) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    sizes = torch.size(y)\n"
+      "    count = 1\n"
+      "    for i in range(torch.len(sizes)):\n"
+      "      for k in range(i):\n"
+      "        count = torch.add(count, k)\n"
+      "      count = torch.mul(count, sizes[i])\n"
+      "    parts = torch.split(y, [1, 4], 1)\n"
+      "    return torch.mul(torch.add(parts[-1], parts[0]), count)\n",
+      {ops::ramp({2, 5})});
+  EXPECT_EQ(text(s.run()), "relu(%0) split(%1 [1, 4] 1) add(%3 %2 1) mul(%4 10) -> %5");
+  const Specialised beyond(
+      ") -> Tensor:\n"
+      "    parts = torch.split(torch.relu(x), [1, 4], 1)\n"
+      "    return torch.relu(parts[2])\n",
+      {ops::ramp({2, 5})});
+  EXPECT_EQ(beyond.refusal(), "an item that is not there");
+  const Specialised endless(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    count = torch.size(y, 0)\n"
+      "    for i in range(1000000):\n"
+      "      count = torch.add(count, 1)\n"
+      "    return torch.mul(y, count)\n",
+      {ops::ramp({2, 5})});
+  EXPECT_EQ(endless.refusal(), "a long loop");
+}
+
+// Values that a loop reads in each of its turns are freed when it has ended.
+TEST(Specialise, TheReferenceRunsLoopsOfNumbers) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    sizes = torch.size(y)\n"
+      "    count = 1\n"
+      "    for i in range(torch.len(sizes)):\n"
+      "      if torch.gt(sizes[i], 9):\n"
+      "        ops.prim.RaiseException(\"too large\")\n"
+      "      count = torch.mul(count, torch.add(sizes[i], torch.size(y, i)))\n"
+      "    q = torch.quantize_per_tensor(self.w, 0.5, 3, 12)\n"
+      "    p = ops.quantized.linear_prepack(q, None)\n"
+      "    return torch.mul(ops.quantized.linear_dynamic(y, p), count)\n",
+      {ops::ramp({2, 3})});
+  SpecialisedSegment segment = s.run();
+  EXPECT_EQ(text(segment.calls.back().arguments[1]), "24");
+  EXPECT_EQ(segment.describe(segment.calls.back().outputs[0].id()).sizes, (IntArray{2, 4}));
+  EXPECT_TRUE(segment.was_recorded());
+}
+
 TEST(Specialise, TensorsKnowWhoGivesAndWhoReadsThem) {
   const Specialised s(
       ") -> Tensor:\n"

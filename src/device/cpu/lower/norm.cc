@@ -6,7 +6,6 @@
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
-#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -72,9 +71,12 @@ void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const 
 void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   if (call.known_bool("training")) decline("training");
   TensorId id = plan.real_tensor(call, 0);
-  // Rows are an image of one pixel each.
-  const bool is_rows = plan.info(id).dim() == 2;
-  if (is_rows) id = plan.viewed(id, ops::unsqueeze(ops::unsqueeze(plan.shape_of(id), 2), 3));
+  // The rows of a matrix are images of one pixel.
+  const bool is_matrix = plan.info(id).dim() == 2;
+  if (is_matrix) {
+    const IntArray sizes = plan.info(id).sizes;
+    id = plan.reshaped(id, {{sizes[0], sizes[1], 1, 1}});
+  }
   // Of a volume whose channels do not lie together the reference is as fast.
   const bool is_volume = plan.info(id).dim() == 5 && plan.image_at_hand(id);
   const NhwcImage input = plan.as_image(id, is_volume ? 5 : 4);
@@ -94,9 +96,7 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
                                             fill_scale_shift, weight, bias, mean, variance, eps));
   const NhwcImage output = plan.new_image(dtype, plan.info(input.id).sizes);
   plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
-  const Tensor shape = plan.shape_of(output.id);
-  plan.define(
-      call, is_rows ? plan.viewed(output.id, ops::squeeze(ops::squeeze(shape, 3), 2)) : output.id);
+  plan.define(call, is_matrix ? plan.reshaped(output.id, {{input.n, c}}) : output.id);
 }
 
 class GroupNormStep : public Step {
