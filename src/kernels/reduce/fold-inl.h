@@ -102,14 +102,20 @@ HWY_NOINLINE void fold_with(const FoldRows& m, T* HWY_RESTRICT into) {
       store_first(all, d, into + c, rest);
     }
   }
-  for (; r < m.rows; ++r) {
-    const T* row = first + r * m.stride;
-    for (int64_t c = 0; c < m.cols; c += kLanes) {
-      const int64_t count = m.cols - c;
-      const V x = bring(load_first(d, row + c, count), center(c, count));
-      store_first(combine(load_first(d, into + c, count), x), d, into + c, count);
+  const int64_t left = m.rows - r;
+  if (left == 0) return;
+  const T* const x = first + r * m.stride;
+  const auto fold_left = [&](int64_t c, int64_t count) HWY_ATTR {
+    const V near = center(c, count);
+    V all = load_first(d, into + c, count);
+    for (int64_t i = 0; i < left; ++i) {
+      all = combine(all, bring(load_first(d, x + i * m.stride + c, count), near));
     }
-  }
+    store_first(all, d, into + c, count);
+  };
+  int64_t c = 0;
+  for (; c + kLanes <= m.cols; c += kLanes) fold_left(c, kLanes);
+  if (c < m.cols) fold_left(c, m.cols - c);
 }
 
 template <typename T>
