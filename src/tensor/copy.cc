@@ -259,8 +259,22 @@ void transpose_plane(const Plane<T>& p, int64_t count, int64_t rows) {
 }
 
 template <typename T>
+void fill_run(T value, T* to, int64_t count) {
+  constexpr int64_t kPiece = 2048 / sizeof(T);
+  const int64_t first = std::min(count, kPiece);
+  std::fill_n(to, first, value);
+  for (int64_t at = first; at < count; at += first) {
+    std::memcpy(to + at, to, static_cast<size_t>(std::min(first, count - at)) * sizeof(T));
+  }
+}
+
+template <typename T>
 void copy_plane(const Plane<T>& p, int64_t count, int64_t rows) {
-  if (p.source0 == 1 && p.target0 == 1) {
+  if (p.source0 == 0 && p.target0 == 1) {
+    for (int64_t r = 0; r < rows; ++r) {
+      fill_run(p.source[r * p.source1], p.target + r * p.target1, count);
+    }
+  } else if (p.source0 == 1 && p.target0 == 1) {
     for (int64_t r = 0; r < rows; ++r) {
       std::memcpy(p.target + r * p.target1, p.source + r * p.source1,
                   static_cast<size_t>(count) * sizeof(T));

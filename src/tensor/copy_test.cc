@@ -150,6 +150,19 @@ TEST(Copy, Broadcasts) {
   EXPECT_EQ(flat(target), std::vector<float>(12, 7));
 }
 
+// One element into many, in pieces and into rows.
+TEST(Copy, RepeatsAnElement) {
+  for (const int64_t count : {int64_t{3}, int64_t{512}, int64_t{1300}}) {
+    const Tensor target = zeros(IntArray{2, count}, DType::kFloat32);
+    const Tensor part = make_view(target, IntArray{2, count - 1}, IntArray{count, 1}, 0);
+    part.copy_(counting({2, 1}));
+    for (int64_t i = 0; i < 2 * count; ++i) {
+      const bool is_second = i >= count && i % count < count - 1;
+      ASSERT_EQ(target.data_ptr<float>()[i], is_second ? 1.0f : 0.0f) << count << ", " << i;
+    }
+  }
+}
+
 TEST(Copy, ShapesThatDoNotFit) {
   EXPECT_EQ(error_of(counting({2, 3}), counting({3, 3})),
             "The size of tensor a (2) must match the size of tensor b (3) at non-singleton "

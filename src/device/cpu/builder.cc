@@ -43,6 +43,13 @@ void PlanBuilder::add_inputs() {
   }
 }
 
+bool PlanBuilder::only_copies() const {
+  constexpr int64_t kLarge = 1 << 16;  // bytes
+  if (segment_.calls.size() != 1 || by_reference_.size() != 1) return false;
+  const device::TensorDescription& result = segment_.describe(segment_.calls[0].outputs[0].id());
+  return checked_numel(result.sizes) * static_cast<int64_t>(element_size(result.dtype)) >= kLarge;
+}
+
 // ---- calls ----
 
 void PlanBuilder::lower(const Call& call) {
@@ -243,7 +250,8 @@ static bool has_strides(const PlanTensor& tensor, const IntArray& strides) {
   return true;
 }
 
-// As the program has it, where that matters; else without gaps, and images as the inputs lie.
+// As the program has it, where that matters or costs nothing; else without gaps, and images as the
+// inputs lie.
 IntArray PlanBuilder::output_strides(const PlanTensor& tensor, size_t index) {
   const auto& [value, is_viewed] = segment_.outputs[index];
   if (is_viewed) {
@@ -251,7 +259,13 @@ IntArray PlanBuilder::output_strides(const PlanTensor& tensor, size_t index) {
                              : IntArray(value.known().to_tensor().strides());
   }
   IntArray contiguous = contiguous_strides(tensor.sizes);
-  if (tensor.dim() != 4 || !wants_channels_last_) return contiguous;
+  if (tensor.dim() != 4 || !wants_channels_last_) {
+    if (!value.is_tensor()) return contiguous;
+    const IntArray& programs = segment_.describe(value.id()).strides;
+    const bool fits =
+        has_strides(tensor, programs) && is_non_overlapping_and_dense(tensor.sizes, programs);
+    return fits ? programs : contiguous;
+  }
   IntArray channels_last = strides_for(tensor.sizes, MemoryFormat::kChannelsLast);
   const bool stays = has_strides(tensor, contiguous) && !has_strides(tensor, channels_last);
   return stays ? contiguous : channels_last;

@@ -44,7 +44,14 @@ class CpuDevice : public device::Device {
 
  private:
   device::Compilation compiled(PlanBuilder&& builder) const {
-    return {.compiled = std::make_shared<CompiledPlan>(builder.build(), arenas_),
+    std::unique_ptr<Plan> plan = builder.build();
+    if (builder.only_copies()) {
+      return {.compiled = nullptr,
+              .refusal = builder.by_reference()[0].why,
+              .refused = builder.by_reference(),
+              .by_reference = {}};
+    }
+    return {.compiled = std::make_shared<CompiledPlan>(std::move(plan), arenas_),
             .refusal = "",
             .by_reference = builder.by_reference()};
   }

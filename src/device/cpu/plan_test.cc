@@ -190,6 +190,23 @@ TEST(Plan, StepsThatCallTheReferenceSayWhy) {
   EXPECT_EQ(image.by_reference(), "");
 }
 
+TEST(Plan, OneCallOfTheReferenceIsNoneIfItGivesMuch) {
+  const std::string body = "    return torch.add(x, x)\n";
+  Case small({}, body), large({}, body);
+  small.check({random_tensor({8191}, -9, 9).to(DType::kInt64)}, 0);
+  EXPECT_TRUE(small.ran_as_plan());
+  large.check({random_tensor({8192}, -9, 9).to(DType::kInt64)}, 0);
+  EXPECT_FALSE(large.ran_as_plan());
+}
+
+TEST(Plan, ResultsLieAsTheProgramHasThem) {
+  Case c({}, "    return torch.ceil(torch.relu(x))\n");
+  const Tensor x = ops::permute(random_tensor({3, 4, 5}), IntArray{2, 0, 1});
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "activation_rows_f32 unary_rows_f32");
+  EXPECT_EQ(IntArray(c.planned({x}).to_tensor().strides()), IntArray(x.strides()));
+}
+
 TEST(Plan, GroupsOfChannelsAreNormalized) {
   const Tensor w = random_tensor({8}), b = random_tensor({8});
   const Tensor x = random_tensor({2, 8, 5, 7});

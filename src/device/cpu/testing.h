@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -115,6 +116,13 @@ class Case {
       if (!placement.is_segment) text += placement.what + ": " + placement.reason + "; ";
     }
     return text;
+  }
+
+  // Did the device take a segment in any run until now?
+  bool ran_as_plan() const {
+    return std::ranges::any_of(log_->all(), [](const Placement& placement) {
+      return placement.is_segment && placement.reason.empty();
+    });
   }
 
   // The kernels of that plan: "conv_nhwc_f32 copy_strided".

@@ -1,6 +1,7 @@
 #include "ops/engines/elementwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/sort.h"
 #include "base/thread_pool.h"
@@ -203,12 +204,52 @@ Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, 
   return out;
 }
 
+namespace {
+
+// Of one or two bools there are four cases, so the function is a polynomial of their bits.
+Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, const void* f) {
+  constexpr int64_t kFirst[] = {0, 1, 0, 1}, kSecond[] = {0, 0, 1, 1};
+  const void* const cases[] = {kFirst, kSecond};
+  int64_t results[4];
+  uint8_t answers[4];
+  body(f, results, cases, 4);
+  convert_elements(results, out_dtype, 1, answers, DType::kBool, 1, 4);
+  const uint8_t one = answers[0], a = one ^ answers[1], b = one ^ answers[2],
+                both = a ^ answers[2] ^ answers[3];
+  const Tensor out = empty_result(inputs, DType::kBool);
+  elementwise(out, inputs, DType::kBool, DType::kBool,
+              [=, last = inputs.size() - 1](void* o, const void* const* in, int64_t count) {
+                const auto* x = static_cast<const uint8_t*>(in[0]);
+                const auto* y = static_cast<const uint8_t*>(in[last]);
+                auto* to = static_cast<uint8_t*>(o);
+                const auto answer = [=](uint8_t p, uint8_t q) {
+                  return static_cast<uint8_t>(one ^ (p & a) ^ (q & b) ^ (p & q & both));
+                };
+                constexpr int64_t kStep = 32;  // loops that end evenly become vectors
+                int64_t i = 0;
+                for (; i + kStep <= count; i += kStep) {
+                  uint8_t step[kStep];
+                  for (int64_t k = 0; k < kStep; ++k) step[k] = answer(x[i + k], y[i + k]);
+                  std::memcpy(to + i, step, kStep);
+                }
+                for (; i < count; ++i) to[i] = answer(x[i], y[i]);
+              });
+  return out;
+}
+
+bool is_bool(const Tensor* tensor) { return tensor->dtype() == DType::kBool; }
+
+}  // namespace
+
 Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&bodies)[4],
                    const void* f) {
   constexpr DType kComputeTypes[] = {DType::kInt64, DType::kFloat32, DType::kFloat64,
                                      DType::kComplex128};
   const auto kind = static_cast<size_t>(compute_kind(dtype));
   if (!bodies[kind]) fail_not_implemented(dtype);
+  if (dtype == DType::kBool && inputs.size() <= 2 && std::ranges::all_of(inputs, is_bool)) {
+    return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], f);
+  }
   return map_blocks(inputs, to_bool ? DType::kBool : dtype,
                     to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],
                     f);

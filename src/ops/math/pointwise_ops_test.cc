@@ -75,6 +75,24 @@ TEST(Unary, RoundsHalfToEven) {
   expect_tensor(result_of("aten::ceil", "", {ints({3})}), {3}, kI64);
 }
 
+// Steps of 32 and a rest.
+TEST(Binary, ManyBools) {
+  std::vector<double> a, b, less, differ, largest, neither;
+  for (int i = 0; i < 71; ++i) {
+    a.push_back(i % 2);
+    b.push_back(i / 2 % 2);
+    less.push_back(a.back() < b.back());
+    differ.push_back(a.back() != b.back());
+    largest.push_back(std::max(a.back(), b.back()));
+    neither.push_back(a.back() == 0);
+  }
+  const Tensor x = make(a, kBool), y = make(b, kBool);
+  expect_tensor(result_of("aten::lt", "Tensor", {x, y}), less, kBool);
+  expect_tensor(result_of("aten::bitwise_xor", "Tensor", {x, y}), differ, kBool);
+  expect_tensor(result_of("aten::maximum", "", {x, y}), largest, kBool);
+  expect_tensor(result_of("aten::logical_not", "", {x}), neither, kBool);
+}
+
 TEST(Unary, IntegersBecomeFloats) {
   expect_tensor(result_of("aten::sqrt", "", {ints({4, 2})}), {2, 1.41421356});
   expect_tensor(result_of("aten::sigmoid", "", {make({0, 1}, kBool)}), {0.5, 0.731058579});

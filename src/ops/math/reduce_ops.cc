@@ -58,23 +58,14 @@ DType truth_type(const Tensor& self) {
   return self.dtype() == DType::kUInt8 ? DType::kUInt8 : DType::kBool;
 }
 
+// Sums and minima of nothing are what PyTorch says of it.
 Tensor all_of(const Tensor& self, IntSpan dims, bool keepdim) {
-  return reduce<int64_t>(self.to(DType::kBool), dims, keepdim, truth_type(self),
-                         [](const int64_t* run, int64_t count) -> int64_t {
-                           for (int64_t i = 0; i < count; ++i) {
-                             if (!run[i]) return 0;
-                           }
-                           return 1;
-                         });
+  const Tensor least = fold(Fold::kMin, self.to(DType::kBool), dims, keepdim, DType::kInt64);
+  return least.to(DType::kBool).to(truth_type(self));
 }
 Tensor any_of(const Tensor& self, IntSpan dims, bool keepdim) {
-  return reduce<int64_t>(self.to(DType::kBool), dims, keepdim, truth_type(self),
-                         [](const int64_t* run, int64_t count) -> int64_t {
-                           for (int64_t i = 0; i < count; ++i) {
-                             if (run[i]) return 1;
-                           }
-                           return 0;
-                         });
+  const Tensor count = fold(Fold::kSum, self.to(DType::kBool), dims, keepdim, DType::kInt64);
+  return count.to(DType::kBool).to(truth_type(self));
 }
 
 Tensor count_nonzero(const Tensor& self, IntSpan dims) { return sum(self.to(DType::kBool), dims); }

@@ -3,8 +3,10 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "kernels/layout/transpose.h"
 #include "ops/core/op.h"
 #include "ops/shape/shape.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 
@@ -80,10 +82,27 @@ Tensor repeat_interleave_int(const Tensor& self, int64_t repeats, std::optional<
 }
 
 Tensor flip(const Tensor& self, const IntArray& dims) {
-  Tensor result = clone(self, std::nullopt);
-  if (self.dim() == 0 || dims.empty()) return result;
+  if (self.dim() == 0 || dims.empty() || self.numel() == 0 || is_meta(self)) {
+    normalize_dims(dims, self.dim());
+    return clone(self, std::nullopt);
+  }
   const IntArray wrapped = normalize_dims(dims, self.dim());
-  if (result.numel() == 0) return result;
+  if (self.dim() <= kernels::kMaxCopyDims && element_size(self.dtype()) <= sizeof(int64_t)) {
+    Tensor result = empty_like(self);
+    IntArray strides(self.strides());
+    int64_t last = 0;
+    for (int64_t dim : wrapped) {
+      int64_t& stride = strides[static_cast<size_t>(dim)];
+      last += stride * (self.size(dim) - 1);
+      stride = -stride;
+    }
+    const auto width = static_cast<int64_t>(element_size(self.dtype()));
+    kernels::copy_strided(width, static_cast<int>(self.dim()), self.sizes().data(),
+                          static_cast<const std::byte*>(self.raw_data()) + last * width,
+                          strides.data(), result.raw_data(), result.strides().data());
+    return result;
+  }
+  Tensor result = clone(self, std::nullopt);
   for (int64_t dim : wrapped) {
     const Tensor order = empty(IntArray{self.size(dim)}, DType::kInt64);
     int64_t* data = order.data_ptr<int64_t>();
