@@ -418,7 +418,7 @@ def place(row):
     return ", ".join(words + ([f"dim {row['dim']}"] if "dim" in row else []))
 
 
-def table(results, limit):
+def table(results, limit, total):
     every = [(name, row) for name, found in results.items() for row in found if counted(row)]
     slow = [(name, row) for name, row in every if ratio(row) > limit]
     worst = {}
@@ -435,7 +435,7 @@ def table(results, limit):
         "",
         "| what | figure |",
         "|---|---|",
-        f"| operators measured | {sum(any('torchlet' in row for row in found) for found in results.values())} |",
+        f"| operators measured | {sum(any('torchlet' in row for row in found) for found in results.values())} of {total} |",
         f"| calls of 1 MB of float32's elements and more | {len(every)} |",
         f"| of these, median of Torchlet's time over PyTorch's | {middle:.2f} |",
         f"| of these, over {limit:g} times PyTorch's | {len(slow)}, of {len(worst)} operators |",
@@ -473,7 +473,8 @@ def main():
     torchlet = Torchlet(options.library)
     path = pathlib.Path(options.results)
     results = json.loads(path.read_text()) if path.exists() else {}
-    for op in operators():
+    every = list(operators())
+    for op in every:
         if not re.search(options.filter, op.name) if options.filter else op.name in results:
             continue
         results[op.name] = measured(op, torchlet)
@@ -484,7 +485,7 @@ def main():
                 ours, theirs = row["torchlet"][0] * 1e3, row["pytorch"][0] * 1e3
                 print(f"{op.name:40} {place(row):50} {ours:9.4f} {theirs:9.4f} {ratio(row):6.2f}", flush=True)
         path.write_text(json.dumps(results))
-    text = table(results, options.limit)
+    text = table(results, options.limit, len(every))
     if options.table == "-":
         print(text, end="")
     else:
