@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs some 270 architectures of timm, transformers, MONAI and others by Torchlet and PyTorch: is the answer right, and how fast is it.
+"""Runs some 260 architectures of timm, transformers, MONAI and others by Torchlet and PyTorch: is the answer right, and how fast is it.
 
     python3 bench/sweep.py [--filter REGEX] [--list] [--keep] [--again] [--table docs/sweep.md]
 
@@ -10,6 +10,9 @@ packages come from PyPI, without what they depend on, into --folder. There resul
 A file is the model traced or, where that works, scripted. Its answer is wrong when it differs from the one in float64 by more than 4 times what PyTorch's
 float32 differs, plus 1e-5; both as the largest difference of a tensor, relative to its largest value. "ratio" is Torchlet's time of a forward over that of
 PyTorch's better variant, torch.jit.freeze or torch.jit.optimize_for_inference of the traced file: one thread each, in turns, the smallest of all rounds.
+
+PyTorch multiplies matrices by libblas.so.3, and Debian's libblas3 is many times slower than others, so a fair ratio takes libopenblas0, and
+OPENBLAS_CORETYPE=SKYLAKEX on a processor with AVX-512 that it does not know (OPENBLAS_VERBOSE=2 tells what it takes it for).
 """
 
 import argparse
@@ -209,7 +212,7 @@ def table(results: dict) -> str:
     def best(name: str) -> float:
         return min(results[name]["pytorch_ms"].values(), default=float("nan"))
 
-    lines = ["# 270 architectures", "",
+    lines = [f"# {len(made)} architectures", "",
              "`bench/sweep.py` builds them from packages of PyPI with random weights and runs each by Torchlet and by PyTorch 1.13, one thread each.",
              "Its head says when an answer is right and what PyTorch's time is. The ratio is Torchlet's time over PyTorch's: below 1, Torchlet is faster.", "",
              "| family | models | files | right | geometric mean of ratios | over 0.9 | over 1 |", "|---|---|---|---|---|---|---|"]

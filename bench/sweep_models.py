@@ -21,7 +21,7 @@ import warnings
 TIMM = {
     "0.6.13": """
         resnet18 resnet50d resnet50_gn resnetblur50 seresnet50 ecaresnet26t resnetv2_50 resnext50_32x4d wide_resnet50_2 gluon_resnet50_v1s
-        res2net50_26w_4s res2next50 resnest14d resnest26d skresnet18 skresnext50_32x4d senet154 tresnet_m
+        res2net50_26w_4s res2next50 resnest14d resnest26d skresnet18 skresnext50_32x4d senet154
         regnetx_008 regnety_008 regnetz_b16 regnetv_040 dm_nfnet_f0 nf_resnet50 nf_regnet_b1 eca_nfnet_l0 resnetv2_50x1_bitm
         efficientnet_b0 tf_efficientnet_b0 tf_efficientnet_lite0 efficientnet_es tf_efficientnetv2_b0 efficientnetv2_rw_t efficientnet_b0_gn
         mobilenetv2_100 mobilenetv3_large_100 tf_mobilenetv3_small_075 fbnetc_100 fbnetv3_b spnasnet_100 mnasnet_100 semnasnet_100
