@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "device/cpu/lower/epilogue_step.h"
 #include "ops/core/common.h"
 
 namespace torchlet::cpu {
@@ -57,7 +58,7 @@ std::vector<Axis> axes_of(const PlanTensor& a, const PlanTensor& b, IntSpan size
 }
 
 // Matrices along the last two axes, one for each index of the others. The rows of `a` lie together.
-class BroadcastStep : public Step {
+class BroadcastStep : public ActivatedStep {
  public:
   BroadcastStep(MatrixBinaryOp op, std::vector<Axis> axes, DType dtype, TensorId a, TensorId b,
                 TensorId y)
@@ -73,11 +74,6 @@ class BroadcastStep : public Step {
   }
   const char* kernel() const override {
     return is_float16(dtype_) ? "broadcast_rows_f16" : "broadcast_rows_f32";
-  }
-  bool fuse(const kernels::Activation& activation) override {
-    if (activation_.kind != kernels::ActivationKind::kNone) return false;
-    activation_ = activation;
-    return true;
   }
   void run(const Memory& m) const override {
     if (is_float16(dtype_)) {
@@ -118,7 +114,6 @@ class BroadcastStep : public Step {
   int64_t matrices_ = 1;
   DType dtype_;
   Operand a_, b_, y_;
-  kernels::Activation activation_;
 };
 
 }  // namespace

@@ -194,7 +194,7 @@ TensorId add_map(PlanBuilder& plan, TensorId id, const Function& function) {
   return y.id;
 }
 
-class BinaryStep : public Step {
+class BinaryStep : public ActivatedStep {
  public:
   struct Second {
     TensorId id;
@@ -209,11 +209,6 @@ class BinaryStep : public Step {
   }
   const char* kernel() const override {
     return is_float16(a_.dtype) ? "binary_rows_f16" : "binary_rows_f32";
-  }
-  bool fuse(const Activation& activation) override {
-    if (activation_.kind != ActivationKind::kNone) return false;
-    activation_ = activation;
-    return true;
   }
   void run(const Memory& m) const override {
     if (is_float16(a_.dtype)) {
@@ -235,7 +230,6 @@ class BinaryStep : public Step {
   MatrixBinaryOp op_;
   Matrix a_, y_;
   Second b_;
-  Activation activation_;
 };
 
 void lower_activation(PlanBuilder& plan, const Call& call) {

@@ -8,6 +8,19 @@
 
 namespace torchlet::cpu {
 
+// A step whose kernel applies a function to each result before it stores it.
+class ActivatedStep : public Step {
+ public:
+  bool fuse(const kernels::Activation& activation) override {
+    if (activation_.kind != kernels::ActivationKind::kNone) return false;
+    activation_ = activation;
+    return true;
+  }
+
+ protected:
+  kernels::Activation activation_;
+};
+
 // A step whose kernel takes an Epilogue.
 class EpilogueStep : public Step {
  public:

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/cpu/lower/epilogue_step.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
@@ -11,7 +12,7 @@ namespace torchlet::cpu {
 namespace {
 
 // x * scale[c] + shift[c], where no convolution before could take it.
-class ScaleShiftStep : public Step {
+class ScaleShiftStep : public ActivatedStep {
  public:
   ScaleShiftStep(DType dtype, const NhwcImage& input, const NhwcImage& output, const float* scale)
       : dtype_(dtype),
@@ -22,11 +23,6 @@ class ScaleShiftStep : public Step {
         scale_(scale) {}
   const char* kernel() const override {
     return is_float16(dtype_) ? "scale_shift_rows_f16" : "scale_shift_rows_f32";
-  }
-  bool fuse(const kernels::Activation& activation) override {
-    if (activation_.kind != kernels::ActivationKind::kNone) return false;
-    activation_ = activation;
-    return true;
   }
   void run(const Memory& m) const override {
     const auto run_in = [&](const auto& function, const auto* x, auto* y) {
@@ -45,7 +41,6 @@ class ScaleShiftStep : public Step {
   int64_t rows_, channels_;
   Operand input_, output_;
   const float* scale_;  // [channels], then the shift
-  kernels::Activation activation_;
 };
 
 void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const Tensor& mean,
@@ -99,7 +94,7 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   plan.define(call, is_matrix ? plan.reshaped(output.id, {{input.n, c}}) : output.id);
 }
 
-class GroupNormStep : public Step {
+class GroupNormStep : public ActivatedStep {
  public:
   GroupNormStep(const NhwcImage& input, const NhwcImage& output, int64_t groups,
                 const float* weight, const float* bias, float eps)
@@ -113,11 +108,6 @@ class GroupNormStep : public Step {
         bias_(bias),
         eps_(eps) {}
   const char* kernel() const override { return "group_norm_nhwc_f32"; }
-  bool fuse(const kernels::Activation& activation) override {
-    if (activation_.kind != kernels::ActivationKind::kNone) return false;
-    activation_ = activation;
-    return true;
-  }
   void run(const Memory& m) const override {
     kernels::group_norm_nhwc_f32(batch_, pixels_, channels_, groups_, m.data<float>(input_),
                                  m.stride(input_), weight_, bias_, eps_, activation_,
@@ -129,7 +119,6 @@ class GroupNormStep : public Step {
   Operand input_, output_;
   const float *weight_, *bias_;  // [channels], or null
   float eps_;
-  kernels::Activation activation_;
 };
 
 void add_group_norm(PlanBuilder& plan, const Call& call, std::optional<int64_t> groups) {
