@@ -270,7 +270,7 @@ void fill_run(T value, T* to, int64_t count) {
 
 template <typename T>
 void copy_plane(const Plane<T>& p, int64_t count, int64_t rows) {
-  if (p.source0 == 0 && p.target0 == 1) {
+  if (selection::kHasConversions && p.source0 == 0 && p.target0 == 1) {
     for (int64_t r = 0; r < rows; ++r) {
       fill_run(p.source[r * p.source1], p.target + r * p.target1, count);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/selection.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "tensor/meta.h"
@@ -247,8 +248,10 @@ Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&b
                                      DType::kComplex128};
   const auto kind = static_cast<size_t>(compute_kind(dtype));
   if (!bodies[kind]) fail_not_implemented(dtype);
-  if (dtype == DType::kBool && inputs.size() <= 2 && std::ranges::all_of(inputs, is_bool)) {
-    return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], f);
+  if constexpr (selection::kHasConversions) {
+    if (dtype == DType::kBool && inputs.size() <= 2 && std::ranges::all_of(inputs, is_bool)) {
+      return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], f);
+    }
   }
   return map_blocks(inputs, to_bool ? DType::kBool : dtype,
                     to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],

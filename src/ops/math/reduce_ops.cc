@@ -130,8 +130,17 @@ Tensor mean(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType>
   return div(total, Scalar(static_cast<double>(count))).to(result);
 }
 
-bool all(const Tensor& self) { return all_of(self, {}, false).item<bool>(); }
-bool any(const Tensor& self) { return any_of(self, {}, false).item<bool>(); }
+// Of the whole tensor: what asks this in C++ need not bring the engine of reductions along.
+bool all(const Tensor& self) {
+  const Tensor bools = self.to(DType::kBool).contiguous();
+  const bool* data = bools.data_ptr<bool>();
+  return std::all_of(data, data + bools.numel(), [](bool value) { return value; });
+}
+bool any(const Tensor& self) {
+  const Tensor bools = self.to(DType::kBool).contiguous();
+  const bool* data = bools.data_ptr<bool>();
+  return std::any_of(data, data + bools.numel(), [](bool value) { return value; });
+}
 
 TORCHLET_OP_WITH(sum, on_meta() | out("out"),
                  "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/selection.h"
+#include "base/sort.h"
 #include "base/thread_pool.h"
 #include "device/cpu/lower/epilogue_step.h"
 #include "ops/core/common.h"
@@ -27,23 +29,25 @@ int64_t stride_of(const PlanTensor& t, size_t dim, size_t dims) {
 
 // The dimensions of the result in the order in which the larger operand lies, so that what the step
 // writes lies so as well.
-std::vector<size_t> memory_order(const PlanTensor& a, const PlanTensor& b, size_t dims) {
+std::vector<int64_t> memory_order(const PlanTensor& a, const PlanTensor& b, size_t dims) {
   const bool b_leads = b.numel() > a.numel();
-  const auto reach = [&](size_t d) {
+  const auto reach = [&](int64_t dim) {
+    const auto d = static_cast<size_t>(dim);
     const int64_t leading = stride_of(b_leads ? b : a, d, dims);
     return leading != 0 ? leading : stride_of(b_leads ? a : b, d, dims);
   };
-  std::vector<size_t> order(dims);
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return reach(x) > reach(y); });
+  std::vector<int64_t> order(dims);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  stable_sort(order, [&](int64_t x, int64_t y) { return reach(x) > reach(y); });
   return order;
 }
 
 // Dimensions that both operands walk in one step are one.
 std::vector<Axis> axes_of(const PlanTensor& a, const PlanTensor& b, IntSpan sizes,
-                          const std::vector<size_t>& order) {
+                          const std::vector<int64_t>& order) {
   std::vector<Axis> axes;
-  for (const size_t d : order) {
+  for (const int64_t dim : order) {
+    const auto d = static_cast<size_t>(dim);
     const Axis axis{sizes[d], stride_of(a, d, sizes.size()), stride_of(b, d, sizes.size())};
     if (axis.size == 1) continue;
     Axis* outer = axes.empty() ? nullptr : &axes.back();
@@ -119,9 +123,14 @@ class BroadcastStep : public ActivatedStep {
 }  // namespace
 
 TensorId add_broadcast(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
+  // Networks that only add do so to sums of the same size.
+  constexpr bool kIsNeeded = selection::has_operator("aten::mul") ||
+                             selection::has_operator("aten::sub") ||
+                             selection::has_operator("aten::div");
+  if constexpr (!kIsNeeded) decline("an unusual broadcast");
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
   if (std::ranges::find(sizes, 0) != sizes.end()) decline("an empty tensor");
-  std::vector<size_t> order;
+  std::vector<int64_t> order;
   const auto axes = [&] {
     order = memory_order(plan.info(a), plan.info(b), sizes.size());
     return axes_of(plan.info(a), plan.info(b), sizes, order);
@@ -145,7 +154,11 @@ TensorId add_broadcast(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorI
   const DType dtype = plan.info(a).dtype;
   IntArray strides(sizes.size(), 1);
   int64_t step = 1;
-  for (size_t i = order.size(); i-- > 0; step *= sizes[order[i]]) strides[order[i]] = step;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto d = static_cast<size_t>(order[i]);
+    strides[d] = step;
+    step *= sizes[d];
+  }
   const TensorId y = plan.new_tensor(dtype, sizes, strides);
   plan.add_step<BroadcastStep>(op, std::move(all), dtype, a, b, y);
   return y;

@@ -195,8 +195,11 @@ void lower_conv(PlanBuilder& plan, const Call& call) {
   if constexpr (selection::kHasVolumes) {
     if (call.known_tensor("weight").dim() == 5) return lower_conv3d(plan, call);
   }
-  if (call.has_argument("transposed") && call.known_bool("transposed")) {
-    return lower_transposed(plan, call);
+  if constexpr (selection::has_operator("aten::_convolution") ||
+                selection::has_operator("aten::convolution")) {
+    if (call.has_argument("transposed") && call.known_bool("transposed")) {
+      return lower_transposed(plan, call);
+    }
   }
   ConvArguments a;
   const Padded padded = without_zeros(plan, call);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/sort.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/engines/fold.h"
@@ -56,7 +57,7 @@ TensorId add_fold(PlanBuilder& plan, Fold fold, FoldEnd end, TensorId id, IntSpa
   std::vector<int64_t> order(static_cast<size_t>(input.dim())), places(order.size());
   for (size_t d = 0; d < order.size(); ++d) order[d] = static_cast<int64_t>(d);
   const auto stride = [&](int64_t d) { return input.strides[static_cast<size_t>(d)]; };
-  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return stride(a) > stride(b); });
+  stable_sort(order, [&](int64_t a, int64_t b) { return stride(a) > stride(b); });
   IntArray sizes, order_dims;
   int64_t count = 1;
   for (size_t place = 0; place < order.size(); ++place) {
