@@ -488,9 +488,9 @@ TEST(Plan, VolumesAreImagesWhereTheWindowIsFlat) {
        {std::pair{IntArray{1, 3, 3}, "[0, 1, 1]"}, std::pair{IntArray{3, 1, 1}, "[1, 0, 0]"},
         std::pair{IntArray{1, 1, 1}, "[0, 0, 0]"}}) {
     const std::string stride = padding[1] == '1' ? "[2, 1, 1]" : "[1, 1, 1]";
-    const auto program = [&](const char* groups) {
-      return "    return torch.relu(torch.conv3d(x, self.w, None, " + stride + ", " + padding +
-             ", [1, 1, 1], " + groups + "))\n";
+    const std::string window = stride + ", " + padding + ", [1, 1, 1], ";
+    const auto program = [&window](const char* groups) {
+      return "    return torch.relu(torch.conv3d(x, self.w, None, " + window + groups + "))\n";
     };
     Case dense({{"w", random_tensor({6, 4, kernel[0], kernel[1], kernel[2]})}}, program("1"));
     EXPECT_EQ(dense.kernels({x}), "copy_strided conv_nhwc_f32 copy_strided");
