@@ -333,6 +333,14 @@ TEST(Plan, OperandsAreSpreadOverEachOther) {
   }
 }
 
+// The images of a volume of one channel have other channels.
+TEST(Plan, AnImageIsSpreadOverAVolume) {
+  Case c({}, "    return torch.add(x, y)\n", "x: Tensor, y: Tensor");
+  const Tensor image = random_tensor({1, 4, 4, 3}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({random_tensor({1, 1, 4, 4, 3}), image});
+  EXPECT_EQ(c.kernels({random_tensor({1, 1, 4, 4, 3}), image}), "copy_strided broadcast_rows_f32");
+}
+
 // The split attention of ResNeSt: views of images, sums over parts of the channels.
 TEST(Plan, DimensionsStayInTheOrderOfMemory) {
   Case c({{"w", random_tensor({6, 8, 1, 1})}},

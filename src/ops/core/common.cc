@@ -378,6 +378,17 @@ void resize_output(const Tensor& out, IntSpan sizes) {
   impl.numel = numel;
 }
 
+void check_no_internal_overlap(const Tensor& target) {
+  if (target.numel() == 0) return;
+  for (size_t d = 0; d < target.sizes().size(); ++d) {
+    TORCHLET_CHECK(
+        target.strides()[d] != 0 || target.sizes()[d] == 1,
+        "unsupported operation: more than one element of the written-to tensor %s refers "
+        "to a single memory location; clone() it first",
+        target.describe().c_str());
+  }
+}
+
 Tensor assign(const Tensor& self, const Tensor& computed) {
   TORCHLET_CHECK(std::ranges::equal(computed.sizes(), self.sizes()),
                  "output with shape %s doesn't match the broadcast shape %s",
@@ -387,6 +398,7 @@ Tensor assign(const Tensor& self, const Tensor& computed) {
     self.impl()->sparse = computed.impl()->sparse;
     return self;
   }
+  check_no_internal_overlap(self);
   if (!computed.is_same(self)) self.copy_(selection::kHasSparse ? to_dense(computed) : computed);
   return self;
 }

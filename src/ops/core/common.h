@@ -69,8 +69,11 @@ void become_view(const Tensor& tensor, const Tensor& view);
 // Gives an out= tensor its shape, growing its storage if need be; strides are kept if the shape is.
 void resize_output(const Tensor& out, IntSpan sizes);
 
+// Error if elements of a tensor to be written share memory: its expanded dimensions are looked at,
+// as PyTorch's assert_no_internal_overlap does.
+void check_no_internal_overlap(const Tensor& target);
 // Writes `computed` into self as in-place operators do, and returns self. Error if the shapes
-// differ or can_cast() forbids the conversion.
+// differ, can_cast() forbids the conversion or elements of self share memory.
 Tensor assign(const Tensor& self, const Tensor& computed);
 
 // A 0-d tensor for a Python number: int64, default float, complex or bool.

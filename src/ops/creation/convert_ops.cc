@@ -31,6 +31,7 @@ DType factory_dtype(std::optional<DType> dtype, const Value& layout, const Value
 }
 
 Tensor copy_into(const Tensor& target, const Tensor& source) {
+  check_no_internal_overlap(target);
   TensorImpl& to = *target.impl();
   if (to.quantizer && !source.is_quantized()) {
     target.copy_(quantize(source, to.dtype, to.quantizer));

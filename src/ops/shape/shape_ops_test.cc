@@ -260,5 +260,15 @@ TEST(ConvertOps, QuantizedTensorsKeepTheirQuantizer) {
   EXPECT_EQ(call_op("aten::item", "", {select(q, 0, 1)}).to_double(), -2);
 }
 
+TEST(ConvertOps, ElementsThatShareMemoryAreNotWritten) {
+  const Tensor row = make({1, 2}, DType::kFloat32, {1, 2});
+  const Tensor rows = expand(row, IntArray{3, 2});
+  EXPECT_THROW(copy_into(rows, make({1, 2, 3, 4, 5, 6}, DType::kFloat32, {3, 2})), Error);
+  EXPECT_THROW(call_op("aten::add_", "Scalar", {rows, 1, 1}), Error);
+  EXPECT_EQ(elements_of(row), (Numbers{1, 2}));
+  copy_into(expand(row, IntArray{1, 2}), make({5, 6}, DType::kFloat32, {2}));
+  EXPECT_EQ(elements_of(row), (Numbers{5, 6}));
+}
+
 }  // namespace
 }  // namespace torchlet::ops

@@ -295,7 +295,7 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
       return Spreading{pixels, {b, Spread::kBatchColumns, tb.strides[0], pixels_each}};
     }
   }
-  if (image && sizes[1] == 1 && sizes[0] == image->n &&
+  if (image && tb.dim() == ta.dim() && sizes[1] == 1 && sizes[0] == image->n &&
       std::equal(sizes.begin() + 2, sizes.end(), ta.sizes.begin() + 2)) {
     if (const auto other = plan.image_view(b)) {
       return Spreading{matrix_of(plan, *image), {b, Spread::kRows, other->stride}};
