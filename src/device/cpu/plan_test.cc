@@ -341,6 +341,23 @@ TEST(Plan, AnImageIsSpreadOverAVolume) {
   EXPECT_EQ(c.kernels({random_tensor({1, 1, 4, 4, 3}), image}), "copy_strided broadcast_rows_f32");
 }
 
+// The gate of ECA-Net: what is expanded before it is multiplied is not copied.
+TEST(Plan, ExpandedOperandsAreSpread) {
+  const Tensor x = random_tensor({2, 8, 5, 3}).contiguous(MemoryFormat::kChannelsLast);
+  const Tensor gate = random_tensor({2, 8, 1, 1}), row = random_tensor({3});
+  for (const char* product :
+       {"torch.mul(x, torch.expand_as(g, x))", "torch.mul(torch.expand_as(g, x), x)"}) {
+    Case c({}, "    return " + std::string(product) + "\n", "x: Tensor, g: Tensor");
+    c.check({x, gate});
+    EXPECT_EQ(c.kernels({gate, x}), "binary_rows_f32");  // in the order of use
+    c.check({x, row});
+  }
+  Case both({}, "    return torch.sub(torch.expand(x, [2, 4, 3]), torch.expand(g, [2, 4, 3]))\n",
+            "x: Tensor, g: Tensor");
+  both.check({random_tensor({4, 1}), random_tensor({2, 1, 1})});
+  both.check({random_tensor({1, 3}), random_tensor({3})});
+}
+
 // The split attention of ResNeSt: views of images, sums over parts of the channels.
 TEST(Plan, DimensionsStayInTheOrderOfMemory) {
   Case c({{"w", random_tensor({6, 8, 1, 1})}},

@@ -320,11 +320,25 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   return std::nullopt;
 }
 
+// What expand() spread over sizes that the other operand has as well, as it was before.
+TensorId unexpanded(PlanBuilder& plan, TensorId id, TensorId other, const IntArray& sizes) {
+  const PlanTensor t = plan.info(id);
+  IntArray before = t.sizes;
+  for (size_t d = 0; d < before.size(); ++d) {
+    if (t.strides[d] == 0) before[d] = 1;
+  }
+  const bool is_needed =
+      before == t.sizes || !(ops::broadcast_shapes(before, plan.info(other).sizes) == sizes);
+  return is_needed ? id : plan.new_view(id, before, t.strides, t.offset);
+}
+
 TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
   std::array<TensorId, 2> both = {a, b};
   plan.in_same_type(both);
   a = both[0], b = both[1];
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
+  b = unexpanded(plan, b, a, sizes);
+  a = unexpanded(plan, a, b, sizes);
   if (!(plan.info(a).sizes == sizes)) {
     if (!(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
     std::swap(a, b);
