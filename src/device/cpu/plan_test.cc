@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <span>
 #include <thread>
 
 #include "ops/core/common.h"
@@ -356,6 +358,20 @@ TEST(Plan, ExpandedOperandsAreSpread) {
             "x: Tensor, g: Tensor");
   both.check({random_tensor({4, 1}), random_tensor({2, 1, 1})});
   both.check({random_tensor({1, 3}), random_tensor({3})});
+}
+
+TEST(Plan, PowersAreProductsAndRoots) {
+  const Tensor x = random_tensor({3, 7, 5});
+  for (float& value : std::span(x.data_ptr<float>(), 105)) value = std::abs(value) + 0.1f;
+  for (const auto& [exponent, kernels] :
+       {std::pair("2", "unary_rows_f32"), std::pair("0.5", "unary_rows_f32"),
+        std::pair("-0.5", "unary_rows_f32"), std::pair("-1", "unary_rows_f32"),
+        std::pair("3.", "unary_rows_f32 binary_rows_f32"), std::pair("1.5", "aten::pow")}) {
+    SCOPED_TRACE(exponent);
+    Case c({}, "    return torch.pow(x, " + std::string(exponent) + ")\n");
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), kernels);
+  }
 }
 
 // The split attention of ResNeSt: views of images, sums over parts of the channels.

@@ -453,6 +453,20 @@ void lower_prelu(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_binary(plan, MatrixBinaryOp::kPrelu, id, plan.constant(all)));
 }
 
+// Of the exponents for which PyTorch calls no pow() either.
+void lower_pow(PlanBuilder& plan, const Call& call) {
+  const TensorId x = plan.real_tensor(call, 0);
+  if (call.known("exponent").is_tensor()) decline("an exponent for each element");
+  const double exponent = call.known_double("exponent");
+  const auto unary = [&](MatrixUnaryOp op) { return add_map(plan, x, UnaryFunction{op}); };
+  if (exponent == 2) return plan.define(call, unary(MatrixUnaryOp::kSquare));
+  if (exponent == 0.5) return plan.define(call, unary(MatrixUnaryOp::kSqrt));
+  if (exponent == -0.5) return plan.define(call, unary(MatrixUnaryOp::kRsqrt));
+  if (exponent == -1) return plan.define(call, unary(MatrixUnaryOp::kReciprocal));
+  if (exponent != 3) decline("another exponent");
+  plan.define(call, add_binary(plan, MatrixBinaryOp::kMul, unary(MatrixUnaryOp::kSquare), x));
+}
+
 }  // namespace
 
 TensorId add_activation(PlanBuilder& plan, TensorId id, const Activation& activation) {
@@ -492,6 +506,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::trunc", lower_unary<MatrixUnaryOp::kTrunc>},
       {"aten::mish", lower_unary<MatrixUnaryOp::kMish>},
       {"aten::elu", lower_elu},
+      {"aten::pow", lower_pow},
       {"aten::add", lower_binary<MatrixBinaryOp::kAdd>},
       {"aten::sub", lower_binary<MatrixBinaryOp::kSub>},
       {"aten::mul", lower_binary<MatrixBinaryOp::kMul>},
