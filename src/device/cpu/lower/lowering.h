@@ -30,6 +30,7 @@ struct Lowering {
 // One table for each file of this room that lowers operators.
 std::span<const Lowering> convolution_lowerings();
 std::span<const Lowering> dynamic_lowerings();
+std::span<const Lowering> einsum_lowerings();
 std::span<const Lowering> elementwise_lowerings();
 std::span<const Lowering> join_lowerings();
 std::span<const Lowering> matmul_lowerings();
