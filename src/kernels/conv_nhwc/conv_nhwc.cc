@@ -202,16 +202,16 @@ void run_blocks(const Task<T>& task, const Block& all, const ConvRuns& runs, con
 }
 
 template <typename T>
-size_t packed_bytes(const ConvNhwcShape& shape) {
+int64_t packed_size(const ConvNhwcShape& shape) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
   const int64_t columns = tile.packed_columns(runs.columns);
-  return static_cast<size_t>(merged.groups * columns * runs.depth()) * sizeof(T);
+  return merged.groups * columns * runs.depth();
 }
 
 template <typename T>
-void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
+void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
@@ -245,8 +245,8 @@ void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
 }
 
 template <typename T>
-void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
-              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_stride,
+                   const T* packed, const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   const ConvNhwcShape merged = merge_groups(shape);
   if (has_few_channels(merged)) {
     return conv_few_channels<T>(merged, {.pixels = input, .pixel_stride = input_stride}, packed,
@@ -278,6 +278,59 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
       run_blocks(task, block_of_units(runs, tile, cut, unit, &count), runs, tile, cut);
       next += count;
     }
+  });
+}
+
+// merge_groups() joins groups by a divisor of their number. Of a prime number of them, or another
+// one that it does not suit, the last few are a part for themselves.
+int64_t groups_of_last_part(const ConvNhwcShape& shape) {
+  const int64_t merged = ceil_div(shape.groups, ceil_div(shape.groups, most_merged_groups(shape)));
+  return shape.groups % merged;
+}
+
+// Calls body(shape, its first channels of input and output, its place in packed weights) for each.
+template <typename T, typename Body>
+void for_each_part(const ConvNhwcShape& shape, const Body& body) {
+  const int64_t in = shape.in_channels / shape.groups, out = shape.out_channels / shape.groups;
+  const auto part = [&](int64_t groups) {
+    ConvNhwcShape result = shape;
+    result.in_channels = groups * in;
+    result.out_channels = groups * out;
+    result.groups = groups;
+    return result;
+  };
+  const int64_t last = groups_of_last_part(shape), first = shape.groups - last;
+  body(part(first), 0, 0, 0);
+  if (last > 0) body(part(last), first * in, first * out, packed_size<T>(part(first)));
+}
+
+template <typename T>
+size_t packed_bytes(const ConvNhwcShape& shape) {
+  int64_t size = 0;
+  for_each_part<T>(shape, [&](const ConvNhwcShape& part, int64_t, int64_t, int64_t packed) {
+    size = packed + packed_size<T>(part);
+  });
+  return static_cast<size_t>(size) * sizeof(T);
+}
+
+template <typename T>
+void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
+  const int64_t filter =
+      shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
+  for_each_part<T>(shape, [&](const ConvNhwcShape& part, int64_t, int64_t out, int64_t place) {
+    pack_part(part, weight + out * filter, packed + place);
+  });
+}
+
+template <typename T>
+void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
+              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+  for_each_part<T>(shape, [&](const ConvNhwcShape& part, int64_t in, int64_t out, int64_t place) {
+    Epilogue<T> some = epilogue;
+    if (some.bias) some.bias += out;
+    if (some.residual) some.residual += out;
+    convolve_part(part, input + in, input_stride, packed + place, some, output + out,
+                  output_stride);
   });
 }
 
@@ -327,7 +380,7 @@ void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t inp
 }
 
 bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {
-  return has_few_channels(merge_groups(shape));
+  return groups_of_last_part(shape) == 0 && has_few_channels(merge_groups(shape));
 }
 
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,

@@ -281,6 +281,28 @@ TEST(ConvNhwc, Groups) {
     conv(10, 30, 5);
     conv(128, 72, 2);
     check({.in_channels = 32, .out_channels = 32, .groups = 8, .window = make_window(3, 20, 1, 1)});
+    // A number of groups that those which fill a vector do not divide.
+    conv(40, 40, 5);
+    conv(66, 88, 11);
+    conv(28, 28, 7);
+    conv(36, 108, 9);
+    conv(3, 24, 3);
+    check({.batch = 2,
+           .in_channels = 35,
+           .out_channels = 35,
+           .groups = 7,
+           .window = make_window(9, 7, 3, 3, 2, 1)},
+          {.input_gap = 3,
+           .output_gap = 5,
+           .residual = true,
+           .activation = {ActivationKind::kClamp, -100, 100}});
+    const auto bytes = [](int64_t groups) {
+      return conv_nhwc_f32_packed_bytes({.in_channels = 8 * groups,
+                                         .out_channels = 8 * groups,
+                                         .groups = groups,
+                                         .window = make_window(6, 7, 3, 3, 1, 1)});
+    };
+    EXPECT_EQ(bytes(11), bytes(10) + bytes(1)) << "ten of them in pairs";
   });
 }
 
