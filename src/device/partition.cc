@@ -40,14 +40,11 @@ bool is_number_like(const Type& type) {
   }
 }
 
-// Takes a tensor out of a list.
-bool is_item(const Node& node) {
-  static const Symbol kGetItem("aten::__getitem__");
-  return node.kind() == kGetItem && node.input(0)->type()->is(TypeKind::kList) &&
-         is_tensor_like(*node.input(0)->type());
+// Makes a list of tensors, or takes them out of lists.
+bool is_container_node(const Node& node) {
+  return prim::is_packing(node.kind()) ||
+         (picks_items(node) && is_tensor_like(*node.input(0)->type()));
 }
-
-bool is_container_node(const Node& node) { return prim::is_packing(node.kind()) || is_item(node); }
 
 // Calls `visit` for the node, for those in its blocks, and for what holds the blocks' outputs.
 template <typename Visit>
@@ -64,7 +61,7 @@ bool raises(const Block& block) {
 }
 
 // May the output share memory with an input?
-bool may_share(const Node& node) { return passes::returns_alias(node); }
+bool may_share(const Node& node) { return passes::returns_alias(node) || is_container_node(node); }
 
 // Computes with numbers only: on known numbers it is done when the segment is compiled.
 bool is_arithmetic(const Node& node) {
@@ -123,8 +120,8 @@ bool computes_tensors(const Node& node) {
   const auto is_view = [&] {
     return std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased);
   };
-  return node.op() && !is_view() && !is_resolved(node) && !node.outputs().empty() &&
-         is_tensor_like(*node.output()->type());
+  return node.op() && !is_view() && !is_resolved(node) && !is_container_node(node) &&
+         !node.outputs().empty() && is_tensor_like(*node.output()->type());
 }
 
 class Partitioner {

@@ -132,6 +132,15 @@ TEST(Partition, ItemsOfListsStayInside) {
                         "    parts = torch.chunk(torch.relu(x), 2, 1)\n"
                         "    return torch.cat([torch.sigmoid(parts[1]), parts[0]], 1)\n"),
             "Segment(relu chunk __getitem__ sigmoid __getitem__ ListConstruct cat)");
+  EXPECT_EQ(partitioned(
+                ") -> Tensor:\n"
+                "    parts = torch.chunk(torch.relu(x), 3, 1)\n"
+                "    return torch.sigmoid(torch.cat(torch.add(torch.slice(parts, 1), [x]), 1))\n"),
+            "Segment(relu chunk slice ListConstruct add cat sigmoid)");
+  // A list leaves with what it holds, which may be no copy.
+  EXPECT_EQ(partitioned(") -> List[Tensor]:\n"
+                        "    return torch.slice([torch.relu(x), x], 1)\n"),
+            "Segment(relu) ListConstruct slice");
   // A piece of what somebody else may write to.
   EXPECT_EQ(partitioned(") -> Tuple[Tensor, Tensor]:\n"
                         "    parts = torch.chunk(torch.relu(x), 2, 1)\n"
