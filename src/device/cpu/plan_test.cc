@@ -58,6 +58,50 @@ TEST(Plan, ZerosAroundAnImageArePaddingOfTheConvolution) {
   EXPECT_EQ(ones.kernels({x}), "pad_nhwc conv_nhwc_f32");
 }
 
+TEST(Plan, BordersAndValuesAroundTensors) {
+  const auto check = [](const std::string& call, const Tensor& x, const std::string& kernels) {
+    SCOPED_TRACE(call);
+    Case c({}, "    return torch.neg(torch." + call + ")\n");
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), kernels);
+    EXPECT_EQ(c.by_reference(), "");
+  };
+  const Tensor image = random_tensor({2, 3, 6, 5}).contiguous(MemoryFormat::kChannelsLast);
+  for (const char* call :
+       {"reflection_pad2d(x, [4, 1, 0, 5])", "replication_pad2d(x, [9, 0, 1, 2])",
+        "pad(x, [1, 2, 2, 1], \"reflect\")", "pad(x, [1, 2, 2, 1], \"replicate\")",
+        "pad(x, [5, 2, 2, 6], \"circular\")", "pad(x, [2, 1])"}) {
+    check(call, image, "pad_nhwc unary_rows_f32");
+  }
+  const Tensor line = random_tensor({2, 3, 9});
+  for (const char* call : {"reflection_pad1d(x, [8, 1])", "replication_pad1d(x, [2, 3])",
+                           "constant_pad_nd(x, [2, 3], 0.5)"}) {
+    check(call, line, "copy_strided pad_nhwc unary_rows_f32 copy_strided");
+  }
+  // Nothing at all.
+  for (const char* call : {"pad(x, [0, 0, 0, 0], \"replicate\")", "pad(x, [0, 0])",
+                           "constant_pad_nd(x, [0, 0, 0, 0, 0, 0], 1)"}) {
+    check(call, image, "unary_rows_f32");
+  }
+  Case same({}, "    return torch.pad(x, [0, 0, 0, 0], \"reflect\")\n");
+  same.check({image});
+  // Channels, more than two dimensions, and less than there was.
+  check("pad(x, [0, 0, 0, 0, 2, 1])", image,
+        "copy_strided copy_strided copy_strided unary_rows_f32");
+  check("constant_pad_nd(x, [1, 0, 0, 2, 0, 3, 1, 1], 2)", image,
+        "copy_strided copy_strided copy_strided copy_strided copy_strided copy_strided "
+        "unary_rows_f32");
+  check("constant_pad_nd(x, [-1, 2, 0, -3], 2)", image, "copy_strided copy_strided unary_rows_f32");
+  check("constant_pad_nd(x, [0, 0, 1, 2], 0)", line,
+        "copy_strided copy_strided copy_strided unary_rows_f32");
+  // Zeros before a line are padding of its convolution.
+  Case causal({{"w", random_tensor({4, 3, 3})}},
+              "    y = torch.constant_pad_nd(x, [4, 0], 0)\n"
+              "    return torch.conv1d(y, self.w, None, [1], [0], [2], 1)\n");
+  causal.check({line});
+  EXPECT_EQ(causal.kernels({line}), "conv_nhwc_f32 copy_strided");
+}
+
 TEST(Plan, TheResidualGoesToTheLaterOfTwoConvolutions) {
   Case c({{"a", random_tensor({4, 6, 1, 1})}, {"b", random_tensor({4, 6, 3, 3})}},
          "    u = torch.conv2d(x, self.a, None, [2, 2], [0, 0], [1, 1], 1)\n"

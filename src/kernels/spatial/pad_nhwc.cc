@@ -9,6 +9,21 @@
 namespace torchlet::kernels {
 namespace {
 
+// Which of `size` positions is seen at `at`, outside of them; -1: none.
+int64_t border_position(PadMode mode, int64_t at, int64_t size) {
+  switch (mode) {
+    case PadMode::kReflect:
+      return at < 0 ? -at : 2 * (size - 1) - at;
+    case PadMode::kReplicate:
+      return at < 0 ? 0 : size - 1;
+    case PadMode::kCircular:
+      return at < 0 ? at + size : at - size;
+    case PadMode::kConstant:
+      break;
+  }
+  return -1;
+}
+
 template <typename T>
 class Padding {
  public:
@@ -19,14 +34,16 @@ class Padding {
 
   // Line `y` of the output, of which `input` is the picture.
   void write_line(const T* input, int64_t y, T* to) const {
-    const int64_t in_y = y - s_.top;
-    if (in_y < 0 || in_y >= s_.in_h) {
+    int64_t in_y = y - s_.top;
+    if (in_y < 0 || in_y >= s_.in_h) in_y = border_position(s_.mode, in_y, s_.in_h);
+    if (in_y < 0) {
       fill(s_.left + s_.in_w + s_.right, to);
       return;
     }
-    to = fill(s_.left, to);
-    to = copy(input + in_y * s_.in_w * input_stride_, to);
-    fill(s_.right, to);
+    const T* line = input + in_y * s_.in_w * input_stride_;
+    to = border(line, -s_.left, s_.left, to);
+    to = copy(line, s_.in_w, to);
+    border(line, s_.in_w, s_.right, to);
   }
 
  private:
@@ -38,11 +55,19 @@ class Padding {
     return to;
   }
 
-  T* copy(const T* from, T* to) const {
-    if (output_stride_ == s_.channels && input_stride_ == s_.channels) {
-      return std::copy_n(from, s_.in_w * s_.channels, to);
+  T* border(const T* line, int64_t x, int64_t pixels, T* to) const {
+    if (s_.mode == PadMode::kConstant) return fill(pixels, to);
+    for (const int64_t end = x + pixels; x < end; ++x) {
+      to = copy(line + border_position(s_.mode, x, s_.in_w) * input_stride_, 1, to);
     }
-    for (int64_t x = 0; x < s_.in_w; ++x, from += input_stride_, to += output_stride_) {
+    return to;
+  }
+
+  T* copy(const T* from, int64_t pixels, T* to) const {
+    if (output_stride_ == s_.channels && input_stride_ == s_.channels) {
+      return std::copy_n(from, pixels * s_.channels, to);
+    }
+    for (int64_t x = 0; x < pixels; ++x, from += input_stride_, to += output_stride_) {
       std::copy_n(from, s_.channels, to);
     }
     return to;
