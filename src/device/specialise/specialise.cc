@@ -75,7 +75,9 @@ class Specialiser {
   void block(const Block& block) {
     for (const Node* node : block) {
       if (node->kind() == prim::kConstant) continue;
-      if (node->kind() == prim::kIf) {
+      if (node->kind() == prim::kUninitialized) {
+        set(node->output(), Value());  // what a branch that raises would give
+      } else if (node->kind() == prim::kIf) {
         branch(*node);
       } else if (node->kind() == prim::kLoop) {
         loop(*node);
@@ -192,13 +194,15 @@ class Specialiser {
 
   void call(const Node& node) {
     if (!node.op()) decline(node.kind().str() + " in a segment");
-    if (!passes::is_pure(node)) decline(node.kind().str() + " must run each time");
+    const bool writes = passes::writes_inputs(node);
+    if (!writes && !passes::is_pure(node)) decline(node.kind().str() + " must run each time");
     Call call{&node, node.op(), {}, {}};
     for (const SsaValue* input : node.inputs()) call.arguments.push_back(get(input));
     const auto& parameters = node.op()->schema.arguments;
     for (size_t i = call.arguments.size(); i < parameters.size(); ++i) {
       call.arguments.emplace_back(parameters[i].default_value.value_or(Value()));
     }
+    if (writes) return write(call);
     if (picks_items(node) && !std::ranges::all_of(call.arguments, &CallArgument::is_known)) {
       return pick(call);
     }
@@ -210,7 +214,14 @@ class Specialiser {
         return;
       }
     }
-    for (const CallArgument& argument : call.arguments) use(argument);
+    for (CallArgument& argument : call.arguments) {
+      use(argument);
+      // A list as it is now.
+      if (argument.is_known() && argument.known().is_list()) {
+        const List& list = argument.known().list_ref();
+        argument = make_list(list.element_type, list.items);
+      }
+    }
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       call.outputs.push_back(output_of(call, i));
       set(node.output(i), call.outputs.back());
@@ -219,6 +230,14 @@ class Specialiser {
       }
     }
     result_.calls.push_back(std::move(call));
+  }
+
+  // To a list of numbers, which belongs to the segment.
+  void write(const Call& call) {
+    std::vector<Value> arguments, results(call.node->outputs().size());
+    for (size_t i = 0; i < call.arguments.size(); ++i) arguments.push_back(call.known(i));
+    if (!arguments[0].is_list()) decline(call.kind().str() + " must run each time");
+    call.op->call(arguments, results);
   }
 
   // Of known values, or of what is known of tensors.

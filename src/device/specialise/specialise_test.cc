@@ -139,6 +139,27 @@ TEST(Specialise, PicksItemsOfLists) {
   EXPECT_EQ(text(longer.run()), "relu(%0) relu(%1) -> %2");
 }
 
+TEST(Specialise, ChangesListsOfNumbers) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    _0 = uninitialized(Tensor)\n"
+      "    sizes = annotate(List[int], [])\n"
+      "    for i in range(torch.dim(y)):\n"
+      "      _1 = torch.append(sizes, torch.mul(torch.size(y, i), 2))\n"
+      "    padded = torch.constant_pad_nd(y, sizes, 1)\n"
+      "    _2 = torch._set_item(sizes, -1, 0)\n"
+      "    if torch.eq(torch.len(sizes), 2):\n"
+      "      z = torch.constant_pad_nd(padded, sizes, 1)\n"
+      "    else:\n"
+      "      ops.prim.RaiseException(\"dimensions\")\n"
+      "      z = _0\n"
+      "    return torch.neg(z)\n",
+      {ops::ramp({2, 5})});
+  EXPECT_EQ(text(s.run()),
+            "relu(%0) constant_pad_nd(%1 [4, 10] 1) constant_pad_nd(%2 [4, 0] 1) neg(%3) -> %4");
+}
+
 // Values that a loop reads in each of its turns are freed when it has ended.
 TEST(Specialise, TheReferenceRunsLoopsOfNumbers) {
   const Specialised s(
