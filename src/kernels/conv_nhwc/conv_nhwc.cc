@@ -281,35 +281,41 @@ void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_str
   });
 }
 
+// The convolution of some groups, and its first channels.
+struct Part {
+  ConvNhwcShape shape;
+  int64_t in = 0, out = 0;
+};
+struct Parts {
+  Part part[2];
+  int count = 1;
+  const Part* begin() const { return part; }
+  const Part* end() const { return part + count; }
+};
+
 // merge_groups() joins groups by a divisor of their number. Of a prime number of them, or another
 // one that it does not suit, the last few are a part for themselves.
-int64_t groups_of_last_part(const ConvNhwcShape& shape) {
+Parts parts_of(const ConvNhwcShape& shape) {
+  Parts parts{.part = {{shape}, {shape}}};
+  if constexpr (!selection::kHasRareConvolutions) return parts;
   const int64_t merged = ceil_div(shape.groups, ceil_div(shape.groups, most_merged_groups(shape)));
-  return shape.groups % merged;
-}
-
-// Calls body(shape, its first channels of input and output, its place in packed weights) for each.
-template <typename T, typename Body>
-void for_each_part(const ConvNhwcShape& shape, const Body& body) {
-  const int64_t in = shape.in_channels / shape.groups, out = shape.out_channels / shape.groups;
-  const auto part = [&](int64_t groups) {
-    ConvNhwcShape result = shape;
-    result.in_channels = groups * in;
-    result.out_channels = groups * out;
-    result.groups = groups;
-    return result;
-  };
-  const int64_t last = groups_of_last_part(shape), first = shape.groups - last;
-  body(part(first), 0, 0, 0);
-  if (last > 0) body(part(last), first * in, first * out, packed_size<T>(part(first)));
+  const int64_t last = shape.groups % merged;
+  if (last == 0) return parts;
+  auto& [first_part, last_part] = parts.part;
+  last_part.shape.groups = last;
+  last_part.shape.in_channels = shape.in_channels / shape.groups * last;
+  last_part.shape.out_channels = shape.out_channels / shape.groups * last;
+  first_part.shape.groups -= last;
+  first_part.shape.in_channels = last_part.in = shape.in_channels - last_part.shape.in_channels;
+  first_part.shape.out_channels = last_part.out = shape.out_channels - last_part.shape.out_channels;
+  parts.count = 2;
+  return parts;
 }
 
 template <typename T>
 size_t packed_bytes(const ConvNhwcShape& shape) {
   int64_t size = 0;
-  for_each_part<T>(shape, [&](const ConvNhwcShape& part, int64_t, int64_t, int64_t packed) {
-    size = packed + packed_size<T>(part);
-  });
+  for (const Part& part : parts_of(shape)) size += packed_size<T>(part.shape);
   return static_cast<size_t>(size) * sizeof(T);
 }
 
@@ -317,21 +323,23 @@ template <typename T>
 void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
   const int64_t filter =
       shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
-  for_each_part<T>(shape, [&](const ConvNhwcShape& part, int64_t, int64_t out, int64_t place) {
-    pack_part(part, weight + out * filter, packed + place);
-  });
+  for (const Part& part : parts_of(shape)) {
+    pack_part(part.shape, weight + part.out * filter, packed);
+    packed += packed_size<T>(part.shape);
+  }
 }
 
 template <typename T>
 void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
               const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
-  for_each_part<T>(shape, [&](const ConvNhwcShape& part, int64_t in, int64_t out, int64_t place) {
+  for (const Part& part : parts_of(shape)) {
     Epilogue<T> some = epilogue;
-    if (some.bias) some.bias += out;
-    if (some.residual) some.residual += out;
-    convolve_part(part, input + in, input_stride, packed + place, some, output + out,
+    if (some.bias) some.bias += part.out;
+    if (some.residual) some.residual += part.out;
+    convolve_part(part.shape, input + part.in, input_stride, packed, some, output + part.out,
                   output_stride);
-  });
+    packed += packed_size<T>(part.shape);
+  }
 }
 
 }  // namespace
@@ -380,7 +388,7 @@ void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t inp
 }
 
 bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {
-  return groups_of_last_part(shape) == 0 && has_few_channels(merge_groups(shape));
+  return parts_of(shape).count == 1 && has_few_channels(merge_groups(shape));
 }
 
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,

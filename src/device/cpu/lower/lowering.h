@@ -62,8 +62,8 @@ struct Surround {
   int64_t left = 0, right = 0, top = 0, bottom = 0;
   double value = 0;
 };
-// What the call puts around its first argument, of `dim` dimensions; nothing if it is none that pads
-// images or lines, or not known.
+// What the call puts around its first argument, of `dim` dimensions; nothing if it is none that
+// pads images or lines, or not known.
 std::optional<Surround> surround_of(const Call& call, size_t dim);
 // The first argument of a call, or what it was before zeros were put around it: a kernel that skips
 // what is outside of its input need not see them.
