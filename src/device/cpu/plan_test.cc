@@ -568,12 +568,17 @@ TEST(Plan, TransposedConvolution) {
     traced.check({x});
     EXPECT_EQ(traced.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   }
-  // Few channels are left to the reference.
+  // Few channels are left to the reference, unless the taps of a line have many together.
   Case depthwise({{"w", random_tensor({4, 1, 3, 2})}},
                  "    return torch.conv_transpose2d(x, self.w, None, [2, 1], [0, 0], [0, 0], 4)\n");
   depthwise.check({x});
   EXPECT_EQ(depthwise.by_reference(),
             "aten::conv_transpose2d: few channels of a transposed convolution; ");
+  Case few({{"w", random_tensor({4, 3, 4, 4})}, {"b", random_tensor({3})}},
+           "    y = torch.conv_transpose2d(x, self.w, self.b, [2, 2], [1, 1], [0, 0], 1)\n"
+           "    return torch.tanh(y)\n");
+  few.check({x});
+  EXPECT_EQ(few.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   Case line({{"w", random_tensor({4, 17, 3})}, {"b", random_tensor({17})}},
             "    y = torch.conv_transpose1d(x, self.w, self.b, [3], [1], [2], 1, [2])\n"
             "    return torch.relu(y)\n");

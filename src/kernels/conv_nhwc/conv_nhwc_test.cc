@@ -392,6 +392,19 @@ TEST(ConvNhwc, Transposed) {
                       .window = transposed(6, 5, 3, 1, 1, 2, 0)});
     check_transposed(
         {.in_channels = 4, .out_channels = 40, .window = transposed(40, 40, 3, 3, 0, 1, 0)});
+    // Few channels: with what reaches beyond the borders, gaps, and more lines than one task has.
+    check_transposed(
+        {.in_channels = 7, .out_channels = 3, .window = transposed(9, 6, 4, 2, 1, 1, 0)});
+    check_transposed({.batch = 2,
+                      .in_channels = 5,
+                      .out_channels = 1,
+                      .window = transposed(6, 7, 9, 3, 4, 1, 2)});
+    check_transposed(
+        {.in_channels = 3, .out_channels = 2, .window = transposed(5, 8, 3, 2, 3, 2, 1)});
+    check_transposed(
+        {.in_channels = 2, .out_channels = 3, .window = transposed(4, 5, 2, 5, 0, 1, 1)});
+    check_transposed(
+        {.in_channels = 16, .out_channels = 7, .window = transposed(90, 70, 3, 2, 1, 1, 1)});
   });
 }
 
