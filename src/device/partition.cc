@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "graph/module_path.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/effects.h"
@@ -73,6 +74,9 @@ bool is_arithmetic(const Node& node) {
 
 // Changes a list of numbers. If that is made in the same segment, nobody else sees it.
 bool writes_numbers(const Node& node) {
+  constexpr bool kHasLists =
+      selection::has_operator("aten::append") || selection::has_operator("aten::_set_item");
+  if constexpr (!kHasLists) return false;
   if (!node.op() || node.inputs().empty() || !passes::writes_inputs(node)) return false;
   const SsaValue& list = *node.input(0);
   const bool is_fresh = list.node()->kind() == prim::kListConstruct ||

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/limits.h"
+#include "base/selection.h"
 #include "device/specialise/specialised_segment.h"
 #include "device/specialise/viewed_output.h"
 #include "graph/prim_kinds.h"
@@ -12,6 +13,10 @@
 namespace torchlet::device {
 
 bool picks_items(const Node& node) {
+  constexpr bool kHasItems = selection::has_operator("aten::__getitem__") ||
+                             selection::has_operator("aten::slice") ||
+                             selection::has_operator("aten::list");
+  if constexpr (!kHasItems) return false;
   static const Symbol kKinds[] = {Symbol("aten::__getitem__"), Symbol("aten::slice"),
                                   Symbol("aten::add"), Symbol("aten::list")};
   return node.op() && std::ranges::find(kKinds, node.kind()) != std::end(kKinds) &&
