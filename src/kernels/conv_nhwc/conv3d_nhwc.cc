@@ -4,6 +4,7 @@
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv3d_taps.h"
 #include "kernels/conv_nhwc/conv_runs.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/gemm/gemm_nhwc.h"
@@ -119,7 +120,9 @@ Conv3dNhwc::Conv3dNhwc(const Conv3dNhwcShape& shape)
   const WindowAxis& w = shape.width;
   // Short lines make tiles of few rows, and each reads all weights anew.
   const bool is_short = w.out < tile.rows && groups_ == 1 && columns_ >= tile.width;
-  form_ = is_short && !shape.transposed ? Form::kWindows : Form::kLines;
+  form_ = suits_taps(shape)               ? Form::kTaps
+          : is_short && !shape.transposed ? Form::kWindows
+                                          : Form::kLines;
   // So do several pixels with few columns each; what they do not share is multiplied by zero.
   const int64_t most = groups_ == 1 && form_ == Form::kLines ? tile.lanes / columns_ : 1;
   if (shape.transposed) {
@@ -261,6 +264,7 @@ void Conv3dNhwc::run(const float* input, int64_t input_stride, const float* pack
                      const EpilogueF32& epilogue, float* output, int64_t output_stride) const {
   const auto run_form = winograd_ > 0               ? &Conv3dNhwc::run_winograd
                         : form_ == Form::kWindows   ? &Conv3dNhwc::run_windows
+                        : form_ == Form::kTaps      ? &Conv3dNhwc::run_taps
                         : form_ == Form::kDepthwise ? &Conv3dNhwc::run_depthwise
                                                     : &Conv3dNhwc::run_lines;
   (this->*run_form)(input, input_stride, packed, epilogue, output, output_stride);
@@ -276,6 +280,11 @@ void Conv3dNhwc::run_winograd(const float* input, int64_t input_stride, const fl
                  from_pixel(epilogue, i * out), output + i * out * output_stride, output_stride,
                  {d.in, d.out, d.kernel, d.pad, d.dilation});
   }
+}
+
+void Conv3dNhwc::run_taps(const float* input, int64_t input_stride, const float* packed,
+                          const EpilogueF32& epilogue, float* output, int64_t output_stride) const {
+  conv3d_taps(shape_, input, input_stride, packed, epilogue, output, output_stride);
 }
 
 void Conv3dNhwc::run_depthwise(const float* input, int64_t input_stride, const float* packed,

@@ -8,6 +8,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nchw/conv_testing.h"
+#include "kernels/conv_nhwc/conv3d_taps.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -179,6 +180,23 @@ TEST(Conv3dNhwc, ShortLinesAsWindows) {
     const Options options{.input_gap = 2, .output_gap = 3, .residual = residual};
     check({2, 5, 40, 1, false, axis(4, 3, 2, 1), axis(5, 3, 2, 1), axis(5, 3, 2, 1)}, options);
     check({1, 5, 33, 1, false, axis(4, 2), axis(3, 3, 1, 2, 2), axis(3, 2, 1, 2, 3)}, options);
+  }
+}
+
+TEST(Conv3dNhwc, SmallVolumesTapByTap) {
+  const auto check_taps = [](const Conv3dNhwcShape& shape, const Options& options) {
+    for_each_target([&] { EXPECT_TRUE(suits_taps(shape)); });
+    check(shape, options);
+  };
+  for (const bool residual : {false, true}) {
+    const Options options{.input_gap = 2, .output_gap = 3, .residual = residual};
+    // Volumes smaller than a window, lines shorter and longer than a tile, a last panel of a part.
+    check_taps({2, 64, 40, 1, false, axis(2, 5, 1, 2), axis(1, 5, 1, 2), axis(3, 5, 1, 2)},
+               options);
+    check_taps({1, 65, 75, 1, false, axis(5, 5, 2, 2), axis(4, 5, 1, 2), axis(8, 5, 1, 2)},
+               options);
+    check_taps({1, 64, 33, 1, false, axis(4, 3, 1, 2, 2), axis(3, 2, 1, 1), axis(31, 5, 2, 2)},
+               options);
   }
 }
 
