@@ -19,6 +19,7 @@ struct Row {
   const int32_t* lookup;  // for channel k of a group, which lane each lane takes
   const T* weight;        // of the first of them, block 0
   int64_t weight_stride;  // from block to block
+  int64_t input_begin;    // of pixel 0 in each row of the input
   int64_t input_stride;
   int64_t channels;
   const float* bias;
@@ -116,7 +117,7 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
   const float* const bias = row.bias;
   const T* const weights = row.weight;
   T* const output = row.output + place.x * out_stride;
-  const int64_t column = place.column * stride;
+  const int64_t column = row.input_begin + place.column * stride;
   const V low = set(row.bounds.low), high = set(row.bounds.high);
   for (int64_t v = begin * kVectorsPerBlock; v < end * kVectorsPerBlock; ++v) {
     const int64_t block = v / kVectorsPerBlock, part = v % kVectorsPerBlock * kLanes;
@@ -165,7 +166,8 @@ HWY_NOINLINE void convolve_pixel(const Row& row, const PixelTaps& taps, int64_t 
                                  int64_t end) {
   const V low = set(row.bounds.low), high = set(row.bounds.high);
   const int64_t step = taps.column_step * row.input_stride;
-  const int64_t first = (taps.column + taps.j_begin * taps.column_step) * row.input_stride;
+  const int64_t first =
+      row.input_begin + (taps.column + taps.j_begin * taps.column_step) * row.input_stride;
   for (int64_t block = begin; block < end; ++block) {
     const int64_t c = dwconv_block_channel<T>(row.channels, block);
     const int64_t count = std::min(kBlock, row.channels);
@@ -245,8 +247,7 @@ Tile choose_rare_tile(int64_t out_w) {
   return best_tile(kTiles, out_w);
 }
 
-Tile choose_tile(const DwConvShape& shape) {
-  const Window2dShape& s = shape.window;
+Tile choose_tile(const DwConvShape& shape, const Window2dShape& s) {
 #if TORCHLET_DWCONV_RARE
   if constexpr (selection::kHasRareConvolutions) {
     if (shape.group > 1) {  // dwconv_takes() holds
@@ -319,7 +320,7 @@ void convolve(const DwConvTask<T>& task) {
   const bool in_registers = hardswish || (is_clamp(epilogue.activation) && !epilogue.residual);
   const int64_t begin = dwconv_block_channel<T>(shape.channels, task.block_begin);
   const int64_t end = std::min(shape.channels, task.block_end * kBlock);
-  const Tile tile = choose_tile(shape);
+  const int64_t phases = dwconv_phases(s);
   int32_t lookup[kBlock * kLanes];
   for (int64_t i = 0; i < std::min(kBlock, shape.group) * kLanes; ++i) {
     const int64_t lane = i % kLanes;
@@ -329,27 +330,34 @@ void convolve(const DwConvTask<T>& task) {
     const int64_t first = y * s.stride_h - s.pad_h;
     const Range taps = taps_inside(first, s.dilation_h, s.kernel_h, s.in_h);
     const int64_t pixel = (y - task.row_begin) * s.out_w;
-    const Row row{task.input_rows + first + taps.begin * s.dilation_h,
-                  s.dilation_h,
-                  taps.end - taps.begin,
-                  static_cast<int>(s.kernel_w),
-                  shape.group,
-                  lookup,
-                  task.weight + taps.begin * s.kernel_w * shape.group * kBlock,
-                  s.kernel_h * s.kernel_w * shape.group * kBlock,
-                  task.input_stride,
-                  shape.channels,
-                  epilogue.bias,
-                  task.output + pixel * task.output_stride,
-                  task.output_stride,
-                  hardswish,
-                  bounds_of(in_registers ? epilogue.activation : Activation{})};
-    convolve_row(s, tile, row, task.block_begin, task.block_end);
+    T* output = task.output + pixel * task.output_stride;
+    Row row{task.input_rows + first + taps.begin * s.dilation_h,
+            s.dilation_h,
+            taps.end - taps.begin,
+            static_cast<int>(s.kernel_w),
+            shape.group,
+            lookup,
+            task.weight + taps.begin * s.kernel_w * shape.group * kBlock,
+            s.kernel_h * s.kernel_w * shape.group * kBlock,
+            0,
+            task.input_stride * phases,
+            shape.channels,
+            epilogue.bias,
+            output,
+            task.output_stride * phases,
+            hardswish,
+            bounds_of(in_registers ? epilogue.activation : Activation{})};
+    for (int64_t phase = 0; phase < phases; ++phase) {
+      const Window2dShape window = dwconv_phase(s, phase);
+      convolve_row(window, choose_tile(shape, window), row, task.block_begin, task.block_end);
+      row.input_begin += task.input_stride;
+      row.output += task.output_stride;
+    }
     if (!in_registers) {
       const T* residual = epilogue.residual
                               ? epilogue.residual + pixel * epilogue.residual_stride + begin
                               : nullptr;
-      finish_rows(epilogue, residual, row.output + begin, row.output_stride, s.out_w, end - begin);
+      finish_rows(epilogue, residual, output + begin, task.output_stride, s.out_w, end - begin);
     }
   }
 }

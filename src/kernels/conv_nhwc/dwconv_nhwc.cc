@@ -124,10 +124,14 @@ bool dwconv_takes(const DwConvShape& shape) {
   const Window2dShape& s = shape.window;
   if (shape.group == 1) return true;
   if constexpr (!selection::kHasRareConvolutions) return false;
-  constexpr int64_t kLeastColumns = 4;
-  const bool is_inside = s.pad_w < s.kernel_w && (s.out_w - 1) * s.stride_w - s.pad_w < s.in_w;
-  return dwconv_is_rare(shape.channels, shape.group, s.kernel_w) && s.stride_w <= 2 &&
-         s.dilation_w == 1 && s.out_w >= kLeastColumns && is_inside;
+  if (!dwconv_is_rare(shape.channels, shape.group, s.kernel_w) || s.stride_w > 2) return false;
+  for (int64_t phase = 0; phase < dwconv_phases(s); ++phase) {
+    constexpr int64_t kLeastColumns = 4;
+    const Window2dShape w = dwconv_phase(s, phase);
+    const bool is_inside = w.pad_w < w.kernel_w && (w.out_w - 1) * w.stride_w - w.pad_w < w.in_w;
+    if (w.dilation_w != 1 || w.out_w < kLeastColumns || !is_inside) return false;
+  }
+  return true;
 }
 
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) { return packed_bytes<float>(shape); }

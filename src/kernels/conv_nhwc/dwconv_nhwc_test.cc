@@ -139,6 +139,24 @@ TEST(DwConvNhwc, Groups) {
   });
 }
 
+TEST(DwConvNhwc, DilatedColumnsInPhases) {
+  for_each_target([] {
+    for (int64_t dilation : {2, 3, 5}) {
+      for (int64_t size : {14, 17, 23}) {
+        for (int64_t pad : {int64_t{0}, dilation}) {
+          check(24, window(size, 3, 1, pad, dilation), 2, 1);
+          check(16, window(size, 5, 1, 2 * pad, dilation), 1, 0);
+          check(16, window(size, 7, 1, pad, dilation), 1, 1);
+          if (pad == 0) continue;
+          check(64, window(size + 6, 3, 1, pad, dilation), 2, 1, 4);
+          check(32, window(size + 6, 3, 1, pad, dilation), 1, 0, 32);
+        }
+      }
+    }
+    check(16, window(2, 3, 1, 4, 4), 1, 1);
+  });
+}
+
 // Few lines, so that there is time for each tile, whole and where it overlaps the one before.
 TEST(DwConvNhwc, TilesOfEveryWidth) {
   for_each_target([] {
@@ -163,7 +181,10 @@ TEST(DwConvNhwc, GroupsThatItDoesNotTake) {
   EXPECT_FALSE(takes(24, 8, window(9, 3, 1, 1, 1)));    // no whole blocks
   EXPECT_FALSE(takes(96, 16, window(9, 5, 1, 2, 1)));
   EXPECT_FALSE(takes(96, 16, window(9, 3, 3, 1, 1)));
-  EXPECT_FALSE(takes(96, 16, window(9, 3, 1, 2, 2)));
+  EXPECT_TRUE(takes(96, 16, window(9, 3, 1, 2, 2)));
+  EXPECT_FALSE(takes(96, 16, window(9, 3, 2, 2, 2)));
+  EXPECT_FALSE(takes(96, 16, window(9, 3, 1, 1, 2)));  // phases with padding of their own
+  EXPECT_FALSE(takes(96, 16, window(6, 3, 1, 2, 2)));  // 3 columns in a phase
   EXPECT_FALSE(takes(96, 16, window(3, 3, 1, 0, 1)));
 }
 

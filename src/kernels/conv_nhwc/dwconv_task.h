@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/selection.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/simd/split.h"
 
 namespace torchlet::kernels {
 
@@ -23,6 +25,23 @@ int64_t dwconv_block_channel(int64_t channels, int64_t block) {
 
 // Of such windows there is one set of tiles for all widths.
 constexpr bool dwconv_is_wide(int64_t width) { return width == 4 || width >= 6; }
+
+// Columns that are `dilation_w` apart form phases, and each phase is a convolution without
+// dilation: pixel x of phase p is pixel x * phases + p of its row, in the input and in the output.
+inline int64_t dwconv_phases(const Window2dShape& s) {
+  if constexpr (!selection::kHasRareConvolutions) return 1;
+  return s.stride_w == 1 && s.pad_w % s.dilation_w == 0 ? s.dilation_w : 1;
+}
+inline Window2dShape dwconv_phase(const Window2dShape& s, int64_t phase) {
+  const int64_t phases = dwconv_phases(s);
+  if (phases == 1) return s;
+  Window2dShape result = s;
+  result.in_w = ceil_div(std::max<int64_t>(0, s.in_w - phase), phases);
+  result.out_w = ceil_div(std::max<int64_t>(0, s.out_w - phase), phases);
+  result.pad_w = s.pad_w / phases;
+  result.dilation_w = 1;
+  return result;
+}
 
 // Rows [row_begin, row_end) of the output, blocks [block_begin, block_end) of the channels.
 // Everything that a channel indexes begins at channel 0; `output` and the residual at row

@@ -118,10 +118,13 @@ void global_avg_pool_nhwc(int64_t batch, int64_t pixels, int64_t channels, const
                           int64_t input_stride, float* output, int64_t output_stride) {
   constexpr int64_t kCacheLine = 16, kElementsPerTask = int64_t{1} << 14;
   const int64_t elements = pixels * channels;
-  // Parts of the pixels, each with its share of the mean.
-  const int64_t parts = is_cut_by_columns(pixels)
-                            ? 1
-                            : std::clamp<int64_t>(elements / kElementsPerTask, 1, num_threads());
+  // Parts of the pixels, each with its share of the mean. A sum of a part is exact to a few units.
+  constexpr int64_t kPixelsPerPart = 256;
+  const int64_t parts =
+      is_cut_by_columns(pixels)
+          ? 1
+          : std::max(ceil_div(pixels, kPixelsPerPart),
+                     std::clamp<int64_t>(elements / kElementsPerTask, 1, num_threads()));
   const int64_t share_stride = (channels - 1) / kCacheLine * kCacheLine + kCacheLine;
   const Scratch<float> shares(parts * share_stride);
   for (int64_t n = 0; n < batch; ++n) {
