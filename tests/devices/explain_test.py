@@ -49,7 +49,7 @@ class Explain(unittest.TestCase):
         self.assertGreater(number, 10)
         self.assertEqual(slow["device"], "test-slow")
         self.assertIn(f"test-slow is slower than cpu in each of its {number} segments", slow["text"])
-        self.assertGreater(slow["gain_ms"], 2 * number * 0.9)
+        self.assertGreater(slow["gain_ms"], 10 * number * 0.9)
         self.assertEqual(len(slow["segments"]), number)
 
     def test_times_add_up(self):
@@ -61,7 +61,7 @@ class Explain(unittest.TestCase):
             self.assertGreater(segment["cpu_ms"], 0)
             self.assertGreater(segment["bytes"], 0)
         for segment in self.segments_on(told, "test-slow"):
-            self.assertGreater(segment["copies_ms"], 2)
+            self.assertGreater(segment["copies_ms"], 10)
             self.assertEqual(segment["copies_ms"], segment["in"]["copies_ms"])
         self.assertLess(sum(s["median_ms"] for s in told["segments"]), 2 * told["time"]["median_ms"])
         # Every operator ran in one segment.

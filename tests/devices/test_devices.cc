@@ -34,7 +34,7 @@ class ReferenceCalls : public CompiledSegment {
     if (manner_ == Manner::kHangs) {
       for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
     }
-    if (manner_ == Manner::kSlow) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (manner_ == Manner::kSlow) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     tell_copy(inputs, begin);
     std::vector<Value> tensors(num_tensors_);
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -206,7 +206,7 @@ const std::array<DeviceEntry, 10> kTestDevices = {{
      [](const DeviceConfig&) -> std::shared_ptr<Device> {
        return std::make_shared<TestDevice>(kTestDevices[3], false, true, kNeverFails, 2);
      }},
-    {"test-slow", "convolutions, each two milliseconds late",
+    {"test-slow", "convolutions, each ten milliseconds late",
      [](const DeviceConfig&) -> std::shared_ptr<Device> {
        return std::make_shared<TestDevice>(kTestDevices[4], false, true, kNeverFails, 1,
                                            Manner::kSlow);

@@ -1,4 +1,4 @@
-// Reductions along columns.
+// Reductions along columns, and along short rows.
 #pragma once
 
 #include <cstdint>
@@ -32,5 +32,16 @@ struct FoldRows {
 void fold_rows(Fold fold, const FoldRows& matrix, void* into);
 // Its part for elements of 8 bytes.
 void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into);
+
+// `runs` rows of `count` float32, `stride` elements apart.
+struct FoldRuns {
+  const float* x;
+  int64_t stride, runs, count;
+  const float* center = nullptr;  // [runs], `into_stride` elements apart; for kSumOfDistances
+};
+
+// into[r * into_stride] is row r folded, in an order that depends on `count` alone; a sum is one of
+// 32 sums, so that few thousand numbers are no loss of accuracy.
+void fold_runs(Fold fold, const FoldRuns& matrix, float* into, int64_t into_stride);
 
 }  // namespace torchlet::kernels

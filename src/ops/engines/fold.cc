@@ -22,6 +22,8 @@ constexpr int64_t kWide = 64;       // narrower rows that lie one after the othe
 constexpr int64_t kShortRun = 512;  // runs below are read across, not along,
 constexpr int64_t kAcross = 16;     // if there are as many; else those below this
 constexpr int64_t kAcrossElements = 4096;    // at a time
+constexpr int64_t kLeastRun = 16;            // floats that are folded along, if this many and
+constexpr int64_t kMostRun = 2048;           // no more belong to a result
 constexpr int64_t kCascade = 64;             // sums that one sum is made of, at most
 constexpr int64_t kPieceElements = 1 << 18;  // one result of more is folded in pieces
 constexpr int64_t kMostPieces = 64;
@@ -99,9 +101,10 @@ struct Numbers {
 struct Walk {
   std::vector<Dim> kept, reduced;
   Dim columns{1, 1, 0, false};
-  bool is_short;  // columns are runs of the last reduced dimension
+  bool is_short = false;  // columns are runs of the last reduced dimension
+  bool is_runs = false;   // contiguous, one for each result
 
-  Walk(const Tensor& self, const IntArray& dims) {
+  Walk(const Tensor& self, const IntArray& dims, bool may_be_runs) {
     std::vector<Dim> all;
     int64_t output_stride = 1;
     for (size_t d = self.sizes().size(); d-- > 0;) {
@@ -121,7 +124,10 @@ struct Walk {
     }
     all = merged(all);
     const size_t count = all.size();
-    is_short = count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
+    is_runs = may_be_runs && count > 1 && all.back().is_reduced && all.back().stride == 1 &&
+              std::ranges::count_if(all, &Dim::is_reduced) == 1 && all.back().size >= kLeastRun &&
+              all.back().size <= kMostRun;
+    is_short = !is_runs && count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
                all[count - 1].size < (all[count - 2].size < kAcross ? kAcross : kShortRun);
     if (is_short) std::swap(all[count - 1], all[count - 2]);
     if (!all.empty() && !all.back().is_reduced) {
@@ -352,9 +358,34 @@ class Folder {
   bool in_place_;
 };
 
+void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const float* center,
+                     float* out, int64_t outputs) {
+  const Dim runs = walk.kept.back();
+  const int64_t count = walk.reduced[0].size;
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (runs.size * count));
+  parallel_for(outputs / runs.size, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t index = i, offset = 0, output = 0;
+      for (size_t d = walk.kept.size() - 1; d-- > 0; index /= walk.kept[d].size) {
+        offset += index % walk.kept[d].size * walk.kept[d].stride;
+        output += index % walk.kept[d].size * walk.kept[d].output_stride;
+      }
+      kernels::fold_runs(fold,
+                         {static_cast<const float*>(self.raw_data()) + offset, runs.stride,
+                          runs.size, count, center ? center + output : nullptr},
+                         out + output, runs.output_stride);
+    }
+  });
+}
+
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
-  const Walk walk(self, dims);
+  const bool is_float = numbers.dtype == DType::kFloat32 && self.dtype() == DType::kFloat32;
+  const Walk walk(self, dims, is_float);
+  if (walk.is_runs) {
+    return fold_along_runs(fold, self, walk, reinterpret_cast<const float*>(center),
+                           reinterpret_cast<float*>(out), outputs);
+  }
   const Folder folder(fold, numbers, self, walk, center);
   const int64_t widest =
       walk.is_short ? std::max(kAcross, kAcrossElements / walk.reduced.back().size) : kTileColumns;
