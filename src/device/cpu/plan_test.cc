@@ -253,6 +253,20 @@ TEST(Plan, ResultsLieAsTheProgramHasThem) {
   EXPECT_EQ(IntArray(c.planned({x}).to_tensor().strides()), IntArray(x.strides()));
 }
 
+TEST(Plan, RollingCopiesParts) {
+  const auto check = [](const std::string& roll, const std::string& kernels) {
+    Case c({}, "    return torch.roll(torch.relu(x), " + roll + ")\n");
+    const Tensor x = random_tensor({3, 5, 4});
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), "activation_rows_f32" + kernels) << roll;
+  };
+  check("[2], [1]", " copy_strided copy_strided");
+  check("[-1, 7], [0, -1]", " copy_strided copy_strided copy_strided copy_strided");
+  check("[-8], [2]", " copy_strided");  // all of it
+  check("[1, 1], [1, 1]", " aten::roll");
+  check("[2], []", " aten::roll");
+}
+
 TEST(Plan, GroupsOfChannelsAreNormalized) {
   const Tensor w = random_tensor({8}), b = random_tensor({8});
   const Tensor x = random_tensor({2, 8, 5, 7});
@@ -267,6 +281,9 @@ TEST(Plan, GroupsOfChannelsAreNormalized) {
     EXPECT_EQ(c.kernels({nhwc}), "group_norm_nhwc_f32") << norm;
     c.check({x});
     c.check({random_tensor({2, 8, 5})});
+    const Tensor line = ops::transpose(random_tensor({2, 5, 8}), 1, 2);
+    c.check({line});
+    EXPECT_EQ(c.kernels({line}), "group_norm_nhwc_f32 copy_strided") << norm;
   }
   Case running(
       {{"w", w}, {"b", b}},

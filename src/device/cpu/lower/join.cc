@@ -1,4 +1,5 @@
-// Concatenation: parts are computed where they belong if they can be, else copied there.
+// Concatenation: parts are computed where they belong if they can be, else copied there. Rolling is
+// the concatenation of two parts of one tensor.
 #include "device/cpu/lower/lowering.h"
 #include "ops/core/common.h"
 
@@ -86,10 +87,45 @@ void lower_stack(PlanBuilder& plan, const Call& call) {
   plan.define(call, whole);
 }
 
+struct RolledDim {
+  int64_t dim, shift;  // 0 <= shift < size
+};
+
+void copy_rolled(PlanBuilder& plan, TensorId from, TensorId to, std::span<const RolledDim> dims) {
+  if (dims.empty()) return plan.copy(from, to);
+  const auto [dim, shift] = dims[0];
+  const int64_t kept = plan.info(from).sizes[static_cast<size_t>(dim)] - shift;
+  const auto part = [&](TensorId id, int64_t start, int64_t size) {
+    return plan.viewed(id, ops::narrow(plan.shape_of(id), dim, start, size));
+  };
+  copy_rolled(plan, part(from, 0, kept), part(to, shift, kept), dims.subspan(1));
+  if (shift > 0) copy_rolled(plan, part(from, kept, shift), part(to, 0, shift), dims.subspan(1));
+}
+
+void lower_roll(PlanBuilder& plan, const Call& call) {
+  const TensorId input = plan.tensor(call, 0);
+  const PlanTensor t = plan.info(input);
+  const IntArray shifts = call.known_ints("shifts"), dims = call.known_ints("dims");
+  if (t.quantizer || t.numel() == 0) decline("a tensor that it does not take");
+  if (dims.empty() || dims.size() != shifts.size()) decline("the tensor as one row");
+  std::vector<RolledDim> rolled;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t dim = wrap_dim(dims[i], t.dim()), size = t.sizes[static_cast<size_t>(dim)];
+    for (const RolledDim& other : rolled) {
+      if (other.dim == dim) decline("a dimension twice");
+    }
+    rolled.push_back({dim, (shifts[i] % size + size) % size});
+  }
+  const TensorId result = plan.new_contiguous(t.dtype, t.sizes);
+  copy_rolled(plan, input, result, rolled);
+  plan.define(call, result);
+}
+
 }  // namespace
 
 std::span<const Lowering> join_lowerings() {
-  static constexpr Lowering kTable[] = {{"aten::cat", lower_cat}, {"aten::stack", lower_stack}};
+  static constexpr Lowering kTable[] = {
+      {"aten::cat", lower_cat}, {"aten::stack", lower_stack}, {"aten::roll", lower_roll}};
   return kTable;
 }
 

@@ -7,6 +7,7 @@
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -122,7 +123,9 @@ class GroupNormStep : public ActivatedStep {
 };
 
 void add_group_norm(PlanBuilder& plan, const Call& call, std::optional<int64_t> groups) {
-  const TensorId id = plan.tensor_of(call, 0, DType::kFloat32);
+  TensorId id = plan.tensor_of(call, 0, DType::kFloat32);
+  const bool is_line = plan.info(id).dim() == 3;  // an image of one row
+  if (is_line) id = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
   const auto input = plan.image_view(id);
   // Otherwise the reference is as fast.
   if (!input) decline("an image whose channels do not lie together");
@@ -137,7 +140,8 @@ void add_group_norm(PlanBuilder& plan, const Call& call, std::optional<int64_t> 
   plan.add_step<GroupNormStep>(
       *input, output, groups.value_or(c), weight.defined() ? plan.floats(weight) : nullptr,
       bias.defined() ? plan.floats(bias) : nullptr, static_cast<float>(call.known_double("eps")));
-  plan.define(call, output.id);
+  plan.define(call, is_line ? plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2))
+                            : output.id);
 }
 
 void lower_group_norm(PlanBuilder& plan, const Call& call) {
