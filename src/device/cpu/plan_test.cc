@@ -253,6 +253,23 @@ TEST(Plan, ResultsLieAsTheProgramHasThem) {
   EXPECT_EQ(IntArray(c.planned({x}).to_tensor().strides()), IntArray(x.strides()));
 }
 
+TEST(Plan, SoftmaxReadsMemoryAsItLies) {
+  const Tensor x = random_tensor({2, 5, 3, 4});
+  const auto check = [&](const Tensor& of, const std::string& dim, const std::string& kernels) {
+    Case c({}, "    return torch.softmax(torch.relu(x), " + dim + ")\n");
+    c.check({of});
+    EXPECT_EQ(c.kernels({of}), "activation_rows_f32 " + kernels) << dim;
+    Case logarithm({}, "    return torch.log_softmax(torch.relu(x), " + dim + ")\n");
+    logarithm.check({of});
+    EXPECT_EQ(logarithm.kernels({of}), "activation_rows_f32 log_" + kernels) << dim;
+  };
+  for (const char* dim : {"0", "1", "-2"}) check(x, dim, "softmax_columns_f32");
+  check(x, "3", "softmax_f32");
+  const Tensor nhwc = x.contiguous(MemoryFormat::kChannelsLast);
+  check(nhwc, "1", "softmax_f32");
+  check(nhwc, "2", "softmax_columns_f32");
+}
+
 TEST(Plan, RollingCopiesParts) {
   const auto check = [](const std::string& roll, const std::string& kernels) {
     Case c({}, "    return torch.roll(torch.relu(x), " + roll + ")\n");
@@ -928,10 +945,10 @@ TEST(Plan, ResizingAsPytorchDoes) {
 }
 
 TEST(Plan, WhatHasNoKernelRunsItsReference) {
-  Case c({}, "    return torch.relu(torch.softmax(torch.relu(x), 0))\n");
+  Case c({}, "    return torch.relu(torch.roll(torch.relu(x), [2], []))\n");
   const Tensor x = random_tensor({3, 4});
   c.check({x});
-  EXPECT_EQ(c.kernels({x}), "activation_rows_f32 aten::softmax activation_rows_f32");
+  EXPECT_EQ(c.kernels({x}), "activation_rows_f32 aten::roll activation_rows_f32");
   Case other({}, "    return torch.mul(torch.add(x, x), 2)\n");
   other.check({random_tensor({3, 4}).to(DType::kFloat64)}, 0);
   other.check({random_tensor({3, 4}, -9, 9).to(DType::kInt32)}, 0);

@@ -17,6 +17,11 @@ void softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stri
 void log_softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_stride,
                           int64_t rows, int64_t cols);
 
+// The same down the columns of contiguous matrices [matrices, rows, cols].
+void softmax_columns_f32(const float* x, float* y, int64_t matrices, int64_t rows, int64_t cols);
+void log_softmax_columns_f32(const float* x, float* y, int64_t matrices, int64_t rows,
+                             int64_t cols);
+
 // y = (x - mean) / sqrt(variance + eps) * weight + bias; weight and bias are [cols] or null.
 void layer_norm_rows_f32(const float* x, int64_t x_stride, const float* weight, const float* bias,
                          float* y, int64_t y_stride, int64_t rows, int64_t cols, float eps);

@@ -204,6 +204,39 @@ TEST(GroupNorm, ManyPixelsStayExact) {
   });
 }
 
+TEST(Softmax, DownColumnsAsAlongRows) {
+  for_each_target([] {
+    for (const int64_t rows : {1, 2, 21}) {
+      for (const int64_t cols : {1, 3, 15, 16, 31, 32, 33, 64, 70, 5000}) {
+        constexpr int64_t kMatrices = 2;
+        std::vector<float> x(static_cast<size_t>(kMatrices * rows * cols)), across(x.size());
+        std::vector<float> rows_of(x.size()), y(x.size() + 1, 777);
+        for (size_t i = 0; i < x.size(); ++i) x[i] = 3 * std::sin(static_cast<float>(i) * 0.7f);
+        const auto turn = [&](const std::vector<float>& from, int64_t r, int64_t c, float* to) {
+          for (int64_t m = 0; m < kMatrices; ++m) {
+            for (int64_t i = 0; i < r * c; ++i) {
+              to[m * r * c + i % c * r + i / c] = from[static_cast<size_t>(m * r * c + i)];
+            }
+          }
+        };
+        turn(x, rows, cols, across.data());
+        for (const bool logarithm : {false, true}) {
+          (logarithm ? log_softmax_f32 : softmax_f32)(across.data(), rows_of.data(),
+                                                      kMatrices * cols, rows);
+          std::vector<float> expected(x.size());
+          turn(rows_of, cols, rows, expected.data());
+          (logarithm ? log_softmax_columns_f32 : softmax_columns_f32)(x.data(), y.data(), kMatrices,
+                                                                      rows, cols);
+          for (size_t i = 0; i < x.size(); ++i) {
+            ASSERT_NEAR(y[i], expected[i], 1e-6) << rows << " x " << cols << " at " << i;
+          }
+          ASSERT_EQ(y.back(), 777);
+        }
+      }
+    }
+  });
+}
+
 TEST(Softmax, ExtremesAsInPyTorch) {
   for_each_target([] {
     const float inf = INFINITY;

@@ -18,11 +18,20 @@ Tensor softmax_like(const Tensor& self, int64_t dim, std::optional<DType> dtype,
   if (self.numel() == 0 || is_meta(out)) return out;
   const Tensor x = self.to(element_size(result) == 2 ? DType::kFloat32 : result).contiguous();
   Tensor y;
-  if (x.dtype() == DType::kFloat32 && dim == std::max<int64_t>(x.dim() - 1, 0)) {
+  if (x.dtype() == DType::kFloat32) {
     const int64_t count = x.dim() == 0 ? 1 : x.size(dim);
+    int64_t inner = 1;
+    for (int64_t d = dim + 1; d < x.dim(); ++d) inner *= x.size(d);
+    const int64_t outer = x.numel() / count / inner;
     y = empty_like(x);
-    (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(
-        x.data_ptr<float>(), y.data_ptr<float>(), x.numel() / count, count);
+    const float* from = x.data_ptr<float>();
+    float* to = y.data_ptr<float>();
+    if (inner == 1) {
+      (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(from, to, outer, count);
+    } else {
+      (logarithm ? kernels::log_softmax_columns_f32 : kernels::softmax_columns_f32)(from, to, outer,
+                                                                                    count, inner);
+    }
   } else {
     const Tensor below = sub(x, amax(x, {&dim, 1}, true)), e = exp(below);
     const Tensor total = sum(e, {&dim, 1}, true);

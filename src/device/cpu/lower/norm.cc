@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/sort.h"
 #include "device/cpu/lower/epilogue_step.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
@@ -181,21 +182,55 @@ TensorId add_rows_step(PlanBuilder& plan, const char* kernel, TensorId input, Ru
   return result;
 }
 
-void lower_softmax(PlanBuilder& plan, const Call& call) {
-  const TensorId input = plan.contiguous(plan.tensor_of(call, 0, DType::kFloat32));
+// The dimensions in the order of memory.
+IntArray memory_order(const PlanTensor& t) {
+  IntArray order;
+  for (int64_t d = 0; d < t.dim(); ++d) order.push_back(d);
+  const auto stride = [&](int64_t d) { return t.strides[static_cast<size_t>(d)]; };
+  stable_sort(order, [&](int64_t a, int64_t b) { return stride(a) > stride(b); });
+  return order;
+}
+
+TensorId add_softmax(PlanBuilder& plan, TensorId input, int64_t dim, bool logarithm) {
+  input = plan.contiguous(input);
   const PlanTensor& t = plan.info(input);
+  const int64_t count = t.sizes[static_cast<size_t>(dim)];
+  int64_t inner = 1;
+  for (size_t d = static_cast<size_t>(dim) + 1; d < t.sizes.size(); ++d) inner *= t.sizes[d];
+  const int64_t outer = t.numel() / count / inner;
+  if (inner == 1) {
+    return add_rows_step(
+        plan, logarithm ? "log_softmax_f32" : "softmax_f32", input, [=](const float* x, float* y) {
+          (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(x, y, outer, count);
+        });
+  }
+  return add_rows_step(plan, logarithm ? "log_softmax_columns_f32" : "softmax_columns_f32", input,
+                       [=](const float* x, float* y) {
+                         (logarithm ? kernels::log_softmax_columns_f32
+                                    : kernels::softmax_columns_f32)(x, y, outer, count, inner);
+                       });
+}
+
+void lower_softmax(PlanBuilder& plan, const Call& call) {
+  const TensorId input = plan.tensor_of(call, 0, DType::kFloat32);
+  const PlanTensor t = plan.info(input);
   if (!call.is_none("dtype") && call.known_int("dtype") != static_cast<int>(DType::kFloat32)) {
     decline("another dtype");
   }
-  if (t.numel() == 0 || t.dim() == 0 || wrap_dim(call.known_int("dim"), t.dim()) != t.dim() - 1) {
-    decline("not along the last dimension");
-  }
-  const int64_t cols = t.sizes.back(), rows = t.numel() / cols;
+  if (t.numel() == 0 || t.dim() == 0) decline("an empty tensor or a number");
+  const int64_t dim = wrap_dim(call.known_int("dim"), t.dim());
   const bool logarithm = call.kind().name() == "log_softmax";
-  const auto run = [=](const float* x, float* y) {
-    (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(x, y, rows, cols);
-  };
-  plan.define(call, add_rows_step(plan, logarithm ? "log_softmax_f32" : "softmax_f32", input, run));
+  if (dim == t.dim() - 1) return plan.define(call, add_softmax(plan, input, dim, logarithm));
+  // As it lies.
+  const IntArray order = memory_order(t);
+  IntArray back(order);
+  for (size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  const TensorId result =
+      add_softmax(plan, plan.viewed(input, ops::permute(plan.shape_of(input), order)),
+                  back[static_cast<size_t>(dim)], logarithm);
+  plan.define(call, plan.viewed(result, ops::permute(plan.shape_of(result), back)));
 }
 
 void lower_layer_norm(PlanBuilder& plan, const Call& call) {
