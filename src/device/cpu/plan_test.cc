@@ -253,6 +253,24 @@ TEST(Plan, ResultsLieAsTheProgramHasThem) {
   EXPECT_EQ(IntArray(c.planned({x}).to_tensor().strides()), IntArray(x.strides()));
 }
 
+TEST(Plan, WhatIsAddedIsScaled) {
+  const Tensor x = random_tensor({2, 3, 4}), y = random_tensor({3, 1}),
+               z = random_tensor({4}, 1, 2);
+  const auto check = [&](const std::string& call, const std::string& kernels) {
+    Case c({{"y", y}, {"z", z}}, "    return torch." + call + "\n");
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), kernels) << call;
+  };
+  check("add(x, torch.mul(x, self.z), alpha=0.3)",
+        "binary_rows_f32 affine_rows_f32 binary_rows_f32");
+  check("sub(x, torch.mul(x, self.z), alpha=-2)",
+        "binary_rows_f32 affine_rows_f32 binary_rows_f32");
+  check("addcmul(x, x, self.z)", "binary_rows_f32 binary_rows_f32");
+  check("addcmul(self.z, self.y, x, value=0.5)",
+        "broadcast_rows_f32 affine_rows_f32 binary_rows_f32");
+  check("addcdiv(x, x, self.z, value=-3)", "binary_rows_f32 affine_rows_f32 binary_rows_f32");
+}
+
 TEST(Plan, SoftmaxReadsMemoryAsItLies) {
   const Tensor x = random_tensor({2, 5, 3, 4});
   const auto check = [&](const Tensor& of, const std::string& dim, const std::string& kernels) {

@@ -418,8 +418,11 @@ void lower_binary_as(PlanBuilder& plan, const Call& call, MatrixBinaryOp op) {
     if (op == MatrixBinaryOp::kRsub && alpha != 1) decline("rsub() with alpha");
     return plan.define(call, add_with_number(plan, op, id, *second * alpha));
   }
-  if (alpha != 1) decline("alpha");
-  const TensorId b = plan.real_tensor(call, "other");
+  TensorId b = plan.real_tensor(call, "other");
+  if (alpha != 1) {
+    if (op == MatrixBinaryOp::kRsub) decline("rsub() with alpha");
+    b = add_with_number(plan, MatrixBinaryOp::kMul, b, alpha);
+  }
   if (const auto first = known_number(call, 0)) {
     refuse_other_dtype(plan, b, call.argument(0));
     return plan.define(call, add_with_number(plan, kernels::reversed(op), b, *first));
@@ -432,6 +435,17 @@ void lower_binary_as(PlanBuilder& plan, const Call& call, MatrixBinaryOp op) {
 template <MatrixBinaryOp kOp>
 void lower_binary(PlanBuilder& plan, const Call& call) {
   lower_binary_as(plan, call, kOp);
+}
+
+// self + value * tensor1 op tensor2.
+template <MatrixBinaryOp kOp>
+void lower_addition_of(PlanBuilder& plan, const Call& call) {
+  const TensorId self = plan.real_tensor(call, "self");
+  TensorId added =
+      add_binary(plan, kOp, plan.real_tensor(call, "tensor1"), plan.real_tensor(call, "tensor2"));
+  const double value = call.known_double("value");
+  if (value != 1) added = add_with_number(plan, MatrixBinaryOp::kMul, added, value);
+  plan.define(call, add_binary(plan, MatrixBinaryOp::kAdd, self, added));
 }
 
 void lower_prelu(PlanBuilder& plan, const Call& call) {
@@ -514,6 +528,8 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::maximum", lower_binary<MatrixBinaryOp::kMax>},
       {"aten::minimum", lower_binary<MatrixBinaryOp::kMin>},
       {"aten::rsub", lower_binary<MatrixBinaryOp::kRsub>},
+      {"aten::addcmul", lower_addition_of<MatrixBinaryOp::kMul>},
+      {"aten::addcdiv", lower_addition_of<MatrixBinaryOp::kDiv>},
       {"aten::prelu", lower_prelu},
   };
   return kTable;
