@@ -13,6 +13,7 @@ import importlib.abc
 import importlib.machinery
 import json
 import os
+import pathlib
 import sys
 import unittest.mock
 import warnings
@@ -383,6 +384,7 @@ def main() -> None:
     try:
         torch.jit.script(model).save(f"{base}.scripted.pt")
     except Exception as error:  # whatever a package's code runs into
+        pathlib.Path(f"{base}.scripted.pt").unlink(missing_ok=True)  # what was written until then
         record["not_scripted"] = (str(error).strip().splitlines() or [type(error).__name__])[0]
     with open(f"{base}.json", "w") as file:
         json.dump(record, file)
