@@ -38,14 +38,33 @@ TIMM = {
         repvgg_a2 cspresnet50 cspdarknet53 cs3darknet_focus_m cs3edgenet_x selecsls42b gernet_s
         sequencer2d_s visformer_tiny volo_d1_224 twins_svt_small twins_pcpvt_small jx_nest_tiny convit_tiny
         halonet26t lambda_resnet26t botnet26t_256 bat_resnext26ts eca_halonext26ts lamhalobotnet50ts_256 gcresnet33ts sebotnet33ts_256
-        pvt_v2_b0""",
+        pvt_v2_b0
+        haloregnetz_b lambda_resnet26rpt_256 regnetz_c16_evos seresnext26ts regnetz_d8_evos coat_mini convit_small convnext_pico
+        crossvit_15_240 cspresnet50d cs3sedarknet_x deit_small_patch16_224 densenet161 dla102x2 dla60_res2next dpn92 dpn68 edgenext_small
+        efficientformer_l3 efficientnet_b0_g16_evos efficientnet_b2a mobilenetv2_110d gcvit_xtiny ghostnet_130 gluon_resnext50_32x4d
+        gluon_resnet50_v1d gluon_resnet18_v1b gluon_xception65 hardcorenas_f hrnet_w32 hrnet_w18_small_v2 adv_inception_v3 levit_128
+        levit_256d maxvit_rmlp_tiny_rw_256 maxvit_rmlp_nano_rw_256 coatnet_1_224 gmixer_24_224 gmlp_ti16_224 lcnet_035 mobilenetv3_rw
+        mobilevitv2_100 mvitv2_small_cls nest_tiny jx_nest_small nf_ecaresnet26 nf_seresnet26 nfnet_l0 pit_xs_distilled_224 poolformer_s36
+        pvt_v2_b2 pvt_v2_b2_li regnetx_040 regnetz_040h res2net50_14w_8s res2net50_26w_6s resnest50d_1s4x24d resnest50d_4s2x40d resnet34
+        seresnet50t seresnext26t_32x4d resnetv2_50d_frn resnetv2_50t resnetv2_50d_evob rexnetr_100 rexnet_200 selecsls60b
+        legacy_seresnext50_32x4d legacy_seresnet18 skresnet50 swinv2_tiny_window16_256 tresnet_m twins_pcpvt_base visformer_small
+        vit_small_patch8_224_dino vit_small_patch16_224 vit_small_r26_s32_224 vit_relpos_medium_patch16_rpn_224
+        vit_srelpos_medium_patch16_224 ese_vovnet57b ese_vovnet19b_slim xception71 xcit_tiny_24_p16_224 xcit_small_12_p16_224""",
     "0.9.12": """
         resnet18 resnetaa50 resnetv2_50d_gn resnetv2_50d_evos efficientnet_b0 mobilenetv3_small_050 convnextv2_atto convnext_femto_ols
         poolformerv2_s12 convformer_s18 caformer_s18 fastvit_t8 fastvit_sa12 efficientformerv2_s0 repvit_m1 repghostnet_050 ghostnetv2_100
         mobileone_s0 efficientvit_b0 efficientvit_m0 focalnet_tiny_srf davit_tiny gcvit_xxtiny inception_next_tiny tiny_vit_5m_224
         eva02_tiny_patch14_224 vit_medium_patch16_gap_240 samvit_base_patch16_224 vit_tiny_patch16_224 vit_base_patch32_clip_224 flexivit_small
         swin_tiny_patch4_window7_224 swinv2_cr_tiny_224 beit_base_patch16_224 maxvit_rmlp_pico_rw_256 maxvit_tiny_tf_224 coatnet_rmlp_nano_rw_224
-        xcit_nano_12_p16_224 levit_128s levit_conv_128s mvitv2_tiny regnetz_040 nfnet_f0 crossvit_tiny_240 twins_svt_small""",
+        xcit_nano_12_p16_224 levit_128s levit_conv_128s mvitv2_tiny regnetz_040 nfnet_f0 crossvit_tiny_240 twins_svt_small
+        sehalonet33ts halo2botnet50ts_256 regnetz_b16_evos repvgg_a0 mobileone_s3 coat_small coat_lite_small convnext_nano_ols
+        deit3_medium_patch16_224 dla60 dpn48b edgenext_small efficientformerv2_l mixnet_m efficientnet_b1_pruned efficientnet_b3
+        efficientvit_b1 efficientvit_m2 eva02_small_patch14_224 gcvit_tiny ghostnetv2_130 levit_192 levit_conv_256d maxxvitv2_nano_rw_256
+        maxvit_nano_rw_256 maxvit_pico_rw_256 poolformerv2_s24 resmlp_36_224 gmlp_ti16_224 lcnet_075 fbnetv3_g nest_tiny_jx nf_ecaresnet50
+        nf_regnet_b0 pit_xs_224 pvt_v2_b2_li regnety_064 regnety_008_tv repghostnet_100 repvit_m3 res2net50_48w_2s resnest50d resnetblur18
+        resnet34d resnetv2_50d_frn resnetv2_50t resnetv2_50x1_bit rexnet_300 legacy_seresnet50 skresnet34 tiny_vit_21m_224
+        vit_medium_patch16_reg4_gap_256 vit_small_r26_s32_224 vit_relpos_medium_patch16_224 vit_relpos_medium_patch16_rpn_224
+        ese_vovnet39b_evos ese_vovnet19b_slim legacy_xception xception65p xcit_small_12_p8_224""",
 }
 
 # Of transformers: the class of the model, the class of its config, what the config differs in, and the input: a picture's sides, samples, or None for
