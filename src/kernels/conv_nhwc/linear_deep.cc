@@ -12,6 +12,8 @@ namespace {
 
 // What is worked on at once, so that rows of A and sums have about 700 KB each.
 constexpr int64_t kDepth = 768, kColumns = 768, kRows = 238;
+// A tile's rows and a panel of fewer stay in the first-level cache well enough.
+constexpr int64_t kLeastDepth = 1000;
 
 template <typename T>
 struct Rows {
@@ -64,8 +66,7 @@ void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job
 }  // namespace
 
 bool suits_linear_deep(const ConvRuns& runs) {
-  return runs.pointwise && runs.depth() >= 2 * kDepth && !is_cut_by_columns(runs.pixels()) &&
-         runs.pixels() * runs.depth() > kRows * kDepth * 3 / 2;
+  return runs.pointwise && runs.depth() >= kLeastDepth && !is_cut_by_columns(runs.pixels());
 }
 
 template <typename T>

@@ -5,8 +5,8 @@
 
 namespace torchlet::kernels {
 
-// Pointwise convolutions, and so linear layers, of more channels than the second-level cache has
-// room for beside a panel of weights: some channels at a time, with sums that wait in the cache.
+// Pointwise convolutions, and so linear layers, of more channels than the caches have room for
+// beside a panel of weights: some channels at a time, with sums that wait in the second level.
 bool suits_linear_deep(const ConvRuns& runs);
 
 // Of float or Float16. The parameters are those of conv_nhwc_f32; one group.
