@@ -183,13 +183,13 @@ class Partitioner {
   // where they begin; like numbers they are known when a segment is compiled.
   bool is_size_tensor(const SsaValue& value) const {
     return value.node()->kind() == prim::kConstant ||
-           (value.type()->is(TypeKind::kTensor) && size_nodes_.contains(value.node()));
+           (value.type()->is(TypeKind::kTensor) && sizes_.contains(&value));
   }
   // Nodes are asked for in order.
   bool gives_size(const Node& node) {
     static const Symbol kNumToTensor("prim::NumToTensor");
     if (node.kind() != kNumToTensor && !is_size_arithmetic(node)) return false;
-    size_nodes_.insert(&node);
+    sizes_.insert(node.outputs().begin(), node.outputs().end());
     return true;
   }
   bool is_size_arithmetic(const Node& node) const {
@@ -273,7 +273,8 @@ class Partitioner {
 
   // A segment gives fresh tensors. So a view may only leave it if what it is a view of does not,
   // and was made inside.
-  static bool must_stay_outside(const Node& node, const NodeSet& inside) {
+  bool must_stay_outside(const Node& node, const NodeSet& inside) const {
+    if (asks_outside(node, inside)) return true;
     if (reads_list_from_outside(node, inside) || writes_across(node, inside)) return true;
     if (!may_share(node)) return false;
     if (std::ranges::none_of(node.outputs(),
@@ -338,9 +339,49 @@ class Partitioner {
     return false;
   }
 
+  // Is its number taken from a tensor that is made outside? Then the segment cannot know it.
+  bool asks_outside(const Node& node, const NodeSet& inside) const {
+    return !node.outputs().empty() && sizes_.contains(node.output(0)) &&
+           std::ranges::any_of(node.inputs(), [&](const SsaValue* input) {
+             return input->type()->is(TypeKind::kTensor) &&
+                    input->node()->kind() != prim::kConstant && !inside.contains(input->node());
+           });
+  }
+
+  // Moves to before the run what asks outside and needs nothing of what is inside.
+  void hoist_questions(std::vector<Node*>& run, NodeSet& inside) const {
+    if (run.empty()) return;
+    Node* const first = run.front();
+    const auto hoists = [&](Node* node) {
+      if (!asks_outside(*node, inside)) return false;
+      const std::vector<SsaValue*>& inputs = node->inputs();
+      return std::ranges::none_of(
+          inputs, [&](const SsaValue* input) { return inside.contains(input->node()); });
+    };
+    NodeSet constants;  // those between the nodes of the run
+    for (Node* node = first; node != run.back(); node = node->next()) {
+      if (node->kind() == prim::kConstant) constants.insert(node);
+    }
+    std::vector<Node*> rest;
+    for (Node* node : run) {
+      if (!hoists(node)) {
+        rest.push_back(node);
+        continue;
+      }
+      inside.erase(node);
+      if (node == first) continue;
+      for (SsaValue* input : node->inputs()) {
+        if (constants.erase(input->node()) > 0) input->node()->move_before(first);
+      }
+      node->move_before(first);
+    }
+    run = std::move(rest);
+  }
+
   // Splits a run where something has to stay outside, and makes segments of the rest.
   void finish(std::vector<Node*> run) {
     NodeSet inside = all_nodes(run);
+    hoist_questions(run, inside);
     const auto drop = [&](const Node* dropped) {
       visit_all(*dropped, [&](const Node& node) {
         inside.erase(&node);
@@ -444,6 +485,7 @@ class Partitioner {
       for (SsaValue* value : node->outputs()) {
         if (!escapes(*value, inside)) continue;
         SsaValue* output = segment->add_output(value->type(), value->name());
+        if (sizes_.contains(value)) sizes_.insert(output);
         replace_outside(*value, output, inside);
         block->add_output(value);
       }
@@ -466,8 +508,8 @@ class Partitioner {
   std::shared_ptr<Device> device_;
   std::shared_ptr<PlacementLog> log_;
   const SegmentKeys& left_;
-  std::map<uint64_t, size_t> num_alike_;  // segments so far, by hash
-  NodeSet size_nodes_;
+  std::map<uint64_t, size_t> num_alike_;       // segments so far, by hash
+  std::unordered_set<const SsaValue*> sizes_;  // what gives_size() says yes to, and numbers of it
 };
 
 }  // namespace

@@ -239,6 +239,21 @@ TEST(Partition, SizesComputedFromThemselvesOverAndOver) {
   EXPECT_EQ(made.substr(0, 29), "Segment(size NumToTensor mul ") << made;
 }
 
+// A segment knows no number that is taken from a tensor of another one.
+TEST(Partition, NumbersOfTensorsFromOutsideAreTakenBefore) {
+  const std::string body =
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    a = torch.mul(ops.prim.NumToTensor(torch.size(y, 0)), 2)\n"
+      "    z = torch.relu(torch.neg(y))\n";
+  EXPECT_EQ(partitioned(body + "    return torch.add(z, 1, alpha=int(torch.mul(a, 3)))\n"),
+            "Segment(relu size NumToTensor mul) neg mul Int Segment(relu add)");
+  EXPECT_EQ(partitioned(body + "    b = torch.mul(a, ops.prim.NumToTensor(torch.size(z, 1)))\n"
+                               "    return torch.add(z, 1, alpha=int(b))\n"),
+            "Segment(relu size NumToTensor mul) neg Segment(relu size) NumToTensor mul Int "
+            "Segment(add)");
+}
+
 TEST(Partition, AChainOfViewsIsFollowedWithoutRecursion) {
   std::string body = ") -> Tensor:\n    y = torch.relu(x)\n";
   for (int i = 0; i < 8'000; ++i) body += "    y = torch.transpose(y, 0, 1)\n";
