@@ -350,30 +350,29 @@ class Partitioner {
 
   // Moves to before the run what asks outside and needs nothing of what is inside.
   void hoist_questions(std::vector<Node*>& run, NodeSet& inside) const {
-    if (run.empty()) return;
-    Node* const first = run.front();
-    const auto hoists = [&](Node* node) {
-      if (!asks_outside(*node, inside)) return false;
-      const std::vector<SsaValue*>& inputs = node->inputs();
-      return std::ranges::none_of(
-          inputs, [&](const SsaValue* input) { return inside.contains(input->node()); });
+    const auto hoists = [&](const Node& node) {
+      return asks_outside(node, inside) &&
+             std::ranges::none_of(node.inputs(), [&](const SsaValue* input) {
+               return inside.contains(input->node());
+             });
     };
-    NodeSet constants;  // those between the nodes of the run
-    for (Node* node = first; node != run.back(); node = node->next()) {
-      if (node->kind() == prim::kConstant) constants.insert(node);
-    }
     std::vector<Node*> rest;
+    NodeSet constants;  // those after the first of the rest
     for (Node* node : run) {
-      if (!hoists(node)) {
+      if (!hoists(*node)) {
         rest.push_back(node);
+        if (rest.size() > 1) continue;
+        for (Node* after = node; after != run.back(); after = after->next()) {
+          if (after->kind() == prim::kConstant) constants.insert(after);
+        }
         continue;
       }
       inside.erase(node);
-      if (node == first) continue;
+      if (rest.empty()) continue;
       for (SsaValue* input : node->inputs()) {
-        if (constants.erase(input->node()) > 0) input->node()->move_before(first);
+        if (constants.erase(input->node()) > 0) input->node()->move_before(rest[0]);
       }
-      node->move_before(first);
+      node->move_before(rest[0]);
     }
     run = std::move(rest);
   }
