@@ -107,9 +107,9 @@ def largest(args):
     return max(tensors_of(args), key=lambda t: t.numel())
 
 
-def grown(args, elements, which, positions):
+def grown(op, args, elements, which, positions):
     """The sample with about so many elements in its largest tensor: sizes that are equal to one of `which` dimensions of it
-    grow alike, and with `positions` integers grow with them."""
+    grow alike, and with `positions` integers grow with them. What is resized to a size is so to one that grows, too."""
     big = largest(args)
     sizes = {big.shape[k] for k in range(big.dim())[which] if big.shape[k] > 1} or {1}
     power = max(1, sum(n in sizes for n in big.shape))
@@ -124,7 +124,15 @@ def grown(args, elements, which, positions):
             return (torch.rand(shape, dtype=torch.float64) * (high - low) + low).to(t.dtype)
         return torch.randint(low, (high + 1) * (factor if positions else 1), shape).to(t.dtype)
 
-    return mapped(args, of)
+    def resized(p, value):
+        is_size = p.name in ("size", "output_size") and re.search("sample|interpolate", op.name)
+        if not is_size or value is None or isinstance(value, torch.Tensor):
+            return value
+        lasts = [n * (factor if m in sizes else 1) for n, m in zip(reversed(value), reversed(big.shape))] \
+            if isinstance(value, list) else value * factor
+        return lasts[::-1] if isinstance(value, list) else lasts
+
+    return [resized(p, value) for p, value in zip(op.parameters, mapped(args, of))]
 
 
 def script(op, args):
@@ -201,7 +209,7 @@ class Sample:
                 args = [cases.copied(a) for a in args]
                 for which in (slice(None), slice(-2, None), slice(-1, None), slice(0, 1)):
                     for positions in (True, False):
-                        yield lambda n, a=args, w=which, p=positions: grown(a, n, w, p)
+                        yield lambda n, a=args, w=which, p=positions: grown(op, a, n, w, p)
             return
         for dtype in DTYPES.values():
             for attempt in range(8):
