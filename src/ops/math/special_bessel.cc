@@ -1,6 +1,7 @@
 // Bessel functions of orders 0 and 1, and Airy's Ai.
+#include <math.h>  // j0 and its like are POSIX's
+
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <numbers>
 
@@ -19,54 +20,6 @@ constexpr double kLarge = 25;
 struct Orders {
   double zero, one;
 };
-
-// J or Y of orders 0 and 1 by Hankel's expansions, 10.17.3 and 10.17.4; x >= kLarge.
-double hankel(int order, bool second_kind, double x) {
-  const double mu = 4.0 * order * order;
-  double p = 0, q = 0, term = 1;
-  for (int k = 0; k < 40 && std::abs(term) > kEpsilon / 4; ++k) {
-    (k % 2 ? q : p) += k % 4 < 2 ? term : -term;
-    const double odd = 2 * k + 1;
-    term *= (mu - odd * odd) / ((k + 1) * 8 * x);
-  }
-  const double phase = x - (order / 2.0 + 0.25) * kPi;
-  const double sine = std::sin(phase), cosine = std::cos(phase);
-  return std::sqrt(2 / (kPi * x)) * (second_kind ? p * sine + q * cosine : p * cosine - q * sine);
-}
-
-// J_0 and J_1, and Y_0 and Y_1 if asked, for 0 < x < kLarge: Miller's backward recurrence gives all
-// J_n (10.74), Neumann's series 10.8 and Abramowitz & Stegun 9.1.88 give Y from them.
-struct BesselJY {
-  Orders j, y;
-};
-BesselJY miller(double x) {
-  constexpr int kStart = 80;
-  double above = 0, here = 1e-290;
-  double even = 0;  // J_0 + 2 J_2 + 2 J_4 ... = 1
-  double y0_series = 0, y1_series = 0;
-  for (int n = kStart; n > 0; --n) {  // here is J_n, above is J_{n+1}
-    const int k = n / 2;
-    const double sign = k % 2 ? -1 : 1;
-    if (n % 2 == 0) {
-      even += 2 * here;
-      y0_series += sign * here / k;
-    } else if (k > 0) {
-      y1_series += sign * here * (2 * k + 1) / (static_cast<double>(k) * (k + 1));
-    }
-    const double below = 2 * n / x * here - above;
-    above = here;
-    here = below;
-    if (std::abs(here) > 1e250) {
-      for (double* value : {&here, &above, &even, &y0_series, &y1_series}) *value *= 1e-250;
-    }
-  }
-  const double scale = 1 / (even + here);
-  const Orders j{here * scale, above * scale};
-  const double log_half = std::log(x / 2) + std::numbers::egamma;
-  return {j,
-          {2 / kPi * (log_half * j.zero - 2 * y0_series * scale),
-           2 / kPi * ((log_half - 1) * j.one - j.zero / x - y1_series * scale)}};
-}
 
 // I of order 0 or 1, scaled by exp(-x), x >= 0: the power series 10.25.2 (its terms are positive)
 // or the expansion 10.40.1.
@@ -176,31 +129,10 @@ double airy_oscillating(double x) {
 
 }  // namespace
 
-double bessel_j0(double x) {
-  x = std::abs(x);
-  if (x < 1e-8) return 1;
-  return x < kLarge ? miller(x).j.zero : hankel(0, false, x);
-}
-
-double bessel_j1(double x) {
-  if (x < 0) return -bessel_j1(-x);
-  if (x < 1e-8) return x / 2;
-  return x < kLarge ? miller(x).j.one : hankel(1, false, x);
-}
-
-double bessel_y0(double x) {
-  if (x == 0) return -kInfinity;
-  if (!(x > 0)) return kNaN;
-  if (x < 1e-8) return 2 / kPi * (std::log(x / 2) + std::numbers::egamma);
-  return x < kLarge ? miller(x).y.zero : hankel(0, true, x);
-}
-
-double bessel_y1(double x) {
-  if (x == 0) return -kInfinity;
-  if (!(x > 0)) return kNaN;
-  if (x < 1e-8) return -2 / (kPi * x);
-  return x < kLarge ? miller(x).y.one : hankel(1, true, x);
-}
+double bessel_j0(double x) { return std::isinf(x) ? kNaN : ::j0(x); }
+double bessel_j1(double x) { return std::isinf(x) ? kNaN : ::j1(x); }
+double bessel_y0(double x) { return x == 0 ? -kInfinity : x > 0 && x < kInfinity ? ::y0(x) : kNaN; }
+double bessel_y1(double x) { return x == 0 ? -kInfinity : x > 0 && x < kInfinity ? ::y1(x) : kNaN; }
 
 double i0(double x) { return scaled_i(0, std::abs(x)) * std::exp(std::abs(x)); }
 double i0e(double x) { return scaled_i(0, std::abs(x)); }

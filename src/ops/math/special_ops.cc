@@ -41,7 +41,7 @@ T recurrence(int64_t n, T first, F next) {
                  static_cast<long long>(n), static_cast<double>(first));
   T before = 1, here = first;
   for (int64_t k = 1; k < n && !std::isnan(here); ++k) {
-    poll();
+    if (k % 1024 == 0) poll();
     const T after = next(static_cast<T>(k), here, before);
     before = here;
     here = after;
