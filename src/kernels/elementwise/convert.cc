@@ -143,6 +143,21 @@ Loop convert_loop(bool by_float, bool into, NumberType type) {
   return into ? loop_into<int32_t>(type) : loop_out_of<int32_t>(type);
 }
 
+void look_up(const uint8_t* answers, const uint8_t* x, const uint8_t* y, uint8_t* to,
+             int64_t count) {
+  const hn::ScalableTag<uint8_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN const uint8_t table[16] = {answers[0], answers[1], answers[2], answers[3]};
+  const auto all = hn::LoadDup128(d, table);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto second = hn::LoadU(d, y + i);
+    const auto place = hn::Add(hn::LoadU(d, x + i), hn::Add(second, second));
+    hn::StoreU(hn::TableLookupBytes(all, place), d, to + i);
+  }
+  for (; i < count; ++i) to[i] = answers[(x[i] + 2 * y[i]) & 3];
+}
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
@@ -153,6 +168,7 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(convert_loop);
+HWY_EXPORT(look_up);
 
 namespace {
 
@@ -218,6 +234,11 @@ bool convert(NumberType from_type, const void* from, NumberType to_type, void* t
     count -= some;
   }
   return true;
+}
+
+void look_up_bools(const uint8_t (&answers)[4], const uint8_t* x, const uint8_t* y, uint8_t* to,
+                   int64_t count) {
+  HWY_DYNAMIC_DISPATCH(look_up)(answers, x, y, to, count);
 }
 
 }  // namespace torchlet::kernels

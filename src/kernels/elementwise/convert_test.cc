@@ -103,5 +103,22 @@ TEST(Convert, RefusesWhatItCannotDo) {
   EXPECT_FALSE(convert(NumberType::kI32, &x, NumberType::kI32, &y, 1));
 }
 
+TEST(LookUpBools, EveryFunctionOnEveryTail) {
+  for_each_target([] {
+    for (uint8_t function = 0; function < 16; ++function) {
+      uint8_t answers[4];
+      for (int k = 0; k < 4; ++k) answers[k] = function >> k & 1;
+      for (size_t n = 0; n < 70; n += function == 6 ? 1 : 23) {
+        std::vector<uint8_t> x(n + 1, 7), y(n + 1, 7);
+        for (size_t i = 0; i < n; ++i) x[i] = i % 3 == 0, y[i] = i % 5 < 2;
+        std::vector<uint8_t> expected(x);
+        for (size_t i = 0; i < n; ++i) expected[i] = answers[x[i] + 2 * y[i]];
+        look_up_bools(answers, x.data(), y.data(), x.data(), static_cast<int64_t>(n));
+        EXPECT_EQ(x, expected);
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace torchlet::kernels

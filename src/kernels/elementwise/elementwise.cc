@@ -30,8 +30,8 @@ void activation(ActivationKind kind, const float* x, float* y, int64_t n, float 
                 float beta = 0) {
   activation_rows_f32({kind, alpha, beta}, 1, n, x, n, y, n);
 }
-void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, float alpha = 0) {
-  unary_rows_f32(op, 1, n, x, n, y, n, alpha, 1, 1);
+void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n) {
+  unary_rows_f32(op, 1, n, x, n, y, n);
 }
 
 void exp_in_place(float* x, int64_t n) { unary(MatrixUnaryOp::kExp, x, x, n); }
@@ -52,9 +52,6 @@ void clamp_f32(const float* x, float* y, int64_t n, float alpha, float beta) {
 }
 void leaky_relu_f32(const float* x, float* y, int64_t n, float alpha, float /*beta*/) {
   activation(ActivationKind::kLeakyRelu, x, y, n, alpha);
-}
-void elu_f32(const float* x, float* y, int64_t n, float alpha, float /*beta*/) {
-  unary(MatrixUnaryOp::kElu, x, y, n, alpha);
 }
 void hardsigmoid_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
   activation(ActivationKind::kHardsigmoid, x, y, n);

@@ -15,7 +15,6 @@ using UnaryFunction = void(const float* x, float* y, int64_t n, float alpha, flo
 
 UnaryFunction clamp_f32,  // to [alpha, beta]: relu is [0, inf], relu6 [0, 6]
     leaky_relu_f32,       // x > 0 ? x : alpha x
-    elu_f32,              // x > 0 ? x : alpha (e^x - 1)
     hardsigmoid_f32,      // clamp(x + 3, 0, 6) / 6
     hardswish_f32,        // x clamp(x + 3, 0, 6) / 6
     exp_f32,              // 1 ulp
@@ -24,6 +23,12 @@ UnaryFunction clamp_f32,  // to [alpha, beta]: relu is [0, inf], relu6 [0, 6]
     tanh_f32,             // 2 ulp
     silu_f32,             // x sigmoid(x)
     gelu_f32,             // x (1 + erf(x / sqrt 2)) / 2
-    gelu_tanh_f32;        // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
+    gelu_tanh_f32,        // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
+    asin_f32,             // 3 ulp
+    acos_f32,             // 2 ulp
+    atan_f32,             // 2 ulp
+    sinh_f32,             // 4 ulp
+    cosh_f32,             // 4 ulp
+    erfc_f32;             // 4 ulp
 
 }  // namespace torchlet::kernels

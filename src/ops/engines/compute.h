@@ -57,7 +57,7 @@ C scalar_as(const Scalar& scalar) {
 template <typename C, size_t N, typename F>
 Tensor map_in(const Operands<N>& inputs, DType dtype, const F& f) {
   return detail::map_blocks(inputs, dtype, DTypeOf<C>::value, DTypeOf<C>::value,
-                            &detail::map_block<C, C, N, F>, &f);
+                            &detail::map_block<C, C, N, F>, false, &f);
 }
 
 // The data of a contiguous tensor that holds C; null if undefined.

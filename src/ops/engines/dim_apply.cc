@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
 
 namespace torchlet::ops {
@@ -52,7 +53,13 @@ struct Side {
         convert_elements(row, compute, row_step, tensor, dtype, step, n);
       }
     };
-    if (next() < stride && count > 1) {
+    if (next() == 1 && dtype == compute && width <= 8 && count > 1) {
+      if constexpr (Load) {
+        kernels::transpose(width, length, count, from, stride, buffer, length);
+      } else {
+        kernels::transpose(width, count, length, buffer, length, from, stride);
+      }
+    } else if (next() < stride && count > 1) {
       for (int64_t i = 0; i < length; ++i) {
         move(from + i * stride * width, next(), rows + i * wide, length, count);
       }

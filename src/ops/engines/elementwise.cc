@@ -6,6 +6,7 @@
 #include "base/selection.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise/convert.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
@@ -164,15 +165,23 @@ void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dty
   }
   parallel_for(outer, std::max<int64_t>(1, kParallelGrain / inner),
                [&](int64_t begin, int64_t end) {
+                 std::array<std::byte*, kMaxOperands> at = base;
+                 IntArray index(loop.sizes.size());
+                 const auto move = [&](size_t d, int64_t by) {
+                   index[d] += by;
+                   for (size_t k = 0; k < loop.operands; ++k) at[k] += by * loop.strides[k][d];
+                 };
+                 int64_t rest = begin;
+                 for (size_t d = 1; d < loop.sizes.size(); rest /= loop.sizes[d++]) {
+                   move(d, rest % loop.sizes[d]);
+                 }
                  for (int64_t row = begin; row < end; ++row) {
-                   std::array<std::byte*, kMaxOperands> at = base;
-                   int64_t rest = row;
-                   for (size_t d = 1; d < loop.sizes.size(); ++d) {
-                     const int64_t index = rest % loop.sizes[d];
-                     rest /= loop.sizes[d];
-                     for (size_t k = 0; k < loop.operands; ++k) at[k] += index * loop.strides[k][d];
-                   }
                    run(at, 0, inner);
+                   for (size_t d = 1; d < loop.sizes.size(); ++d) {
+                     move(d, 1);
+                     if (index[d] < loop.sizes[d]) break;
+                     move(d, -index[d]);
+                   }
                  }
                });
 }
@@ -197,43 +206,66 @@ Tensor empty_result(std::span<const Tensor> inputs, DType dtype) {
 
 namespace detail {
 
+namespace {
+
+// A body of whole steps on any number of elements: what is left goes through arrays that a step
+// fits, of whose elements the last is repeated.
+void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_t out_width,
+               const void* const* in, int64_t in_width, int64_t count) {
+  const int64_t step = kStepBytes / in_width, whole = count / step * step, rest = count - whole;
+  body(f, out, in, whole);
+  if (rest == 0) return;
+  alignas(64) std::byte last[kMaxOperands][kStepBytes];
+  const void* padded[kMaxOperands];
+  for (size_t k = 0; k < operands; ++k) {
+    const auto* from = static_cast<const std::byte*>(in[k]) + whole * in_width;
+    for (int64_t i = 0; i < step; ++i) {
+      std::memcpy(last[k] + i * in_width, from + std::min(i, rest - 1) * in_width,
+                  static_cast<size_t>(in_width));
+    }
+    padded[k] = last[k];
+  }
+  body(f, last[operands], padded, step);
+  std::memcpy(static_cast<std::byte*>(out) + whole * out_width, last[operands],
+              static_cast<size_t>(rest * out_width));
+}
+
+}  // namespace
+
 Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, BlockBody body,
-                  const void* f) {
+                  bool in_steps, const void* f) {
   const Tensor out = empty_result(inputs, result);
+  const auto out_width = static_cast<int64_t>(element_size(out_dtype)),
+             in_width = static_cast<int64_t>(element_size(in_dtype));
   elementwise(out, inputs, out_dtype, in_dtype,
-              [=](void* o, const void* const* in, int64_t count) { body(f, o, in, count); });
+              [=, operands = inputs.size()](void* o, const void* const* in, int64_t count) {
+                if (!in_steps) return body(f, o, in, count);
+                run_steps(body, f, operands, o, out_width, in, in_width, count);
+              });
   return out;
 }
 
 namespace {
 
-// Of one or two bools there are four cases, so the function is a polynomial of their bits.
-Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, const void* f) {
+// Of one or two bools there are four cases, so the function is a table of them.
+Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, bool in_steps, const void* f) {
   constexpr int64_t kFirst[] = {0, 1, 0, 1}, kSecond[] = {0, 0, 1, 1};
   const void* const cases[] = {kFirst, kSecond};
   int64_t results[4];
   uint8_t answers[4];
-  body(f, results, cases, 4);
+  if (in_steps) {
+    run_steps(body, f, inputs.size(), results, static_cast<int64_t>(element_size(out_dtype)), cases,
+              sizeof(int64_t), 4);
+  } else {
+    body(f, results, cases, 4);
+  }
   convert_elements(results, out_dtype, 1, answers, DType::kBool, 1, 4);
-  const uint8_t one = answers[0], a = one ^ answers[1], b = one ^ answers[2],
-                both = a ^ answers[2] ^ answers[3];
   const Tensor out = empty_result(inputs, DType::kBool);
   elementwise(out, inputs, DType::kBool, DType::kBool,
-              [=, last = inputs.size() - 1](void* o, const void* const* in, int64_t count) {
-                const auto* x = static_cast<const uint8_t*>(in[0]);
-                const auto* y = static_cast<const uint8_t*>(in[last]);
-                auto* to = static_cast<uint8_t*>(o);
-                const auto answer = [=](uint8_t p, uint8_t q) {
-                  return static_cast<uint8_t>(one ^ (p & a) ^ (q & b) ^ (p & q & both));
-                };
-                constexpr int64_t kStep = 32;  // loops that end evenly become vectors
-                int64_t i = 0;
-                for (; i + kStep <= count; i += kStep) {
-                  uint8_t step[kStep];
-                  for (int64_t k = 0; k < kStep; ++k) step[k] = answer(x[i + k], y[i + k]);
-                  std::memcpy(to + i, step, kStep);
-                }
-                for (; i < count; ++i) to[i] = answer(x[i], y[i]);
+              [&, last = inputs.size() - 1](void* o, const void* const* in, int64_t count) {
+                kernels::look_up_bools(answers, static_cast<const uint8_t*>(in[0]),
+                                       static_cast<const uint8_t*>(in[last]),
+                                       static_cast<uint8_t*>(o), count);
               });
   return out;
 }
@@ -243,19 +275,19 @@ bool is_bool(const Tensor* tensor) { return tensor->dtype() == DType::kBool; }
 }  // namespace
 
 Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&bodies)[4],
-                   const void* f) {
+                   bool in_steps, const void* f) {
   constexpr DType kComputeTypes[] = {DType::kInt64, DType::kFloat32, DType::kFloat64,
                                      DType::kComplex128};
   const auto kind = static_cast<size_t>(compute_kind(dtype));
   if (!bodies[kind]) fail_not_implemented(dtype);
   if constexpr (selection::kHasConversions) {
     if (dtype == DType::kBool && inputs.size() <= 2 && std::ranges::all_of(inputs, is_bool)) {
-      return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], f);
+      return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], in_steps, f);
     }
   }
   return map_blocks(inputs, to_bool ? DType::kBool : dtype,
                     to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],
-                    f);
+                    in_steps && compute_kind(dtype) != Compute::kComplex, f);
 }
 
 void fail_not_implemented(DType dtype, const char* op) {

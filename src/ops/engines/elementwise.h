@@ -4,8 +4,10 @@
 // are used in place.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <complex>
+#include <cstring>
 #include <span>
 
 #include "base/function_ref.h"
@@ -70,13 +72,35 @@ void map_block(const void* state, void* o, const void* const* in, int64_t count)
   }
 }
 
+// The same for counts of whole steps, of which compilers make vectors.
+constexpr int64_t kStepBytes = 64;
+template <typename Out, typename In, size_t N, typename F>
+void map_steps(const void* state, void* o, const void* const* in, int64_t count) {
+  constexpr int64_t kStep = kStepBytes / static_cast<int64_t>(sizeof(In));
+  const F& f = *static_cast<const F*>(state);
+  const auto operand = [&](size_t n, int64_t i) {
+    return static_cast<const In*>(in[std::min(n, N - 1)])[i];
+  };
+  for (int64_t i = 0; i < count; i += kStep) {
+    Out step[kStep];
+    for (int64_t k = i; k < i + kStep; ++k) {
+      if constexpr (N == 1) step[k - i] = static_cast<Out>(f(operand(0, k)));
+      if constexpr (N == 2) step[k - i] = static_cast<Out>(f(operand(0, k), operand(1, k)));
+      if constexpr (N == 3) {
+        step[k - i] = static_cast<Out>(f(operand(0, k), operand(1, k), operand(2, k)));
+      }
+    }
+    std::memcpy(static_cast<Out*>(o) + i, step, sizeof(step));
+  }
+}
+
 // A new tensor of `result` from a block function.
 Tensor map_blocks(std::span<const Tensor* const> inputs, DType result, DType out_dtype,
-                  DType in_dtype, BlockBody body, const void* f);
+                  DType in_dtype, BlockBody body, bool in_steps, const void* f);
 // The same with the body for the compute type of `dtype`; an Error names the dtype if it is null.
 // A result of `dtype`, or of bool.
 Tensor map_compute(std::span<const Tensor* const> inputs, DType dtype, bool to_bool,
-                   const BlockBody (&bodies)[4], const void* f);
+                   const BlockBody (&bodies)[4], bool in_steps, const void* f);
 [[noreturn]] void fail_not_implemented(DType dtype, const char* op = nullptr);
 }  // namespace detail
 
@@ -89,13 +113,19 @@ enum MapTypes {
   kMapAll = 7,
   // Real numbers as double throughout: for what only compares and moves them, which is exact.
   kMapWideReal = 8,
+  // Real numbers as double alone: kernels take the floats.
+  kMapDouble = 16,
+  // f is a few instructions that processors have for vectors. It may be called more often than
+  // there are elements, for one of them again.
+  kMapSteps = 32,
 };
 
 template <typename C>
 constexpr bool is_compiled(int types) {
   if (std::is_same_v<C, int64_t>) return types & kMapInt;
   if (std::is_same_v<C, std::complex<double>>) return types & kMapComplex && selection::kHasComplex;
-  return types & kMapReal && (std::is_same_v<C, float> || selection::kHasFloat64);
+  if (std::is_same_v<C, double>) return types & (kMapReal | kMapDouble) && selection::kHasFloat64;
+  return types & kMapReal;
 }
 
 // Returns f(C()) for the compute type C of `dtype`: int64_t, float, double or std::complex<double>.
@@ -129,8 +159,11 @@ template <int Types, bool kToBool, size_t N, typename F>
 struct Bodies {
   template <typename C>
   static constexpr BlockBody body() {
-    if constexpr (is_compiled<C>(Types)) {
-      return &map_block<std::conditional_t<kToBool, bool, C>, C, N, F>;
+    using Out = std::conditional_t<kToBool, bool, C>;
+    if constexpr (is_compiled<C>(Types) && Types & kMapSteps && sizeof(C) <= 8) {
+      return &map_steps<Out, C, N, F>;
+    } else if constexpr (is_compiled<C>(Types)) {
+      return &map_block<Out, C, N, F>;
     } else {
       return nullptr;
     }
@@ -144,13 +177,15 @@ struct Bodies {
 // lambda of compute types.
 template <int Types, size_t N, typename F>
 Tensor map(const Operands<N>& inputs, DType dtype, const F& f) {
-  return detail::map_compute(inputs, dtype, false, detail::Bodies<Types, false, N, F>::kBodies, &f);
+  return detail::map_compute(inputs, dtype, false, detail::Bodies<Types, false, N, F>::kBodies,
+                             Types & kMapSteps, &f);
 }
 
 // The same with a bool result (comparisons, isnan).
 template <int Types, size_t N, typename F>
 Tensor map_bool(const Operands<N>& inputs, DType dtype, const F& f) {
-  return detail::map_compute(inputs, dtype, true, detail::Bodies<Types, true, N, F>::kBodies, &f);
+  return detail::map_compute(inputs, dtype, true, detail::Bodies<Types, true, N, F>::kBodies,
+                             Types & kMapSteps, &f);
 }
 
 }  // namespace torchlet::ops

@@ -68,11 +68,37 @@ inline int64_t floor_remainder(int64_t a, int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+// In double the quotient of two floats is on the right side of an integer up to here, and the
+// product of that integer and the divisor is exact. It is not 0, as that of an infinite divisor.
+inline bool is_exact_quotient(double quotient) {
+  return std::abs(quotient) < 0x1p28 && quotient != 0;
+}
+
+// The remainder of the quotient that is truncated, as std::fmod, which is exact and slow.
+template <typename T>
+requires std::is_floating_point_v<T> T trunc_remainder(T a, T b) {
+  if constexpr (std::is_same_v<T, float>) {
+    const double quotient = static_cast<double>(a) / static_cast<double>(b);
+    if (is_exact_quotient(quotient)) {
+      const auto whole = static_cast<double>(static_cast<int32_t>(quotient));
+      return std::copysign(static_cast<float>(a - whole * static_cast<double>(b)), a);
+    }
+  }
+  return std::fmod(a, b);
+}
+
 // The quotient is taken after the remainder, as Python does, so that a // b fits a % b.
 template <typename T>
 requires std::is_floating_point_v<T> T floor_divide(T a, T b) {
   if (b == 0) return a / b;
-  const T rest = std::fmod(a, b);
+  if constexpr (std::is_same_v<T, float>) {
+    const double quotient = static_cast<double>(a) / static_cast<double>(b);
+    if (is_exact_quotient(quotient)) {
+      const auto whole = static_cast<double>(static_cast<int32_t>(quotient));
+      return static_cast<float>(std::copysign(whole - (whole > quotient), quotient));
+    }
+  }
+  const T rest = trunc_remainder(a, b);
   T quotient = (a - rest) / b;
   if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
   if (quotient == 0) return std::copysign(T(0), a / b);
@@ -81,7 +107,7 @@ requires std::is_floating_point_v<T> T floor_divide(T a, T b) {
 }
 template <typename T>
 requires std::is_floating_point_v<T> T floor_remainder(T a, T b) {
-  const T rest = std::fmod(a, b);
+  const T rest = trunc_remainder(a, b);
   return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
 }
 

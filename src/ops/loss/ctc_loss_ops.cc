@@ -33,15 +33,18 @@ struct Labels {
   int64_t operator[](int64_t s) const { return s % 2 == 0 ? blank : labels[s / 2]; }
 };
 
-// log_probs [time, classes] with `stride` between steps; alpha [time, width] receives the log
-// probability of each state at each step. Returns the loss.
+// log_probs [time, classes] with those strides; alpha [time, width] receives the log probability of
+// each state at each step. Returns the loss.
 template <typename T>
-T forward_pass(const T* log_probs, int64_t stride, int64_t time, const Labels& l, T* alpha,
-               int64_t width) {
+T forward_pass(const T* log_probs, int64_t time_stride, int64_t class_stride, int64_t time,
+               const Labels& l, T* alpha, int64_t width) {
+  const auto log_prob = [=](int64_t t, int64_t label) {
+    return log_probs[t * time_stride + label * class_stride];
+  };
   if (time == 0) return l.count == 0 ? T(0) : -kNever<T>;
   const int64_t states = l.states();
-  alpha[0] = log_probs[l.blank];
-  if (states > 1) alpha[1] = log_probs[l[1]];
+  alpha[0] = log_prob(0, l.blank);
+  if (states > 1) alpha[1] = log_prob(0, l[1]);
   for (int64_t t = 1; t < time; ++t) {
     const T* before = alpha + (t - 1) * width;
     T* now = alpha + t * width;
@@ -49,7 +52,7 @@ T forward_pass(const T* log_probs, int64_t stride, int64_t time, const Labels& l
       const bool skips = s > 1 && l[s] != l[s - 2];  // never over a label, or from a blank
       now[s] =
           log_add(before[s], s > 0 ? before[s - 1] : kNever<T>, skips ? before[s - 2] : kNever<T>) +
-          log_probs[t * stride + l[s]];
+          log_prob(t, l[s]);
     }
   }
   const T* last = alpha + (time - 1) * width;
@@ -97,7 +100,7 @@ std::tuple<Tensor, Tensor> ctc(const Tensor& log_probs, const Tensor& targets,
   }
   return compute_as<kMapReal>(log_probs.dtype(), "ctc_loss", [&](auto zero) {
     using T = decltype(zero);
-    const Tensor x = dense_as<T>(log_probs);
+    const Tensor x = log_probs.to(DTypeOf<T>::value);
     const int64_t width = 2 * longest + 1;
     const Tensor alpha =
         full({{batch, time, width}}, Scalar(static_cast<double>(kNever<T>)), DTypeOf<T>::value);
@@ -107,9 +110,10 @@ std::tuple<Tensor, Tensor> ctc(const Tensor& log_probs, const Tensor& targets,
       const int64_t count = target_lengths[static_cast<size_t>(n)];
       const int64_t* own =
           labels.data_ptr<int64_t>() + (targets.dim() == 2 ? n * targets.size(1) : offset);
-      loss.data_ptr<T>()[n] = forward_pass(
-          const_data<T>(x) + n * classes, batch * classes, input_lengths[static_cast<size_t>(n)],
-          Labels{own, count, blank}, alpha.data_ptr<T>() + n * time * width, width);
+      loss.data_ptr<T>()[n] =
+          forward_pass(const_data<T>(x) + n * x.stride(1), x.stride(0), x.stride(2),
+                       input_lengths[static_cast<size_t>(n)], Labels{own, count, blank},
+                       alpha.data_ptr<T>() + n * time * width, width);
       offset += count;
     }
     return std::tuple(loss.to(log_probs.dtype()), alpha.to(log_probs.dtype()));

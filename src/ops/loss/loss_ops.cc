@@ -12,10 +12,10 @@ namespace torchlet::ops {
 namespace {
 
 // f(input, target) of every element, then the reduction. Integers are computed as float.
-template <typename F>
+template <int Types = kMapReal, typename F>
 Tensor pointwise_loss(const Tensor& input, const Tensor& target, int64_t reduction, F f) {
   const DType dtype = to_float_type(result_type(input, target));
-  return reduce_loss(map<kMapReal, 2>({input, target}, dtype, f), to_reduction(reduction));
+  return reduce_loss(map<Types, 2>({input, target}, dtype, f), to_reduction(reduction));
 }
 
 Tensor weighted(const Tensor& loss, const Tensor& weight) {
@@ -23,7 +23,8 @@ Tensor weighted(const Tensor& loss, const Tensor& weight) {
 }
 
 Tensor mse_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return pointwise_loss(self, target, reduction, [](auto x, auto y) { return (x - y) * (x - y); });
+  return pointwise_loss<kMapReal | kMapSteps>(self, target, reduction,
+                                              [](auto x, auto y) { return (x - y) * (x - y); });
 }
 
 Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -33,20 +34,23 @@ Tensor l1_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
 Tensor smooth_l1_loss(const Tensor& self, const Tensor& target, int64_t reduction, double beta) {
   TORCHLET_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(self, target, reduction);
-  return pointwise_loss(self, target, reduction, [beta](auto x, auto y) {
+  return pointwise_loss<kMapReal | kMapSteps>(self, target, reduction, [beta](auto x, auto y) {
     using T = decltype(x);
     const T b = static_cast<T>(beta), z = std::abs(x - y);
-    return z < b ? T(0.5) * z * z / b : z - T(0.5) * b;
+    const T square = z < b ? z : b;
+    return T(0.5) * square * square / b + (z - square);
   });
 }
 
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   TORCHLET_CHECK(delta > 0, "huber_loss does not support non-positive values for delta.");
-  return pointwise_loss(self, target.to(self.dtype()), reduction, [delta](auto x, auto y) {
-    using T = decltype(x);
-    const T d = static_cast<T>(delta), z = std::abs(x - y);
-    return z <= d ? T(0.5) * z * z : d * (z - T(0.5) * d);
-  });
+  return pointwise_loss<kMapReal | kMapSteps>(
+      self, target.to(self.dtype()), reduction, [delta](auto x, auto y) {
+        using T = decltype(x);
+        const T d = static_cast<T>(delta), z = std::abs(x - y);
+        const T square = z < d ? z : d;
+        return square * (z - T(0.5) * square);
+      });
 }
 
 Tensor kl_div(const Tensor& self, const Tensor& target, int64_t reduction, bool log_target) {
@@ -70,19 +74,18 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
   return reduce_loss(weighted(loss, weight), to_reduction(reduction));
 }
 
-// log(1 + exp(-x)) in a form that does not overflow; `pos_weight` scales it where the target is 1.
+// -log sigmoid(x) where the target is 1, scaled by `pos_weight`, and -log sigmoid(-x) where it is
+// 0.
 Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target,
                                         const Tensor& weight, const Tensor& pos_weight,
                                         int64_t reduction) {
-  const DType dtype = result_type(self, target);
-  const Tensor ones = full({}, Scalar(1), dtype);
-  const Tensor loss = map<kMapReal, 3>(
-      {self, target, pos_weight.defined() ? pos_weight : ones}, dtype, [](auto x, auto y, auto p) {
-        using T = decltype(x);
-        const T most = -x < 0 ? T(0) : -x;
-        return (1 - y) * x +
-               ((p - 1) * y + 1) * (std::log(std::exp(-most) + std::exp(-x - most)) + most);
-      });
+  Tensor log_probability = log_sigmoid(self);
+  if (pos_weight.defined()) {
+    log_probability = mul(log_probability, add(mul(sub(pos_weight, Scalar(1)), target), Scalar(1)));
+  }
+  const Tensor loss =
+      map<kMapReal | kMapSteps, 3>({self, target, log_probability}, result_type(self, target),
+                                   [](auto x, auto y, auto log_p) { return (1 - y) * x - log_p; });
   return reduce_loss(weighted(loss, weight), to_reduction(reduction));
 }
 
@@ -99,8 +102,7 @@ Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_inpu
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
-  return pointwise_loss(self, target.to(self.dtype()), reduction,
-                        [](auto x, auto y) { return std::log(std::exp(-x * y) + 1); });
+  return reduce_loss(neg(log_sigmoid(mul(self, target.to(self.dtype())))), to_reduction(reduction));
 }
 
 // -1 as a target of this dtype holds it: 255 in uint8.

@@ -27,20 +27,24 @@ Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar
   check_alpha(dtype, alpha);
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kAdd, self, other, dtype);
-    return binary<kMapAll>(self, other, dtype, [](auto a, auto b) { return wrap_add(a, b); });
+    return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
+        self, other, dtype, [](auto a, auto b) { return wrap_add(a, b); });
   }
-  return map<kMapAll, 3>({self, other, scalar_tensor(alpha, dtype)}, dtype,
-                         [](auto a, auto b, auto c) { return wrap_add(a, wrap_mul(b, c)); });
+  return map<kMapAll | kMapSteps, 3>(
+      {self, other, scalar_tensor(alpha, dtype)}, dtype,
+      [](auto a, auto b, auto c) { return wrap_add(a, wrap_mul(b, c)); });
 }
 
 Tensor sub_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   check_alpha(dtype, alpha);
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kSub, self, other, dtype);
-    return binary<kMapAll>(self, other, dtype, [](auto a, auto b) { return wrap_sub(a, b); });
+    return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
+        self, other, dtype, [](auto a, auto b) { return wrap_sub(a, b); });
   }
-  return map<kMapAll, 3>({self, other, scalar_tensor(alpha, dtype)}, dtype,
-                         [](auto a, auto b, auto c) { return wrap_sub(a, wrap_mul(b, c)); });
+  return map<kMapAll | kMapSteps, 3>(
+      {self, other, scalar_tensor(alpha, dtype)}, dtype,
+      [](auto a, auto b, auto c) { return wrap_sub(a, wrap_mul(b, c)); });
 }
 
 constexpr const char* kNoBoolSub =
@@ -58,13 +62,15 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
 
 Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
   if (has_kernel(dtype)) return kernel_map(BinaryOp::kMul, self, other, dtype);
-  return binary<kMapAll>(self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
+  return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
+      self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
 }
 
 Tensor true_div(const Tensor& self, const Tensor& other, DType dtype) {
   const DType result = to_float_type(dtype);
   if (has_kernel(result)) return kernel_map(BinaryOp::kDiv, self, other, result);
-  return binary<kMapReal | kMapComplex>(self, other, result, [](auto a, auto b) { return a / b; });
+  return binary<kMapDouble | kMapComplex | kMapSteps>(self, other, result,
+                                                      [](auto a, auto b) { return a / b; });
 }
 
 Tensor floor_div(const Tensor& self, const Tensor& other, DType dtype) {
@@ -106,13 +112,8 @@ Tensor remainder(const Tensor& self, const Tensor& other, DType dtype) {
 }
 
 Tensor fmod(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal | kMapInt>(self, other, dtype, [](auto a, auto b) {
-    if constexpr (std::is_integral_v<decltype(a)>) {
-      return trunc_remainder(a, b);
-    } else {
-      return std::fmod(a, b);
-    }
-  });
+  return binary<kMapReal | kMapInt>(self, other, dtype,
+                                    [](auto a, auto b) { return trunc_remainder(a, b); });
 }
 
 Tensor pow_as(const Tensor& self, const Tensor& exponent, DType dtype) {
@@ -134,11 +135,17 @@ Tensor pow_scalar_tensor(const Scalar& self, const Tensor& exponent) {
   return pow_as(scalar_tensor(self, dtype), exponent, dtype);
 }
 
+Tensor add_relu_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  if (!is_one(alpha) || !has_kernel(dtype)) return relu(add_as(dtype, self, other, alpha));
+  return kernel_map(BinaryOp::kAdd, self, other, dtype,
+                    {kernels::ActivationKind::kClamp, 0, INFINITY});
+}
 Tensor add_relu(const Tensor& self, const Tensor& other, const Scalar& alpha) {
-  return relu(add(self, other, alpha));
+  return add_relu_as(result_type(self, other), self, other, alpha);
 }
 Tensor add_relu_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {
-  return relu(add(self, other, alpha));
+  const DType dtype = result_type(self, other);
+  return add_relu_as(dtype, self, scalar_tensor(other, dtype), alpha);
 }
 
 // A Python number as each compute type; integers cut its fraction.
@@ -166,11 +173,11 @@ struct Factor {
 Tensor addcmul(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
                const Scalar& value) {
   const DType dtype = ResultType().add(self).add(tensor1).add(tensor2).get();
-  return map<kMapAll, 3>({self, tensor1, tensor2}, dtype,
-                         [factor = Factor(value)](auto a, auto b, auto c) {
-                           using T = decltype(a);
-                           return wrap_add(a, wrap_mul(factor.template as<T>(), wrap_mul(b, c)));
-                         });
+  return map<kMapAll | kMapSteps, 3>(
+      {self, tensor1, tensor2}, dtype, [factor = Factor(value)](auto a, auto b, auto c) {
+        using T = decltype(a);
+        return wrap_add(a, wrap_mul(factor.template as<T>(), wrap_mul(b, c)));
+      });
 }
 
 // self + value * tensor1 / tensor2
@@ -181,19 +188,21 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
       "Integer division with addcdiv is no longer supported, and in a future release addcdiv will "
       "perform a true division of tensor1 and tensor2.");
   const DType dtype = ResultType().add(self).add(tensor1).add(tensor2).get();
-  return map<kMapReal | kMapComplex, 3>({self, tensor1, tensor2}, dtype,
-                                        [factor = Factor(value)](auto a, auto b, auto c) {
-                                          return a + factor.template as<decltype(a)>() * b / c;
-                                        });
+  return map<kMapReal | kMapComplex | kMapSteps, 3>(
+      {self, tensor1, tensor2}, dtype, [factor = Factor(value)](auto a, auto b, auto c) {
+        return a + factor.template as<decltype(a)>() * b / c;
+      });
 }
 
 Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
   TORCHLET_CHECK(self.dtype() == end.dtype() && self.dtype() == weight.dtype(),
                  "expected dtype %s for `end` and `weight`", dtype_name(self.dtype()).data());
-  return map<kMapReal | kMapComplex, 3>(
+  return map<kMapReal | kMapComplex | kMapSteps, 3>(
       {self, end, weight}, self.dtype(), [](auto a, auto b, auto w) {
         using T = decltype(a);
-        return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (T(1) - w);
+        using Real = decltype(std::abs(w));
+        const bool is_near = std::abs(w) < Real(0.5);  // of what the distance is added to
+        return (is_near ? a : b) + (w - (is_near ? T(0) : T(1))) * (b - a);
       });
 }
 Tensor lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {
@@ -230,7 +239,7 @@ Tensor pow(const Tensor& self, const Scalar& exponent) {
   const DType dtype = result_type(self, exponent);
   TORCHLET_CHECK(!is_integral(dtype, true) || exponent.to_int() >= 0,
                  "Integers to negative integer powers are not allowed.");
-  auto power = [&](auto f) { return map<kMapReal, 1>({self}, dtype, f); };
+  auto power = [&](auto f) { return map<kMapReal | kMapSteps, 1>({self}, dtype, f); };
   if (is_floating_point(dtype)) {
     const double e = exponent.to_double();
     if (e == 0.5) return power([](auto x) { return std::sqrt(x); });

@@ -22,8 +22,8 @@ Tensor hypot(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal>(self, other, dtype, [](auto a, auto b) { return std::hypot(a, b); });
 }
 Tensor copysign(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal, true>(self, other, dtype,
-                                [](auto a, auto b) { return std::copysign(a, b); });
+  return binary<kMapReal | kMapSteps, true>(self, other, dtype,
+                                            [](auto a, auto b) { return std::copysign(a, b); });
 }
 // The next bfloat16 after a towards b: a float whose low 16 bits are zero.
 float next_bfloat16(float a, float b) {
@@ -68,19 +68,20 @@ Tensor igammac(const Tensor& self, const Tensor& other, DType dtype) {
   });
 }
 
-// log(e^a + e^b) and log2(2^a + 2^b), without overflow.
+// log(e^a + e^b) and log2(2^a + 2^b), without overflow: `unit` is the logarithm of the base.
+Tensor logaddexp_of(const Tensor& self, const Tensor& other, DType dtype, double unit) {
+  const Tensor distance = binary<kMapReal | kMapSteps>(
+      self, other, dtype, [](auto a, auto b) { return -std::abs(a - b); });
+  return map<kMapReal | kMapSteps, 3>({self, other, softplus(distance, unit)}, dtype,
+                                      [](auto a, auto b, auto more) {
+                                        return std::isinf(a) && a == b ? a : std::max(a, b) + more;
+                                      });
+}
 Tensor logaddexp(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal>(self, other, dtype, [](auto a, auto b) {
-    if (std::isinf(a) && a == b) return a;
-    return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
-  });
+  return logaddexp_of(self, other, dtype, 1);
 }
 Tensor logaddexp2(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal>(self, other, dtype, [](auto a, auto b) {
-    using T = decltype(a);
-    if (std::isinf(a) && a == b) return a;
-    return std::max(a, b) + std::log1p(std::exp2(-std::abs(a - b))) / std::numbers::ln2_v<T>;
-  });
+  return logaddexp_of(self, other, dtype, std::numbers::ln2);
 }
 
 Tensor heaviside(const Tensor& self, const Tensor& values) {
@@ -112,18 +113,18 @@ Tensor lcm(const Tensor& self, const Tensor& other, DType dtype) {
 }
 
 Tensor bitwise_and(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt>(self, other, dtype, [](auto a, auto b) { return a & b; });
+  return binary<kMapInt | kMapSteps>(self, other, dtype, [](auto a, auto b) { return a & b; });
 }
 Tensor bitwise_or(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt>(self, other, dtype, [](auto a, auto b) { return a | b; });
+  return binary<kMapInt | kMapSteps>(self, other, dtype, [](auto a, auto b) { return a | b; });
 }
 Tensor bitwise_xor(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt>(self, other, dtype, [](auto a, auto b) { return a ^ b; });
+  return binary<kMapInt | kMapSteps>(self, other, dtype, [](auto a, auto b) { return a ^ b; });
 }
 Tensor bitwise_not(const Tensor& self) {
   const bool flip = self.dtype() == DType::kBool;
-  return map<kMapInt, 1>({self}, self.dtype(),
-                         [flip](auto x) { return flip ? decltype(x)(x == 0) : ~x; });
+  return map<kMapInt | kMapSteps, 1>({self}, self.dtype(),
+                                     [flip](auto x) { return flip ? decltype(x)(x == 0) : ~x; });
 }
 
 // A shift by the width of the type or more, or by a negative count, empties it (the sign stays on a

@@ -12,13 +12,15 @@
 namespace torchlet::ops {
 namespace {
 
-constexpr int kOrdered = kMapReal | kMapInt;
+constexpr int kOrdered = kMapReal | kMapInt | kMapSteps;
 
 Tensor eq_as(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary_bool<kMapAll>(self, other, dtype, [](auto a, auto b) { return a == b; });
+  return binary_bool<kMapAll | kMapSteps>(self, other, dtype,
+                                          [](auto a, auto b) { return a == b; });
 }
 Tensor ne_as(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary_bool<kMapAll>(self, other, dtype, [](auto a, auto b) { return a != b; });
+  return binary_bool<kMapAll | kMapSteps>(self, other, dtype,
+                                          [](auto a, auto b) { return a != b; });
 }
 Tensor lt_as(const Tensor& self, const Tensor& other, DType dtype) {
   return binary_bool<kOrdered>(self, other, dtype, [](auto a, auto b) { return a < b; });
@@ -65,7 +67,8 @@ Tensor fmin_as(const Tensor& self, const Tensor& other, DType dtype) {
 // ---- logic: every dtype, zero is false ----
 
 Tensor logical_not(const Tensor& self) {
-  return map_bool<kMapAll, 1>({self}, self.dtype(), [](auto x) { return x == decltype(x)(0); });
+  return map_bool<kMapAll | kMapSteps, 1>({self}, self.dtype(),
+                                          [](auto x) { return x == decltype(x)(0); });
 }
 Tensor logical_and(const Tensor& self, const Tensor& other) {
   return binary_bool<kMapInt>(self.to(DType::kBool), other.to(DType::kBool), DType::kBool,
@@ -83,12 +86,15 @@ Tensor logical_xor(const Tensor& self, const Tensor& other) {
 
 template <typename F>
 Tensor classify(const Tensor& self, F f) {
-  return map_bool<kMapAll, 1>({self}, self.dtype(), [f](auto x) {
+  if (is_integral(self.dtype(), true)) {  // as any integer is
+    const Tensor out = empty_like(self, DType::kBool);
+    fill(out, Scalar(f(0.0, 0.0)));
+    return out;
+  }
+  return map_bool<kMapReal | kMapComplex | kMapSteps, 1>({self}, self.dtype(), [f](auto x) {
     using T = decltype(x);
     if constexpr (std::is_floating_point_v<T>) {
       return f(x, T(0));
-    } else if constexpr (std::is_integral_v<T>) {
-      return f(static_cast<double>(x), 0.0);
     } else {
       return f(x.real(), x.imag());
     }
@@ -108,11 +114,11 @@ Tensor isreal(const Tensor& self) {
 }
 Tensor isposinf(const Tensor& self) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "isposinf does not support complex inputs.");
-  return classify(self, [](auto re, auto) { return std::isinf(re) && re > 0; });
+  return classify(self, [](auto re, auto) { return re == INFINITY; });
 }
 Tensor isneginf(const Tensor& self) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "isneginf does not support complex inputs.");
-  return classify(self, [](auto re, auto) { return std::isinf(re) && re < 0; });
+  return classify(self, [](auto re, auto) { return re == -INFINITY; });
 }
 
 // ---- closeness and equality ----
@@ -174,8 +180,9 @@ Tensor where_as(const Tensor& condition, const Tensor& self, const Tensor& other
   TORCHLET_CHECK(condition.dtype() == DType::kBool || condition.dtype() == DType::kUInt8,
                  "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
                  dtype_name(condition.dtype()).data());
-  return map<kMapAll, 3>({condition, self, other}, dtype,
-                         [](auto c, auto a, auto b) { return c != decltype(c)(0) ? a : b; });
+  return map<kMapAll | kMapSteps, 3>({condition, self, other}, dtype, [](auto c, auto a, auto b) {
+    return c != decltype(c)(0) ? a : b;
+  });
 }
 Tensor where_scalars(const Tensor& condition, const Scalar& self, const Scalar& other) {
   const DType dtype = ResultType().add(self).add(other).get();
@@ -206,6 +213,7 @@ Tensor compare_scalar(const Tensor& self, const Scalar& other) {
 }  // namespace
 
 Tensor eq(const Tensor& self, const Tensor& other) { return tensors<eq_as>(self, other); }
+Tensor eq(const Tensor& self, const Scalar& other) { return with_scalar<eq_as>(self, other); }
 Tensor ne(const Tensor& self, const Scalar& other) { return with_scalar<ne_as>(self, other); }
 Tensor maximum(const Tensor& self, const Tensor& other) { return tensors<maximum_as>(self, other); }
 Tensor minimum(const Tensor& self, const Tensor& other) { return tensors<minimum_as>(self, other); }

@@ -4,6 +4,7 @@
 #include "base/counted_vector.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/integer_math.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
 
@@ -27,10 +28,10 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
     const Tensor later = narrow(result, dim, 1, length - 1);
     const Tensor earlier = narrow(result, dim, 0, length - 1);
     result = result.dtype() == DType::kBool
-                 ? map_bool<kMapInt, 2>({later, earlier}, DType::kBool,
-                                        [](auto a, auto b) { return a != b; })
-                 : map<kMapAll, 2>({later, earlier}, result.dtype(),
-                                   [](auto a, auto b) { return a - b; });
+                 ? map_bool<kMapInt | kMapSteps, 2>({later, earlier}, DType::kBool,
+                                                    [](auto a, auto b) { return a != b; })
+                 : map<kMapAll | kMapSteps, 2>({later, earlier}, result.dtype(),
+                                               [](auto a, auto b) { return wrap_sub(a, b); });
   }
   return result;
 }
@@ -77,32 +78,30 @@ CountedVector<Stencil> stencils(const CountedVector<double>& spacing, int64_t ed
 Tensor apply_stencils(const Tensor& self, int64_t dim, const CountedVector<Stencil>& all,
                       DType dtype) {
   const Tensor result = empty(self.sizes(), dtype);
-  const bool complex = is_complex(dtype);
-  compute_as<kMapReal | kMapComplex>(
-      complex ? DType::kComplex128 : DType::kFloat64, "gradient", [&](auto zero) {
-        using C = decltype(zero);
-        const Tensor values = dense_as<C>(self);
-        const Tensor sums = empty(self.sizes(), DTypeOf<C>::value);
-        const C* in = values.template data_ptr<C>();
-        C* out = sums.template data_ptr<C>();
-        const int64_t length = self.size(dim);
-        const int64_t inner = values.stride(dim);
-        for (int64_t outer = 0; outer < self.numel() / (length * inner); ++outer) {
-          for (int64_t i = 0; i < length; ++i) {
-            const Stencil& stencil = all[static_cast<size_t>(i)];
-            const C* from = in + (outer * length + stencil.first) * inner;
-            C* to = out + (outer * length + i) * inner;
-            for (int64_t k = 0; k < inner; ++k) {
-              C sum(0);
-              for (int64_t j = 0; j < stencil.count; ++j) {
-                sum += from[j * inner + k] * stencil.weights[static_cast<size_t>(j)];
-              }
-              to[k] = sum;
-            }
-          }
+  compute_as<kMapReal | kMapComplex>(dtype, "gradient", [&](auto zero) {
+    using C = decltype(zero);
+    using Real = std::conditional_t<std::is_same_v<C, float>, float, double>;
+    const Tensor values = dense_as<C>(self);
+    const Tensor sums = empty(self.sizes(), DTypeOf<C>::value);
+    const C* in = values.template data_ptr<C>();
+    C* out = sums.template data_ptr<C>();
+    const int64_t length = self.size(dim);
+    const int64_t inner = values.stride(dim);
+    for (int64_t outer = 0; outer < self.numel() / (length * inner); ++outer) {
+      for (int64_t i = 0; i < length; ++i) {
+        const Stencil& stencil = all[static_cast<size_t>(i)];
+        const C* from = in + (outer * length + stencil.first) * inner;
+        C* to = out + (outer * length + i) * inner;
+        for (int64_t k = 0; k < inner; ++k) {
+          const auto term = [&](int64_t j) {
+            return from[j * inner + k] * static_cast<Real>(stencil.weights[static_cast<size_t>(j)]);
+          };
+          to[k] = stencil.count == 2 ? term(0) + term(1) : term(0) + term(1) + term(2);
         }
-        result.copy_(sums);
-      });
+      }
+    }
+    result.copy_(sums);
+  });
   return result;
 }
 

@@ -30,6 +30,7 @@ Tensor square(const Tensor& self);
 // ---- comparison and selection (compare_ops.cc) ----
 
 Tensor eq(const Tensor& self, const Tensor& other);
+Tensor eq(const Tensor& self, const Scalar& other);
 Tensor ne(const Tensor& self, const Scalar& other);
 Tensor maximum(const Tensor& self, const Tensor& other);
 Tensor minimum(const Tensor& self, const Tensor& other);

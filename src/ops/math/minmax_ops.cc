@@ -48,8 +48,8 @@ Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool ke
     return map_quantized(
         self, [&](const Tensor& x) { return extreme_value<Largest>(name, x, dims, keepdim); });
   }
-  return fold(Largest ? kernels::Fold::kMax : kernels::Fold::kMin, self, dims, keepdim,
-              self.dtype())
+  const DType compute = element_size(self.dtype()) <= 2 ? DType::kFloat32 : self.dtype();  // exact
+  return fold(Largest ? kernels::Fold::kMax : kernels::Fold::kMin, self, dims, keepdim, compute)
       .to(self.dtype());
 }
 

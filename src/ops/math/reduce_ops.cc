@@ -72,17 +72,13 @@ Tensor count_nonzero(const Tensor& self, IntSpan dims) { return sum(self.to(DTyp
 
 Tensor logsumexp(const Tensor& self, const IntArray& dim, bool keepdim) {
   const DType dtype = to_float_type(self.dtype());
-  return reduce_any<kMapReal>(self, dim, keepdim, dtype, dtype, [](auto* run, int64_t count) {
-    using C = std::remove_cvref_t<decltype(*run)>;
-    C largest = -std::numeric_limits<C>::infinity();
-    for (int64_t i = 0; i < count; ++i) {
-      if (run[i] > largest || std::isnan(run[i])) largest = run[i];
-    }
-    const C shift = std::isinf(largest) ? C(0) : largest;
-    double total = 0;
-    for (int64_t i = 0; i < count; ++i) total += std::exp(run[i] - shift);
-    return static_cast<C>(std::log(total)) + shift;
+  const Tensor x = self.to(element_size(dtype) == 2 ? DType::kFloat32 : dtype).contiguous();
+  if (x.numel() == 0) return log(sum(exp(x), dim, keepdim)).to(dtype);
+  const Tensor shift = map<kMapReal | kMapSteps, 1>({amax(x, dim, true)}, x.dtype(), [](auto most) {
+    return std::isinf(most) ? decltype(most)(0) : most;
   });
+  const Tensor result = log(sum(exp(sub(x, shift)), dim, keepdim));
+  return add(result, reshape(shift, result.sizes())).to(dtype);
 }
 
 // Adds up what broadcasting from `size` would have repeated.

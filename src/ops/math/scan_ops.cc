@@ -81,10 +81,11 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
     using C = decltype(zero);
     dim_apply<C>(self, dim, values, indices, [=](const C* x, C* y, int64_t* at) {
       int64_t best = 0;
+      C value = n > 0 ? x[0] : C();
       for (int64_t i = 0; i < n; ++i) {
-        const bool better = Largest ? x[i] >= x[best] : x[i] <= x[best];
-        if (x[i] != x[i] || (x[best] == x[best] && better)) best = i;
-        y[i] = x[best];
+        const bool better = Largest ? x[i] >= value : x[i] <= value;  // nothing is better than NaN
+        if (better || x[i] != x[i]) value = x[i], best = i;
+        y[i] = value;
         at[i] = best;
       }
     });
@@ -94,10 +95,10 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
 
 // ---- trapezoidal rule ----
 
-// (y[i] + y[i + 1]) / 2 * dx along dim, for i < n - 1.
-Tensor trapezoids(const Tensor& y, const Tensor& dx, int64_t dim) {
+// y[i] + y[i + 1] along dim, for i < n - 1.
+Tensor twice_heights(const Tensor& y, int64_t dim) {
   const int64_t n = y.size(dim);
-  return div(mul(add(narrow(y, dim, 0, n - 1), narrow(y, dim, 1, n - 1)), dx), 2.0);
+  return add(narrow(y, dim, 0, n - 1), narrow(y, dim, 1, n - 1));
 }
 
 // Differences of the places x, shaped to broadcast with y.
@@ -118,8 +119,7 @@ Tensor spacings(const Tensor& y, const Tensor& x, int64_t dim) {
   return sub(narrow(places, dim, 1, n - 1), narrow(places, dim, 0, n - 1));
 }
 
-Tensor trapezoid_by(const Tensor& y, const Tensor& dx, int64_t dim, bool cumulative) {
-  const Tensor parts = trapezoids(y, dx, dim);
+Tensor added(const Tensor& parts, int64_t dim, bool cumulative) {
   return cumulative ? cumsum(parts, dim, std::nullopt) : sum(parts, {&dim, 1});
 }
 
@@ -143,12 +143,12 @@ Tensor empty_trapezoid(const Tensor& y, int64_t dim, bool cumulative) {
 template <bool Cumulative>
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
-  return trapezoid_by(y, wrapped_number(dx.to_double()), dim, Cumulative);
+  return mul(added(twice_heights(y, dim), dim, Cumulative), Scalar(dx.to_double() / 2));
 }
 template <bool Cumulative>
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
-  return trapezoid_by(y, spacings(y, x, dim), dim, Cumulative);
+  return div(added(mul(twice_heights(y, dim), spacings(y, x, dim)), dim, Cumulative), Scalar(2.0));
 }
 
 }  // namespace

@@ -27,12 +27,12 @@ CountedVector<C> elements_as(const Tensor& tensor) {
 // ---- searchsorted ----
 
 // How many elements come before `value` (on the right: before or equal). NaN comes after all.
-template <typename C>
-int64_t place_of(const C* sorted, const int64_t* sorter, int64_t n, C value, bool right) {
+template <typename C, typename At>
+int64_t place_of(const At& sorted, const int64_t* sorter, int64_t n, C value, bool right) {
   int64_t low = 0, high = n;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    const C at = sorted[sorter ? sorter[middle] : middle];
+    const C at = sorted(sorter ? sorter[middle] : middle);
     if (right ? !(at > value) : !(at >= value)) {
       low = middle + 1;
     } else {
@@ -87,14 +87,29 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
   const int64_t per_row = sorted.dim() == 1 ? values.numel() : values.size(-1);
   visit_compute<kOrdered>(result_type(sorted, values), [&](auto zero) {
     using C = decltype(zero);
-    const CountedVector<C> boundaries = elements_as<C>(sorted), wanted = elements_as<C>(values);
+    // A search looks at few of the boundaries, so few searches convert those that they look at.
+    const bool is_few = sorted.dim() == 1 && values.numel() < sorted.numel() / 64;
+    const CountedVector<C> boundaries = is_few ? CountedVector<C>() : elements_as<C>(sorted),
+                           wanted = elements_as<C>(values);
+    const auto one = [&](int64_t i) {
+      C number;
+      convert_elements(
+          static_cast<const std::byte*>(sorted.raw_data()) +
+              i * sorted.stride(0) * static_cast<int64_t>(element_size(sorted.dtype())),
+          sorted.dtype(), 1, &number, DTypeOf<C>::value, 1, 1);
+      return number;
+    };
     const CountedVector<int64_t> order =
         sorter.defined() ? elements_as<int64_t>(sorter) : CountedVector<int64_t>();
     parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t row = i / per_row * n;
-        place[i] = place_of(boundaries.data() + row, order.empty() ? nullptr : order.data() + row,
-                            n, wanted[static_cast<size_t>(i)], right);
+        const int64_t* sorter_row = order.empty() ? nullptr : order.data() + row;
+        const C* numbers = boundaries.data() + row;
+        const C value = wanted[static_cast<size_t>(i)];
+        place[i] =
+            is_few ? place_of(one, sorter_row, n, value, right)
+                   : place_of([=](int64_t k) { return numbers[k]; }, sorter_row, n, value, right);
       }
     });
   });
@@ -280,8 +295,8 @@ TORCHLET_OP_WITH(isin_Tensor_Tensor, out("Tensor_Tensor_out"),
 TORCHLET_OP_WITH(isin_Tensor_Scalar, out("Tensor_Scalar_out"),
                  "aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool "
                  "assume_unique=False, bool invert=False) -> Tensor",
-                 [](const Tensor& elements, const Scalar& test, bool unique, bool invert) {
-                   return isin(elements, wrapped_number(test), unique, invert);
+                 [](const Tensor& elements, const Scalar& test, bool, bool invert) {
+                   return invert ? ne(elements, test) : eq(elements, test);
                  });
 TORCHLET_OP_WITH(isin_Scalar_Tensor, out("Scalar_Tensor_out"),
                  "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool "

@@ -13,10 +13,21 @@
 namespace torchlet::ops {
 namespace {
 
+using UnaryOp = kernels::MatrixUnaryOp;
+
 // Integers are computed as float, as PyTorch's unary "float ops".
 template <int Types, typename F>
 Tensor unary_float(const Tensor& self, F f) {
   return map<Types, 1>({self}, to_float_type(self.dtype()), f);
+}
+
+// By a kernel (a kernels::UnaryFunction or MatrixUnaryOp) where the result is computed in floats,
+// else by f; integers as above.
+template <int Types, typename Kernel, typename F>
+Tensor unary_kernel(Kernel kernel, const Tensor& self, F f) {
+  const DType dtype = to_float_type(self.dtype());
+  if (has_kernel(dtype)) return kernel_map(kernel, self, dtype);
+  return map<Types, 1>({self}, dtype, f);
 }
 
 // For functions that are worth no code of their own per type.
@@ -34,10 +45,10 @@ Tensor unary_double(const Tensor& self, double (*f)(double)) {
 
 // Integers stay as they are; bool is refused.
 template <typename F>
-Tensor rounding(const char* name, const Tensor& self, F f) {
+Tensor rounding(const char* name, UnaryOp op, const Tensor& self, F f) {
   TORCHLET_CHECK(self.dtype() != DType::kBool, "\"%s\" not implemented for 'Bool'", name);
   if (is_integral(self.dtype(), false)) return self.clone();
-  return map<kMapReal, 1>({self}, self.dtype(), f);
+  return unary_kernel<kMapDouble>(op, self, f);
 }
 
 // The dtype of |z|.
@@ -65,6 +76,11 @@ Tensor complex_to_real(const Tensor& self, F f) {
   return out;
 }
 
+Tensor scaled(const Tensor& self, double factor) {
+  return unary_float<kMapReal | kMapSteps>(
+      self, [factor](auto x) { return x * static_cast<decltype(x)>(factor); });
+}
+
 void refuse_bool(const Tensor& self, const char* name) {
   TORCHLET_CHECK(self.dtype() != DType::kBool, "%s is not supported on bool tensors", name);
 }
@@ -75,7 +91,8 @@ T sign_of(T x) {
 }
 
 Tensor sign(const Tensor& self) {
-  return map<kMapReal | kMapInt, 1>({self}, self.dtype(), [](auto x) { return sign_of(x); });
+  return map<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(),
+                                                [](auto x) { return sign_of(x); });
 }
 
 Tensor sgn(const Tensor& self) {
@@ -106,10 +123,14 @@ Tensor signbit(const Tensor& self) {
   });
 }
 
+Tensor trunc(const Tensor& self) {
+  return rounding("trunc", UnaryOp::kTrunc, self, [](auto x) { return std::trunc(x); });
+}
+
 // round(x * 10^decimals) / 10^decimals; integers only for decimals == 0.
 Tensor round_decimals(const Tensor& self, int64_t decimals) {
   auto nearest = [](auto x) { return std::nearbyint(x); };
-  if (decimals == 0) return rounding("round", self, nearest);
+  if (decimals == 0) return rounding("round", UnaryOp::kRound, self, nearest);
   const bool negative = decimals < 0;
   const double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
   return map<kMapReal, 1>({self}, self.dtype(), [ten, negative](auto x) {
@@ -225,7 +246,7 @@ Tensor abs(const Tensor& self) {
   if (is_complex(self.dtype())) {
     return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
   }
-  return map<kMapReal | kMapInt, 1>({self}, self.dtype(), [](auto x) {
+  return map<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
     if constexpr (std::is_integral_v<decltype(x)>) {
       return x < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x;
     } else {
@@ -238,7 +259,7 @@ Tensor neg(const Tensor& self) {
   TORCHLET_CHECK(self.dtype() != DType::kBool,
                  "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
                  "to invert a mask, use the `~` or `logical_not()` operator instead.");
-  return map<kMapAll, 1>({self}, self.dtype(), [](auto x) {
+  return map<kMapAll | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
     if constexpr (std::is_integral_v<decltype(x)>) {
       return static_cast<int64_t>(0 - static_cast<uint64_t>(x));
     } else {
@@ -249,9 +270,7 @@ Tensor neg(const Tensor& self) {
 
 Tensor sigmoid(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(sigmoid(dequantize(self)), self.dtype(), 0, 1);
-  const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::sigmoid_f32, self, dtype);
-  return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
+  return unary_kernel<kMapDouble | kMapComplex>(kernels::sigmoid_f32, self, [](auto x) {
     using T = decltype(x);
     return T(1) / (T(1) + std::exp(-x));
   });
@@ -259,20 +278,20 @@ Tensor sigmoid(const Tensor& self) {
 
 Tensor tanh(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(tanh(dequantize(self)), self.dtype(), -1, 1);
-  const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::tanh_f32, self, dtype);
-  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::tanh(x); });
+  return unary_kernel<kMapDouble | kMapComplex>(kernels::tanh_f32, self,
+                                                [](auto x) { return std::tanh(x); });
 }
 Tensor exp(const Tensor& self) {
-  const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::exp_f32, self, dtype);
-  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::exp(x); });
+  return unary_kernel<kMapDouble | kMapComplex>(kernels::exp_f32, self,
+                                                [](auto x) { return std::exp(x); });
 }
 Tensor log(const Tensor& self) {
-  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::log(x); });
+  return unary_kernel<kMapDouble | kMapComplex>(UnaryOp::kLog, self,
+                                                [](auto x) { return std::log(x); });
 }
 Tensor sqrt(const Tensor& self) {
-  return unary_float<kMapReal | kMapComplex>(self, [](auto x) { return std::sqrt(x); });
+  return unary_kernel<kMapDouble | kMapComplex>(UnaryOp::kSqrt, self,
+                                                [](auto x) { return std::sqrt(x); });
 }
 Tensor square(const Tensor& self) { return pow(self, 2); }
 
@@ -289,11 +308,21 @@ Tensor square(const Tensor& self) { return pow(self, 2); }
   TORCHLET_UNARY(name, [](const Tensor& self) {                                                   \
     return unary_float<kMapReal | kMapComplex>(self, [](auto x) -> decltype(x) { return expr; }); \
   })
+// The same with a kernel for floats.
+#define TORCHLET_UNARY_FLOAT_KERNEL(name, kernel, expr)                                        \
+  TORCHLET_UNARY(name, [](const Tensor& self) {                                                \
+    return unary_kernel<kMapDouble>(kernel, self, [](auto x) -> decltype(x) { return expr; }); \
+  })
+#define TORCHLET_UNARY_COMPLEX_KERNEL(name, kernel, expr)                                      \
+  TORCHLET_UNARY(name, [](const Tensor& self) {                                                \
+    return unary_kernel<kMapDouble | kMapComplex>(kernel, self,                                \
+                                                  [](auto x) -> decltype(x) { return expr; }); \
+  })
 #define TORCHLET_UNARY_DOUBLE(name, function) \
   TORCHLET_UNARY(name, [](const Tensor& self) { return unary_double(self, function); })
-#define TORCHLET_UNARY_ROUNDING(name, expr)                                   \
-  TORCHLET_UNARY(name, [](const Tensor& self) {                               \
-    return rounding(#name, self, [](auto x) -> decltype(x) { return expr; }); \
+#define TORCHLET_UNARY_ROUNDING(name, op, expr)                                   \
+  TORCHLET_UNARY(name, [](const Tensor& self) {                                   \
+    return rounding(#name, op, self, [](auto x) -> decltype(x) { return expr; }); \
   })
 
 TORCHLET_UNARY(abs, [](const Tensor& self) { return abs(self); });
@@ -310,50 +339,51 @@ TORCHLET_OP(positive, "aten::positive(Tensor(a) self) -> Tensor(a)", [](const Te
   return self;
 });
 
-TORCHLET_UNARY_ROUNDING(ceil, std::ceil(x));
-TORCHLET_UNARY_ROUNDING(floor, std::floor(x));
-TORCHLET_UNARY_ROUNDING(trunc, std::trunc(x));
+TORCHLET_UNARY_ROUNDING(ceil, UnaryOp::kCeil, std::ceil(x));
+TORCHLET_UNARY_ROUNDING(floor, UnaryOp::kFloor, std::floor(x));
+TORCHLET_UNARY(trunc, trunc);
 TORCHLET_UNARY(round, [](const Tensor& self) { return round_decimals(self, 0); });
 TORCHLET_OP_WITH(round_decimals, inplace() | out("decimals_out") | pointwise(),
                  "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", round_decimals);
 TORCHLET_OP_WITH(special_round, out("out") | pointwise(),
                  "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", round_decimals);
 TORCHLET_UNARY(frac, [](const Tensor& self) {
-  return map<kMapReal, 1>({self}, self.dtype(), [](auto x) { return x - std::trunc(x); });
+  return map<kMapReal | kMapSteps, 2>({self, trunc(self)}, self.dtype(),
+                                      [](auto x, auto whole) { return x - whole; });
 });
 
 TORCHLET_UNARY(exp, [](const Tensor& self) { return exp(self); });
 TORCHLET_UNARY_FLOAT(exp2, std::exp2(x));
-TORCHLET_UNARY_FLOAT(expm1, std::expm1(x));
+TORCHLET_UNARY_FLOAT_KERNEL(expm1, UnaryOp::kExpm1, std::expm1(x));
 TORCHLET_UNARY(log, [](const Tensor& self) { return log(self); });
 TORCHLET_UNARY_COMPLEX(log2, log2_of(x));
 TORCHLET_UNARY_COMPLEX(log10, std::log10(x));
-TORCHLET_UNARY_FLOAT(log1p, std::log1p(x));
+TORCHLET_UNARY_FLOAT_KERNEL(log1p, UnaryOp::kLog1p, std::log1p(x));
 TORCHLET_UNARY(sqrt, [](const Tensor& self) { return sqrt(self); });
-TORCHLET_UNARY_COMPLEX(rsqrt, decltype(x)(1) / std::sqrt(x));
-TORCHLET_UNARY_COMPLEX(reciprocal, decltype(x)(1) / x);
+TORCHLET_UNARY_COMPLEX_KERNEL(rsqrt, UnaryOp::kRsqrt, decltype(x)(1) / std::sqrt(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(reciprocal, UnaryOp::kReciprocal, decltype(x)(1) / x);
 TORCHLET_OP_WITH(sigmoid, inplace() | out("out") | pointwise() | quantized_unit(),
                  "aten::sigmoid(Tensor self) -> Tensor",
                  [](const Tensor& self) { return sigmoid(self); });
 TORCHLET_OP_WITH(logit, inplace() | out("out") | pointwise(),
                  "aten::logit(Tensor self, float? eps=None) -> Tensor", logit);
 
-TORCHLET_UNARY_COMPLEX(sin, std::sin(x));
-TORCHLET_UNARY_COMPLEX(cos, std::cos(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(sin, UnaryOp::kSin, std::sin(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(cos, UnaryOp::kCos, std::cos(x));
 TORCHLET_UNARY_COMPLEX(tan, std::tan(x));
-TORCHLET_UNARY_COMPLEX(asin, std::asin(x));
-TORCHLET_UNARY_COMPLEX(acos, std::acos(x));
-TORCHLET_UNARY_COMPLEX(atan, std::atan(x));
-TORCHLET_UNARY_COMPLEX(sinh, std::sinh(x));
-TORCHLET_UNARY_COMPLEX(cosh, std::cosh(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(asin, kernels::asin_f32, std::asin(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(acos, kernels::acos_f32, std::acos(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(atan, kernels::atan_f32, std::atan(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(sinh, kernels::sinh_f32, std::sinh(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(cosh, kernels::cosh_f32, std::cosh(x));
 TORCHLET_OP_WITH(tanh, inplace() | out("out") | pointwise() | quantized_signed_unit(),
                  "aten::tanh(Tensor self) -> Tensor",
                  [](const Tensor& self) { return tanh(self); });
 TORCHLET_UNARY_COMPLEX(asinh, std::asinh(x));
 TORCHLET_UNARY_COMPLEX(acosh, std::acosh(x));
 TORCHLET_UNARY_COMPLEX(atanh, std::atanh(x));
-TORCHLET_UNARY_FLOAT(deg2rad, x* static_cast<decltype(x)>(std::numbers::pi / 180));
-TORCHLET_UNARY_FLOAT(rad2deg, x* static_cast<decltype(x)>(180 / std::numbers::pi));
+TORCHLET_UNARY(deg2rad, [](const Tensor& self) { return scaled(self, std::numbers::pi / 180); });
+TORCHLET_UNARY(rad2deg, [](const Tensor& self) { return scaled(self, 180 / std::numbers::pi); });
 TORCHLET_UNARY(sinc, [](const Tensor& self) {
   return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
     using T = decltype(x);
@@ -362,12 +392,8 @@ TORCHLET_UNARY(sinc, [](const Tensor& self) {
   });
 });
 
-TORCHLET_UNARY(erf, [](const Tensor& self) {
-  const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernels::erf_f32, self, dtype);
-  return map<kMapReal, 1>({self}, dtype, [](auto x) { return std::erf(x); });
-});
-TORCHLET_UNARY_FLOAT(erfc, std::erfc(x));
+TORCHLET_UNARY_FLOAT_KERNEL(erf, kernels::erf_f32, std::erf(x));
+TORCHLET_UNARY_FLOAT_KERNEL(erfc, kernels::erfc_f32, std::erfc(x));
 TORCHLET_UNARY_DOUBLE(erfinv, special::erfinv);
 TORCHLET_UNARY_DOUBLE(lgamma, special::lgamma);
 TORCHLET_UNARY_DOUBLE(digamma, special::digamma);

@@ -11,15 +11,23 @@
 namespace torchlet::ops {
 namespace {
 
+using UnaryOp = kernels::MatrixUnaryOp;
+
 // The kernel for float32 and the 16-bit floats, f for float64.
 template <typename F>
 Tensor activation(kernels::UnaryFunction* kernel, const Tensor& self, float alpha, F f) {
   if (has_kernel(self.dtype())) return kernel_map(kernel, self, self.dtype(), alpha);
-  return map<kMapReal, 1>({self}, self.dtype(), f);
+  return map<kMapDouble, 1>({self}, self.dtype(), f);
 }
+// By a kernel with those parameters for floats, else by f.
 template <typename F>
-Tensor activation(const Tensor& self, F f) {
-  return map<kMapReal, 1>({self}, self.dtype(), f);
+Tensor activation(kernels::MatrixUnaryOp op, const Tensor& self, const UnaryParameters& parameters,
+                  F f) {
+  if (has_kernel(self.dtype())) return kernel_map(op, self, self.dtype(), parameters);
+  return map<kMapDouble, 1>({self}, self.dtype(), f);
+}
+UnaryParameters parameters(double alpha, double beta = 0, double gamma = 1) {
+  return {static_cast<float>(alpha), static_cast<float>(beta), static_cast<float>(gamma)};
 }
 
 Tensor hardtanh(const Tensor& self, const Scalar& min_val, const Scalar& max_val) {
@@ -55,10 +63,8 @@ Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
            const Scalar& input_scale) {
   const double negative = alpha.to_double() * scale.to_double(), positive = scale.to_double(),
                inner = input_scale.to_double();
-  if (positive == 1 && inner == 1 && has_kernel(self.dtype())) {
-    return kernel_map(kernels::elu_f32, self, self.dtype(), static_cast<float>(negative));
-  }
-  return activation(self, [=](auto x) {
+  const UnaryParameters p = parameters(alpha.to_double(), inner, positive);
+  return activation(UnaryOp::kElu, self, p, [=](auto x) {
     using T = decltype(x);
     return x <= 0 ? std::expm1(x * T(inner)) * T(negative) : x * T(positive);
   });
@@ -85,21 +91,23 @@ Tensor silu(const Tensor& self) {
 }
 
 Tensor mish(const Tensor& self) {
-  return activation(self, [](auto x) { return x * std::tanh(std::log1p(std::exp(x))); });
+  return activation(UnaryOp::kMish, self, {},
+                    [](auto x) { return x * std::tanh(std::log1p(std::exp(x))); });
 }
 
 Tensor softshrink(const Tensor& self, const Scalar& lambd) {
   const double limit = lambd.to_double();
   TORCHLET_CHECK(limit >= 0, "lambda must be greater or equal to 0, but found to be %g.", limit);
-  return activation(self, [limit](auto x) {
+  return map<kMapReal | kMapSteps, 1>({self}, self.dtype(), [limit](auto x) {
     using T = decltype(x);
-    return x > T(limit) ? x - T(limit) : x < -T(limit) ? x + T(limit) : T(0);
+    const bool is_beyond = x > T(limit) || x < -T(limit);  // not NaN
+    return (is_beyond ? x : T(0)) - (is_beyond ? std::copysign(T(limit), x) : T(0));
   });
 }
 
 Tensor hardshrink(const Tensor& self, const Scalar& lambd) {
   const double limit = lambd.to_double();
-  return activation(self, [limit](auto x) {
+  return activation(UnaryOp::kHardshrink, self, parameters(limit), [limit](auto x) {
     using T = decltype(x);
     return x >= -T(limit) && x <= T(limit) ? T(0) : x;
   });
@@ -110,9 +118,9 @@ Tensor threshold(const Tensor& self, const Scalar& limit, const Scalar& value) {
     return map_quantized(self, [&](const Tensor& x) { return threshold(x, limit, value); });
   }
   const Tensor bounds = scalar_tensor(limit, self.dtype());
-  return map<kMapReal | kMapInt, 3>({self, bounds, scalar_tensor(value, self.dtype())},
-                                    self.dtype(),
-                                    [](auto x, auto t, auto v) { return x <= t ? v : x; });
+  return map<kMapReal | kMapInt | kMapSteps, 3>(
+      {self, bounds, scalar_tensor(value, self.dtype())}, self.dtype(),
+      [](auto x, auto t, auto v) { return x <= t ? v : x; });
 }
 
 Tensor leaky_relu(const Tensor& self, const Scalar& negative_slope) {
@@ -169,7 +177,7 @@ Tensor rrelu(const Tensor& self, const Scalar& lower, const Scalar& upper, bool 
 }
 
 std::tuple<Tensor, Tensor> log_sigmoid_forward(const Tensor& self) {
-  return {log_sigmoid(self), activation(self, [](auto x) { return std::exp(-std::abs(x)); })};
+  return {log_sigmoid(self), exp(neg(abs(self)))};
 }
 
 // First half times the sigmoid of the second.
@@ -213,7 +221,7 @@ Tensor gelu(const Tensor& self, bool tanh_approximation) {
 
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   const double b = beta.to_double(), limit = threshold.to_double();
-  return activation(self, [b, limit](auto x) {
+  return activation(UnaryOp::kSoftplus, self, parameters(b, limit), [b, limit](auto x) {
     using T = decltype(x);
     const T scaled = x * T(b);
     return scaled > T(limit) ? x : std::log1p(std::exp(scaled)) / T(b);
@@ -221,7 +229,8 @@ Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold)
 }
 
 Tensor log_sigmoid(const Tensor& self) {
-  return activation(self, [](auto x) {
+  // It is -softplus(-x).
+  return activation(UnaryOp::kSoftplus, self, parameters(-1, 20), [](auto x) {
     using T = decltype(x);
     return std::min(T(0), x) - std::log1p(std::exp(-std::abs(x)));
   });

@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
+#include "ops/math/math.h"
 
 namespace torchlet::ops {
 namespace {
@@ -191,22 +192,8 @@ Tensor embedding_renorm_(const Tensor& self, const Tensor& indices, double max_n
   const int64_t* data = list.data_ptr<int64_t>();
   for (int64_t index : std::set<int64_t>(data, data + list.numel())) {
     const Tensor row = select(self, 0, checked_row(index, self.size(0)));
-    const Tensor values = dense_as<double>(row);
-    double* x = values.data_ptr<double>();
-    double norm = 0;
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      if (std::isinf(norm_type)) {
-        norm = std::max(norm, std::abs(x[i]));
-      } else {
-        norm += std::pow(std::abs(x[i]), norm_type);
-      }
-    }
-    if (!std::isinf(norm_type)) norm = std::pow(norm, 1 / norm_type);
-    if (norm <= max_norm) continue;
-    const double scale = max_norm / (norm + 1e-7);
-    const Tensor scaled = empty(values.sizes(), DType::kFloat64);
-    for (int64_t i = 0; i < values.numel(); ++i) scaled.data_ptr<double>()[i] = x[i] * scale;
-    row.copy_(scaled);
+    const double norm = vector_norm(row, norm_type).item<double>();
+    if (norm > max_norm) row.copy_(mul(row, Scalar(max_norm / (norm + 1e-7))));
   }
   return self;
 }

@@ -1,57 +1,35 @@
 // softmax and log_softmax.
-#include <cmath>
+#include <algorithm>
 
 #include "kernels/elementwise/normalize.h"
 #include "ops/core/op.h"
-#include "ops/engines/dim_apply.h"
-#include "ops/engines/elementwise.h"
 #include "ops/math/math.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
 
-template <typename C>
-void softmax_slice(const C* x, C* y, int64_t n, bool logarithm) {
-  C largest = x[0];
-  for (int64_t i = 1; i < n; ++i) {
-    if (x[i] > largest || std::isnan(x[i])) largest = x[i];
-  }
-  C total = 0;
-  for (int64_t i = 0; i < n; ++i) total += y[i] = std::exp(x[i] - largest);
-  if (logarithm) {
-    const C shift = largest + std::log(total);
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] - shift;
-  } else {
-    for (int64_t i = 0; i < n; ++i) y[i] /= total;
-  }
-}
-
 Tensor softmax_like(const Tensor& self, int64_t dim, std::optional<DType> dtype, bool logarithm) {
-  const Tensor input = dtype ? self.to(*dtype) : self;
-  TORCHLET_CHECK(is_floating_point(input.dtype()), "\"softmax\" not implemented for '%s'",
-                 dtype_name(input.dtype()).data());
-  dim = wrap_dim(dim, input.dim());
-  const Tensor out = empty_like(input);
-  if (input.numel() == 0 || is_meta(out)) return out;
-  const int64_t count = input.dim() == 0 ? 1 : input.size(dim);
-  if (input.dtype() == DType::kFloat32 && input.is_contiguous() && out.is_contiguous() &&
-      dim == std::max<int64_t>(input.dim() - 1, 0)) {
+  const DType result = dtype.value_or(self.dtype());
+  TORCHLET_CHECK(is_floating_point(result), "\"softmax\" not implemented for '%s'",
+                 dtype_name(result).data());
+  dim = wrap_dim(dim, self.dim());
+  const Tensor out = empty_like(self, result);
+  if (self.numel() == 0 || is_meta(out)) return out;
+  const Tensor x = self.to(element_size(result) == 2 ? DType::kFloat32 : result).contiguous();
+  Tensor y;
+  if (x.dtype() == DType::kFloat32 && dim == std::max<int64_t>(x.dim() - 1, 0)) {
+    const int64_t count = x.dim() == 0 ? 1 : x.size(dim);
+    y = empty_like(x);
     (logarithm ? kernels::log_softmax_f32 : kernels::softmax_f32)(
-        input.data_ptr<float>(), out.data_ptr<float>(), input.numel() / count, count);
-  } else if (input.dtype() == DType::kFloat64) {
-    dim_apply<double>(input, dim, out, Tensor(), [=](const double* x, double* y, int64_t*) {
-      softmax_slice(x, y, count, logarithm);
-    });
-  } else if (logarithm) {
-    dim_apply<float>(input, dim, out, Tensor(), [=](const float* x, float* y, int64_t*) {
-      kernels::log_softmax_f32(x, y, 1, count);
-    });
+        x.data_ptr<float>(), y.data_ptr<float>(), x.numel() / count, count);
   } else {
-    dim_apply<float>(input, dim, out, Tensor(), [=](const float* x, float* y, int64_t*) {
-      kernels::softmax_f32(x, y, 1, count);
-    });
+    const Tensor below = sub(x, amax(x, {&dim, 1}, true)), e = exp(below);
+    const Tensor total = sum(e, {&dim, 1}, true);
+    y = logarithm ? sub(below, log(total)) : div(e, total);
   }
+  if (out.is_contiguous()) return y.to(result);
+  out.copy_(y);
   return out;
 }
 
