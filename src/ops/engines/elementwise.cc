@@ -13,8 +13,10 @@ namespace torchlet::ops {
 namespace {
 
 constexpr int64_t kBlock = 1024;           // elements converted at a time: stays in L1
+constexpr int64_t kShortRun = 128;         // elements that are worth no call of their own
 constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
 constexpr size_t kMaxOperands = 4;
+constexpr size_t kBufferBytes = kBlock * sizeof(std::complex<double>);
 
 using Inputs = std::span<const Tensor* const>;
 
@@ -80,6 +82,8 @@ Loop make_loop(const Tensor& out, Inputs inputs) {
   return loop;
 }
 
+using Places = std::array<std::byte*, kMaxOperands>;
+
 // One innermost run, block by block, converting what is not of the compute type.
 class Run {
  public:
@@ -95,9 +99,8 @@ class Run {
     }
   }
 
-  void operator()(const std::array<std::byte*, kMaxOperands>& base, int64_t begin,
-                  int64_t end) const {
-    alignas(64) std::byte buffers[kMaxOperands][kBlock * sizeof(std::complex<double>)];
+  void operator()(const Places& base, int64_t begin, int64_t end) const {
+    alignas(64) std::byte buffers[kMaxOperands][kBufferBytes];
     bool all_direct = true;
     for (size_t k = 0; k <= count_; ++k) all_direct &= direct_[k];
     const int64_t step = all_direct ? end - begin : kBlock;
@@ -122,6 +125,31 @@ class Run {
       fn_(direct_[0] ? to : buffers[0], in, n);
       if (!direct_[0]) {
         convert_elements(buffers[0], out_dtype_, 1, to, dtype_[0], stride_[0] / width_[0], n);
+      }
+    }
+  }
+
+  // Short runs of `count` elements that are computed together; next() goes from one to the next.
+  void together(Places& at, int64_t runs, int64_t count, FunctionRef<void()> next) const {
+    alignas(64) std::byte buffers[kMaxOperands][kBufferBytes];
+    const void* const in[] = {buffers[1], buffers[2], buffers[3]};
+    const auto in_width = static_cast<int64_t>(element_size(in_dtype_)),
+               out_width = static_cast<int64_t>(element_size(out_dtype_));
+    SmallVector<std::byte*, 64> to;
+    for (int64_t done = 0; done < runs; done += std::ssize(to)) {
+      to.clear();
+      for (int64_t i = 0; i < std::min(runs - done, kBlock / count); ++i, next()) {
+        to.push_back(at[0]);
+        for (size_t k = 1; k <= count_; ++k) {
+          convert_elements(at[k], dtype_[k], stride_[k] / width_[k],
+                           buffers[k] + i * count * in_width, in_dtype_, 1, count);
+        }
+      }
+      fn_(buffers[0], in, std::ssize(to) * count);
+      const std::byte* from = buffers[0];
+      for (std::byte* place : to) {
+        convert_elements(from, out_dtype_, 1, place, dtype_[0], stride_[0] / width_[0], count);
+        from += count * out_width;
       }
     }
   }
@@ -152,7 +180,7 @@ void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dty
   if (out.numel() == 0 || is_meta(out)) return;
   const Loop loop = make_loop(out, inputs);
   const Run run(out, inputs, out_dtype, in_dtype, loop, fn);
-  std::array<std::byte*, kMaxOperands> base{};
+  Places base{};
   base[0] = static_cast<std::byte*>(out.raw_data());
   for (size_t k = 0; k < inputs.size(); ++k) {
     base[k + 1] = static_cast<std::byte*>(inputs[k]->raw_data());
@@ -165,7 +193,7 @@ void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dty
   }
   parallel_for(outer, std::max<int64_t>(1, kParallelGrain / inner),
                [&](int64_t begin, int64_t end) {
-                 std::array<std::byte*, kMaxOperands> at = base;
+                 Places at = base;
                  IntArray index(loop.sizes.size());
                  const auto move = [&](size_t d, int64_t by) {
                    index[d] += by;
@@ -175,14 +203,15 @@ void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dty
                  for (size_t d = 1; d < loop.sizes.size(); rest /= loop.sizes[d++]) {
                    move(d, rest % loop.sizes[d]);
                  }
-                 for (int64_t row = begin; row < end; ++row) {
-                   run(at, 0, inner);
+                 const auto next = [&] {
                    for (size_t d = 1; d < loop.sizes.size(); ++d) {
                      move(d, 1);
                      if (index[d] < loop.sizes[d]) break;
                      move(d, -index[d]);
                    }
-                 }
+                 };
+                 if (inner <= kShortRun) return run.together(at, end - begin, inner, next);
+                 for (int64_t row = begin; row < end; ++row, next()) run(at, 0, inner);
                });
 }
 

@@ -197,12 +197,10 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
 Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
   TORCHLET_CHECK(self.dtype() == end.dtype() && self.dtype() == weight.dtype(),
                  "expected dtype %s for `end` and `weight`", dtype_name(self.dtype()).data());
-  return map<kMapReal | kMapComplex | kMapSteps, 3>(
+  return map<kMapReal | kMapComplex, 3>(
       {self, end, weight}, self.dtype(), [](auto a, auto b, auto w) {
         using T = decltype(a);
-        using Real = decltype(std::abs(w));
-        const bool is_near = std::abs(w) < Real(0.5);  // of what the distance is added to
-        return (is_near ? a : b) + (w - (is_near ? T(0) : T(1))) * (b - a);
+        return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (T(1) - w);
       });
 }
 Tensor lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {

@@ -22,7 +22,7 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
                    "diff expects prepend or append to be the same dimension as input");
     parts.push_back(part);
   }
-  Tensor result = parts.size() > 1 ? cat(parts, dim) : clone(self, std::nullopt);
+  Tensor result = parts.size() > 1 ? cat(parts, dim) : self;
   for (int64_t round = 0; round < n && result.size(dim) > 0; ++round) {
     const int64_t length = result.size(dim);
     const Tensor later = narrow(result, dim, 1, length - 1);

@@ -162,5 +162,53 @@ TEST(Special, Polynomials) {
       {1, -0.125, 0});
 }
 
+// What is done along rows in memory, and along columns that are brought into rows.
+TEST(AlongADimension, ColumnsAreAsRows) {
+  for (const DType dtype : {kF32, kF64, kI64, DType::kFloat16}) {
+    for (int64_t columns : {1, 5, 16, 17, 40}) {
+      const int64_t length = 23;
+      std::vector<double> list;
+      for (int64_t i = 0; i < columns * length; ++i) {
+        list.push_back(static_cast<double>(i * 37 % 101 - 50) / 8);
+      }
+      const Tensor rows = make(list, dtype, {columns, length});
+      const Tensor standing = transpose(rows, 0, 1).contiguous();
+      const auto both = [&](const char* name, std::vector<Value> more, size_t result = 0) {
+        std::vector<Value> args{rows, 1}, standing_args{standing, 0};
+        args.insert(args.end(), more.begin(), more.end());
+        standing_args.insert(standing_args.end(), more.begin(), more.end());
+        const Tensor expected = result_of(name, "", args, result);
+        expect_tensor(transpose(result_of(name, "", standing_args, result), 0, 1),
+                      elements_of(expected), expected.dtype(), {columns, length});
+      };
+      both("aten::cumsum", {});
+      both("aten::cummax", {});
+      both("aten::cummin", {}, 1);
+      both("aten::sort", {false}, 1);
+      if (dtype == kF32 || dtype == kF64) {
+        both("aten::_softmax", {false});
+        both("aten::_log_softmax", {false});
+      }
+    }
+  }
+}
+
+TEST(Search, FewValuesAmongMany) {
+  std::vector<double> list;
+  for (int64_t i = 0; i < 500; ++i) list.push_back(static_cast<double>(i / 2));
+  for (const DType dtype : {kF32, kI64, DType::kFloat16}) {
+    const Tensor sorted = make(list, dtype);
+    const Tensor wide = empty(IntArray{500, 2}, dtype), spread = select(wide, 1, 0);
+    spread.copy_(sorted);
+    for (const Tensor& boundaries : {sorted, spread}) {
+      expect_tensor(
+          result_of("aten::bucketize", "Tensor", {make({-1, 17, 999}, dtype), boundaries}),
+          {0, 34, 500}, kI64);
+      expect_tensor(result_of("aten::searchsorted", "Scalar", {boundaries, 17, false, true}), {36},
+                    kI64, {});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

@@ -168,5 +168,84 @@ TEST(Activation, SoftmaxAlongAnyDimension) {
       {-1.313261687518223, -0.31326168751822286}, kF64);
 }
 
+// Loops of whole steps, and short rows that are computed together.
+TEST(Steps, EveryTailAndRow) {
+  for (int64_t n : {1, 7, 8, 9, 15, 16, 17, 33, 127, 128, 129, 1030}) {
+    for (int64_t rows : {1, 3, 40}) {
+      std::vector<double> a, b, both, smaller, is_less, negative;
+      for (int64_t i = 0; i < rows * n; ++i) {
+        a.push_back(static_cast<double>(i * 7 % 11)), b.push_back(static_cast<double>(i * 5 % 13));
+        both.push_back(static_cast<double>(i * 7 % 11 & i * 5 % 13));
+        smaller.push_back(std::min(a.back(), b.back()));
+        is_less.push_back(a.back() < b.back());
+        negative.push_back(-a.back());
+      }
+      // Each row has a gap behind it.
+      const auto strided = [&](const std::vector<double>& list, DType dtype) {
+        const Tensor wide = zeros(IntArray{rows, n + 3}, dtype), view = narrow(wide, 1, 0, n);
+        view.copy_(reshape(make(list), IntArray{rows, n}));
+        return view;
+      };
+      for (const DType dtype : {kI64, kF64, DType::kFloat32, DType::kFloat16, kU8}) {
+        const Tensor x = strided(a, dtype), y = strided(b, dtype);
+        const IntArray shape{rows, n};
+        expect_tensor(result_of("aten::fmin", "", {x, y}), smaller, dtype, shape);
+        expect_tensor(result_of("aten::lt", "Tensor", {x, y}), is_less, kBool, shape);
+        if (dtype != kU8) expect_tensor(result_of("aten::neg", "", {x}), negative, dtype, shape);
+        if (is_integral(dtype, false)) {
+          expect_tensor(result_of("aten::bitwise_and", "Tensor", {x, y}), both, dtype, shape);
+        }
+      }
+    }
+  }
+}
+
+TEST(Steps, DivisorsAreNotInvented) {
+  // What fills up a step are elements again, and no zeros to divide by.
+  expect_tensor(result_of("aten::floor_divide", "", {ints({7, 8, 9}), ints({2, 2, 2})}), {3, 4, 4},
+                kI64);
+}
+
+TEST(Arithmetic, RemaindersOfFloatsAreExact) {
+  const float numbers[] = {0,        -0.0f,   1,    -1,   3,           0.1f,     -0.1f,    0.3f,
+                           1e-45f,   1e-30f,  7.5f, 1e8f, -1e8f,       16777216, 3.4e38f,  -3.4e38f,
+                           INFINITY, 2.5e-3f, 1e7f, 0.7f, 33554430.0f, 1.5e9f,   -0.6999f, 2.1f};
+  std::vector<double> a, b, rests;
+  for (float x : numbers) {
+    for (float y : numbers) {
+      a.push_back(static_cast<double>(x)), b.push_back(static_cast<double>(y));
+      rests.push_back(static_cast<double>(std::fmod(x, y)));
+    }
+  }
+  const Tensor rest = result_of("aten::fmod", "Tensor", {make(a), make(b)});
+  const Tensor quotients = result_of("aten::floor_divide", "", {make(a), make(b)});
+  for (size_t i = 0; i < rests.size(); ++i) {
+    const auto value = static_cast<double>(rest.data_ptr<float>()[i]);
+    if (std::isnan(rests[i])) {
+      EXPECT_TRUE(std::isnan(value)) << a[i] << " % " << b[i];
+      continue;
+    }
+    EXPECT_EQ(value, rests[i]) << a[i] << " % " << b[i];
+    EXPECT_EQ(std::signbit(value), std::signbit(rests[i])) << a[i] << " % " << b[i];
+    if (std::abs(a[i] / b[i]) < 1e6 && std::isfinite(b[i])) {
+      const double quotient = std::floor(a[i] / b[i]);
+      EXPECT_EQ(static_cast<double>(quotients.data_ptr<float>()[i]), quotient)
+          << a[i] << " // " << b[i];
+    }
+  }
+}
+
+TEST(Functions, IntegersAndHalvesGoThroughKernels) {
+  expect_tensor(result_of("aten::asin", "", {ints({-1, 0, 1, 2})}), {-M_PI / 2, 0, M_PI / 2, kNan});
+  expect_tensor(result_of("aten::cosh", "", {make({0, 1}, kF64)}), {1, std::cosh(1)}, kF64);
+  expect_tensor(result_of("aten::isinf", "", {ints({-1, 0})}), {0, 0}, kBool);
+  expect_tensor(result_of("aten::isfinite", "", {ints({-1, 0})}), {1, 1}, kBool);
+  expect_tensor(result_of("aten::isneginf", "", {make({-kInf, kInf, kNan})}), {1, 0, 0}, kBool);
+  expect_tensor(result_of("aten::softshrink", "", {make({-2, -0.25, 1, kNan}), 0.5}),
+                {-1.5, 0, 0.5, 0});
+  expect_tensor(result_of("aten::logaddexp", "", {make({kInf, -kInf, 0}), make({kInf, -kInf, 0})}),
+                {kInf, -kInf, std::log(2)});
+}
+
 }  // namespace
 }  // namespace torchlet::ops
