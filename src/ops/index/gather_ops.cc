@@ -68,7 +68,12 @@ void for_each_pair_run(const IndexWalk& walk, void* self, void* other, int64_t w
   auto rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t* positions = index + row * inner;
+      uint64_t signs = 0;  // of numbers that are negative if a position is out of bounds
       for (int64_t i = 0; i < inner; ++i) {
+        const auto at = static_cast<uint64_t>(positions[i]);
+        signs |= at | (static_cast<uint64_t>(walk.dim_size) - 1 - at);
+      }
+      for (int64_t i = 0; signs >> 63 && i < inner; ++i) {
         TORCHLET_CHECK(positions[i] >= 0 && positions[i] < walk.dim_size,
                        "index %lld is out of bounds for dimension %zu with size %lld",
                        static_cast<long long>(positions[i]), walk.dim,

@@ -33,7 +33,7 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
                  : map<kMapAll | kMapSteps, 2>({later, earlier}, result.dtype(),
                                                [](auto a, auto b) { return wrap_sub(a, b); });
   }
-  return result;
+  return result.is_same(self) ? clone(self, std::nullopt) : result;
 }
 
 // ---- gradient ----
