@@ -72,7 +72,10 @@ void map_block(const void* state, void* o, const void* const* in, int64_t count)
   }
 }
 
-// The same for counts of whole steps, of which compilers make vectors.
+// The same for counts of whole steps, of which compilers make vectors; of numbers that are worth
+// it.
+template <typename C>
+constexpr bool is_stepped = std::is_same_v<C, int64_t> || std::is_same_v<C, float>;
 constexpr int64_t kStepBytes = 64;
 template <typename Out, typename In, size_t N, typename F>
 void map_steps(const void* state, void* o, const void* const* in, int64_t count) {
@@ -160,7 +163,7 @@ struct Bodies {
   template <typename C>
   static constexpr BlockBody body() {
     using Out = std::conditional_t<kToBool, bool, C>;
-    if constexpr (is_compiled<C>(Types) && Types & kMapSteps && sizeof(C) <= 8) {
+    if constexpr (is_compiled<C>(Types) && Types & kMapSteps && is_stepped<C>) {
       return &map_steps<Out, C, N, F>;
     } else if constexpr (is_compiled<C>(Types)) {
       return &map_block<Out, C, N, F>;

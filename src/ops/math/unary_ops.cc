@@ -21,13 +21,25 @@ Tensor unary_float(const Tensor& self, F f) {
   return map<Types, 1>({self}, to_float_type(self.dtype()), f);
 }
 
-// By a kernel (a kernels::UnaryFunction or MatrixUnaryOp) where the result is computed in floats,
-// else by f; integers as above.
-template <int Types, typename Kernel, typename F>
-Tensor unary_kernel(Kernel kernel, const Tensor& self, F f) {
+// A kernel for floats: a function, or an operation of matrices.
+struct FloatKernel {
+  FloatKernel(kernels::UnaryFunction* f) : function(f) {}
+  FloatKernel(UnaryOp o) : op(o) {}
+  kernels::UnaryFunction* function = nullptr;
+  UnaryOp op{};
+};
+
+// By the kernel where the result is computed in floats, else by f; integers as above.
+Tensor unary_kernel_of(FloatKernel kernel, const Tensor& self, const detail::BlockBody (&bodies)[4],
+                       const void* f) {
   const DType dtype = to_float_type(self.dtype());
-  if (has_kernel(dtype)) return kernel_map(kernel, self, dtype);
-  return map<Types, 1>({self}, dtype, f);
+  if (has_kernel(dtype) && kernel.function) return kernel_map(kernel.function, self, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernel.op, self, dtype);
+  return detail::map_compute(Operands<1>(self), dtype, false, bodies, false, f);
+}
+template <int Types, typename F>
+Tensor unary_kernel(FloatKernel kernel, const Tensor& self, F f) {
+  return unary_kernel_of(kernel, self, detail::Bodies<Types, false, 1, F>::kBodies, &f);
 }
 
 // For functions that are worth no code of their own per type.
