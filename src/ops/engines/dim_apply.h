@@ -1,5 +1,5 @@
-// The engine under operators that transform runs of elements along one dimension: softmax,
-// cumulative sums, sorting.
+// The engine under operators that transform runs of elements along one dimension: cumulative sums,
+// sorting.
 #pragma once
 
 #include "base/function_ref.h"
