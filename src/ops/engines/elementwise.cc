@@ -210,7 +210,9 @@ void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dty
                      move(d, -index[d]);
                    }
                  };
-                 if (inner <= kShortRun) return run.together(at, end - begin, inner, next);
+                 if constexpr (selection::kHasConversions) {
+                   if (inner <= kShortRun) return run.together(at, end - begin, inner, next);
+                 }
                  for (int64_t row = begin; row < end; ++row, next()) run(at, 0, inner);
                });
 }
