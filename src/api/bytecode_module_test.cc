@@ -72,7 +72,7 @@ TEST(BytecodeModule, GivesWhatItsSourceGives) {
   const Call calls[] = {{"control", {2, 3}, 7},
                         {"shapes", {5}, 3},
                         {"attention", {1, 6}, 1},
-                        {"picture", {1, 3, 9, 8}, 2}};
+                        {"picture", {1, 3, 9, 8}, 1}};
   for (const Call& call : calls) {
     SCOPED_TRACE(call.name);
     const Module source = from_source(call.name), bytecode = from_bytecode(call.name);

@@ -1,6 +1,7 @@
 #include "base/atomic_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +13,11 @@ namespace {
 
 class AtomicFileTest : public testing::Test {
  protected:
-  AtomicFileTest() : folder_(testing::TempDir() + "atomic_file_test") {
+  // One folder for each test: they run side by side.
+  AtomicFileTest()
+      : folder_(testing::TempDir() + "atomic_file_test_" +
+                testing::UnitTest::GetInstance()->current_test_info()->name() +
+                std::to_string(::getpid())) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   }

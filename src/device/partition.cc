@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/selection.h"
 #include "graph/module_path.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/effects.h"
@@ -40,14 +41,11 @@ bool is_number_like(const Type& type) {
   }
 }
 
-// Takes a tensor out of a list.
-bool is_item(const Node& node) {
-  static const Symbol kGetItem("aten::__getitem__");
-  return node.kind() == kGetItem && node.input(0)->type()->is(TypeKind::kList) &&
-         is_tensor_like(*node.input(0)->type());
+// Makes a list of tensors, or takes them out of lists.
+bool is_container_node(const Node& node) {
+  return prim::is_packing(node.kind()) ||
+         (picks_items(node) && is_tensor_like(*node.input(0)->type()));
 }
-
-bool is_container_node(const Node& node) { return prim::is_packing(node.kind()) || is_item(node); }
 
 // Calls `visit` for the node, for those in its blocks, and for what holds the blocks' outputs.
 template <typename Visit>
@@ -64,7 +62,7 @@ bool raises(const Block& block) {
 }
 
 // May the output share memory with an input?
-bool may_share(const Node& node) { return passes::returns_alias(node); }
+bool may_share(const Node& node) { return passes::returns_alias(node) || is_container_node(node); }
 
 // Computes with numbers only: on known numbers it is done when the segment is compiled.
 bool is_arithmetic(const Node& node) {
@@ -72,6 +70,22 @@ bool is_arithmetic(const Node& node) {
   const auto numbers = [](const SsaValue* value) { return is_number_like(*value->type()); };
   return std::ranges::all_of(node.inputs(), numbers) &&
          std::ranges::all_of(node.outputs(), numbers);
+}
+
+// Changes a list of numbers. If that is made in the same segment, nobody else sees it.
+bool writes_numbers(const Node& node) {
+  constexpr bool kHasLists =
+      selection::has_operator("aten::append") || selection::has_operator("aten::_set_item");
+  if constexpr (!kHasLists) return false;
+  if (!node.op() || node.inputs().empty() || !passes::writes_inputs(node)) return false;
+  const SsaValue& list = *node.input(0);
+  const bool is_fresh = list.node()->kind() == prim::kListConstruct ||
+                        (is_arithmetic(*list.node()) && !passes::returns_alias(*list.node()));
+  return is_fresh && list.type()->is(TypeKind::kList) &&
+         std::ranges::all_of(
+             node.inputs(), [](const SsaValue* value) { return is_number_like(*value->type()); }) &&
+         std::ranges::all_of(node.outputs(),
+                             [](const SsaValue* value) { return value->users().empty(); });
 }
 
 // Makes a tensor of numbers: of known ones it is a constant of the segment.
@@ -107,7 +121,8 @@ bool is_numeric(const Block& block) {
       }
     } else if (prim::is_packing(kind)) {
       if (!std::ranges::all_of(node->inputs(), is_number)) return false;
-    } else if (kind != prim::kConstant && !is_arithmetic(*node) && !is_question(*node)) {
+    } else if (kind != prim::kConstant && !is_arithmetic(*node) && !is_question(*node) &&
+               !writes_numbers(*node)) {
       return false;
     }
   }
@@ -123,8 +138,8 @@ bool computes_tensors(const Node& node) {
   const auto is_view = [&] {
     return std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased);
   };
-  return node.op() && !is_view() && !is_resolved(node) && !node.outputs().empty() &&
-         is_tensor_like(*node.output()->type());
+  return node.op() && !is_view() && !is_resolved(node) && !is_container_node(node) &&
+         !node.outputs().empty() && is_tensor_like(*node.output()->type());
 }
 
 class Partitioner {
@@ -194,14 +209,17 @@ class Partitioner {
     if (gives_size(node)) return true;
     if (node.kind() == prim::kIf) return is_known_branch(node);
     if (node.kind() == prim::kLoop) return is_numeric(*node.block(0));
+    if (writes_numbers(node)) return true;
     if (is_container_node(node)) {
       return std::ranges::all_of(node.inputs(), [](const SsaValue* value) {
         return is_tensor_like(*value->type()) || is_number_like(*value->type());
       });
     }
-    if (!node.op() || !passes::is_pure(node)) return false;
-    if (is_resolved(node)) return true;
-    return device_->refusal(node).empty() &&
+    return gives_tensors(node) && (is_resolved(node) || device_->refusal(node).empty());
+  }
+
+  static bool gives_tensors(const Node& node) {
+    return node.op() && passes::is_pure(node) &&
            std::ranges::all_of(node.outputs(), [](const SsaValue* value) {
              return is_tensor_like(*value->type()) || is_number_like(*value->type());
            });
@@ -217,12 +235,15 @@ class Partitioner {
   }
 
   // A branch on numbers is taken when the segment is compiled; the one that raises is not
-  // compiled at all.
+  // compiled at all. What the device refuses may stand in one, as most branches are never taken:
+  // else it refuses that call when it compiles the segment.
   bool is_known_branch(const Node& node) {
     return std::ranges::all_of(node.blocks(), [&](const Block* block) {
       if (raises(*block)) return true;
       for (const Node* inner : *block) {
-        if (inner->kind() != prim::kConstant && !fits(*inner)) return false;
+        const bool is_value =
+            inner->kind() == prim::kConstant || inner->kind() == prim::kUninitialized;
+        if (!is_value && !fits(*inner) && !gives_tensors(*inner)) return false;
       }
       return std::ranges::all_of(block->outputs(), [](const SsaValue* value) {
         return is_tensor_like(*value->type()) || is_number_like(*value->type());
@@ -253,7 +274,7 @@ class Partitioner {
   // A segment gives fresh tensors. So a view may only leave it if what it is a view of does not,
   // and was made inside.
   static bool must_stay_outside(const Node& node, const NodeSet& inside) {
-    if (reads_list_from_outside(node, inside)) return true;
+    if (reads_list_from_outside(node, inside) || writes_across(node, inside)) return true;
     if (!may_share(node)) return false;
     if (std::ranges::none_of(node.outputs(),
                              [&](const SsaValue* value) { return escapes(*value, inside); })) {
@@ -264,6 +285,19 @@ class Partitioner {
       if (!output->type()->is(TypeKind::kTensor)) return true;
     }
     return shares_with_outside(node, inside);
+  }
+
+  // A list that is made on one side and changed on the other, or changed here and seen there.
+  static bool writes_across(const Node& node, const NodeSet& inside) {
+    bool writes = std::ranges::any_of(node.outputs(), [&](const SsaValue* value) {
+      return escapes(*value, inside) && std::ranges::any_of(value->users(), [](const Node* user) {
+               return writes_numbers(*user);
+             });
+    });
+    visit_all(node, [&](const Node& inner) {
+      writes |= writes_numbers(inner) && !inside.contains(inner.input(0)->node());
+    });
+    return writes;
   }
 
   // How many tensors it holds is not known before it is there.
@@ -322,8 +356,8 @@ class Partitioner {
     };
     for (;;) {
       const auto is_number = [](const Node* node) {
-        return is_arithmetic(*node) || is_container_node(*node) || node->kind() == prim::kIf ||
-               node->kind() == prim::kLoop;
+        return is_arithmetic(*node) || writes_numbers(*node) || is_container_node(*node) ||
+               node->kind() == prim::kIf || node->kind() == prim::kLoop;
       };
       while (!run.empty() && (is_number(run.back()) || is_factory(*run.back()) ||
                               must_stay_outside(*run.back(), inside))) {

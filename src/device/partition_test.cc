@@ -107,6 +107,50 @@ TEST(Partition, BranchesOnNumbersBelongToTheSegment) {
             "Segment(relu gt If(sigmoid|RaiseException) mul)");
 }
 
+// Of torch.nn.functional.interpolate, for each number of dimensions.
+TEST(Partition, WhatHasNoKernelMayStandInABranch) {
+  EXPECT_EQ(
+      partitioned(") -> Tensor:\n"
+                  "    y = torch.relu(x)\n"
+                  "    _0 = uninitialized(Tensor)\n"
+                  "    if torch.eq(torch.dim(y), 3):\n"
+                  "      z = torch.logcumsumexp(y, 0)\n"
+                  "    else:\n"
+                  "      if torch.eq(torch.dim(y), 2):\n"
+                  "        z1 = torch.sigmoid(y)\n"
+                  "      else:\n"
+                  "        ops.prim.RaiseException(\"dimensions\")\n"
+                  "        z1 = _0\n"
+                  "      z = z1\n"
+                  "    return torch.mul(z, z)\n"),
+      "Segment(relu dim eq If(logcumsumexp|Uninitialized eq If(sigmoid|RaiseException)) mul)");
+}
+
+TEST(Partition, ListsOfNumbersMayChangeWhereTheyAreMade) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    sizes = annotate(List[int], [])\n"
+                        "    for i in range(torch.dim(y)):\n"
+                        "      _0 = torch.append(sizes, torch.mul(torch.size(y, i), 2))\n"
+                        "    pad = torch.mul([0], torch.dim(y))\n"
+                        "    _1 = torch._set_item(pad, 1, 3)\n"
+                        "    return torch.mul(torch.roll(y, pad, [0, 1]), sizes[0])\n"),
+            "Segment(relu ListConstruct dim Loop(size mul append) ListConstruct mul _set_item roll "
+            "__getitem__ mul)");
+  // Who gets the list may change it.
+  EXPECT_EQ(partitioned(") -> Tuple[Tensor, List[int]]:\n"
+                        "    y = torch.relu(x)\n"
+                        "    pad = torch.mul([0], torch.dim(y))\n"
+                        "    _1 = torch._set_item(pad, 1, 3)\n"
+                        "    return (torch.roll(y, pad, [0, 1]), pad)\n"),
+            "Segment(relu) ListConstruct dim mul _set_item ListConstruct roll TupleConstruct");
+  EXPECT_EQ(partitioned(", sizes: List[int]) -> Tensor:\n"
+                        "    y = torch.relu(x)\n"
+                        "    _0 = torch.append(sizes, 2)\n"
+                        "    return torch.mul(y, sizes[0])\n"),
+            "Segment(relu) append __getitem__ Segment(mul)");
+}
+
 TEST(Partition, LoopsOfNumbersBelongToTheSegment) {
   EXPECT_EQ(partitioned(") -> Tensor:\n"
                         "    y = torch.relu(x)\n"
@@ -132,6 +176,15 @@ TEST(Partition, ItemsOfListsStayInside) {
                         "    parts = torch.chunk(torch.relu(x), 2, 1)\n"
                         "    return torch.cat([torch.sigmoid(parts[1]), parts[0]], 1)\n"),
             "Segment(relu chunk __getitem__ sigmoid __getitem__ ListConstruct cat)");
+  EXPECT_EQ(partitioned(
+                ") -> Tensor:\n"
+                "    parts = torch.chunk(torch.relu(x), 3, 1)\n"
+                "    return torch.sigmoid(torch.cat(torch.add(torch.slice(parts, 1), [x]), 1))\n"),
+            "Segment(relu chunk slice ListConstruct add cat sigmoid)");
+  // A list leaves with what it holds, which may be no copy.
+  EXPECT_EQ(partitioned(") -> List[Tensor]:\n"
+                        "    return torch.slice([torch.relu(x), x], 1)\n"),
+            "Segment(relu) ListConstruct slice");
   // A piece of what somebody else may write to.
   EXPECT_EQ(partitioned(") -> Tuple[Tensor, Tensor]:\n"
                         "    parts = torch.chunk(torch.relu(x), 2, 1)\n"

@@ -56,6 +56,8 @@ struct Facts {
   bool is_pointwise = false;
   // May give an argument, or a view of one, back although the schema does not say so.
   bool may_alias = false;
+  // Not if this argument, a list of tensors, has several items.
+  const char* new_of_several = nullptr;
   // The reference implementation touches elements through nothing that does not ask is_meta()
   // (tensor/meta.h), so meta tensors tell what the results are. Views do so without saying it.
   bool runs_on_meta = false;

@@ -23,6 +23,7 @@
 #include "passes/prepack.h"
 #include "passes/properties.h"
 #include "passes/ranks.h"
+#include "passes/scale.h"
 #include "passes/sink_into_branches.h"
 
 namespace torchlet::passes {
@@ -65,6 +66,9 @@ constexpr Pass kAllPasses[] = {
      [](PassState& s) { return remove_identities(s.graph, s.log); }},
     {"batch-norm", "merged into the convolution or linear layer before it", kRewriting, kEverywhere,
      [](PassState& s) { return fold_batch_norms(s.graph, s.log); }},
+    {"scale",
+     "products and sums with constants of channels merged into the convolution or linear layer",
+     kRewriting, kEverywhere, [](PassState& s) { return fold_scales(s.graph, s.log); }},
     {"padding", "zero padding becomes the padding of the convolution after it", kRewriting,
      kEverywhere, [](PassState& s) { return fold_padding(s.graph, s.log); }},
     {"linear-bias", "a product with a constant matrix and an addition become a linear layer",

@@ -32,7 +32,7 @@ bool is_real_number(const Type& type) {
 
 class Folder {
  public:
-  Folder(Graph& graph, bool here) : graph_(graph), here_(here) {}
+  Folder(Graph& graph, bool here, bool folds) : graph_(graph), here_(here), folds_(folds) {}
 
   bool run() {
     for_each_node(*graph_.block(), [&](Node& node) {
@@ -46,12 +46,20 @@ class Folder {
     return changed_;
   }
 
+  std::unordered_map<const SsaValue*, DType> dtypes() const {
+    std::unordered_map<const SsaValue*, DType> dtypes;
+    for (const auto& [value, properties] : known_) {
+      if (properties.dtype) dtypes[value] = *properties.dtype;
+    }
+    return dtypes;
+  }
+
  private:
   void block(Block& block) {
     for (Node* node = block.first(); node;) {
       Node* next = node->next();
       for (Block* inner : node->blocks()) this->block(*inner);
-      if (const auto answer = answer_of(*node)) {
+      if (const auto answer = folds_ ? answer_of(*node) : std::nullopt) {
         replace(*node, *answer);
       } else if (node->op() && !changes_tensors_) {
         infer(*node);
@@ -157,7 +165,7 @@ class Folder {
       kSetGradEnabled{"aten::set_grad_enabled"};
 
   Graph& graph_;
-  const bool here_;
+  const bool here_, folds_;
   std::unordered_map<const SsaValue*, Properties> known_;
   bool changes_tensors_ = false, changes_grad_mode_ = false;
   bool changed_ = false;
@@ -165,6 +173,12 @@ class Folder {
 
 }  // namespace
 
-bool fold_properties(Graph& graph, bool here) { return Folder(graph, here).run(); }
+bool fold_properties(Graph& graph, bool here) { return Folder(graph, here, true).run(); }
+
+std::unordered_map<const SsaValue*, DType> known_dtypes(Graph& graph) {
+  Folder folder(graph, false, false);
+  folder.run();
+  return folder.dtypes();
+}
 
 }  // namespace torchlet::passes

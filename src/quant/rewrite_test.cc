@@ -65,8 +65,8 @@ class Rewritten {
 const std::string kConv = "torch.conv2d(x, self.w, self.b)";
 
 TEST(Rewrite, QuantizesAroundALayer) {
-  EXPECT_EQ(Rewritten("    return torch.add(" + kConv + ", 1)\n").outline_text(),
-            "quantize_per_tensor conv2d dequantize add");
+  EXPECT_EQ(Rewritten("    return torch.sigmoid(" + kConv + ")\n").outline_text(),
+            "quantize_per_tensor conv2d dequantize sigmoid");
 }
 
 TEST(Rewrite, TakesReluAndClampsAlong) {

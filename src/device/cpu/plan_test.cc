@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <span>
 #include <thread>
 
 #include "ops/core/common.h"
@@ -54,6 +56,50 @@ TEST(Plan, ZerosAroundAnImageArePaddingOfTheConvolution) {
   const Tensor x = random_tensor({2, 3, 9, 8}).contiguous(MemoryFormat::kChannelsLast);
   ones.check({x});
   EXPECT_EQ(ones.kernels({x}), "pad_nhwc conv_nhwc_f32");
+}
+
+TEST(Plan, BordersAndValuesAroundTensors) {
+  const auto check = [](const std::string& call, const Tensor& x, const std::string& kernels) {
+    SCOPED_TRACE(call);
+    Case c({}, "    return torch.neg(torch." + call + ")\n");
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), kernels);
+    EXPECT_EQ(c.by_reference(), "");
+  };
+  const Tensor image = random_tensor({2, 3, 6, 5}).contiguous(MemoryFormat::kChannelsLast);
+  for (const char* call :
+       {"reflection_pad2d(x, [4, 1, 0, 5])", "replication_pad2d(x, [9, 0, 1, 2])",
+        "pad(x, [1, 2, 2, 1], \"reflect\")", "pad(x, [1, 2, 2, 1], \"replicate\")",
+        "pad(x, [5, 2, 2, 6], \"circular\")", "pad(x, [2, 1])"}) {
+    check(call, image, "pad_nhwc unary_rows_f32");
+  }
+  const Tensor line = random_tensor({2, 3, 9});
+  for (const char* call : {"reflection_pad1d(x, [8, 1])", "replication_pad1d(x, [2, 3])",
+                           "constant_pad_nd(x, [2, 3], 0.5)"}) {
+    check(call, line, "copy_strided pad_nhwc unary_rows_f32 copy_strided");
+  }
+  // Nothing at all.
+  for (const char* call : {"pad(x, [0, 0, 0, 0], \"replicate\")", "pad(x, [0, 0])",
+                           "constant_pad_nd(x, [0, 0, 0, 0, 0, 0], 1)"}) {
+    check(call, image, "unary_rows_f32");
+  }
+  Case same({}, "    return torch.pad(x, [0, 0, 0, 0], \"reflect\")\n");
+  same.check({image});
+  // Channels, more than two dimensions, and less than there was.
+  check("pad(x, [0, 0, 0, 0, 2, 1])", image,
+        "copy_strided copy_strided copy_strided unary_rows_f32");
+  check("constant_pad_nd(x, [1, 0, 0, 2, 0, 3, 1, 1], 2)", image,
+        "copy_strided copy_strided copy_strided copy_strided copy_strided copy_strided "
+        "unary_rows_f32");
+  check("constant_pad_nd(x, [-1, 2, 0, -3], 2)", image, "copy_strided copy_strided unary_rows_f32");
+  check("constant_pad_nd(x, [0, 0, 1, 2], 0)", line,
+        "copy_strided copy_strided copy_strided unary_rows_f32");
+  // Zeros before a line are padding of its convolution.
+  Case causal({{"w", random_tensor({4, 3, 3})}},
+              "    y = torch.constant_pad_nd(x, [4, 0], 0)\n"
+              "    return torch.conv1d(y, self.w, None, [1], [0], [2], 1)\n");
+  causal.check({line});
+  EXPECT_EQ(causal.kernels({line}), "conv_nhwc_f32 copy_strided");
 }
 
 TEST(Plan, TheResidualGoesToTheLaterOfTwoConvolutions) {
@@ -341,6 +387,89 @@ TEST(Plan, AnImageIsSpreadOverAVolume) {
   EXPECT_EQ(c.kernels({random_tensor({1, 1, 4, 4, 3}), image}), "copy_strided broadcast_rows_f32");
 }
 
+// The gate of ECA-Net: what is expanded before it is multiplied is not copied.
+TEST(Plan, ExpandedOperandsAreSpread) {
+  const Tensor x = random_tensor({2, 8, 5, 3}).contiguous(MemoryFormat::kChannelsLast);
+  const Tensor gate = random_tensor({2, 8, 1, 1}), row = random_tensor({3});
+  for (const char* product :
+       {"torch.mul(x, torch.expand_as(g, x))", "torch.mul(torch.expand_as(g, x), x)"}) {
+    Case c({}, "    return " + std::string(product) + "\n", "x: Tensor, g: Tensor");
+    c.check({x, gate});
+    EXPECT_EQ(c.kernels({gate, x}), "binary_rows_f32");  // in the order of use
+    c.check({x, row});
+  }
+  Case both({}, "    return torch.sub(torch.expand(x, [2, 4, 3]), torch.expand(g, [2, 4, 3]))\n",
+            "x: Tensor, g: Tensor");
+  both.check({random_tensor({4, 1}), random_tensor({2, 1, 1})});
+  both.check({random_tensor({1, 3}), random_tensor({3})});
+}
+
+TEST(Plan, PowersAreProductsAndRoots) {
+  const Tensor x = random_tensor({3, 7, 5});
+  for (float& value : std::span(x.data_ptr<float>(), 105)) value = std::abs(value) + 0.1f;
+  for (const auto& [exponent, kernels] :
+       {std::pair("2", "unary_rows_f32"), std::pair("0.5", "unary_rows_f32"),
+        std::pair("-0.5", "unary_rows_f32"), std::pair("-1", "unary_rows_f32"),
+        std::pair("3.", "unary_rows_f32 binary_rows_f32"), std::pair("1.5", "aten::pow")}) {
+    SCOPED_TRACE(exponent);
+    Case c({}, "    return torch.pow(x, " + std::string(exponent) + ")\n");
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), kernels);
+  }
+}
+
+// Of XLNet, of MONAI's transformers, and with every order of dimensions.
+TEST(Plan, EinsumIsAMatrixProduct) {
+  struct Product {
+    const char *equation, *kernels;
+    IntArray a, b;
+  };
+  for (const Product& p : {
+           Product{"ibnd,jbnd->bnij", "gemm_f32 unary_rows_f32", {5, 2, 3, 4}, {7, 2, 3, 4}},
+           Product{"bnij,jbnd->ibnd", "gemm_f32 unary_rows_f32", {2, 3, 5, 7}, {7, 2, 3, 4}},
+           Product{"blxd,blyd->blxy", "gemm_f32 unary_rows_f32", {2, 3, 5, 4}, {2, 3, 6, 4}},
+           Product{"bhxy,bhyd->bhxd", "gemm_f32 unary_rows_f32", {2, 3, 5, 6}, {2, 3, 6, 4}},
+           Product{"bhxy , bhyd -> dxhb",
+                   "copy_strided copy_strided gemm_f32 unary_rows_f32",
+                   {2, 3, 5, 6},
+                   {2, 3, 6, 4}},
+           Product{"nkctv,kvw->nctw",
+                   "copy_strided gemm_f32 unary_rows_f32",
+                   {2, 3, 4, 5, 6},
+                   {3, 6, 7}},
+           Product{"bi,bj->bij", "gemm_f32 unary_rows_f32", {2, 5}, {2, 3}},
+           Product{"ab,ab->", "gemm_f32 unary_rows_f32", {4, 6}, {4, 6}},
+           Product{"ijk,jk->i", "gemm_f32 unary_rows_f32", {4, 5, 6}, {5, 6}},
+           Product{"i,j->ji", "gemm_f32 unary_rows_f32", {5}, {3}},
+           Product{"bxd,byd->bxy", "gemm_f32 unary_rows_f32", {1, 1, 4}, {1, 3, 4}},
+       }) {
+    SCOPED_TRACE(p.equation);
+    Case c({}, "    return torch.neg(torch.einsum(\"" + std::string(p.equation) + "\", [x, y]))\n",
+           "x: Tensor, y: Tensor");
+    c.check({random_tensor(p.a), random_tensor(p.b)});
+    EXPECT_EQ(c.kernels({random_tensor(p.a), random_tensor(p.b)}), p.kernels);
+  }
+  // Weights are packed once, on whichever side.
+  const Tensor x = random_tensor({5, 2, 6}), y = random_tensor({5, 2, 3, 4});
+  for (const char* product : {"\"ibh,hnd->ibnd\", [x, self.w]", "\"hnd,ibh->dibn\", [self.w, x]"}) {
+    Case layer({{"w", random_tensor({6, 3, 4})}},
+               "    return torch.einsum(" + std::string(product) + ")\n");
+    layer.check({x});
+    EXPECT_EQ(layer.kernels({x}).substr(0, 13), "conv_nhwc_f32");
+  }
+  Case back({{"w", random_tensor({6, 3, 4})}},
+            "    return torch.einsum(\"ibnd,hnd->ibh\", [x, self.w])\n");
+  back.check({y});
+  EXPECT_EQ(back.kernels({y}), "conv_nhwc_f32");
+  for (const char* other : {"ii,ij->j", "...ij,...jk->...ik", "ij,jk", "ij,kj->i"}) {
+    Case c({}, "    return torch.neg(torch.einsum(\"" + std::string(other) + "\", [x, y]))\n",
+           "x: Tensor, y: Tensor");
+    const Tensor a = random_tensor({4, 4});
+    c.check({a, random_tensor({4, 4})});
+    EXPECT_EQ(c.kernels({a, random_tensor({4, 4})}), "aten::einsum unary_rows_f32") << other;
+  }
+}
+
 // The split attention of ResNeSt: views of images, sums over parts of the channels.
 TEST(Plan, DimensionsStayInTheOrderOfMemory) {
   Case c({{"w", random_tensor({6, 8, 1, 1})}},
@@ -439,12 +568,17 @@ TEST(Plan, TransposedConvolution) {
     traced.check({x});
     EXPECT_EQ(traced.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   }
-  // Few channels are left to the reference.
+  // Few channels are left to the reference, unless the taps of a line have many together.
   Case depthwise({{"w", random_tensor({4, 1, 3, 2})}},
                  "    return torch.conv_transpose2d(x, self.w, None, [2, 1], [0, 0], [0, 0], 4)\n");
   depthwise.check({x});
   EXPECT_EQ(depthwise.by_reference(),
             "aten::conv_transpose2d: few channels of a transposed convolution; ");
+  Case few({{"w", random_tensor({4, 3, 4, 4})}, {"b", random_tensor({3})}},
+           "    y = torch.conv_transpose2d(x, self.w, self.b, [2, 2], [1, 1], [0, 0], 1)\n"
+           "    return torch.tanh(y)\n");
+  few.check({x});
+  EXPECT_EQ(few.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   Case line({{"w", random_tensor({4, 17, 3})}, {"b", random_tensor({17})}},
             "    y = torch.conv_transpose1d(x, self.w, self.b, [3], [1], [2], 1, [2])\n"
             "    return torch.relu(y)\n");

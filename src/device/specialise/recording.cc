@@ -113,7 +113,7 @@ class Evaluator {
     } else if (node.kind() == prim::kListUnpack || node.kind() == prim::kTupleUnpack) {
       results = arguments[0].to_list();
       if (results.size() != node.outputs().size()) decline("a list of another length");
-    } else {
+    } else if (node.kind() != prim::kUninitialized) {
       decline(node.kind().str() + " in a segment");
     }
     arguments.clear();

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "base/limits.h"
+#include "base/selection.h"
 #include "device/specialise/specialised_segment.h"
 #include "device/specialise/viewed_output.h"
 #include "graph/prim_kinds.h"
@@ -10,6 +11,17 @@
 #include "tensor/containers.h"
 
 namespace torchlet::device {
+
+bool picks_items(const Node& node) {
+  constexpr bool kHasItems = selection::has_operator("aten::__getitem__") ||
+                             selection::has_operator("aten::slice") ||
+                             selection::has_operator("aten::list");
+  if constexpr (!kHasItems) return false;
+  static const Symbol kKinds[] = {Symbol("aten::__getitem__"), Symbol("aten::slice"),
+                                  Symbol("aten::add"), Symbol("aten::list")};
+  return node.op() && std::ranges::find(kKinds, node.kind()) != std::end(kKinds) &&
+         node.input(0)->type()->is(TypeKind::kList);
+}
 
 // Walks over a segment and keeps what depends on the elements of tensors.
 class Specialiser {
@@ -68,7 +80,9 @@ class Specialiser {
   void block(const Block& block) {
     for (const Node* node : block) {
       if (node->kind() == prim::kConstant) continue;
-      if (node->kind() == prim::kIf) {
+      if (node->kind() == prim::kUninitialized) {
+        set(node->output(), Value());  // what a branch that raises would give
+      } else if (node->kind() == prim::kIf) {
         branch(*node);
       } else if (node->kind() == prim::kLoop) {
         loop(*node);
@@ -78,8 +92,6 @@ class Specialiser {
         pack(*node);
       } else if (node->kind() == prim::kListUnpack || node->kind() == prim::kTupleUnpack) {
         unpack(*node);
-      } else if (node->kind() == kGetItem && get(node->input(0)).is_list()) {
-        item(*node);
       } else {
         call(*node);
       }
@@ -123,52 +135,81 @@ class Specialiser {
     for (size_t i = 1; i < state.size(); ++i) set(node.output(i - 1), std::move(state[i]));
   }
 
-  void item(const Node& node) {
-    const CallArgument list = get(node.input(0)), place = get(node.input(1));
-    if (!place.is_known()) decline("an item at a place that is not known");
-    const int64_t count = static_cast<int64_t>(list.items().size());
-    int64_t index = place.known().to_int();
-    if (index < 0) index += count;
-    if (index < 0 || index >= count) decline("an item that is not there");
-    set(node.output(), list.items()[static_cast<size_t>(index)]);
-  }
-
   void pack(const Node& node) {
     std::vector<CallArgument> items;
-    bool all_known = true;
     for (const SsaValue* input : node.inputs()) {
       items.push_back(get(input));
-      all_known &= items.back().is_known();
       // Lists of the same list twice, many levels of them, would be 2^n arguments.
       if (items.back().is_list()) decline("a list of lists");
     }
-    const TypePtr& type = node.output()->type();
-    if (!all_known || !type->is(TypeKind::kList)) {
-      return set(node.output(), CallArgument::list(std::move(items)));
+    set_list(node.output(), std::move(items));
+  }
+
+  void set_list(const SsaValue* value, std::vector<CallArgument> items) {
+    const TypePtr& type = value->type();
+    if (!type->is(TypeKind::kList) || !std::ranges::all_of(items, &CallArgument::is_known)) {
+      return set(value, CallArgument::list(std::move(items)));
     }
     std::vector<Value> values;
     for (const CallArgument& item : items) values.push_back(item.known());
-    set(node.output(), make_list(type->element(0), std::move(values)));
+    set(value, make_list(type->element(0), std::move(values)));
   }
 
-  void unpack(const Node& node) {
-    const CallArgument list = get(node.input(0));
+  static std::vector<CallArgument> items_of(const CallArgument& list) {
     std::vector<CallArgument> items = list.items();
     if (list.is_known()) {
       for (const Value& item : list.known().to_list()) items.emplace_back(item);
     }
+    return items;
+  }
+
+  // Where the operator puts the places of items tells where it puts the items.
+  void pick(const Call& call) {
+    std::vector<CallArgument> items, picked;
+    std::vector<Value> arguments, result(1);
+    for (size_t i = 0; i < call.arguments.size(); ++i) {
+      const CallArgument& argument = call.arguments[i];
+      if (!call.op->schema.arguments[i].type->is(TypeKind::kList)) {
+        arguments.push_back(call.known(i));
+        continue;
+      }
+      std::vector<Value> places;
+      for (CallArgument& item : items_of(argument)) {
+        places.emplace_back(static_cast<int64_t>(items.size()));
+        items.push_back(std::move(item));
+      }
+      arguments.push_back(Value::list(std::move(places)));
+    }
+    if (items.size() > kMostItems) decline("a long list");
+    call.op->call(arguments, result);
+    const auto item_at = [&](const Value& place) {
+      return items[static_cast<size_t>(place.to_int())];
+    };
+    const SsaValue* output = call.node->output();
+    if (!result[0].is_list()) return set(output, item_at(result[0]));
+    for (const Value& place : result[0].list_ref().items) picked.push_back(item_at(place));
+    set_list(output, std::move(picked));
+  }
+
+  void unpack(const Node& node) {
+    std::vector<CallArgument> items = items_of(get(node.input(0)));
     if (items.size() != node.outputs().size()) decline("a list of another length");
     for (size_t i = 0; i < items.size(); ++i) set(node.output(i), std::move(items[i]));
   }
 
   void call(const Node& node) {
     if (!node.op()) decline(node.kind().str() + " in a segment");
-    if (!passes::is_pure(node)) decline(node.kind().str() + " must run each time");
+    const bool writes = passes::writes_inputs(node);
+    if (!writes && !passes::is_pure(node)) decline(node.kind().str() + " must run each time");
     Call call{&node, node.op(), {}, {}};
     for (const SsaValue* input : node.inputs()) call.arguments.push_back(get(input));
     const auto& parameters = node.op()->schema.arguments;
     for (size_t i = call.arguments.size(); i < parameters.size(); ++i) {
       call.arguments.emplace_back(parameters[i].default_value.value_or(Value()));
+    }
+    if (writes) return write(call);
+    if (picks_items(node) && !std::ranges::all_of(call.arguments, &CallArgument::is_known)) {
+      return pick(call);
     }
     std::vector<Value> known;
     if (is_known_before_the_run(call)) {
@@ -178,7 +219,14 @@ class Specialiser {
         return;
       }
     }
-    for (const CallArgument& argument : call.arguments) use(argument);
+    for (CallArgument& argument : call.arguments) {
+      use(argument);
+      // A list as it is now.
+      if (argument.is_known() && argument.known().is_list()) {
+        const List& list = argument.known().list_ref();
+        argument = make_list(list.element_type, list.items);
+      }
+    }
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       call.outputs.push_back(output_of(call, i));
       set(node.output(i), call.outputs.back());
@@ -187,6 +235,14 @@ class Specialiser {
       }
     }
     result_.calls.push_back(std::move(call));
+  }
+
+  // To a list of numbers, which belongs to the segment.
+  void write(const Call& call) {
+    std::vector<Value> arguments, results(call.node->outputs().size());
+    for (size_t i = 0; i < call.arguments.size(); ++i) arguments.push_back(call.known(i));
+    if (!arguments[0].is_list()) decline(call.kind().str() + " must run each time");
+    call.op->call(arguments, results);
   }
 
   // Of known values, or of what is known of tensors.
@@ -239,7 +295,7 @@ class Specialiser {
   }
 
   static constexpr int64_t kMostTrips = 4096;  // of all loops
-  inline static const Symbol kGetItem{"aten::__getitem__"};
+  static constexpr size_t kMostItems = 4096;   // of lists that an operator reads
 
   const Node& node_;
   SpecialisedSegment result_;

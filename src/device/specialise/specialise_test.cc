@@ -107,7 +107,7 @@ TEST(Specialise, LoopsOfNumbersAndItemsAreGone) {
       "    parts = torch.split(torch.relu(x), [1, 4], 1)\n"
       "    return torch.relu(parts[2])\n",
       {ops::ramp({2, 5})});
-  EXPECT_EQ(beyond.refusal(), "an item that is not there");
+  EXPECT_EQ(beyond.refusal(), "list index out of range");
   const Specialised endless(
       ") -> Tensor:\n"
       "    y = torch.relu(x)\n"
@@ -117,6 +117,47 @@ TEST(Specialise, LoopsOfNumbersAndItemsAreGone) {
       "    return torch.mul(y, count)\n",
       {ops::ramp({2, 5})});
   EXPECT_EQ(endless.refusal(), "a long loop");
+}
+
+TEST(Specialise, PicksItemsOfLists) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    a, b = torch.relu(x), torch.neg(x)\n"
+      "    parts = torch.add([a, b, self.w], torch.slice([x, b], 1))\n"  // a b w b
+      "    last = torch.list(torch.slice(parts, None, None, -2))\n"      // b b
+      "    weights = torch.slice(parts, -2, -1)\n"
+      "    return torch.add(torch.mul(last[0], parts[0]), torch.neg(weights[0]))\n",
+      {ops::ramp({4, 3})});
+  EXPECT_EQ(text(s.run()), "relu(%0) neg(%0) mul(%2 %1) add(%3 tensor 1) -> %4");
+  const Specialised longer(
+      ") -> Tensor:\n"
+      "    parts = [torch.relu(x)]\n"
+      "    parts1 = torch.add(parts, parts)\n"
+      "    parts2 = torch.add(parts1, parts1)\n"
+      "    return torch.relu(parts2[torch.size(x, 0)])\n",
+      {ops::ramp({3, 3})});
+  EXPECT_EQ(text(longer.run()), "relu(%0) relu(%1) -> %2");
+}
+
+TEST(Specialise, ChangesListsOfNumbers) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    y = torch.relu(x)\n"
+      "    _0 = uninitialized(Tensor)\n"
+      "    sizes = annotate(List[int], [])\n"
+      "    for i in range(torch.dim(y)):\n"
+      "      _1 = torch.append(sizes, torch.mul(torch.size(y, i), 2))\n"
+      "    padded = torch.constant_pad_nd(y, sizes, 1)\n"
+      "    _2 = torch._set_item(sizes, -1, 0)\n"
+      "    if torch.eq(torch.len(sizes), 2):\n"
+      "      z = torch.constant_pad_nd(padded, sizes, 1)\n"
+      "    else:\n"
+      "      ops.prim.RaiseException(\"dimensions\")\n"
+      "      z = _0\n"
+      "    return torch.neg(z)\n",
+      {ops::ramp({2, 5})});
+  EXPECT_EQ(text(s.run()),
+            "relu(%0) constant_pad_nd(%1 [4, 10] 1) constant_pad_nd(%2 [4, 0] 1) neg(%3) -> %4");
 }
 
 // Values that a loop reads in each of its turns are freed when it has ended.

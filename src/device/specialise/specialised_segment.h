@@ -66,6 +66,10 @@ class SpecialisedSegment {
   std::optional<Recording> recording_;
 };
 
+// Does it take items out of a list, or put those of lists together? Of lists of tensors that is
+// done when a segment is specialised.
+bool picks_items(const Node& node);
+
 // Of a prim::Segment (device/partition.h) for these inputs, which Signature::can_have() accepts.
 // Declined if a number is not known before the run; Error if an operator raises.
 SpecialisedSegment specialise(const Node& segment, std::span<const Value> inputs);

@@ -202,16 +202,16 @@ void run_blocks(const Task<T>& task, const Block& all, const ConvRuns& runs, con
 }
 
 template <typename T>
-size_t packed_bytes(const ConvNhwcShape& shape) {
+int64_t packed_size(const ConvNhwcShape& shape) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
   const int64_t columns = tile.packed_columns(runs.columns);
-  return static_cast<size_t>(merged.groups * columns * runs.depth()) * sizeof(T);
+  return merged.groups * columns * runs.depth();
 }
 
 template <typename T>
-void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
+void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
@@ -245,8 +245,8 @@ void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
 }
 
 template <typename T>
-void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
-              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_stride,
+                   const T* packed, const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   const ConvNhwcShape merged = merge_groups(shape);
   if (has_few_channels(merged)) {
     return conv_few_channels<T>(merged, {.pixels = input, .pixel_stride = input_stride}, packed,
@@ -279,6 +279,67 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
       next += count;
     }
   });
+}
+
+// The convolution of some groups, and its first channels.
+struct Part {
+  ConvNhwcShape shape;
+  int64_t in = 0, out = 0;
+};
+struct Parts {
+  Part part[2];
+  int count = 1;
+  const Part* begin() const { return part; }
+  const Part* end() const { return part + count; }
+};
+
+// merge_groups() joins groups by a divisor of their number. Of a prime number of them, or another
+// one that it does not suit, the last few are a part for themselves.
+Parts parts_of(const ConvNhwcShape& shape) {
+  Parts parts{.part = {{shape}, {shape}}};
+  if constexpr (!selection::kHasRareConvolutions) return parts;
+  const int64_t merged = ceil_div(shape.groups, ceil_div(shape.groups, most_merged_groups(shape)));
+  const int64_t last = shape.groups % merged;
+  if (last == 0) return parts;
+  auto& [first_part, last_part] = parts.part;
+  last_part.shape.groups = last;
+  last_part.shape.in_channels = shape.in_channels / shape.groups * last;
+  last_part.shape.out_channels = shape.out_channels / shape.groups * last;
+  first_part.shape.groups -= last;
+  first_part.shape.in_channels = last_part.in = shape.in_channels - last_part.shape.in_channels;
+  first_part.shape.out_channels = last_part.out = shape.out_channels - last_part.shape.out_channels;
+  parts.count = 2;
+  return parts;
+}
+
+template <typename T>
+size_t packed_bytes(const ConvNhwcShape& shape) {
+  int64_t size = 0;
+  for (const Part& part : parts_of(shape)) size += packed_size<T>(part.shape);
+  return static_cast<size_t>(size) * sizeof(T);
+}
+
+template <typename T>
+void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
+  const int64_t filter =
+      shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
+  for (const Part& part : parts_of(shape)) {
+    pack_part(part.shape, weight + part.out * filter, packed);
+    packed += packed_size<T>(part.shape);
+  }
+}
+
+template <typename T>
+void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
+              const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+  for (const Part& part : parts_of(shape)) {
+    Epilogue<T> some = epilogue;
+    if (some.bias) some.bias += part.out;
+    if (some.residual) some.residual += part.out;
+    convolve_part(part.shape, input + part.in, input_stride, packed, some, output + part.out,
+                  output_stride);
+    packed += packed_size<T>(part.shape);
+  }
 }
 
 }  // namespace
@@ -327,7 +388,7 @@ void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t inp
 }
 
 bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {
-  return has_few_channels(merge_groups(shape));
+  return parts_of(shape).count == 1 && has_few_channels(merge_groups(shape));
 }
 
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,

@@ -281,6 +281,28 @@ TEST(ConvNhwc, Groups) {
     conv(10, 30, 5);
     conv(128, 72, 2);
     check({.in_channels = 32, .out_channels = 32, .groups = 8, .window = make_window(3, 20, 1, 1)});
+    // A number of groups that those which fill a vector do not divide.
+    conv(40, 40, 5);
+    conv(66, 88, 11);
+    conv(28, 28, 7);
+    conv(36, 108, 9);
+    conv(3, 24, 3);
+    check({.batch = 2,
+           .in_channels = 35,
+           .out_channels = 35,
+           .groups = 7,
+           .window = make_window(9, 7, 3, 3, 2, 1)},
+          {.input_gap = 3,
+           .output_gap = 5,
+           .residual = true,
+           .activation = {ActivationKind::kClamp, -100, 100}});
+    const auto bytes = [](int64_t groups) {
+      return conv_nhwc_f32_packed_bytes({.in_channels = 8 * groups,
+                                         .out_channels = 8 * groups,
+                                         .groups = groups,
+                                         .window = make_window(6, 7, 3, 3, 1, 1)});
+    };
+    EXPECT_EQ(bytes(11), bytes(10) + bytes(1)) << "ten of them in pairs";
   });
 }
 
@@ -370,6 +392,19 @@ TEST(ConvNhwc, Transposed) {
                       .window = transposed(6, 5, 3, 1, 1, 2, 0)});
     check_transposed(
         {.in_channels = 4, .out_channels = 40, .window = transposed(40, 40, 3, 3, 0, 1, 0)});
+    // Few channels: with what reaches beyond the borders, gaps, and more lines than one task has.
+    check_transposed(
+        {.in_channels = 7, .out_channels = 3, .window = transposed(9, 6, 4, 2, 1, 1, 0)});
+    check_transposed({.batch = 2,
+                      .in_channels = 5,
+                      .out_channels = 1,
+                      .window = transposed(6, 7, 9, 3, 4, 1, 2)});
+    check_transposed(
+        {.in_channels = 3, .out_channels = 2, .window = transposed(5, 8, 3, 2, 3, 2, 1)});
+    check_transposed(
+        {.in_channels = 2, .out_channels = 3, .window = transposed(4, 5, 2, 5, 0, 1, 1)});
+    check_transposed(
+        {.in_channels = 16, .out_channels = 7, .window = transposed(90, 70, 3, 2, 1, 1, 1)});
   });
 }
 

@@ -14,13 +14,16 @@ namespace torchlet::kernels {
 
 // Groups with few output channels leave most of a vector empty. Several of them together fill it:
 // one group whose weights between different ones of them are zero.
-inline ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
+inline int64_t most_merged_groups(const ConvNhwcShape& shape) {
   constexpr int64_t kColumns = 16;
-  const int64_t columns = shape.out_channels / shape.groups;
-  int64_t merged = std::min(shape.groups, kColumns / std::max<int64_t>(1, columns));
-  while (merged > 1 && shape.groups % merged != 0) --merged;
+  const int64_t columns = std::max<int64_t>(1, shape.out_channels / shape.groups);
+  return std::clamp<int64_t>(kColumns / columns, 1, shape.groups);
+}
+inline ConvNhwcShape merge_groups(const ConvNhwcShape& shape) {
+  int64_t merged = most_merged_groups(shape);
+  while (shape.groups % merged != 0) --merged;
   ConvNhwcShape result = shape;
-  if (merged > 1) result.groups /= merged;
+  result.groups /= merged;
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv_scatter.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
@@ -259,6 +260,7 @@ template void conv_taps<Float16>(const ConvNhwcShape&, const ConvRuns&, const Fl
                                  const Float16*, const EpilogueF16&, Float16*, int64_t);
 
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
+  if (suits_scatter(shape)) return conv_scatter_packed_bytes(shape);
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
   return static_cast<size_t>(shape.groups * tile.packed_columns(runs.columns) * runs.depth()) *
@@ -266,6 +268,7 @@ size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
 }
 
 void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  if (suits_scatter(shape)) return conv_scatter_pack(shape, weight, packed);
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
   const int64_t taps = runs.window.kernel_h * runs.window.kernel_w;
@@ -296,6 +299,9 @@ void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int
                              int64_t output_stride) {
   const ConvRuns runs(shape, input_stride, tile_shape<float>());
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
+  if (suits_scatter(shape)) {
+    return conv_scatter(shape, input, input_stride, packed, epilogue, output, output_stride);
+  }
   run_taps(shape, runs, input, static_cast<const float*>(packed), epilogue, output, output_stride,
            true);
 }

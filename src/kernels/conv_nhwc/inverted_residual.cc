@@ -28,14 +28,17 @@ ConvNhwcShape pointwise(int64_t in_channels, int64_t out_channels, int64_t pixel
           .in_h = 1, .in_w = pixels, .out_h = 1, .out_w = pixels, .kernel_h = 1, .kernel_w = 1}};
 }
 
-// Output rows of a strip: as many as let the hidden rows stay in the second-level cache.
+// Output rows of a strip: as many as let what is made of it stay in the second-level cache, which
+// are the hidden rows or, if these are the input, what the depthwise convolution makes of them.
+// Each strip reads the weights anew.
 template <typename T>
-int64_t strip_rows(const InvertedResidualShape& shape) {
-  constexpr int64_t kHiddenBytes = int64_t{256} << 10;
+int64_t strip_rows(const InvertedResidualShape& shape, bool expands) {
+  constexpr int64_t kCachedBytes = int64_t{256} << 10;
   const Window2dShape& s = shape.window;
-  const int64_t row_bytes = s.in_w * shape.hidden_channels * static_cast<int64_t>(sizeof(T));
-  const int64_t rows = kHiddenBytes / std::max<int64_t>(1, row_bytes) - s.kernel_h;
-  return std::clamp<int64_t>(rows / s.stride_h, 1, s.out_h);
+  const int64_t pixel_bytes = shape.hidden_channels * static_cast<int64_t>(sizeof(T));
+  const int64_t in_rows = kCachedBytes / std::max<int64_t>(1, s.in_w * pixel_bytes) - s.kernel_h;
+  const int64_t out_rows = kCachedBytes / std::max<int64_t>(1, s.out_w * pixel_bytes);
+  return std::clamp<int64_t>(expands ? in_rows / s.stride_h : out_rows, 1, s.out_h);
 }
 
 // Some output rows of one picture, from the top to the bottom, on one thread.
@@ -49,7 +52,7 @@ class Strips {
         s_(shape.window),
         input_(input),
         input_stride_(input_stride),
-        strip_(strip_rows<T>(shape)),
+        strip_(strip_rows<T>(shape, layers.expand)),
         ring_rows_((strip_ - 1) * s_.stride_h + (s_.kernel_h - 1) * s_.dilation_h + 1),
         hidden_(layers.expand ? ring_rows_ * s_.in_w * shape.hidden_channels : 0),
         hidden_rows_(s_.in_h),
@@ -120,7 +123,8 @@ void inverted_residual(const InvertedResidualShape& shape, const T* input, int64
                        const InvertedResidual<T>& layers, T* output, int64_t output_stride) {
   const Window2dShape& s = shape.window;
   // Neighbouring tasks both expand the rows that they share, so tasks are few.
-  const int64_t strips = (s.out_h + strip_rows<T>(shape) - 1) / strip_rows<T>(shape);
+  const int64_t strips =
+      (s.out_h + strip_rows<T>(shape, layers.expand) - 1) / strip_rows<T>(shape, layers.expand);
   const int64_t tasks = std::min(strips, num_threads() == 1 ? 1 : int64_t{2} * num_threads());
   parallel_for(shape.batch * tasks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {

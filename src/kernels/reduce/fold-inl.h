@@ -70,52 +70,53 @@ struct Extreme {
   }
 };
 
+// Columns from `c` on, of any number of rows.
+template <typename T, class Bring, class Combine>
+HWY_NOINLINE void fold_columns(const FoldRows& m, int64_t c, const T* so_far, T* into) {
+  const T* const x = static_cast<const T*>(m.x);
+  const int64_t rows = m.rows, cols = m.cols, stride = m.stride;
+  const T* const centers = static_cast<const T*>(m.center);
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  for (; c < cols; c += kLanes) {
+    const int64_t count = cols - c;
+    const V near = centers ? load_first(d, centers + c, count) : hn::Zero(d);
+    V all = load_first(d, so_far + c, count);
+    for (int64_t r = 0; r < rows; ++r) {
+      all = Combine()(all, Bring()(load_first(d, x + r * stride + c, count), near));
+    }
+    store_first(all, d, into + c, count);
+  }
+}
+
 // Four rows at a time, so that what they are folded into is read and written a quarter as often.
 template <typename T, class Bring, class Combine>
-HWY_NOINLINE void fold_with(const FoldRows& m, T* HWY_RESTRICT into) {
-  const T* const first = static_cast<const T*>(m.x);
+HWY_NOINLINE void fold_with(FoldRows m, T* into) {
   const T* const centers = static_cast<const T*>(m.center);
+  const T* so_far = m.first ? static_cast<const T*>(m.first) : into;
   const Bring bring;
   const Combine combine;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
-  const auto center = [&](int64_t c, int64_t count) HWY_ATTR {
-    return centers ? load_first(d, centers + c, count) : hn::Zero(d);
-  };
-  int64_t r = 0;
-  for (; r + 4 <= m.rows; r += 4) {
-    const T* x[4];
-    for (int i = 0; i < 4; ++i) x[i] = first + (r + i) * m.stride;
+  const int64_t rows = m.rows, cols = m.cols, stride = m.stride;
+  for (int64_t left = rows; left > 0; left -= m.rows) {
+    m.rows = left < 4 ? left : 4;
+    const bool full = m.rows == 4;
+    const T* const x = static_cast<const T*>(m.x);
     int64_t c = 0;
-    for (; c + kLanes <= m.cols; c += kLanes) {
-      const V near = center(c, kLanes);
-      const V a = combine(bring(hn::LoadU(d, x[0] + c), near), bring(hn::LoadU(d, x[1] + c), near));
-      const V b = combine(bring(hn::LoadU(d, x[2] + c), near), bring(hn::LoadU(d, x[3] + c), near));
-      hn::StoreU(combine(hn::LoadU(d, into + c), combine(a, b)), d, into + c);
+    for (; full && c + kLanes <= cols; c += kLanes) {
+      const V near = centers ? hn::LoadU(d, centers + c) : hn::Zero(d);
+      const auto row = [&](int64_t r)
+                           HWY_ATTR { return bring(hn::LoadU(d, x + r * stride + c), near); };
+      const V all = combine(combine(row(0), row(1)), combine(row(2), row(3)));
+      hn::StoreU(combine(hn::LoadU(d, so_far + c), all), d, into + c);
     }
-    if (c < m.cols) {
-      const int64_t rest = m.cols - c;
-      const V near = center(c, rest);
-      V all = load_first(d, into + c, rest);
-      for (const T* row : x) all = combine(all, bring(load_first(d, row + c, rest), near));
-      store_first(all, d, into + c, rest);
-    }
+    fold_columns<T, Bring, Combine>(m, c, so_far, into);
+    m.x = x + m.rows * stride;
+    so_far = into;
   }
-  const int64_t left = m.rows - r;
-  if (left == 0) return;
-  const T* const x = first + r * m.stride;
-  const auto fold_left = [&](int64_t c, int64_t count) HWY_ATTR {
-    const V near = center(c, count);
-    V all = load_first(d, into + c, count);
-    for (int64_t i = 0; i < left; ++i) {
-      all = combine(all, bring(load_first(d, x + i * m.stride + c, count), near));
-    }
-    store_first(all, d, into + c, count);
-  };
-  int64_t c = 0;
-  for (; c + kLanes <= m.cols; c += kLanes) fold_left(c, kLanes);
-  if (c < m.cols) fold_left(c, m.cols - c);
 }
 
 template <typename T>

@@ -23,10 +23,12 @@ struct FoldRows {
   const void* x;
   int64_t stride, rows, cols;
   const void* center = nullptr;  // [cols], for kSumOfDistances
+  const void* first = nullptr;   // [cols], what `into` is to begin with
 };
 
 // into[c], of the same type, is folded with x[r, c] of all rows, in an order that depends on the
-// sizes alone. Integers' sums and products wrap; they have the first four folds alone.
+// sizes alone; if there is a first row, into[c] need not be set, but there has to be a row of x.
+// Integers' sums and products wrap; they have the first four folds alone.
 void fold_rows(Fold fold, const FoldRows& matrix, void* into);
 // Its part for elements of 8 bytes.
 void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into);

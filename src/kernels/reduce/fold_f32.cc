@@ -1,4 +1,3 @@
-#define TORCHLET_NO_AVX3  // reductions wait for memory
 #include "kernels/simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE

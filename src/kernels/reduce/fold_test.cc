@@ -56,6 +56,11 @@ void compare(Fold fold, int64_t rows, int64_t cols) {
   }
   fold_rows(fold, {type_of(T()), x.data(), stride, rows, cols, centers}, into.data());
   EXPECT_EQ(into, expected);
+  if (rows == 0) return;
+  std::vector<T> first(static_cast<size_t>(cols), 2), set(static_cast<size_t>(cols) + 1, 2);
+  std::fill_n(set.begin(), cols, static_cast<T>(99));
+  fold_rows(fold, {type_of(T()), x.data(), stride, rows, cols, centers, first.data()}, set.data());
+  EXPECT_EQ(set, expected);
 }
 
 template <typename T>

@@ -89,6 +89,7 @@ struct Traits {
     f(facts.quantized, other.facts.quantized);
     f(facts.is_pointwise, other.facts.is_pointwise);
     f(facts.may_alias, other.facts.may_alias);
+    f(facts.new_of_several, other.facts.new_of_several);
     f(facts.runs_on_meta, other.facts.runs_on_meta);
     f(facts.never_raises, other.facts.never_raises);
     f(facts.changes_sizes, other.facts.changes_sizes);
@@ -151,6 +152,9 @@ constexpr Traits quantized_average() { return quantized(QuantizedOutput::kAverag
 constexpr Traits quantized_unit() { return quantized(QuantizedOutput::kUnit); }
 constexpr Traits quantized_signed_unit() { return quantized(QuantizedOutput::kSignedUnit); }
 constexpr Traits may_alias() { return {.facts = {.may_alias = true}}; }
+constexpr Traits may_alias_unless_several(const char* tensors) {
+  return {.facts = {.may_alias = true, .new_of_several = tensors}};
+}
 constexpr Traits on_meta() { return {.facts = {.runs_on_meta = true}}; }
 constexpr Traits never_raises() { return {.facts = {.never_raises = true}}; }
 constexpr Traits changes_sizes() { return {.facts = {.changes_sizes = true}}; }

@@ -25,26 +25,36 @@ namespace ops {
 
 namespace {
 
-// A null pointer for each that this build leaves out; compact() drops these.
-constexpr const OpDef* kListedOps[] = {
-#define TORCHLET_OP_ENTRY(id) selection::has_declaration(#id) ? &op_##id : nullptr,
+// GCC's sanitizers take no comparison of an address with null in constants, hence the flag.
+template <typename Definition>
+struct Listed {
+  bool is_there;  // this build does not leave it out
+  const Definition* definition;
+};
+
+constexpr Listed<OpDef> kListedOps[] = {
+#define TORCHLET_OP_ENTRY(id) \
+  {selection::has_declaration(#id), selection::has_declaration(#id) ? &op_##id : nullptr},
 #include "ops/op_list.inc"
 #undef TORCHLET_OP_ENTRY
 };
 
-constexpr const CustomClassDef* kListedClasses[] = {
-#define TORCHLET_CLASS_ENTRY(id) selection::has_class(#id) ? &class_##id : nullptr,
+constexpr Listed<CustomClassDef> kListedClasses[] = {
+#define TORCHLET_CLASS_ENTRY(id) \
+  {selection::has_class(#id), selection::has_class(#id) ? &class_##id : nullptr},
 #include "ops/class_list.inc"
 #undef TORCHLET_CLASS_ENTRY
 };
 
+// The definitions that are there.
 template <const auto& kListed>
 consteval auto compact() {
-  constexpr auto kIsThere = [](const auto* def) { return def != nullptr; };
-  std::array<std::remove_cvref_t<decltype(kListed[0])>,
-             static_cast<size_t>(std::ranges::count_if(kListed, kIsThere))>
-      kept = {};
-  std::ranges::copy_if(kListed, kept.begin(), kIsThere);
+  constexpr auto kCount = std::ranges::count_if(kListed, [](const auto& l) { return l.is_there; });
+  std::array<decltype(kListed[0].definition), static_cast<size_t>(kCount)> kept = {};
+  size_t count = 0;
+  for (const auto& listed : kListed) {
+    if (listed.is_there) kept[count++] = listed.definition;
+  }
   return kept;
 }
 constexpr auto kOps = compact<kListedOps>();

@@ -150,19 +150,22 @@ struct Walk {
 // One row of results; sums of sums keep the error small.
 class Cascade {
  public:
-  // Of `rows` rows, or a little more.
-  Cascade(Fold fold, const Numbers& numbers, int64_t rows, int64_t cols)
+  // Of `rows` rows, or a little more. The last level is at `out`, unless that is null.
+  Cascade(Fold fold, const Numbers& numbers, int64_t rows, int64_t cols, std::byte* out)
       : fold_(fold),
         numbers_(numbers),
         cols_(cols),
         levels_(is_sum(fold) && rows > kCascade ? 3 : 1),
-        rows_(levels_ * cols * numbers.width) {
-    numbers_.fill(rows_.data(), levels_ * cols_, identity(fold));
+        own_levels_(levels_ - (out ? 1 : 0)),
+        rows_(own_levels_ * cols * numbers.width),
+        out_(out) {
+    if (levels_ == 1) return;
+    for (int64_t level = 0; level < levels_; ++level) clear(level);
   }
 
   // `matrix` may have fewer columns than there are results.
   void add(kernels::FoldRows matrix) {
-    if (levels_ == 1) return kernels::fold_rows(fold_, matrix, rows_.data());
+    if (levels_ == 1) return add_to_one(matrix);
     for (int64_t left = matrix.rows; left > 0; left -= matrix.rows) {
       matrix.rows = std::min(left, kCascade - counts_[0]);
       kernels::fold_rows(fold_, matrix, rows_.data());
@@ -180,20 +183,37 @@ class Cascade {
   }
 
  private:
-  std::byte* row(int64_t level) const { return rows_.data() + level * cols_ * numbers_.width; }
+  std::byte* row(int64_t level) const {
+    return level == own_levels_ ? out_ : rows_.data() + level * cols_ * numbers_.width;
+  }
+
+  void clear(int64_t level) { numbers_.fill(row(level), cols_, identity(fold_)); }
+
+  void add_to_one(kernels::FoldRows matrix) {
+    const bool begins = counts_[0]++ == 0;
+    if (begins && fold_of_results(fold_) == fold_ && matrix.rows > 1 && matrix.cols == cols_) {
+      matrix.first = matrix.x;
+      matrix.x = static_cast<const std::byte*>(matrix.x) + matrix.stride * numbers_.width;
+      --matrix.rows;
+    } else if (begins) {
+      clear(0);
+    }
+    kernels::fold_rows(fold_, matrix, row(0));
+  }
 
   void carry(int64_t level) {
     kernels::fold_rows(Fold::kSum, {numbers_.type, row(level), cols_, 1, cols_}, row(level + 1));
-    numbers_.fill(row(level), cols_, 0);
+    clear(level);
     counts_[level] = 0;
     if (level + 2 < levels_ && ++counts_[level + 1] == kCascade) carry(level + 1);
   }
 
   Fold fold_;
   const Numbers& numbers_;
-  int64_t cols_, levels_;
+  int64_t cols_, levels_, own_levels_;
   int64_t counts_[3] = {};
   kernels::Scratch<std::byte> rows_;
+  std::byte* out_;
 };
 
 class Folder {
@@ -236,14 +256,17 @@ class Folder {
     }
     int64_t rows = last - first;
     for (size_t d = 1; d < walk_.reduced.size(); ++d) rows *= walk_.reduced[d].size;
-    Cascade sums(fold_, numbers_, rows / block.repeats, wide);
+    std::byte* const place = out + output * width;
+    const bool is_in_place = step == 1 && block.repeats == 1;
+    Cascade sums(fold_, numbers_, rows / block.repeats, wide, is_in_place ? place : nullptr);
     add_outer(0, offset, first, last, block, sums);
     std::byte* result = sums.result();
+    if (is_in_place) return;
     kernels::fold_rows(
         fold_of_results(fold_),
         {numbers_.type, result + block.cols * width, block.cols, block.repeats - 1, block.cols},
         result);
-    numbers_.copy(result, 1, out + output * width, step, block.cols);
+    numbers_.copy(result, 1, place, step, block.cols);
   }
 
  private:

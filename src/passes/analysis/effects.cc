@@ -68,8 +68,13 @@ bool returns_alias(const Node& node) {
     }
     return true;
   }
-  return node.op()->facts->may_alias ||
-         std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased);
+  const Facts& facts = *node.op()->facts;
+  if (facts.new_of_several) {
+    const auto at = node.op()->schema.find_argument(facts.new_of_several);
+    const Node& list = *node.input(*at)->node();
+    if (list.kind() == prim::kListConstruct && list.inputs().size() > 1) return false;
+  }
+  return facts.may_alias || std::ranges::any_of(node.op()->schema.returns, &Argument::is_aliased);
 }
 
 bool is_pure(const Node& node) {

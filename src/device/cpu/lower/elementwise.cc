@@ -320,11 +320,25 @@ std::optional<Spreading> spread(PlanBuilder& plan, TensorId a, TensorId b) {
   return std::nullopt;
 }
 
+// What expand() spread over sizes that the other operand has as well, as it was before.
+TensorId unexpanded(PlanBuilder& plan, TensorId id, TensorId other, const IntArray& sizes) {
+  const PlanTensor t = plan.info(id);
+  IntArray before = t.sizes;
+  for (size_t d = 0; d < before.size(); ++d) {
+    if (t.strides[d] == 0) before[d] = 1;
+  }
+  const bool is_needed =
+      before == t.sizes || !(ops::broadcast_shapes(before, plan.info(other).sizes) == sizes);
+  return is_needed ? id : plan.new_view(id, before, t.strides, t.offset);
+}
+
 TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
   std::array<TensorId, 2> both = {a, b};
   plan.in_same_type(both);
   a = both[0], b = both[1];
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
+  b = unexpanded(plan, b, a, sizes);
+  a = unexpanded(plan, a, b, sizes);
   if (!(plan.info(a).sizes == sizes)) {
     if (!(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
     std::swap(a, b);
@@ -439,6 +453,20 @@ void lower_prelu(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_binary(plan, MatrixBinaryOp::kPrelu, id, plan.constant(all)));
 }
 
+// Of the exponents for which PyTorch calls no pow() either.
+void lower_pow(PlanBuilder& plan, const Call& call) {
+  const TensorId x = plan.real_tensor(call, 0);
+  if (call.known("exponent").is_tensor()) decline("an exponent for each element");
+  const double exponent = call.known_double("exponent");
+  const auto unary = [&](MatrixUnaryOp op) { return add_map(plan, x, UnaryFunction{op}); };
+  if (exponent == 2) return plan.define(call, unary(MatrixUnaryOp::kSquare));
+  if (exponent == 0.5) return plan.define(call, unary(MatrixUnaryOp::kSqrt));
+  if (exponent == -0.5) return plan.define(call, unary(MatrixUnaryOp::kRsqrt));
+  if (exponent == -1) return plan.define(call, unary(MatrixUnaryOp::kReciprocal));
+  if (exponent != 3) decline("another exponent");
+  plan.define(call, add_binary(plan, MatrixBinaryOp::kMul, unary(MatrixUnaryOp::kSquare), x));
+}
+
 }  // namespace
 
 TensorId add_activation(PlanBuilder& plan, TensorId id, const Activation& activation) {
@@ -478,6 +506,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::trunc", lower_unary<MatrixUnaryOp::kTrunc>},
       {"aten::mish", lower_unary<MatrixUnaryOp::kMish>},
       {"aten::elu", lower_elu},
+      {"aten::pow", lower_pow},
       {"aten::add", lower_binary<MatrixBinaryOp::kAdd>},
       {"aten::sub", lower_binary<MatrixBinaryOp::kSub>},
       {"aten::mul", lower_binary<MatrixBinaryOp::kMul>},

@@ -27,11 +27,11 @@ class Table {
 }  // namespace
 
 const Lowering* find_lowering(Symbol op, bool is_quantized) {
-  static const Table real({convolution_lowerings(), dynamic_lowerings(), elementwise_lowerings(),
-                           join_lowerings(), matmul_lowerings(), norm_lowerings(),
-                           padding_lowerings(), pooling_lowerings(), reduction_lowerings(),
-                           resize_lowerings(), rnn_lowerings(), transformer_lowerings(),
-                           view_lowerings(), volume_lowerings()});
+  static const Table real({convolution_lowerings(), dynamic_lowerings(), einsum_lowerings(),
+                           elementwise_lowerings(), join_lowerings(), matmul_lowerings(),
+                           norm_lowerings(), padding_lowerings(), pooling_lowerings(),
+                           reduction_lowerings(), resize_lowerings(), rnn_lowerings(),
+                           transformer_lowerings(), view_lowerings(), volume_lowerings()});
   if constexpr (!selection::kHasQuantized) return real.find(op);
   static const Table quantized({quantized_elementwise_lowerings(), quantized_layer_lowerings()});
   const Lowering* first = (is_quantized ? quantized : real).find(op);

@@ -30,6 +30,7 @@ struct Lowering {
 // One table for each file of this room that lowers operators.
 std::span<const Lowering> convolution_lowerings();
 std::span<const Lowering> dynamic_lowerings();
+std::span<const Lowering> einsum_lowerings();
 std::span<const Lowering> elementwise_lowerings();
 std::span<const Lowering> join_lowerings();
 std::span<const Lowering> matmul_lowerings();
@@ -61,9 +62,9 @@ struct Surround {
   int64_t left = 0, right = 0, top = 0, bottom = 0;
   double value = 0;
 };
-// What the call puts around its first argument; nothing if it is none that pads images, or not
-// known.
-std::optional<Surround> surround_of(const Call& call);
+// What the call puts around its first argument, of `dim` dimensions; nothing if it is none that
+// pads images or lines, or not known.
+std::optional<Surround> surround_of(const Call& call, size_t dim);
 // The first argument of a call, or what it was before zeros were put around it: a kernel that skips
 // what is outside of its input need not see them.
 struct Padded {

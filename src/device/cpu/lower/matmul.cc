@@ -1,8 +1,7 @@
 // Linear layers and matrix products.
-#include "base/thread_pool.h"
 #include "device/cpu/lower/conv_step.h"
 #include "device/cpu/lower/lowering.h"
-#include "kernels/gemm/gemm.h"
+#include "device/cpu/lower/matmul_step.h"
 #include "ops/core/common.h"
 
 namespace torchlet::cpu {
@@ -63,13 +62,6 @@ void lower_addmm(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_linear(plan, input, ops::transpose(weight, 0, 1), bias));
 }
 
-// A stack of matrices [batch..., rows, cols].
-struct Matrices {
-  TensorId id;
-  int64_t batch, batch_stride, rows, cols, row_stride, col_stride;
-  Operand operand() const { return Operand::fixed(id); }
-};
-
 std::optional<Matrices> matrices_view(const PlanBuilder& plan, TensorId id) {
   const PlanTensor& t = plan.info(id);
   const size_t rank = t.sizes.size();
@@ -91,37 +83,6 @@ Matrices as_matrices(PlanBuilder& plan, TensorId id) {
   if (const auto view = matrices_view(plan, id)) return *view;
   return *matrices_view(plan, plan.contiguous(id));
 }
-
-class MatmulStep : public Step {
- public:
-  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c) : a_(a), b_(b), c_(c) {
-    reading(a.operand());
-    reading(b.operand());
-    writing(c.operand());
-  }
-  const char* kernel() const override { return "gemm_f32"; }
-  double flops() const override {
-    return 2.0 * static_cast<double>(c_.batch * c_.rows * c_.cols * a_.cols);
-  }
-  void run(const Memory& m) const override {
-    const float* a = m.data<float>(a_.operand());
-    const float* b = m.data<float>(b_.operand());
-    float* c = m.data<float>(c_.operand());
-    const auto product = [&](int64_t i) {
-      kernels::gemm_f32(c_.rows, c_.cols, a_.cols,
-                        {a + i * a_.batch_stride, a_.row_stride, a_.col_stride},
-                        {b + i * b_.batch_stride, b_.row_stride, b_.col_stride},
-                        c + i * c_.batch_stride, c_.row_stride);
-    };
-    if (c_.batch == 1) return product(0);
-    parallel_for(c_.batch, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) product(i);
-    });
-  }
-
- private:
-  Matrices a_, b_, c_;
-};
 
 void lower_matmul(PlanBuilder& plan, const Call& call) {
   if (lower_attention(plan, call)) return;

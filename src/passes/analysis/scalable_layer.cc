@@ -1,0 +1,107 @@
+#include "passes/analysis/scalable_layer.h"
+
+#include <algorithm>
+
+#include "passes/analysis/constants.h"
+#include "passes/analysis/layers.h"
+#include "passes/analysis/rewrite.h"
+#include "tensor/tensor_impl.h"
+
+namespace torchlet::passes {
+namespace {
+
+const Symbol kLinear("aten::linear");
+
+// weight * scale along the output channels, in double.
+template <typename T>
+Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale) {
+  const Tensor scaled = layer.weight.contiguous().clone();
+  T* data = scaled.data_ptr<T>();
+  const int64_t outer = layer.channel_dim == 0 ? 1 : scaled.size(0);
+  const int64_t channels = scaled.size(layer.channel_dim);
+  const int64_t inner = scaled.numel() / (outer * channels);
+  const int64_t outer_per_group = outer / layer.groups;
+  for (int64_t o = 0; o < outer; ++o) {
+    const int64_t group = layer.channel_dim == 0 ? 0 : o / outer_per_group;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double factor = scale[static_cast<size_t>(group * channels + c)];
+      for (int64_t i = 0; i < inner; ++i, ++data) *data = static_cast<T>(*data * factor);
+    }
+  }
+  return scaled;
+}
+
+Tensor vector_of(const std::vector<double>& values, DType dtype) {
+  const auto size = static_cast<int64_t>(values.size());
+  const Tensor wide = zeros(std::vector<int64_t>{size}, DType::kFloat64);
+  std::copy(values.begin(), values.end(), wide.data_ptr<double>());
+  return wide.to(dtype);
+}
+
+void replace_constant(Node& layer, const char* argument, const Tensor& tensor) {
+  layer.replace_input(*layer.op()->schema.find_argument(argument),
+                      insert_constant(&layer, Value(tensor), types::tensor()));
+}
+
+}  // namespace
+
+std::optional<ScalableLayer> scalable_layer(Node& node) {
+  if (!node.op()) return std::nullopt;
+  ScalableLayer layer;
+  layer.node = &node;
+  layer.is_linear = node.kind() == kLinear;
+  const auto transposed =
+      layer.is_linear ? std::optional<bool>(false) : is_transposed_convolution(node);
+  if (!transposed) return std::nullopt;
+  if (*transposed) {
+    const Value* groups = constant_argument(node, "groups");
+    if (!groups || !groups->is_int()) return std::nullopt;
+    layer.channel_dim = 1;
+    layer.groups = groups->to_int();
+    if (layer.groups < 1) return std::nullopt;
+  }
+  const Value* weight = constant_argument(node, "weight");
+  const Value* bias = constant_argument(node, "bias");
+  if (!weight || !weight->is_tensor() || !bias || node.inputs().size() < 3) return std::nullopt;
+  layer.weight = weight->to_tensor();
+  const Tensor& w = layer.weight;
+  if (w.dtype() != DType::kFloat32 && w.dtype() != DType::kFloat64) return std::nullopt;
+  if (w.dim() < 2 || w.numel() == 0 || w.size(0) % layer.groups != 0 ||
+      __builtin_mul_overflow(w.size(layer.channel_dim), layer.groups, &layer.channels)) {
+    return std::nullopt;
+  }
+  auto values = channel_values(bias, layer.channels, 0, w.dtype());
+  if (!values) return std::nullopt;
+  layer.bias = *std::move(values);
+  layer.has_bias = !bias->is_none();
+  return layer;
+}
+
+std::optional<ScalableLayer> sole_scalable_layer(const SsaValue* value, const Node& user) {
+  Node* maker = sole_maker(value, user);
+  return maker ? scalable_layer(*maker) : std::nullopt;
+}
+
+std::optional<std::vector<double>> channel_values(const Value* constant, int64_t count,
+                                                  double otherwise, DType dtype) {
+  if (!constant) return std::nullopt;
+  if (constant->is_none()) return std::vector<double>(static_cast<size_t>(count), otherwise);
+  if (!constant->is_tensor()) return std::nullopt;
+  const Tensor tensor = constant->to_tensor();
+  if (tensor.dtype() != dtype || tensor.numel() != count || tensor.dim() != 1) return std::nullopt;
+  const Tensor wide = tensor.to(DType::kFloat64).contiguous();
+  return std::vector<double>(wide.data_ptr<double>(), wide.data_ptr<double>() + count);
+}
+
+void rescale(const ScalableLayer& layer, const std::vector<double>& scale,
+             const std::vector<double>& bias) {
+  const DType dtype = layer.weight.dtype();
+  replace_constant(*layer.node, "weight",
+                   dtype == DType::kFloat32 ? scaled_weight<float>(layer, scale)
+                                            : scaled_weight<double>(layer, scale));
+  if (layer.has_bias || std::ranges::any_of(bias, [](double value) { return value != 0; })) {
+    replace_constant(*layer.node, "bias", vector_of(bias, dtype));
+  }
+}
+
+}  // namespace torchlet::passes
