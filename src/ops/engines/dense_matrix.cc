@@ -41,25 +41,6 @@ void in_steps(int64_t count, const F& f) {
   for (; i < count; ++i) f(i, std::integral_constant<int64_t, 1>());
 }
 
-// The sum of conj(x) y, or of x y.
-template <bool kConjugate, typename T>
-T sum_of_products(Vector<T> x, Vector<T> y) {
-  T sums[8] = {};  // independent of each other, so that additions overlap
-  if (x.step == 1 && y.step == 1) {
-    in_steps<T>(x.size, [&](int64_t i, auto count) {
-      for (int64_t k = 0; k < count; ++k) {
-        const T a = x.data[i + k];
-        sums[k] += times(kConjugate ? conjugate(a) : a, y.data[i + k]);
-      }
-    });
-  } else {
-    for (int64_t i = 0; i < x.size; ++i) {
-      sums[i % 4] += times(kConjugate ? conjugate(x[i]) : x[i], y[i]);
-    }
-  }
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
-
 // Elimination column by column; `pivots` count from the top of `a`.
 template <typename T>
 int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
@@ -114,7 +95,17 @@ void swap(Vector<T> x, Vector<T> y) {
 template <typename T>
 T dot(Vector<T> x, Vector<T> y) {
   poll();
-  return sum_of_products<true>(x, y);
+  T sums[8] = {};  // independent of each other, so that additions overlap
+  if (x.step == 1 && y.step == 1) {
+    in_steps<T>(x.size, [&](int64_t i, auto count) {
+      for (int64_t k = 0; k < count; ++k) {
+        sums[k] += times(conjugate(x.data[i + k]), y.data[i + k]);
+      }
+    });
+  } else {
+    for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += times(conjugate(x[i]), y[i]);
+  }
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 template <typename T>
@@ -187,18 +178,16 @@ Matrix<T> adjoint_of(const View<T>& a) {
 template <typename T>
 void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c) {
   if constexpr (std::is_same_v<T, double>) {
-    if (c.col_step == 1 && c.cols() > kFew && c.rows() * c.cols() * a.cols() >= kKernelWork) {
+    if (c.cols() <= kFew) {
+      const Matrix<T> columns = copied(b.transposed());
+      for (int64_t i = 0; i < c.rows(); ++i) {
+        for (int64_t j = 0; j < c.cols(); ++j) c(i, j) -= dot(a.row(i), columns.row(j));
+      }
+      return;
+    }
+    if (c.col_step == 1 && c.rows() * c.cols() * a.cols() >= kKernelWork) {
       return subtract_with_kernel(a, b, c);
     }
-  }
-  if (c.cols() <= kFew) {
-    const Matrix<T> columns = copied(b.transposed());
-    for (int64_t i = 0; i < c.rows(); ++i) {
-      for (int64_t j = 0; j < c.cols(); ++j) {
-        c(i, j) -= sum_of_products<false>(a.row(i), columns.row(j));
-      }
-    }
-    return;
   }
   for (int64_t i = 0; i < c.rows(); ++i) {
     for (int64_t k = 0; k < a.cols(); ++k) add_scaled(-a(i, k), b.row(k), c.row(i));

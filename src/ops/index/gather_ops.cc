@@ -223,13 +223,13 @@ template <typename T>
 void divide_by_counts(void* to, const void* const* in, int64_t n) {
   const T *const sums = static_cast<const T*>(in[0]), *const counts = static_cast<const T*>(in[1]);
   for (int64_t i = 0; i < n; ++i) {
-    T& mean = static_cast<T*>(to)[i];
-    if (counts[i] == T(0) || counts[i] == T(1)) {
-      mean = sums[i];
-    } else {
-      mean = sums[i] / counts[i];
-      if constexpr (std::is_integral_v<T>) mean -= sums[i] % counts[i] != 0 && sums[i] < 0;
+    const T sum = sums[i], count = counts[i];  // `to` is where the sums are
+    T mean = sum;
+    if (count != T(0) && count != T(1)) {
+      mean = sum / count;
+      if constexpr (std::is_integral_v<T>) mean -= sum % count != 0 && sum < 0;
     }
+    static_cast<T*>(to)[i] = mean;
   }
 }
 

@@ -24,14 +24,16 @@ class Random {
   uint64_t next64();
   // [0, 1) with as many bits as a float or a shorter type has, and with 53 random bits.
   float uniform_float(int bits = 24) {
-    return std::ldexp(static_cast<float>(next32() & ((1u << bits) - 1)), -bits);
+    const uint32_t steps = 1u << bits;
+    return static_cast<float>(next32() & (steps - 1)) * (1 / static_cast<float>(steps));
   }
   double uniform() { return static_cast<double>(next64() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
   // Mean 0, deviation 1 (Box and Muller).
   double normal();
   // [0, range), range > 0.
   uint64_t below(uint64_t range) {
-    return range > (uint64_t{1} << 32) ? next64() % range : next32() % range;
+    if (range > (uint64_t{1} << 32)) return next64() % range;
+    return range >> 32 ? next32() : next32() % static_cast<uint32_t>(range);
   }
 
  private:
