@@ -103,7 +103,8 @@ Tensor map_blocks(std::span<const Tensor* const> inputs, DType result, DType out
                   DType in_dtype, BlockBody body, bool in_steps, const void* f,
                   const Tensor* into = nullptr);
 // The same with the body for the compute type of `dtype`; an Error names the dtype if it is null.
-// A result of `dtype`, or of bool; into `out` if there is one.
+// A result of `dtype`, or of bool; into `out` if there is one, which may be an input; of the
+// others, none may share its memory.
 Tensor map_compute(std::span<const Tensor* const> inputs, DType dtype, bool to_bool,
                    const BlockBody (&bodies)[4], bool in_steps, const void* f,
                    const Tensor* out = nullptr);
@@ -197,13 +198,6 @@ template <int Types, size_t N, typename F>
 Tensor map(const Operands<N>& inputs, DType dtype, const F& f) {
   return detail::map_compute(inputs, dtype, false, detail::Bodies<Types, false, N, F>::kBodies,
                              Types & kMapSteps, &f);
-}
-
-// The same into `out`, which may be an input; of the others, none may share its memory.
-template <int Types, size_t N, typename F>
-void map_into(const Tensor& out, const Operands<N>& inputs, DType dtype, const F& f) {
-  detail::map_compute(inputs, dtype, false, detail::Bodies<Types, false, N, F>::kBodies,
-                      Types & kMapSteps, &f, &out);
 }
 
 // The same with a bool result (comparisons, isnan).

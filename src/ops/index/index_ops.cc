@@ -227,9 +227,7 @@ Tensor put_(const Tensor& self, const Tensor& positions, const Tensor& source, b
                  static_cast<long long>(source.numel()), static_cast<long long>(positions.numel()));
   if (positions.numel() == 0) return self;
   TORCHLET_CHECK(self.dtype() == source.dtype(),
-                 "put_(): self and source expected to have the same dtype, but got self.dtype = %s "
-                 "and source.dtype = %s",
-                 dtype_name(self.dtype()).data(), dtype_name(source.dtype()).data());
+                 "put_(): self and source expected to have the same dtype");
   const Tensor values = reshape(source, IntArray{-1});
   const Tensor at = reshape(positions, IntArray{-1});
   if (accumulated) {

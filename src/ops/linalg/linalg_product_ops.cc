@@ -176,8 +176,7 @@ Tensor ormqr(const Tensor& reflections, const Tensor& tau, const Tensor& c, bool
   const int64_t m = reflections.size(-2), k = tau.size(-1);
   const Tensor target = left ? c : linalg::adjoint(c);  // C Q = (Q^H C^H)^H
   TORCHLET_CHECK(k <= m && k <= reflections.size(-1) && target.size(-2) == m,
-                 "torch.ormqr: %lld reflections of %s do not suit %s", static_cast<long long>(k),
-                 reflections.describe().c_str(), c.describe().c_str());
+                 "torch.ormqr: the reflections do not suit the matrix");
   const IntArray batch = linalg::batch_of(reflections, target);
   IntArray tau_sizes(batch);
   tau_sizes.push_back(k);

@@ -127,13 +127,18 @@ Tensor bitwise_or(const Tensor& self, const Tensor& other, DType dtype) {
 Tensor bitwise_xor(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapInt | kMapSteps>(self, other, dtype, kXor);
 }
-// Into self where its dtype is the result's.
-template <BinaryFn Fn, typename F>
-Tensor in_place(const Tensor& self, const Scalar& other, const F& f) {
+// fn into self, by the bodies of f, where its dtype is the result's.
+Tensor in_place_of(const Tensor& self, const Scalar& other, BinaryFn fn,
+                   const detail::BlockBody (&bodies)[4], const void* f) {
   const DType dtype = result_type(self, other);
-  if (dtype != self.dtype()) return assign(self, with_scalar<Fn>(self, other));
-  map_into<kMapInt | kMapSteps, 2>(self, {self, scalar_tensor(other, dtype)}, dtype, f);
-  return self;
+  const Tensor number = scalar_tensor(other, dtype);
+  if (dtype != self.dtype()) return assign(self, fn(self, number, dtype));
+  return detail::map_compute(Operands<2>(self, number), dtype, false, bodies, true, f, &self);
+}
+template <typename F>
+Tensor in_place(const Tensor& self, const Scalar& other, BinaryFn fn, const F& f) {
+  using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, F>;
+  return in_place_of(self, other, fn, Bodies::kBodies, &f);
 }
 Tensor bitwise_not(const Tensor& self) {
   const bool flip = self.dtype() == DType::kBool;
@@ -252,10 +257,10 @@ TORCHLET_SHIFT(bitwise_right_shift, right_shift);
 #define TORCHLET_NO_OUT(overload) Traits()
 
 TORCHLET_PYTHON_OPERATOR(and, bitwise_and, TORCHLET_NO_OUT,
-                         in_place<bitwise_and>(self, other, kAnd));
-TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT, in_place<bitwise_or>(self, other, kOr));
+                         in_place(self, other, bitwise_and, kAnd));
+TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT, in_place(self, other, bitwise_or, kOr));
 TORCHLET_PYTHON_OPERATOR(xor, bitwise_xor, TORCHLET_NO_OUT,
-                         in_place<bitwise_xor>(self, other, kXor));
+                         in_place(self, other, bitwise_xor, kXor));
 TORCHLET_PYTHON_OPERATOR(lshift, left_shift, out,
                          assign(self, with_scalar<left_shift>(self, other)));
 TORCHLET_PYTHON_OPERATOR(rshift, right_shift, out,
