@@ -10,6 +10,7 @@ namespace torchlet::ops::linalg {
 namespace {
 
 constexpr int64_t kSmall = 16;          // rows that are handled one by one
+constexpr int64_t kFew = 4;             // columns that are handled one by one
 constexpr int64_t kKernelWork = 32768;  // products worth the GEMM kernel
 
 template <typename T>
@@ -20,10 +21,24 @@ void negate(const View<T>& a) {
 }
 
 void subtract_with_kernel(const View<double>& a, const View<double>& b, const View<double>& c) {
-  const Matrix<double> negative = copied(a);
+  const bool is_a = a.rows() < b.cols();  // the smaller one is negated
+  const Matrix<double> negative = copied(is_a ? a : b);
   negate<double>(negative);
-  kernels::gemm_f64(c.rows(), c.cols(), a.cols(), {negative.data, a.cols(), 1},
-                    {b.data, b.row_step, b.col_step}, c.data, c.row_step, {.accumulate = true});
+  const View<double>&x = is_a ? negative : a, &y = is_a ? b : negative;
+  kernels::gemm_f64(c.rows(), c.cols(), a.cols(), {x.data, x.row_step, x.col_step},
+                    {y.data, y.row_step, y.col_step}, c.data, c.row_step, {.accumulate = true});
+}
+
+// f(i, count) for `count` elements from i on: for steps that compilers make vectors of, then for
+// single ones.
+template <typename T, typename F>
+void in_steps(int64_t count, const F& f) {
+  constexpr int64_t kStep = 8;
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, double>) {
+    for (; i + kStep <= count; i += kStep) f(i, std::integral_constant<int64_t, kStep>());
+  }
+  for (; i < count; ++i) f(i, std::integral_constant<int64_t, 1>());
 }
 
 // Elimination column by column; `pivots` count from the top of `a`.
@@ -41,9 +56,9 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
       continue;
     }
     if (best != k) swap(a.row(k), a.row(best));
-    for (int64_t i = k + 1; i < a.rows(); ++i) {
-      a(i, k) /= a(k, k);
-      add_scaled(-a(i, k), a.row(k).from(k + 1), a.row(i).from(k + 1));
+    for (int64_t i = k + 1; i < a.rows(); ++i) a(i, k) /= a(k, k);
+    for (int64_t j = k + 1; j < a.cols(); ++j) {
+      add_scaled(-a(k, j), a.col(k).from(k + 1), a.col(j).from(k + 1));
     }
   }
   return info;
@@ -57,9 +72,11 @@ template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y) {
   poll();
   if (x.step == 1 && y.step == 1) {
-    const T* from = x.data;
-    T* to = y.data;
-    for (int64_t i = 0; i < x.size; ++i) to[i] += times(factor, from[i]);
+    in_steps<T>(x.size, [&](int64_t i, auto count) {
+      T step[count];
+      for (int64_t k = 0; k < count; ++k) step[k] = y.data[i + k] + times(factor, x.data[i + k]);
+      for (int64_t k = 0; k < count; ++k) y.data[i + k] = step[k];
+    });
   } else {
     for (int64_t i = 0; i < x.size; ++i) y[i] += times(factor, x[i]);
   }
@@ -78,13 +95,17 @@ void swap(Vector<T> x, Vector<T> y) {
 template <typename T>
 T dot(Vector<T> x, Vector<T> y) {
   poll();
-  T sums[4] = {};  // independent of each other, so that additions overlap
-  int64_t i = 0;
-  for (; i + 4 <= x.size; i += 4) {
-    for (int64_t k = 0; k < 4; ++k) sums[k] += times(conjugate(x[i + k]), y[i + k]);
+  T sums[8] = {};  // independent of each other, so that additions overlap
+  if (x.step == 1 && y.step == 1) {
+    in_steps<T>(x.size, [&](int64_t i, auto count) {
+      for (int64_t k = 0; k < count; ++k) {
+        sums[k] += times(conjugate(x.data[i + k]), y.data[i + k]);
+      }
+    });
+  } else {
+    for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += times(conjugate(x[i]), y[i]);
   }
-  for (; i < x.size; ++i) sums[0] += times(conjugate(x[i]), y[i]);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 template <typename T>
@@ -157,16 +178,19 @@ Matrix<T> adjoint_of(const View<T>& a) {
 template <typename T>
 void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c) {
   if constexpr (std::is_same_v<T, double>) {
+    if (c.cols() <= kFew) {
+      const Matrix<T> columns = copied(b.transposed());
+      for (int64_t i = 0; i < c.rows(); ++i) {
+        for (int64_t j = 0; j < c.cols(); ++j) c(i, j) -= dot(a.row(i), columns.row(j));
+      }
+      return;
+    }
     if (c.col_step == 1 && c.rows() * c.cols() * a.cols() >= kKernelWork) {
       return subtract_with_kernel(a, b, c);
     }
   }
   for (int64_t i = 0; i < c.rows(); ++i) {
-    if (c.cols() == 1) {
-      for (int64_t k = 0; k < a.cols(); ++k) c(i, 0) -= times(a(i, k), b(k, 0));
-    } else {
-      for (int64_t k = 0; k < a.cols(); ++k) add_scaled(-a(i, k), b.row(k), c.row(i));
-    }
+    for (int64_t k = 0; k < a.cols(); ++k) add_scaled(-a(i, k), b.row(k), c.row(i));
   }
 }
 
@@ -180,9 +204,41 @@ Matrix<T> product(const View<T>& a, const View<T>& b) {
 
 template <typename T>
 void reflect_rows(const View<T>& a, Vector<T> v, T tau) {
+  if (a.row_step == 1) {
+    for (int64_t j = 0; j < a.cols(); ++j) {
+      add_scaled(-times(tau, dot(v, a.col(j))), v, a.col(j));
+    }
+    return;
+  }
   Matrix<T> sums(1, a.cols());
   for (int64_t i = 0; i < a.rows(); ++i) add_scaled(conjugate(v[i]), a.row(i), sums.row(0));
   for (int64_t i = 0; i < a.rows(); ++i) add_scaled(-times(tau, v[i]), sums.row(0), a.row(i));
+}
+
+template <typename T>
+void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c) {
+  const int64_t m = packed.rows(), count = packed.cols();
+  for (int64_t done = 0; done < count; done += kReflections) {
+    // Some of them are I - V T V^H with V below a diagonal of ones and an upper triangle T
+    // (Schreiber and Van Loan 1989).
+    const int64_t n = std::min(kReflections, count - done), at = adjoint ? done : count - done - n;
+    const Matrix<T> v(m - at, n), t(n, n);
+    for (int64_t i = 0; i < v.rows(); ++i) {
+      for (int64_t j = 0; j < std::min(i, n); ++j) v(i, j) = packed(at + i, at + j);
+      if (i < n) v(i, i) = T(1);
+    }
+    const Matrix<T> turned = adjoint_of<T>(v), angles = product<T>(turned, v);
+    for (int64_t j = 0; j < n; ++j) {
+      t(j, j) = tau[at + j];
+      for (int64_t i = 0; i < j; ++i) {
+        for (int64_t k = i; k < j; ++k) t(i, j) -= times(t(i, k), angles(k, j));
+        t(i, j) = times(t(i, j), tau[at + j]);
+      }
+    }
+    const View<T> rows = c.block(at, 0, m - at, c.cols());
+    const Matrix<T> shares = product<T>(turned, rows);
+    subtract_product<T>(v, product<T>(adjoint ? adjoint_of<T>(t) : copied<T>(t), shares), rows);
+  }
 }
 
 template <typename T>
@@ -216,7 +272,10 @@ template <typename T>
 int factor_lu(const View<T>& a, int32_t* pivots, bool pivot) {
   const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
   if (count <= kSmall) {
-    const int info = factor_columns(a.block(0, 0, m, count), pivots, pivot);
+    const View<T> columns = a.block(0, 0, m, count);
+    const Matrix<T> turned = copied(columns.transposed());  // so that they are contiguous
+    const int info = factor_columns(turned.transposed(), pivots, pivot);
+    copy<T>(turned.transposed(), columns);
     if (n > count) {  // the columns beyond the square
       const View<T> rest = a.block(0, count, m, n - count);
       for (int64_t k = 0; k < count; ++k) swap(rest.row(k), rest.row(pivots[k] - 1));
@@ -241,24 +300,25 @@ int factor_lu(const View<T>& a, int32_t* pivots, bool pivot) {
   return rest == 0 ? 0 : rest + static_cast<int>(half);
 }
 
-#define TORCHLET_DENSE(T)                                                         \
-  template void add_scaled(T, Vector<T>, Vector<T>);                              \
-  template void scale(Vector<T>, T);                                              \
-  template void swap(Vector<T>, Vector<T>);                                       \
-  template T dot(Vector<T>, Vector<T>);                                           \
-  template double squared_norm(Vector<T>);                                        \
-  template double norm(Vector<T>);                                                \
-  template double norm(const View<T>&);                                           \
-  template bool all_finite(const View<T>&);                                       \
-  template void fill(const View<T>&, T);                                          \
-  template void set_identity(const View<T>&);                                     \
-  template void copy(const View<T>&, const View<T>&);                             \
-  template Matrix<T> copied(const View<T>&);                                      \
-  template Matrix<T> adjoint_of(const View<T>&);                                  \
-  template void subtract_product(const View<T>&, const View<T>&, const View<T>&); \
-  template Matrix<T> product(const View<T>&, const View<T>&);                     \
-  template void reflect_rows(const View<T>&, Vector<T>, T);                       \
-  template void solve_triangular(const View<T>&, bool, bool, const View<T>&);     \
+#define TORCHLET_DENSE(T)                                                          \
+  template void add_scaled(T, Vector<T>, Vector<T>);                               \
+  template void scale(Vector<T>, T);                                               \
+  template void swap(Vector<T>, Vector<T>);                                        \
+  template T dot(Vector<T>, Vector<T>);                                            \
+  template double squared_norm(Vector<T>);                                         \
+  template double norm(Vector<T>);                                                 \
+  template double norm(const View<T>&);                                            \
+  template bool all_finite(const View<T>&);                                        \
+  template void fill(const View<T>&, T);                                           \
+  template void set_identity(const View<T>&);                                      \
+  template void copy(const View<T>&, const View<T>&);                              \
+  template Matrix<T> copied(const View<T>&);                                       \
+  template Matrix<T> adjoint_of(const View<T>&);                                   \
+  template void subtract_product(const View<T>&, const View<T>&, const View<T>&);  \
+  template Matrix<T> product(const View<T>&, const View<T>&);                      \
+  template void reflect_rows(const View<T>&, Vector<T>, T);                        \
+  template void apply_reflections(const View<T>&, const T*, bool, const View<T>&); \
+  template void solve_triangular(const View<T>&, bool, bool, const View<T>&);      \
   template int factor_lu(const View<T>&, int32_t*, bool)
 TORCHLET_DENSE(double);
 TORCHLET_DENSE(std::complex<double>);

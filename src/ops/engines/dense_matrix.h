@@ -101,6 +101,12 @@ Matrix<T> product(const View<T>& a, const View<T>& b);
 template <typename T>
 void reflect_rows(const View<T>& a, Vector<T> v, T tau);
 
+// c becomes Q c, or Q^H c if `adjoint`, where Q is the product of the reflections I - tau v v^H,
+// one for each column of `packed`, whose v is what lies below its diagonal, and 1 there.
+constexpr int64_t kReflections = 64;  // that are applied together
+template <typename T>
+void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c);
+
 // The X of A X = B in the place of B, where A is triangular; its other triangle is not read, nor
 // its diagonal if `unit`.
 template <typename T>

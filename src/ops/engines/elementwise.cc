@@ -141,14 +141,23 @@ class Run {
       for (int64_t i = 0; i < std::min(runs - done, kBlock / count); ++i, next()) {
         to.push_back(at[0]);
         for (size_t k = 1; k <= count_; ++k) {
-          convert_elements(at[k], dtype_[k], stride_[k] / width_[k],
-                           buffers[k] + i * count * in_width, in_dtype_, 1, count);
+          std::byte* const element = buffers[k] + i * count * in_width;
+          if (direct_[k]) {
+            std::memcpy(element, at[k], static_cast<size_t>(count * in_width));
+          } else {
+            convert_elements(at[k], dtype_[k], stride_[k] / width_[k], element, in_dtype_, 1,
+                             count);
+          }
         }
       }
       fn_(buffers[0], in, std::ssize(to) * count);
       const std::byte* from = buffers[0];
       for (std::byte* place : to) {
-        convert_elements(from, out_dtype_, 1, place, dtype_[0], stride_[0] / width_[0], count);
+        if (direct_[0]) {
+          std::memcpy(place, from, static_cast<size_t>(count * out_width));
+        } else {
+          convert_elements(from, out_dtype_, 1, place, dtype_[0], stride_[0] / width_[0], count);
+        }
         from += count * out_width;
       }
     }
@@ -264,8 +273,8 @@ void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_
 }  // namespace
 
 Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, BlockBody body,
-                  bool in_steps, const void* f) {
-  const Tensor out = empty_result(inputs, result);
+                  bool in_steps, const void* f, const Tensor* into) {
+  const Tensor out = into ? *into : empty_result(inputs, result);
   const auto out_width = static_cast<int64_t>(element_size(out_dtype)),
              in_width = static_cast<int64_t>(element_size(in_dtype));
   elementwise(out, inputs, out_dtype, in_dtype,
@@ -306,19 +315,20 @@ bool is_bool(const Tensor* tensor) { return tensor->dtype() == DType::kBool; }
 }  // namespace
 
 Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&bodies)[4],
-                   bool in_steps, const void* f) {
+                   bool in_steps, const void* f, const Tensor* out) {
   constexpr DType kComputeTypes[] = {DType::kInt64, DType::kFloat32, DType::kFloat64,
                                      DType::kComplex128};
   const auto kind = static_cast<size_t>(compute_kind(dtype));
   if (!bodies[kind]) fail_not_implemented(dtype);
   if constexpr (selection::kHasConversions) {
-    if (dtype == DType::kBool && inputs.size() <= 2 && std::ranges::all_of(inputs, is_bool)) {
+    if (!out && dtype == DType::kBool && inputs.size() <= 2 &&
+        std::ranges::all_of(inputs, is_bool)) {
       return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], in_steps, f);
     }
   }
   return map_blocks(inputs, to_bool ? DType::kBool : dtype,
                     to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],
-                    in_steps && kind <= static_cast<size_t>(Compute::kFloat), f);
+                    in_steps && kind <= static_cast<size_t>(Compute::kFloat), f, out);
 }
 
 void fail_not_implemented(DType dtype, const char* op) {

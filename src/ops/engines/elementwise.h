@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <complex>
 #include <cstring>
 #include <span>
@@ -97,13 +98,16 @@ void map_steps(const void* state, void* o, const void* const* in, int64_t count)
   }
 }
 
-// A new tensor of `result` from a block function.
+// A new tensor of `result` from a block function, or `into`.
 Tensor map_blocks(std::span<const Tensor* const> inputs, DType result, DType out_dtype,
-                  DType in_dtype, BlockBody body, bool in_steps, const void* f);
+                  DType in_dtype, BlockBody body, bool in_steps, const void* f,
+                  const Tensor* into = nullptr);
 // The same with the body for the compute type of `dtype`; an Error names the dtype if it is null.
-// A result of `dtype`, or of bool.
+// A result of `dtype`, or of bool; into `out` if there is one, which may be an input; of the
+// others, none may share its memory.
 Tensor map_compute(std::span<const Tensor* const> inputs, DType dtype, bool to_bool,
-                   const BlockBody (&bodies)[4], bool in_steps, const void* f);
+                   const BlockBody (&bodies)[4], bool in_steps, const void* f,
+                   const Tensor* out = nullptr);
 [[noreturn]] void fail_not_implemented(DType dtype, const char* op = nullptr);
 }  // namespace detail
 
@@ -175,6 +179,18 @@ struct Bodies {
                                            body<std::complex<double>>()};
 };
 }  // namespace detail
+
+// c ? a : b of values that both exist already: in steps, compilers make vectors of this.
+template <typename T>
+T choose(bool c, T a, T b) {
+  if constexpr (std::is_same_v<T, float>) {
+    const int32_t mask = -static_cast<int32_t>(c);
+    return std::bit_cast<float>((std::bit_cast<int32_t>(a) & mask) |
+                                (std::bit_cast<int32_t>(b) & ~mask));
+  } else {
+    return c ? a : b;
+  }
+}
 
 // out = f(inputs...) with the inputs converted to `dtype` and a result of `dtype`; f is a generic
 // lambda of compute types.

@@ -6,14 +6,23 @@
 namespace torchlet::ops {
 namespace {
 
-int64_t checked_position(int64_t position, int64_t size, int64_t dim, bool wrap, const char* what) {
-  const int64_t wrapped = wrap && position < 0 ? position + size : position;
-  if (wrapped < 0 || wrapped >= size) [[unlikely]] {
-    fail(ErrorCode::kRuntime, "%s: index %lld is out of bounds for dimension %lld with size %lld",
-         what, static_cast<long long>(position), static_cast<long long>(dim),
-         static_cast<long long>(size));
+// Adds the offsets of `index`, positions along a dimension of that size and stride, to `offsets`.
+void add_offsets(const Tensor& index, int64_t size, int64_t stride, int64_t dim, bool wrap,
+                 const char* what, CountedVector<int64_t>& offsets) {
+  const int64_t* const positions = index.data_ptr<int64_t>();
+  const int64_t from_end = wrap ? size : 0;
+  int64_t signs = 0;  // of numbers that are negative if a position is out of bounds
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    const int64_t at = positions[k] + (positions[k] >> 63 & from_end);
+    signs |= at | static_cast<int64_t>(static_cast<uint64_t>(size) - 1 - static_cast<uint64_t>(at));
+    offsets[k] += static_cast<int64_t>(static_cast<uint64_t>(at) * static_cast<uint64_t>(stride));
   }
-  return wrapped;
+  for (size_t k = 0; signs < 0 && k < offsets.size(); ++k) {
+    TORCHLET_CHECK(positions[k] >= -from_end && positions[k] < size,
+                   "%s: index %lld is out of bounds for dimension %lld with size %lld", what,
+                   static_cast<long long>(positions[k]), static_cast<long long>(dim),
+                   static_cast<long long>(size));
+  }
 }
 
 Tensor as_positions(const Tensor& index) {
@@ -67,15 +76,12 @@ Indexed index_along(const Tensor& self, int64_t dim, const Tensor& index, bool w
                  index.describe().c_str());
   const size_t d = static_cast<size_t>(wrap_dim(dim, self.dim()));
   const Tensor positions = index.to(DType::kInt64).contiguous();
-  const int64_t* data = positions.data_ptr<int64_t>();
   const int64_t size = self.dim() ? self.sizes()[d] : 1;
   const int64_t stride = self.dim() ? self.strides()[d] : 1;
   Indexed plan;
   plan.index_shape = {positions.numel()};
   plan.offsets.resize(static_cast<size_t>(positions.numel()));
-  for (size_t k = 0; k < plan.offsets.size(); ++k) {
-    plan.offsets[k] = checked_position(data[k], size, static_cast<int64_t>(d), wrap, what) * stride;
-  }
+  add_offsets(positions, size, stride, static_cast<int64_t>(d), wrap, what, plan.offsets);
   if (self.dim() == 0) return plan;
   plan.before_sizes = self.sizes().first(d);
   plan.before_strides = self.strides().first(d);
@@ -108,11 +114,7 @@ Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices) {
     const int64_t size = self.sizes()[d], stride = self.strides()[d];
     if (positions[d].defined()) {
       const Tensor dense = expand(positions[d], plan.index_shape).contiguous();
-      const int64_t* data = dense.data_ptr<int64_t>();
-      for (size_t k = 0; k < plan.offsets.size(); ++k) {
-        plan.offsets[k] +=
-            checked_position(data[k], size, static_cast<int64_t>(d), true, "index") * stride;
-      }
+      add_offsets(dense, size, stride, static_cast<int64_t>(d), true, "index", plan.offsets);
     } else if (adjacent && d < first) {
       plan.before_sizes.push_back(size);
       plan.before_strides.push_back(stride);
@@ -124,9 +126,20 @@ Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices) {
   return plan;
 }
 
-void for_each_indexed_of(
-    const Indexed& plan, void* sparse, void* dense, int64_t width, bool parallel,
-    FunctionRef<void(void* sparse, int64_t stride, void* dense, int64_t count)> run) {
+Indexed index_elements(const Tensor& self, const Tensor& positions) {
+  Indexed plan;
+  plan.index_shape = positions.sizes();
+  plan.offsets.resize(static_cast<size_t>(positions.numel()));
+  add_offsets(positions.contiguous(), self.numel(), 1, 0, true, "index", plan.offsets);
+  const StridedOffsets offset(self.sizes(), self.strides());
+  for (size_t k = 0; !self.is_contiguous() && k < plan.offsets.size(); ++k) {
+    plan.offsets[k] = offset(plan.offsets[k]);
+  }
+  return plan;
+}
+
+void for_each_indexed_of(const Indexed& plan, void* sparse, void* dense, int64_t width,
+                         bool parallel, FunctionRef<void(const IndexedRuns&)> run) {
   const int64_t positions = static_cast<int64_t>(plan.offsets.size());
   // The innermost dimensions that one stride walks form a run.
   int64_t inner = 1, stride = 1;
@@ -150,16 +163,15 @@ void for_each_indexed_of(
     for (int64_t row = begin; row < end;) {
       auto* const base = static_cast<std::byte*>(sparse) + before_offset(row / positions) * width;
       const int64_t stop = std::min(end, (row / positions + 1) * positions);
-      for (int64_t k = row % positions; row < stop; ++row, ++k) {
-        std::byte* const at = base + plan.offsets[static_cast<size_t>(k)] * width;
-        std::byte* const to = static_cast<std::byte*>(dense) + row * block * width;
-        if (outer == 1) {
-          run(at, stride, to, inner);
-        } else {
-          for (int64_t i = 0; i < outer; ++i)
-            run(at + outer_offset(i) * width, stride, to + i * inner * width, inner);
+      const int64_t* offsets = plan.offsets.data() + row % positions;
+      std::byte* to = static_cast<std::byte*>(dense) + row * block * width;
+      if (outer == 1) run({base, to, offsets, stop - row, stride, inner});
+      for (; outer != 1 && row < stop; ++row, ++offsets) {
+        for (int64_t i = 0; i < outer; ++i, to += inner * width) {
+          run({base + outer_offset(i) * width, to, offsets, 1, stride, inner});
         }
       }
+      row = stop;
     }
   };
   if (parallel) {

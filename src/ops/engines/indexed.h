@@ -34,6 +34,8 @@ Indexed index_along(const Tensor& self, int64_t dim, const Tensor& index, bool w
 // self[indices]: undefined tensors stand for whole dimensions, bool and uint8 tensors are masks.
 // Indexed dimensions that are not side by side come first, as in NumPy.
 Indexed index_with(const Tensor& self, const std::vector<Tensor>& indices);
+// Positions among all elements, in row-major order; negative ones count from the end.
+Indexed index_elements(const Tensor& self, const Tensor& positions);
 
 // Offsets of all index tuples of a strided shape, in row-major order.
 class StridedOffsets {
@@ -52,19 +54,33 @@ class StridedOffsets {
   IntSpan sizes_, strides_;
 };
 
+// Some positions, and a run of `count` elements for each: in the memory of the indexed tensor from
+// sparse + offsets[k] on with a stride, in a tensor of plan.shape() one after the other.
+struct IndexedRuns {
+  void *sparse, *dense;
+  const int64_t* offsets;
+  int64_t positions, stride, count;
+};
+
 // Calls run(sparse, stride, dense, count) for runs of `count` elements: `sparse` with its stride in
 // the memory of the indexed tensor, `dense` contiguous in a tensor of plan.shape(). If `parallel`,
 // runs are handled on several threads (only for runs that do not write to `sparse`: positions may
 // repeat).
-void for_each_indexed_of(
-    const Indexed& plan, void* sparse, void* dense, int64_t width, bool parallel,
-    FunctionRef<void(void* sparse, int64_t stride, void* dense, int64_t count)> run);
+void for_each_indexed_of(const Indexed& plan, void* sparse, void* dense, int64_t width,
+                         bool parallel, FunctionRef<void(const IndexedRuns&)> run);
 template <typename T, typename Run>
 void for_each_indexed(const Indexed& plan, T* sparse, T* dense, bool parallel, const Run& run) {
-  for_each_indexed_of(plan, sparse, dense, sizeof(T), parallel,
-                      [&](void* at, int64_t stride, void* to, int64_t count) {
-                        run(static_cast<T*>(at), stride, static_cast<T*>(to), count);
-                      });
+  for_each_indexed_of(plan, sparse, dense, sizeof(T), parallel, [&](const IndexedRuns& runs) {
+    T *const at = static_cast<T*>(runs.sparse), *to = static_cast<T*>(runs.dense);
+    const int64_t *const offsets = runs.offsets, positions = runs.positions, count = runs.count;
+    if (count == 1) {  // a loop of its own, for single elements
+      for (int64_t k = 0; k < positions; ++k) run(at + offsets[k], 1, to + k, 1);
+    } else {
+      for (int64_t k = 0; k < positions; ++k, to += count) {
+        run(at + offsets[k], runs.stride, to, count);
+      }
+    }
+  });
 }
 
 // Calls fn with a zero of an unsigned type as wide as one element of the dtype, for code that only
@@ -85,17 +101,17 @@ void with_width(DType dtype, const Fn& fn) {
   }
 }
 
-// Calls fn(zero, wide) with the values of `self` in its compute type, contiguous, and writes what
-// fn made of them back. `wide` is self itself if it already is like that.
+// Calls fn(zero, wide) with the values of `self` in its compute type and writes what fn made of
+// them back. `wide` is self itself if it is of that type.
 template <typename Fn>
 void with_wide(const Tensor& self, const Fn& fn) {
   auto run = [&](auto zero) {
     const DType dtype = DTypeOf<decltype(zero)>::value;
-    const bool is_wide = self.dtype() == dtype && self.is_contiguous();
-    const Tensor wide = is_wide ? self : empty(self.sizes(), dtype);
-    if (!is_wide) wide.copy_(self);
+    if (self.dtype() == dtype) return fn(zero, self);
+    const Tensor wide = empty_like(self, dtype);
+    wide.copy_(self);
     fn(zero, wide);
-    if (!is_wide) self.copy_(wide);
+    self.copy_(wide);
   };
   compute_as<kMapAll>(self.dtype(), "scatter", run);
 }

@@ -52,35 +52,82 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
   return walk;
 }
 
-// One run of an index: `at` and `to` are the elements of self and other that belong to its first
-// position, whose coordinate in `dim` still counts as 0.
-using PairRun = FunctionRef<void(void* at, void* to, const int64_t* positions, int64_t count)>;
+// A run of pairs: `self` and `other` are the elements of the first pair, and the next ones lie a
+// step further; each of self's is moved by its position times the stride.
+struct PairRun {
+  void* self;
+  int64_t self_step;
+  const int64_t* positions;  // null: they count as 0
+  int64_t stride, size;      // of the dimension that positions are of
+  void* other;
+  int64_t other_step, count;
+};
+using PairFn = void (*)(const PairRun& run);
 
-void for_each_pair_run(const IndexWalk& walk, void* self, void* other, int64_t width, bool parallel,
-                       PairRun run) {
+[[noreturn]] void fail_outside(int64_t position, int64_t size) {
+  fail(ErrorCode::kRuntime, "index %lld is out of bounds for a dimension of size %lld",
+       static_cast<long long>(position), static_cast<long long>(size));
+}
+
+// fn(self element, other element) for each pair, where Fn has no state.
+template <typename T, typename Fn>
+void for_each_pair(const PairRun& run) {
+  // Copies, because what is written may be bytes of anything.
+  T *self = static_cast<T*>(run.self), *other = static_cast<T*>(run.other);
+  const int64_t self_step = run.self_step, other_step = run.other_step, stride = run.stride,
+                count = run.count, zero = 0, *at = run.positions ? run.positions : &zero,
+                at_step = run.positions ? 1 : 0;
+  const auto size = static_cast<uint64_t>(run.size);
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, uint8_t> || detail::is_stepped<T>) {
+    constexpr int64_t kStep = 64 / sizeof(T);
+    const bool is_dense = !run.positions && self_step == 1 && other_step == 1;
+    for (; is_dense && i + kStep <= count; i += kStep) {  // of which compilers make vectors
+      T step[kStep];
+      std::memcpy(step, self, sizeof(step));
+      for (int64_t k = 0; k < kStep; ++k) Fn()(step[k], other[k]);
+      std::memcpy(self, step, sizeof(step));
+      self += kStep;
+      other += kStep;
+    }
+  }
+  for (; i < count; ++i, at += at_step, self += self_step, other += other_step) {
+    if (static_cast<uint64_t>(*at) >= size) [[unlikely]]
+      fail_outside(*at, run.size);
+    Fn()(self[*at * stride], *other);
+  }
+}
+template <typename T, typename Fn>
+PairFn pair_fn(Fn) {
+  return for_each_pair<T, Fn>;
+}
+
+PairFn copy_to_self(DType dtype) {
+  PairFn result = nullptr;
+  with_width(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    result = pair_fn<T>([](T& to, const T& from) { to = from; });
+  });
+  return result;
+}
+
+// Rows may run on several threads if `parallel`, which is for functions that only write to `other`.
+void for_each_run(const IndexWalk& walk, const Tensor& self, const Tensor& other, bool parallel,
+                  PairFn fn) {
   const IntSpan sizes = walk.index.sizes();
   const size_t last = sizes.size() - 1;
   const int64_t inner = sizes[last];
   if (walk.index.numel() == 0) return;
+  const auto width = static_cast<int64_t>(element_size(self.dtype()));
   const StridedOffsets self_offset(sizes.first(last), IntSpan(walk.self_strides).first(last));
   const StridedOffsets other_offset(sizes.first(last), IntSpan(walk.other_strides).first(last));
   const int64_t* index = walk.index.data_ptr<int64_t>();
   auto rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const int64_t* positions = index + row * inner;
-      uint64_t signs = 0;  // of numbers that are negative if a position is out of bounds
-      for (int64_t i = 0; i < inner; ++i) {
-        const auto at = static_cast<uint64_t>(positions[i]);
-        signs |= at | (static_cast<uint64_t>(walk.dim_size) - 1 - at);
-      }
-      for (int64_t i = 0; signs >> 63 && i < inner; ++i) {
-        TORCHLET_CHECK(positions[i] >= 0 && positions[i] < walk.dim_size,
-                       "index %lld is out of bounds for dimension %zu with size %lld",
-                       static_cast<long long>(positions[i]), walk.dim,
-                       static_cast<long long>(walk.dim_size));
-      }
-      run(static_cast<std::byte*>(self) + self_offset(row) * width,
-          static_cast<std::byte*>(other) + other_offset(row) * width, positions, inner);
+      fn({static_cast<std::byte*>(self.raw_data()) + self_offset(row) * width,
+          walk.self_strides.back(), index + row * inner, walk.dim_stride, walk.dim_size,
+          static_cast<std::byte*>(other.raw_data()) + other_offset(row) * width,
+          walk.other_strides.back(), inner});
     }
   };
   const int64_t count = walk.index.numel() / inner;
@@ -89,20 +136,6 @@ void for_each_pair_run(const IndexWalk& walk, void* self, void* other, int64_t w
   } else {
     rows(0, count);
   }
-}
-
-// fn(self element, other element) for each element of the index. Rows may run on several threads if
-// `parallel`, which is for functions that only write to `other`.
-template <typename T, typename Fn>
-void for_each_pair(const IndexWalk& walk, T* self, T* other, bool parallel, const Fn& fn) {
-  const int64_t self_step = walk.self_strides.back(), other_step = walk.other_strides.back();
-  for_each_pair_run(walk, self, other, sizeof(T), parallel,
-                    [&](void* at, void* to, const int64_t* positions, int64_t count) {
-                      for (int64_t i = 0; i < count; ++i) {
-                        fn(static_cast<T*>(at)[i * self_step + positions[i] * walk.dim_stride],
-                           static_cast<T*>(to)[i * other_step]);
-                      }
-                    });
 }
 
 }  // namespace
@@ -118,8 +151,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   const IndexWalk walk = make_walk(self, dim, index, result, "gather()");
   with_width(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    for_each_pair(walk, static_cast<T*>(self.raw_data()), static_cast<T*>(result.raw_data()), true,
-                  [](const T& from, T& to) { to = from; });
+    for_each_run(walk, self, result, true, pair_fn<T>([](const T& from, T& to) { to = from; }));
   });
   return result;
 }
@@ -166,82 +198,105 @@ T smaller(T a, T b) {
   return b < a || b != b ? b : a;
 }
 
+// Takes one more element into a result.
 template <typename T>
-void reduce_pairs(const IndexWalk& walk, T* self, T* source, Reduce reduce) {
-  switch (reduce) {
-    case Reduce::kNone:
-      return for_each_pair(walk, self, source, false, [](T& to, const T& from) { to = from; });
-    case Reduce::kSum:
-    case Reduce::kMean:
-      return for_each_pair(walk, self, source, false, [](T& to, const T& from) { to += from; });
-    case Reduce::kProduct:
-      return for_each_pair(walk, self, source, false, [](T& to, const T& from) { to *= from; });
-    case Reduce::kMax:
-    case Reduce::kMin:
-      if constexpr (std::is_arithmetic_v<T>) {
-        if (reduce == Reduce::kMax) {
-          return for_each_pair(walk, self, source, false,
-                               [](T& to, const T& from) { to = larger(to, from); });
-        }
-        return for_each_pair(walk, self, source, false,
-                             [](T& to, const T& from) { to = smaller(to, from); });
-      } else {
-        fail(ErrorCode::kRuntime, "scatter: amax and amin are not defined for complex numbers");
-      }
+PairFn update(Reduce reduce) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (reduce == Reduce::kMax) {
+      return pair_fn<T>([](T& to, const T& from) { to = larger(to, from); });
+    }
+    if (reduce == Reduce::kMin) {
+      return pair_fn<T>([](T& to, const T& from) { to = smaller(to, from); });
+    }
+  }
+  if constexpr (!std::is_same_v<T, uint8_t>) {
+    if (reduce == Reduce::kProduct) return pair_fn<T>([](T& to, const T& from) { to *= from; });
+    if (reduce == Reduce::kSum || reduce == Reduce::kMean) {
+      return pair_fn<T>([](T& to, const T& from) { to += from; });
+    }
+  }
+  fail(ErrorCode::kRuntime, "scatter: amax and amin are not defined for complex numbers");
+}
+
+// sums / counts where a count is more than one; integers are rounded down.
+template <typename T>
+void divide_by_counts(void* to, const void* const* in, int64_t n) {
+  const T *const sums = static_cast<const T*>(in[0]), *const counts = static_cast<const T*>(in[1]);
+  for (int64_t i = 0; i < n; ++i) {
+    const T sum = sums[i], count = counts[i];  // `to` is where the sums are
+    T mean = sum;
+    if (count != T(0) && count != T(1)) {
+      mean = sum / count;
+      if constexpr (std::is_integral_v<T>) mean -= sum % count != 0 && sum < 0;
+    }
+    static_cast<T*>(to)[i] = mean;
   }
 }
 
-// How many source elements landed on each element of self (1 more if self counts as well).
-CountedVector<int64_t> count_hits(const Tensor& wide, int64_t dim, const Tensor& index,
-                                  bool include_self) {
-  CountedVector<int64_t> counts(static_cast<size_t>(wide.numel()), include_self ? 1 : 0);
-  const Tensor one = scalar_tensor(1, DType::kInt64);
-  Tensor ones = expand(at_least_1d(one), at_least_1d(index).sizes());
-  const IndexWalk walk = make_walk(wide, dim, index, ones, "scatter_reduce()");
-  for_each_pair(walk, counts.data(), ones.data_ptr<int64_t>(), false,
-                [](int64_t& count, int64_t&) { ++count; });
-  return counts;
+// What a reduction does to elements of one type.
+struct Reduction {
+  PairFn update, add;
+  Tensor identity, one;
+  void (*divide)(void* to, const void* const* in, int64_t n);
+};
+template <typename T>
+Reduction reduction(Reduce reduce, DType dtype) {
+  const Tensor identity = empty({}, dtype);
+  *static_cast<T*>(identity.raw_data()) = identity_of<T>(reduce);
+  Reduction result{update<T>(reduce), nullptr, identity, Tensor(), nullptr};
+  if constexpr (!std::is_same_v<T, uint8_t>) {
+    result.add = update<T>(Reduce::kSum);
+    result.one = scalar_tensor(1, dtype);
+    result.divide = divide_by_counts<T>;
+  }
+  return result;
 }
 
-template <typename T>
-T mean_of(T sum, int64_t count) {
-  if constexpr (std::is_integral_v<T>) {
-    return sum / count - (sum % count != 0 && sum < 0 ? 1 : 0);
-  } else {
-    return sum / static_cast<T>(count);
+// Gives the runs that pair elements of `source` with those of `self`, a tensor of its dtype.
+using PairWalk = FunctionRef<void(const Tensor& self, const Tensor& source, PairFn fn)>;
+
+void reduce_pairs(const Tensor& self, const Tensor& source, bool is_mean, bool include_self,
+                  const Reduction& by, PairWalk walk) {
+  if (!include_self) walk(self, expand(by.identity, source.sizes()), copy_to_self(self.dtype()));
+  walk(self, source, by.update);
+  if (!is_mean) return;
+  // How many elements landed on each one of self, and 1 more if that counts itself.
+  const Tensor counts = empty_like(self);
+  fill(counts, Scalar(include_self ? 1 : 0));
+  walk(counts, expand(by.one, source.sizes()), by.add);
+  const Tensor inputs[] = {self, counts};
+  elementwise(self, inputs, self.dtype(), self.dtype(), by.divide);
+}
+
+// In the compute type of self; truth is a byte, whose sum is its maximum and whose product is its
+// minimum.
+void reduce_into(const Tensor& self, const Tensor& source, Reduce reduce, bool include_self,
+                 PairWalk walk) {
+  const bool is_mean = reduce == Reduce::kMean;
+  if (self.dtype() == DType::kBool && !is_mean) {
+    const bool any = reduce == Reduce::kSum || reduce == Reduce::kMax;
+    const Reduction by = reduction<uint8_t>(any ? Reduce::kMax : Reduce::kMin, DType::kBool);
+    return reduce_pairs(self, source, false, include_self, by, walk);
   }
+  with_wide(self, [&](auto zero, const Tensor& wide) {
+    reduce_pairs(wide, source.to(wide.dtype()), is_mean, include_self,
+                 reduction<decltype(zero)>(reduce, wide.dtype()), walk);
+  });
 }
 
 void scatter_reduce(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                     Reduce reduce, bool include_self) {
-  with_wide(self, [&](auto zero, const Tensor& wide) {
-    using T = decltype(zero);
-    T* data = wide.template data_ptr<T>();
-    const Tensor values = source.to(wide.dtype());
-    const IndexWalk walk = make_walk(wide, dim, index, values, "scatter()");
-    if (!include_self) {
-      const T identity = identity_of<T>(reduce);
-      for_each_pair(walk, data, values.template data_ptr<T>(), false,
-                    [&](T& to, const T&) { to = identity; });
-    }
-    reduce_pairs(walk, data, values.template data_ptr<T>(), reduce);
-    if (reduce != Reduce::kMean) return;
-    const CountedVector<int64_t> counts = count_hits(wide, dim, index, include_self);
-    for (size_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] > 1) data[i] = mean_of(data[i], counts[i]);
-    }
-  });
+  auto pairs = [&](const Tensor& to, const Tensor& from, PairFn fn) {
+    for_each_run(make_walk(to, dim, index, from, "scatter()"), to, from, false, fn);
+  };
+  reduce_into(self, source, reduce, include_self, pairs);
 }
 
 Tensor scatter_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   check_scatter(self, index, source, "scatter()");
   if (index.numel() == 0) return self;
-  const IndexWalk walk = make_walk(self, dim, index, source, "scatter()");
-  with_width(self.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    for_each_pair(walk, static_cast<T*>(self.raw_data()), static_cast<T*>(source.raw_data()), false,
-                  [](T& to, const T& from) { to = from; });
-  });
+  for_each_run(make_walk(self, dim, index, source, "scatter()"), self, source, false,
+               copy_to_self(self.dtype()));
   return self;
 }
 
@@ -316,10 +371,20 @@ Tensor index_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const
                    source.describe().c_str(), self.describe().c_str());
   }
   if (values.numel() == 0) return self;
-  IntArray shape(values.sizes().size(), 1);
-  shape[d] = index.numel();
-  const Tensor positions = expand(reshape(index.to(DType::kInt64), shape), values.sizes());
-  scatter_reduce(target, static_cast<int64_t>(d), positions, values, kind, include_self);
+  auto slices = [&](const Tensor& to, const Tensor& from, PairFn fn) {
+    const Tensor dense = from.contiguous();
+    const Indexed plan = index_along(to, static_cast<int64_t>(d), index, false, "index_reduce_()");
+    const auto width = static_cast<int64_t>(element_size(to.dtype()));
+    for_each_indexed_of(
+        plan, to.raw_data(), dense.raw_data(), width, false, [&](const IndexedRuns& runs) {
+          for (int64_t k = 0; k < runs.positions; ++k) {
+            fn({static_cast<std::byte*>(runs.sparse) + runs.offsets[k] * width, runs.stride,
+                nullptr, 0, 1, static_cast<std::byte*>(runs.dense) + k * runs.count * width, 1,
+                runs.count});
+          }
+        });
+  };
+  reduce_into(target, values, kind, include_self, slices);
   return self;
 }
 

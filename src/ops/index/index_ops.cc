@@ -44,17 +44,46 @@ void write(const Tensor& self, const Indexed& plan, const Tensor& values) {
   });
 }
 
-// Adds `values` to the indexed elements; make_plan gives the plan for a tensor of self's shape.
-template <typename MakePlan>
-void accumulate(const Tensor& self, const Tensor& values, const MakePlan& make_plan) {
+// Adds what is dense to what is not; bools are ors.
+template <typename T, bool kOr = false>
+void add_runs(const IndexedRuns& runs) {
+  auto plus = [](T a, T b) {
+    if constexpr (kOr) return static_cast<T>(a | b);
+    return static_cast<T>(a + b);
+  };
+  T *const to = static_cast<T*>(runs.sparse), *from = static_cast<T*>(runs.dense);
+  const int64_t stride = runs.stride, count = runs.count, positions = runs.positions;
+  for (int64_t k = 0; k < positions; ++k, from += count) {
+    T* const at = to + runs.offsets[k];
+    constexpr int64_t kStep = 64 / sizeof(T);
+    int64_t i = 0;
+    for (; stride == 1 && i + kStep <= count; i += kStep) {  // of which compilers make vectors
+      T step[kStep];
+      for (int64_t j = 0; j < kStep; ++j) step[j] = plus(at[i + j], from[i + j]);
+      std::memcpy(at + i, step, sizeof(step));
+    }
+    for (; i < count; ++i) at[i * stride] = plus(at[i * stride], from[i]);
+  }
+}
+
+// Adds `values` (of self's dtype) to the indexed elements; make_plan gives the plan for a tensor of
+// self's shape. Integers of one width wrap around alike.
+void accumulate(const Tensor& self, const Tensor& values,
+                FunctionRef<Indexed(const Tensor& self)> make_plan) {
+  const auto add = [&](const Tensor& sums, void (*add_all)(const IndexedRuns&)) {
+    const Indexed plan = make_plan(sums);
+    const Tensor dense = expand(values.to(sums.dtype()), plan.shape()).contiguous();
+    for_each_indexed_of(plan, sums.raw_data(), dense.raw_data(),
+                        static_cast<int64_t>(element_size(sums.dtype())), false, add_all);
+  };
+  if (self.dtype() == DType::kBool) return add(self, add_runs<uint8_t, true>);
+  if (is_integral(self.dtype(), false)) {
+    return with_width(self.dtype(), [&](auto zero) {
+      if constexpr (std::is_integral_v<decltype(zero)>) add(self, add_runs<decltype(zero)>);
+    });
+  }
   with_wide(self, [&](auto zero, const Tensor& wide) {
-    using T = decltype(zero);
-    const Indexed plan = make_plan(wide);
-    const Tensor dense = expand(values.to(wide.dtype()), plan.shape()).contiguous();
-    for_each_indexed(plan, wide.template data_ptr<T>(), dense.template data_ptr<T>(), false,
-                     [](T* sparse, int64_t stride, T* from, int64_t count) {
-                       for (int64_t i = 0; i < count; ++i) sparse[i * stride] += from[i];
-                     });
+    if constexpr (!std::is_integral_v<decltype(zero)>) add(wide, add_runs<decltype(zero)>);
   });
 }
 
@@ -197,10 +226,15 @@ Tensor put_(const Tensor& self, const Tensor& positions, const Tensor& source, b
                  "source.numel() = %lld, index.numel() = %lld",
                  static_cast<long long>(source.numel()), static_cast<long long>(positions.numel()));
   if (positions.numel() == 0) return self;
-  const Tensor dense = self.contiguous();
-  index_put_(view(dense, IntArray{-1}), {reshape(positions, IntArray{-1})},
-             reshape(source, IntArray{-1}), accumulated);
-  if (!dense.is_same(self)) self.copy_(dense);
+  TORCHLET_CHECK(self.dtype() == source.dtype(),
+                 "put_(): self and source expected to have the same dtype");
+  const Tensor values = reshape(source, IntArray{-1});
+  const Tensor at = reshape(positions, IntArray{-1});
+  if (accumulated) {
+    accumulate(self, values, [&](const Tensor& target) { return index_elements(target, at); });
+  } else {
+    write(self, index_elements(self, at), values);
+  }
   return self;
 }
 

@@ -1,6 +1,7 @@
 // LU, Cholesky, QR and LDL factorisations, and what is solved with them.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/limits.h"
 #include "ops/core/op.h"
@@ -98,38 +99,39 @@ Tensor checked_pivots(const Tensor& pivots, IntArray sizes, int64_t count, int64
 }
 
 // The rows of the identity, exchanged in the order of the pivots: P with A = P L U.
-template <typename T>
-void permutation(const View<T>& p, const int32_t* pivots, int64_t count) {
-  std::vector<int64_t> order(static_cast<size_t>(p.rows()));
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  for (int64_t k = 0; k < count; ++k) {
-    std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(pivots[k] - 1)]);
+Tensor permutation(const Tensor& pivots, int64_t rows, DType dtype) {
+  IntArray sizes(pivots.sizes());
+  const int64_t count = sizes.back();
+  sizes.back() = rows;
+  const Tensor order = empty(sizes, DType::kInt64);
+  for (int64_t i = 0; rows > 0 && i < order.numel() / rows; ++i) {
+    int64_t* const places = order.data_ptr<int64_t>() + i * rows;
+    const int32_t* const exchanges = pivots.data_ptr<int32_t>() + i * count;
+    std::iota(places, places + rows, 0);
+    for (int64_t k = 0; k < count; ++k) std::swap(places[k], places[exchanges[k] - 1]);
   }
-  linalg::fill(p, T(0));
-  for (size_t i = 0; i < order.size(); ++i) p(order[i], static_cast<int64_t>(i)) = T(1);
+  sizes.push_back(rows);
+  return linalg::call("aten::scatter", "value", {zeros(sizes, dtype), -2, unsqueeze(order, -2), 1});
 }
 
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& lu, const Tensor& pivots,
                                              bool unpack_data, bool unpack_pivots) {
   TORCHLET_CHECK(lu.dim() >= 2, "torch.lu_unpack: Expected tensor with 2 or more dimensions.");
-  const int64_t m = lu.size(-2), n = lu.size(-1), k = std::min(m, n);
-  return with_type(lu.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const Batch<T> in(lu), p(in.batch_sizes(), m, m), l(in.batch_sizes(), m, k),
-        u(in.batch_sizes(), k, n);
-    const Tensor flat = unpack_pivots
-                            ? checked_pivots(pivots, in.batch_sizes(), k, m, false, "lu_unpack")
-                            : Tensor();
-    for (int64_t i = 0; i < in.count(); ++i) {
-      if (unpack_pivots) permutation(p[i], flat.data_ptr<int32_t>() + i * k, k);
-      if (!unpack_data) continue;
-      copy_triangle(in[i], false, true, l[i]);
-      copy_triangle(in[i], true, false, u[i]);
-    }
-    const Tensor none = empty(IntArray{0}, lu.dtype());
-    return std::tuple(unpack_pivots ? p.to(lu.dtype()) : none,
-                      unpack_data ? l.to(lu.dtype()) : none, unpack_data ? u.to(lu.dtype()) : none);
-  });
+  const int64_t m = lu.size(-2), k = std::min(m, lu.size(-1));
+  const Tensor none = empty(IntArray{0}, lu.dtype());
+  std::tuple<Tensor, Tensor, Tensor> result{none, none, none};
+  if (unpack_pivots) {
+    const IntArray batch(lu.sizes().first(lu.sizes().size() - 2));
+    std::get<0>(result) =
+        permutation(checked_pivots(pivots, batch, k, m, false, "lu_unpack"), m, lu.dtype());
+  }
+  if (unpack_data) {
+    const Tensor l = linalg::call("aten::tril", "", {narrow(lu, -1, 0, k), -1});
+    fill(linalg::call("aten::diagonal", "", {l, 0, -2, -1}), 1);
+    std::get<1>(result) = l;
+    std::get<2>(result) = linalg::call("aten::triu", "", {narrow(lu, -2, 0, k), 0});
+  }
+  return result;
 }
 
 std::tuple<Tensor, Tensor, Tensor> lu(const Tensor& a, bool pivot) {
@@ -290,20 +292,40 @@ T reflect_column(const View<T>& a) {
   return tau;
 }
 
+// The left half of the columns, then the right half without what the left explains.
+template <typename T>
+void factor_qr(const View<T>& a, T* tau) {
+  constexpr int64_t kSmall = 16;
+  const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
+  const int64_t half = count <= kSmall ? count : count / 2;
+  const View<T> left = a.block(0, 0, m, half), right = a.block(0, half, m, n - half);
+  if (count <= kSmall) {
+    const Matrix<T> turned = linalg::copied(left.transposed());  // so that columns are contiguous
+    const View<T> columns = turned.transposed();
+    for (int64_t j = 0; j < count; ++j) {
+      tau[j] = reflect_column(columns.block(j, j, m - j, count - j));
+    }
+    linalg::copy(columns, left);
+  } else {
+    factor_qr(left, tau);
+  }
+  if (n == half) return;
+  linalg::apply_reflections(left, tau, true, right);
+  if (half < count) factor_qr(right.block(half, 0, m - half, n - half), tau + half);
+}
+
 // Householder vectors below R and their factors, as LAPACK's geqrf.
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   linalg::check_matrix(a, "torch.geqrf");
   IntArray tau_sizes(a.sizes().first(a.sizes().size() - 2));
-  const int64_t n = a.size(-1), k = std::min(n, a.size(-2));
+  const int64_t k = std::min(a.size(-1), a.size(-2));
   tau_sizes.push_back(k);
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> out(a);
     const Tensor tau = empty(tau_sizes, DTypeOf<T>::value);
     for (int64_t i = 0; i < out.count(); ++i) {
-      for (int64_t j = 0; j < k; ++j) {
-        tau.data_ptr<T>()[i * k + j] = reflect_column(out[i].block(j, j, out.rows() - j, n - j));
-      }
+      factor_qr(out[i], tau.data_ptr<T>() + i * k);
     }
     return std::tuple(out.to(a.dtype()), tau.to(a.dtype()));
   });
@@ -328,10 +350,11 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
     const int64_t k = tau.size(-1), m = in.rows();
     for (int64_t i = 0; i < in.count(); ++i) {
       linalg::set_identity(out[i]);
-      for (int64_t j = k; j-- > 0;) {
-        in[i](j, j) = T(1);
-        linalg::reflect_rows(out[i].block(j, 0, m - j, out.cols()), in[i].col(j).from(j),
-                             factors.data_ptr<T>()[i * k + j]);
+      constexpr int64_t kStep = linalg::kReflections;
+      for (int64_t j = (k + kStep - 1) / kStep * kStep; (j -= kStep) >= 0;) {  // columns before: I
+        linalg::apply_reflections(in[i].block(j, j, m - j, std::min(kStep, k - j)),
+                                  factors.data_ptr<T>() + i * k + j, false,
+                                  out[i].block(j, j, m - j, out.cols() - j));
       }
     }
     return out.to(a.dtype());
@@ -379,6 +402,8 @@ int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
   const int64_t n = a.rows();
   auto size = [](T x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
   int info = 0;
+  const Matrix<T> factors(1, n);
+  const linalg::Vector<T> column = factors.row(0);
   for (int64_t k = 0; k < n;) {
     poll();
     int64_t step = 1, pivot = k;
@@ -423,9 +448,10 @@ int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
     if (step == 1) {
       if (a(k, k) != T(0)) {
         const T inverse = T(1) / a(k, k);
-        for (int64_t j = k + 1; j < n; ++j) {
-          const T factor = inverse * rule.conj(a(j, k));
-          for (int64_t i = j; i < n; ++i) a(i, j) -= a(i, k) * factor;
+        for (int64_t i = k + 1; i < n; ++i) {
+          column[i] = inverse * rule.conj(a(i, k));
+          linalg::add_scaled(-a(i, k), column.from(k + 1).head(i - k),
+                             a.row(i).from(k + 1).head(i - k));
         }
         for (int64_t i = k + 1; i < n; ++i) a(i, k) *= inverse;
       }

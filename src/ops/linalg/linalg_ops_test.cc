@@ -128,6 +128,48 @@ TEST(Linalg, QrOfAllShapes) {
   }
 }
 
+// No two columns alike.
+Tensor waves(int64_t rows, int64_t columns, DType dtype) {
+  const Tensor a = empty(IntArray{rows, columns}, DType::kComplex128);
+  for (int64_t i = 0; i < a.numel(); ++i) {
+    const auto x = static_cast<double>(i * i % 1009);
+    a.data_ptr<std::complex<double>>()[i] = {std::sin(x), std::cos(3 * x)};
+  }
+  return is_complex(dtype) ? a : result_of("aten::real", "", {a}).to(dtype);
+}
+
+TEST(Linalg, QrOfManyBlocksOfReflections) {
+  for (const DType dtype : {DType::kFloat64, DType::kComplex128}) {
+    for (const auto& [rows, columns] : {std::pair(70, 65), {65, 70}, {150, 20}, {20, 150}}) {
+      const Tensor a = waves(rows, columns, dtype);
+      const Tensor q = result_of("aten::linalg_qr", "", {a, "complete"});
+      expect_close(matmul(q, result_of("aten::linalg_qr", "", {a, "complete"}, 1)), a);
+      expect_close(matmul(adjoint(q), q), result_of("aten::eye", "", {rows}).to(dtype));
+
+      const Tensor packed = result_of("aten::geqrf", "", {a});
+      const Tensor tau = result_of("aten::geqrf", "", {a}, 1);
+      for (const bool transposed : {false, true}) {
+        const Tensor factor = transposed ? adjoint(q) : q;
+        const Tensor below = waves(rows, 3, dtype), beside = waves(3, rows, dtype);
+        expect_close(result_of("aten::ormqr", "", {packed, tau, below, true, transposed}),
+                     matmul(factor, below));
+        expect_close(result_of("aten::ormqr", "", {packed, tau, beside, false, transposed}),
+                     matmul(beside, factor));
+      }
+    }
+  }
+}
+
+TEST(Linalg, SolutionsOfFewAndManyColumns) {
+  for (const DType dtype : {DType::kFloat64, DType::kComplex128}) {
+    const Tensor a = waves(70, 70, dtype);
+    for (const int64_t columns : {1, 4, 5, 70}) {
+      const Tensor b = waves(70, columns, dtype);
+      expect_close(matmul(a, result_of("aten::linalg_solve", "", {a, b})), b);
+    }
+  }
+}
+
 TEST(Linalg, Lu) {
   const Tensor a = square({1, 2, 3, 4});
   expect_tensor(result_of("aten::linalg_lu_factor", "", {a}), {3, 4, 1.0 / 3, 2.0 / 3}, kF32,

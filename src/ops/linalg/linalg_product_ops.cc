@@ -173,15 +173,25 @@ Tensor kron(const Tensor& a, const Tensor& b) {
 Tensor ormqr(const Tensor& reflections, const Tensor& tau, const Tensor& c, bool left,
              bool transposed) {
   linalg::check_matrix(reflections, "torch.ormqr");
-  // Q is square: the reflections are completed with columns that do nothing.
   const int64_t m = reflections.size(-2), k = tau.size(-1);
-  IntArray shape(reflections.sizes());
-  shape.back() = m;
-  const Tensor wide = zeros(shape, reflections.dtype());
-  narrow(wide, -1, 0, k).copy_(narrow(reflections, -1, 0, k));
-  const Tensor q = call("aten::linalg_householder_product", "", {wide, tau});
-  const Tensor factor = transposed ? adjoint(q) : q;
-  return left ? matmul(factor, c) : matmul(c, factor);
+  const Tensor target = left ? c : linalg::adjoint(c);  // C Q = (Q^H C^H)^H
+  TORCHLET_CHECK(k <= m && k <= reflections.size(-1) && target.size(-2) == m,
+                 "torch.ormqr: the reflections do not suit the matrix");
+  const IntArray batch = linalg::batch_of(reflections, target);
+  IntArray tau_sizes(batch);
+  tau_sizes.push_back(k);
+  const Tensor result = linalg::with_type(c.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const linalg::Batch<T> in(linalg::expand_batch(reflections, batch)),
+        out(linalg::expand_batch(target, batch));
+    const Tensor factors = expand(tau, tau_sizes).to(DTypeOf<T>::value).contiguous();
+    for (int64_t i = 0; i < out.count(); ++i) {
+      linalg::apply_reflections(in[i].block(0, 0, m, k), factors.template data_ptr<T>() + i * k,
+                                left == transposed, out[i]);
+    }
+    return out.to(c.dtype());
+  });
+  return left ? result : linalg::adjoint(result).contiguous();
 }
 
 Tensor trace(const Tensor& a) {

@@ -197,10 +197,11 @@ Tensor addcdiv(const Tensor& self, const Tensor& tensor1, const Tensor& tensor2,
 Tensor lerp_tensor(const Tensor& self, const Tensor& end, const Tensor& weight) {
   TORCHLET_CHECK(self.dtype() == end.dtype() && self.dtype() == weight.dtype(),
                  "expected dtype %s for `end` and `weight`", dtype_name(self.dtype()).data());
-  return map<kMapReal | kMapComplex, 3>(
+  return map<kMapReal | kMapComplex | kMapSteps, 3>(
       {self, end, weight}, self.dtype(), [](auto a, auto b, auto w) {
         using T = decltype(a);
-        return std::abs(w) < 0.5 ? a + w * (b - a) : b - (b - a) * (T(1) - w);
+        const T near_a = a + w * (b - a), near_b = b - (b - a) * (T(1) - w);
+        return choose(std::abs(w) < decltype(std::abs(w))(0.5), near_a, near_b);
       });
 }
 Tensor lerp_scalar(const Tensor& self, const Tensor& end, const Scalar& weight) {

@@ -43,9 +43,12 @@ Tensor nextafter(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal>(self, other, dtype, [](auto a, auto b) { return std::nextafter(a, b); });
 }
 Tensor xlogy(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal, true>(self, other, dtype, [](auto a, auto b) {
-    return static_cast<decltype(a)>(special::xlogy(a, b));
-  });
+  const Tensor y = operand(other, to_float_type(dtype)).to(to_float_type(dtype));
+  return map<kMapReal | kMapSteps, 3>(
+      {operand(self, y.dtype()), y, log(y)}, y.dtype(), [](auto x, auto b, auto log_b) {
+        using T = decltype(x);
+        return choose(x == T(0), choose(b == b, T(0), b), x * log_b);
+      });
 }
 Tensor xlog1py(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal, true>(self, other, dtype, [](auto a, auto b) {
@@ -112,14 +115,30 @@ Tensor lcm(const Tensor& self, const Tensor& other, DType dtype) {
   });
 }
 
+constexpr auto kAnd = [](auto a, auto b) { return a & b; };
+constexpr auto kOr = [](auto a, auto b) { return a | b; };
+constexpr auto kXor = [](auto a, auto b) { return a ^ b; };
 Tensor bitwise_and(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt | kMapSteps>(self, other, dtype, [](auto a, auto b) { return a & b; });
+  return binary<kMapInt | kMapSteps>(self, other, dtype, kAnd);
 }
 Tensor bitwise_or(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt | kMapSteps>(self, other, dtype, [](auto a, auto b) { return a | b; });
+  return binary<kMapInt | kMapSteps>(self, other, dtype, kOr);
 }
 Tensor bitwise_xor(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt | kMapSteps>(self, other, dtype, [](auto a, auto b) { return a ^ b; });
+  return binary<kMapInt | kMapSteps>(self, other, dtype, kXor);
+}
+// fn into self, by the bodies of f, where its dtype is the result's.
+Tensor in_place_of(const Tensor& self, const Scalar& other, BinaryFn fn,
+                   const detail::BlockBody (&bodies)[4], const void* f) {
+  const DType dtype = result_type(self, other);
+  const Tensor number = scalar_tensor(other, dtype);
+  if (dtype != self.dtype()) return assign(self, fn(self, number, dtype));
+  return detail::map_compute(Operands<2>(self, number), dtype, false, bodies, true, f, &self);
+}
+template <typename F>
+Tensor in_place(const Tensor& self, const Scalar& other, BinaryFn fn, const F& f) {
+  using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, F>;
+  return in_place_of(self, other, fn, Bodies::kBodies, &f);
 }
 Tensor bitwise_not(const Tensor& self) {
   const bool flip = self.dtype() == DType::kBool;
@@ -220,7 +239,7 @@ TORCHLET_SHIFT(bitwise_left_shift, left_shift);
 TORCHLET_SHIFT(bitwise_right_shift, right_shift);
 
 // Python's operators; __iand__ and its like are the in-place forms.
-#define TORCHLET_PYTHON_OPERATOR(name, fn, variants)                                      \
+#define TORCHLET_PYTHON_OPERATOR(name, fn, variants, in_place_scalar)                     \
   TORCHLET_OP_WITH(__##name##___Tensor, variants("Tensor_out") | pointwise(),             \
                    "aten::__" #name "__.Tensor(Tensor self, Tensor other) -> Tensor",     \
                    tensors<fn>);                                                          \
@@ -234,15 +253,17 @@ TORCHLET_SHIFT(bitwise_right_shift, right_shift);
               });                                                                         \
   TORCHLET_OP(__i##name##___Scalar,                                                       \
               "aten::__i" #name "__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", \
-              [](const Tensor& self, const Scalar& other) {                               \
-                return assign(self, with_scalar<fn>(self, other));                        \
-              })
+              [](const Tensor& self, const Scalar& other) { return in_place_scalar; })
 #define TORCHLET_NO_OUT(overload) Traits()
 
-TORCHLET_PYTHON_OPERATOR(and, bitwise_and, TORCHLET_NO_OUT);
-TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT);
-TORCHLET_PYTHON_OPERATOR(xor, bitwise_xor, TORCHLET_NO_OUT);
-TORCHLET_PYTHON_OPERATOR(lshift, left_shift, out);
-TORCHLET_PYTHON_OPERATOR(rshift, right_shift, out);
+TORCHLET_PYTHON_OPERATOR(and, bitwise_and, TORCHLET_NO_OUT,
+                         in_place(self, other, bitwise_and, kAnd));
+TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT, in_place(self, other, bitwise_or, kOr));
+TORCHLET_PYTHON_OPERATOR(xor, bitwise_xor, TORCHLET_NO_OUT,
+                         in_place(self, other, bitwise_xor, kXor));
+TORCHLET_PYTHON_OPERATOR(lshift, left_shift, out,
+                         assign(self, with_scalar<left_shift>(self, other)));
+TORCHLET_PYTHON_OPERATOR(rshift, right_shift, out,
+                         assign(self, with_scalar<right_shift>(self, other)));
 
 }  // namespace torchlet::ops

@@ -3,7 +3,8 @@
 
 #include "base/checked.h"
 #include "ops/core/op.h"
-#include "ops/engines/elementwise.h"
+#include "ops/engines/kernel_map.h"
+#include "ops/math/math.h"
 #include "ops/shape/shape.h"
 
 namespace torchlet::ops {
@@ -125,9 +126,13 @@ Tensor complex(const Tensor& re, const Tensor& im) {
 
 Tensor polar(const Tensor& magnitude, const Tensor& angle) {
   return from_pair(magnitude, angle, false, [](const Tensor& a, const Tensor& b) {
-    return std::pair(
-        map<kMapReal, 2>({a, b}, a.dtype(), [](auto r, auto phi) { return r * std::cos(phi); }),
-        map<kMapReal, 2>({a, b}, a.dtype(), [](auto r, auto phi) { return r * std::sin(phi); }));
+    auto part = [&](kernels::MatrixUnaryOp op, auto f) {
+      const Tensor turned = has_kernel(b.dtype()) ? kernel_map(op, b, b.dtype())
+                                                  : map<kMapDouble, 1>({b}, b.dtype(), f);
+      return mul(a, turned);
+    };
+    return std::pair(part(kernels::MatrixUnaryOp::kCos, [](auto phi) { return std::cos(phi); }),
+                     part(kernels::MatrixUnaryOp::kSin, [](auto phi) { return std::sin(phi); }));
   });
 }
 

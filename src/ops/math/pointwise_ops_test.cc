@@ -247,5 +247,47 @@ TEST(Functions, IntegersAndHalvesGoThroughKernels) {
                 {kInf, -kInf, std::log(2)});
 }
 
+// Seventeen elements: a whole step and what is left of one.
+TEST(Pointwise, WhatHasVectorsHandlesEveryKindOfNumber) {
+  const double inf = INFINITY, tiny = 0x1p-140;
+  const Tensor x =
+      make({0, -0.0, -1, inf, -inf, NAN, tiny, 1, 2, 8, 0.25, 1000, 1e-3, 0x1p100, 10, 3, 5});
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+    std::vector<double> twos, tens, entropies;
+    for (const double value : elements_of(x)) {
+      twos.push_back(std::log2(value));
+      tens.push_back(std::log10(value));
+      entropies.push_back(value == 0 ? 0 : value < 0 ? -inf : -value * std::log(value));
+    }
+    const Tensor in = x.to(dtype);
+    expect_tensor(result_of("aten::log2", "", {in}), twos, dtype);
+    expect_tensor(result_of("aten::log10", "", {in}), tens, dtype);
+    expect_tensor(result_of("aten::special_entr", "", {in}), entropies, dtype);
+    for (const double power : {8.0, 0.25, 0x1p100, 1.0}) {
+      const Tensor exact = result_of("aten::log2", "", {make({power}, dtype)});
+      EXPECT_EQ(elements_of(exact)[0], std::log2(power));
+    }
+    EXPECT_EQ(elements_of(result_of("aten::log10", "", {make({1000}, dtype)}))[0], 3);
+    const Tensor y = make({2.75, -2.75, 0.5, -0.5, 0, 0x1p30, -0x1p60, inf, NAN}, dtype);
+    expect_tensor(result_of("aten::frac", "", {y}), {0.75, -0.75, 0.5, -0.5, 0, 0, 0, NAN, NAN},
+                  dtype);
+    expect_tensor(result_of("aten::round", "decimals", {y, 1}),
+                  {2.8, -2.8, 0.5, -0.5, 0, 0x1p30, -0x1p60, inf, NAN}, dtype);
+    expect_tensor(result_of("aten::round", "decimals", {make({250, 350, -449}, dtype), -2}),
+                  {200, 400, -400}, dtype);
+    const Tensor zero = make({0, 0, 0, 0}, dtype), ys = make({0, -1, NAN, inf}, dtype);
+    expect_tensor(result_of("aten::xlogy", "Tensor", {zero, ys}), {0, 0, NAN, 0}, dtype);
+    expect_tensor(result_of("aten::lerp", "Tensor",
+                            {make({1, 1}, dtype), make({3, 3}, dtype), make({0.25, 0.75}, dtype)}),
+                  {1.5, 2.5}, dtype);
+    expect_tensor(
+        result_of("aten::polygamma", "", {1, make({1, 0.25, -0.5, 30}, dtype)}),
+        {1.6449340668482264, 17.197329154507109, 8.9348022005446793, 0.033895044512797975}, dtype);
+  }
+  const Tensor numbers = ints({1, 2, 4, 7, -8, 16, 3, 5, 9});
+  call_op("aten::__ior__", "Scalar", {numbers, 8});
+  expect_tensor(numbers, {9, 10, 12, 15, -8, 24, 11, 13, 9}, DType::kInt64);
+}
+
 }  // namespace
 }  // namespace torchlet::ops

@@ -62,16 +62,6 @@ double ndtri(double p) {
   return std::numbers::sqrt2 * erfinv(2 * p - 1);
 }
 
-double entr(double x) {
-  if (x > 0) return -x * std::log(x);
-  return x == 0 ? 0 : x < 0 ? -kInfinity : x;
-}
-
-double xlogy(double x, double y) {
-  if (std::isnan(y)) return kNaN;
-  return x == 0 ? 0 : x * std::log(y);
-}
-
 double xlog1py(double x, double y) {
   if (std::isnan(y)) return kNaN;
   return x == 0 ? 0 : x * std::log1p(y);

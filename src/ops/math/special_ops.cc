@@ -1,11 +1,13 @@
 // torch.special: Bessel functions and their like, and orthogonal polynomials.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/checked.h"
 #include "base/limits.h"
 #include "ops/core/op.h"
 #include "ops/math/binary.h"
+#include "ops/math/math.h"
 #include "ops/math/special_math.h"
 
 namespace torchlet::ops {
@@ -154,6 +156,17 @@ Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
   });
 }
 
+// -x log(x)
+Tensor entropy(const Tensor& self) {
+  const Tensor x = self.to(to_float_type(self.dtype()));
+  return map<kMapReal | kMapSteps, 2>({x, log(x)}, x.dtype(), [](auto a, auto log_a) {
+    using T = decltype(a);
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    const T beyond = choose(a == T(0), T(0), choose(a < T(0), -kInfinity, a));
+    return choose(a > T(0), -a * log_a, beyond);
+  });
+}
+
 }  // namespace
 
 #define TORCHLET_SPECIAL(name, argument)                                     \
@@ -161,7 +174,8 @@ Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
                    "aten::special_" #name "(Tensor " argument ") -> Tensor", \
                    [](const Tensor& x) { return compute(x, special::name); })
 
-TORCHLET_SPECIAL(entr, "self");
+TORCHLET_OP_WITH(special_entr, out("out") | pointwise(),
+                 "aten::special_entr(Tensor self) -> Tensor", entropy);
 TORCHLET_SPECIAL(erfcx, "self");
 TORCHLET_SPECIAL(ndtr, "self");
 TORCHLET_SPECIAL(ndtri, "self");

@@ -1,4 +1,5 @@
 // Element-by-element functions of one tensor.
+#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -139,16 +140,36 @@ Tensor trunc(const Tensor& self) {
   return rounding("trunc", UnaryOp::kTrunc, self, [](auto x) { return std::trunc(x); });
 }
 
+// Numbers from here on are integers. Smaller ones that are added to it lose their fraction, to the
+// nearest even.
+template <typename T>
+constexpr T kAllIntegers = std::is_same_v<T, float> ? T(0x1p23) : T(0x1p52);
+template <typename T>
+T nearest_integer(T x) {
+  const T size = std::abs(x), rounded = (size + kAllIntegers<T>)-kAllIntegers<T>;
+  return std::copysign(choose(size < kAllIntegers<T>, rounded, size), x);
+}
+
+// x - trunc(x); -0 gives 0.
+template <typename T>
+T fraction(T x) {
+  using Integer = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
+  const bool is_small = std::abs(x) < kAllIntegers<T>;
+  const T whole = static_cast<T>(static_cast<Integer>(choose(is_small, x, T(0))));
+  return x - choose(is_small, whole, x) + T(0);
+}
+
 // round(x * 10^decimals) / 10^decimals; integers only for decimals == 0.
 Tensor round_decimals(const Tensor& self, int64_t decimals) {
   auto nearest = [](auto x) { return std::nearbyint(x); };
   if (decimals == 0) return rounding("round", UnaryOp::kRound, self, nearest);
   const bool negative = decimals < 0;
   const double ten = std::pow(10.0, std::fabs(static_cast<double>(decimals)));
-  return map<kMapReal, 1>({self}, self.dtype(), [ten, negative](auto x) {
+  return map<kMapReal | kMapSteps, 1>({self}, self.dtype(), [ten, negative](auto x) {
     using T = decltype(x);
     const T scale = static_cast<T>(ten);
-    return negative ? std::nearbyint(x / scale) * scale : std::nearbyint(x * scale) / scale;
+    const T shifted = nearest_integer(choose(negative, x / scale, x * scale));
+    return choose(negative, shifted * scale, shifted / scale);
   });
 }
 
@@ -162,13 +183,33 @@ Tensor logit(const Tensor& self, std::optional<double> eps) {
   });
 }
 
+// The logarithm to a base of which `two` is log(2) and `e` is log(e). For floats by exponent and
+// mantissa: powers of the base are exact, and compilers make vectors of it.
 template <typename T>
-T log2_of(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::log2(x);
+T log_to_base(T x, double two, double e) {
+  if constexpr (std::is_same_v<T, float>) {
+    const bool is_tiny = x < 0x1p-126f;
+    const auto bits = std::bit_cast<int32_t>(choose(is_tiny, x * 0x1p24f, x));
+    const int32_t exponent = (bits - 0x3f3504f3) >> 23;  // of a mantissa from sqrt(1/2) to sqrt(2)
+    const float m = std::bit_cast<float>(static_cast<int32_t>(
+        static_cast<uint32_t>(bits) - (static_cast<uint32_t>(exponent) << 23)));
+    const float s = (m - 1) / (m + 1), q = s * s;  // log(m) = 2 artanh(s)
+    const float rest = q * (1.f / 3 + q * (1.f / 5 + q * (1.f / 7 + q * (1.f / 9 + q / 11))));
+    const float whole = static_cast<float>(exponent) - choose(is_tiny, 24.f, 0.f);
+    const auto log_m = static_cast<double>(s + s * rest) * 2;
+    const auto result = static_cast<float>(static_cast<double>(whole) * two + log_m * e);
+    // Of infinity and NaN, negative numbers and 0.
+    const float large = choose(x < INFINITY, result, x);
+    return choose(x > 0, large, choose(x == 0, -INFINITY, choose(x < 0, NAN, x)));
+  } else if constexpr (std::is_same_v<T, double>) {
+    return two == 1 ? std::log2(x) : std::log10(x);
   } else {
-    return std::log(x) / std::numbers::ln2;
+    return std::log(x) * e;
   }
+}
+Tensor log_to_base(const Tensor& self, double two, double e) {
+  return unary_float<kMapReal | kMapComplex | kMapSteps>(
+      self, [two, e](auto x) { return log_to_base(x, two, e); });
 }
 
 double largest(DType dtype) {
@@ -234,14 +275,26 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
   });
 }
 
-// For negative x by reflection (DLMF 5.15.6) in the precision of T, which decides what a pole
-// gives: a large number where sin(pi x) is rounded.
+// By recurrence (DLMF 5.15.5) to where the asymptotic series (5.15.8) holds, and for negative x by
+// reflection (5.15.6) in the precision of T, which decides what a pole gives: a large number where
+// sin(pi x) is rounded.
 template <typename T>
 T trigamma(T x) {
-  if (x >= T(0.5)) return static_cast<T>(special::polygamma(1, x));
-  const T sine = std::sin(std::numbers::pi_v<T> * x);
-  return std::numbers::pi_v<T> * std::numbers::pi_v<T> / (sine * sine) -
-         static_cast<T>(special::polygamma(1, T(1) - x));
+  constexpr T kPi = std::numbers::pi_v<T>;
+  if (x < T(0.5)) {
+    const T sine = std::sin(kPi * x);
+    return kPi * kPi / (sine * sine) - trigamma(T(1) - x);
+  }
+  T sum = 0;
+  for (int step = 0; step < (std::is_same_v<T, float> ? 6 : 12); ++step, x += 1) {
+    sum += T(1) / (x * x);
+  }
+  const T q = T(1) / (x * x);
+  T tail = T(7.0 / 6);  // Bernoulli numbers, the last first
+  for (const double number : {-691.0 / 2730, 5.0 / 66, -1.0 / 30, 1.0 / 42, -1.0 / 30, 1.0 / 6}) {
+    tail = tail * q + static_cast<T>(number);
+  }
+  return sum + (T(1) + T(0.5) / x + q * tail) / x;
 }
 
 Tensor polygamma(int64_t n, const Tensor& self) {
@@ -360,16 +413,18 @@ TORCHLET_OP_WITH(round_decimals, inplace() | out("decimals_out") | pointwise(),
 TORCHLET_OP_WITH(special_round, out("out") | pointwise(),
                  "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", round_decimals);
 TORCHLET_UNARY(frac, [](const Tensor& self) {
-  return map<kMapReal | kMapSteps, 2>({self, trunc(self)}, self.dtype(),
-                                      [](auto x, auto whole) { return x - whole; });
+  if (is_integral(self.dtype(), true)) return sub(self, trunc(self));
+  return map<kMapReal | kMapSteps, 1>({self}, self.dtype(), [](auto x) { return fraction(x); });
 });
 
 TORCHLET_UNARY(exp, [](const Tensor& self) { return exp(self); });
 TORCHLET_UNARY_FLOAT(exp2, std::exp2(x));
 TORCHLET_UNARY_FLOAT_KERNEL(expm1, UnaryOp::kExpm1, std::expm1(x));
 TORCHLET_UNARY(log, [](const Tensor& self) { return log(self); });
-TORCHLET_UNARY_COMPLEX(log2, log2_of(x));
-TORCHLET_UNARY_COMPLEX(log10, std::log10(x));
+TORCHLET_UNARY(log2, [](const Tensor& self) { return log_to_base(self, 1, std::numbers::log2e); });
+TORCHLET_UNARY(log10, [](const Tensor& self) {
+  return log_to_base(self, std::numbers::ln2 / std::numbers::ln10, std::numbers::log10e);
+});
 TORCHLET_UNARY_FLOAT_KERNEL(log1p, UnaryOp::kLog1p, std::log1p(x));
 TORCHLET_UNARY(sqrt, [](const Tensor& self) { return sqrt(self); });
 TORCHLET_UNARY_COMPLEX_KERNEL(rsqrt, UnaryOp::kRsqrt, decltype(x)(1) / std::sqrt(x));

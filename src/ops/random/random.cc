@@ -12,7 +12,7 @@ namespace {
 
 struct Generator {
   std::mutex mutex;
-  std::mt19937 engine{static_cast<uint32_t>(67280421310721)};  // c10::detail's default seed
+  MersenneTwister engine{static_cast<uint32_t>(67280421310721)};  // c10::detail's default seed
   std::optional<double> spare_normal;
 };
 
@@ -43,6 +43,26 @@ Tensor as_real(const Tensor& self) {
 }
 
 }  // namespace
+
+void MersenneTwister::seed(uint32_t value) {
+  for (size_t i = 0; i < kSize; ++i) {
+    state_[i] = value;
+    value = 1812433253u * (value ^ value >> 30) + static_cast<uint32_t>(i + 1);
+  }
+  next_ = kSize;
+}
+
+void MersenneTwister::refill() {
+  const auto twist = [&](size_t i, size_t next, size_t middle) {
+    const uint32_t y = (state_[i] & 0x80000000u) | (state_[next] & 0x7fffffffu);
+    state_[i] = state_[middle] ^ y >> 1 ^ ((0 - (y & 1)) & 0x9908b0dfu);
+  };
+  size_t i = 0;
+  for (; i < kSize - kMiddle; ++i) twist(i, i + 1, i + kMiddle);
+  for (; i + 1 < kSize; ++i) twist(i, i + 1, i + kMiddle - kSize);
+  twist(i, 0, kMiddle - 1);
+  next_ = 0;
+}
 
 void seed_random(uint64_t seed) {
   Generator& source = generator();

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <random>
 
 #include "ops/core/op.h"
 #include "ops/creation/factory.h"

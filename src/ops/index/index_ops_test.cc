@@ -1,0 +1,123 @@
+// Rows that are read and written by positions: of every length that a loop of whole steps leaves
+// something of, in any memory layout.
+#include "ops/core/testing.h"
+#include "ops/shape/shape.h"
+
+namespace torchlet::ops {
+namespace {
+
+constexpr int64_t kRows = 5;
+constexpr int64_t kPositions[] = {3, 0, 3, 1};
+constexpr int64_t kCount = 4;
+
+// f(self, width) for all widths, dtypes and layouts of a [kRows, width].
+template <typename F>
+void with_selves(const F& f) {
+  for (const int64_t width : {1, 7, 8, 9, 16, 31, 32, 63, 65}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt16,
+                              DType::kFloat16, DType::kBool}) {
+      for (const bool transposed : {false, true}) {
+        const Tensor self = transposed ? transpose(ramp({width, kRows}, 1, dtype), 0, 1)
+                                       : ramp({kRows, width}, 1, dtype);
+        SCOPED_TRACE(description_of(self));
+        f(self, width);
+      }
+    }
+  }
+}
+
+// What self holds when each row of source went to its place by `update`.
+template <typename Update>
+std::vector<double> updated(const Tensor& self, const Tensor& source, const Update& update) {
+  const std::vector<double> from = elements_of(source);
+  std::vector<double> to = elements_of(self);
+  const int64_t width = self.size(1);
+  for (int64_t k = 0; k < kCount; ++k) {
+    for (int64_t i = 0; i < width; ++i) {
+      double& at = to[static_cast<size_t>(kPositions[k] * width + i)];
+      at = update(at, from[static_cast<size_t>(k * width + i)]);
+      if (self.dtype() == DType::kBool) at = at != 0;
+    }
+  }
+  return to;
+}
+
+TEST(IndexOps, RowsAreTakenIntoRows) {
+  const Tensor index = ints({3, 0, 3, 1});
+  with_selves([&](const Tensor& self, int64_t width) {
+    const Tensor source = ramp({kCount, width}, 2, self.dtype());
+    const Value all(expand(unsqueeze(index, 1), IntArray{kCount, width}).contiguous());
+    const IntArray sizes{kRows, width};
+    auto expect = [&](const char* reduce, auto update) {
+      const std::vector<double> expected = updated(self, source, update);
+      const bool is_sum = std::string(reduce) == "sum";
+      expect_tensor(result_of(is_sum ? "aten::index_add" : "aten::index_reduce", "",
+                              is_sum ? std::vector<Value>{self, 0, index, source}
+                                     : std::vector<Value>{self, 0, index, source, reduce}),
+                    expected, self.dtype(), sizes);
+      expect_tensor(result_of("aten::scatter_reduce", "two", {self, 0, all, source, reduce}),
+                    expected, self.dtype(), sizes);
+    };
+    expect("sum", [](double a, double b) { return a + b; });
+    expect("prod", [](double a, double b) { return a * b; });
+    expect("amax", [](double a, double b) { return std::max(a, b); });
+    expect("amin", [](double a, double b) { return std::min(a, b); });
+    expect_tensor(result_of("aten::index_copy", "", {self, 0, index, source}),
+                  updated(self, source, [](double, double b) { return b; }), self.dtype(), sizes);
+  });
+}
+
+TEST(IndexOps, SelfMayNotCount) {
+  // Rows 0, 1 and 3 are hit once, once and twice.
+  const Tensor self = make({9, 9, 9, 9, 9}), source = make({2, 4, 6, 8});
+  const Tensor index = ints({3, 0, 3, 1});
+  auto result = [&](const char* name, const char* overload, const char* reduce) {
+    return result_of(name, overload, {self, 0, index, source, reduce, false});
+  };
+  for (const auto& [name, overload] :
+       {std::pair("aten::index_reduce", ""), std::pair("aten::scatter_reduce", "two")}) {
+    expect_tensor(result(name, overload, "mean"), {4, 8, 9, 4, 9});
+    expect_tensor(result(name, overload, "prod"), {4, 8, 9, 12, 9});
+    expect_tensor(result(name, overload, "amax"), {4, 8, 9, 6, 9});
+  }
+  const Tensor truth = make({1, 1, 1, 1, 1}, DType::kBool), none = make({0, 0, 1, 1}, DType::kBool);
+  expect_tensor(result_of("aten::index_reduce", "", {truth, 0, index, none, "prod", false}),
+                {0, 1, 1, 0, 1}, DType::kBool);
+}
+
+TEST(IndexOps, ElementsOfAnyLayoutArePut) {
+  with_selves([&](const Tensor& self, int64_t width) {
+    const std::vector<double> places{0, -1, static_cast<double>(width)};
+    std::vector<double> expected = elements_of(self);
+    const Tensor source = make({1, 0, 1}, self.dtype());
+    expected.front() = 1;
+    expected.back() = 0;
+    expected[static_cast<size_t>(width)] = 1;
+    const IntArray sizes{kRows, width};
+    expect_tensor(result_of("aten::put", "", {self, ints(places), source}), expected, self.dtype(),
+                  sizes);
+    expect_tensor(result_of("aten::take", "", {make(expected), ints(places)}), {1, 0, 1});
+  });
+  const Tensor three = make({1, 2, 3});
+  expect_tensor(result_of("aten::put", "", {three, ints({1, 1}), make({5, 7}), true}), {1, 14, 3});
+  EXPECT_THROW(call_op("aten::put", "", {three, ints({3}), make({5})}), Error);
+  EXPECT_THROW(call_op("aten::put", "", {three, ints({-4}), make({5})}), Error);
+}
+
+TEST(IndexOps, PositionsOutOfBoundsAreErrors) {
+  const Tensor self = ramp({3, 4});
+  for (const double position : {-1.0, 3.0}) {
+    const Tensor index = ints({0, 1, position, 1}, {1, 4});
+    EXPECT_THROW(call_op("aten::gather", "", {self, 0, index}), Error);
+    EXPECT_THROW(call_op("aten::scatter", "src", {self, 0, index, ramp({1, 4})}), Error);
+    EXPECT_THROW(call_op("aten::scatter_add", "", {self, 0, index, ramp({1, 4})}), Error);
+    EXPECT_THROW(call_op("aten::index_select", "", {self, 0, ints({position})}), Error);
+  }
+  expect_tensor(
+      result_of("aten::index", "Tensor", {make({1, 2, 3}), make_tensor_list({ints({-3, -1})})}),
+      {1, 3});
+  EXPECT_THROW(call_op("aten::index", "Tensor", {self, make_tensor_list({ints({-4})})}), Error);
+}
+
+}  // namespace
+}  // namespace torchlet::ops
