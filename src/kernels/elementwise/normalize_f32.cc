@@ -140,10 +140,10 @@ HWY_INLINE void log_softmax_row(const float* from, float* to, int64_t cols) {
 }
 
 // Up to kVectors * kLanes columns of a matrix.
-template <int kVectors, bool kLogarithm>
-HWY_INLINE void softmax_some_columns(const float* from, float* to, int64_t stride, int64_t rows,
-                                     int64_t cols) {
-  V max[kVectors], sum[kVectors], last[kVectors];
+template <int kVectors>
+HWY_INLINE void softmax_some_columns(bool logarithm, const float* from, float* to, int64_t stride,
+                                     int64_t rows, int64_t cols) {
+  V max[kVectors], sum[kVectors];
   const auto each = [&](const auto& body) HWY_ATTR {
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) body(v, v * kLanes, cols - v * kLanes);
@@ -158,56 +158,47 @@ HWY_INLINE void softmax_some_columns(const float* from, float* to, int64_t strid
   }
   for (int64_t r = 0; r < rows; ++r) {
     each([&](int v, int64_t c, int64_t left) HWY_ATTR {
-      const V x = load_first(d, from + r * stride + c, left);
-      const V e = kLogarithm ? vector_exp(d, hn::Sub(x, max[v])) : exp_below(x, max[v]);
-      if (!kLogarithm) store_first(e, d, to + r * stride + c, left);
+      const V e = exp_below(load_first(d, from + r * stride + c, left), max[v]);
+      if (!logarithm) store_first(e, d, to + r * stride + c, left);
       sum[v] = hn::Add(sum[v], e);
     });
   }
   each([&](int v, int64_t, int64_t) HWY_ATTR {
-    if constexpr (kLogarithm) {
-      HWY_ALIGN float logarithms[kLanes];
-      hn::Store(sum[v], d, logarithms);
-      for (float& x : logarithms) x = std::log(x);
-      last[v] = hn::Load(d, logarithms);
-    } else {
-      last[v] = hn::Div(hn::Set(d, 1.0f), sum[v]);
+    if (!logarithm) {
+      sum[v] = hn::Div(hn::Set(d, 1.0f), sum[v]);
+      return;
     }
+    HWY_ALIGN float sums[kLanes];
+    hn::Store(sum[v], d, sums);
+    for (float& x : sums) x = std::log(x);
+    sum[v] = hn::Load(d, sums);
   });
   for (int64_t r = 0; r < rows; ++r) {
     each([&](int v, int64_t c, int64_t left) HWY_ATTR {
-      const V x = load_first(d, (kLogarithm ? from : to) + r * stride + c, left);
-      const V y = kLogarithm ? hn::Sub(hn::Sub(x, max[v]), last[v]) : hn::Mul(x, last[v]);
+      const V x = load_first(d, (logarithm ? from : to) + r * stride + c, left);
+      const V y = logarithm ? hn::Sub(hn::Sub(x, max[v]), sum[v]) : hn::Mul(x, sum[v]);
       store_first(y, d, to + r * stride + c, left);
     });
   }
 }
 
 // Columns [begin, end) of all matrices, one matrix after the other.
-template <bool kLogarithm>
-HWY_NOINLINE void softmax_columns(const float* x, float* y, int64_t rows, int64_t cols,
-                                  int64_t begin, int64_t end) {
+void softmax_columns(bool logarithm, const float* x, float* y, int64_t rows, int64_t cols,
+                     int64_t begin, int64_t end) {
   while (begin < end) {
     const int64_t matrix = begin / cols, first = begin % cols;
     const int64_t last = std::min(cols, first + end - begin);
-    const int64_t offset = matrix * rows * cols;
+    const float* from = x + matrix * rows * cols;
+    float* to = y + matrix * rows * cols;
     int64_t c = first;
     for (; c + 3 * kLanes < last; c += 4 * kLanes) {
-      softmax_some_columns<4, kLogarithm>(x + offset + c, y + offset + c, cols, rows, last - c);
+      softmax_some_columns<4>(logarithm, from + c, to + c, cols, rows, last - c);
     }
     for (; c < last; c += kLanes) {
-      softmax_some_columns<1, kLogarithm>(x + offset + c, y + offset + c, cols, rows, last - c);
+      softmax_some_columns<1>(logarithm, from + c, to + c, cols, rows, last - c);
     }
     begin += last - first;
   }
-}
-void plain_softmax_columns(const float* x, float* y, int64_t rows, int64_t cols, int64_t begin,
-                           int64_t end) {
-  softmax_columns<false>(x, y, rows, cols, begin, end);
-}
-void logarithmic_softmax_columns(const float* x, float* y, int64_t rows, int64_t cols,
-                                 int64_t begin, int64_t end) {
-  softmax_columns<true>(x, y, rows, cols, begin, end);
 }
 
 // By PyTorch's formula, x scale - mean scale: rows of one number show how it rounds.
@@ -325,8 +316,7 @@ HWY_EXPORT(sum_rows);
 HWY_EXPORT(moments_of_rows);
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(log_softmax_rows);
-HWY_EXPORT(plain_softmax_columns);
-HWY_EXPORT(logarithmic_softmax_columns);
+HWY_EXPORT(softmax_columns);
 HWY_EXPORT(layer_norm_rows);
 HWY_EXPORT(l2_normalize_rows);
 HWY_EXPORT(column_sums);
@@ -390,24 +380,24 @@ void log_softmax_rows_f32(const float* x, int64_t x_stride, float* y, int64_t y_
 namespace {
 
 // Tasks begin at multiples of some columns that a vector divides.
-template <typename Function>
-void run_columns(const Function& function, const float* x, float* y, int64_t matrices, int64_t rows,
+void run_columns(bool logarithm, const float* x, float* y, int64_t matrices, int64_t rows,
                  int64_t cols) {
   constexpr int64_t kUnit = 64;
   const int64_t grain = std::max<int64_t>(1, kElementsPerTask / rows / kUnit) * kUnit;
-  parallel_for(matrices * cols, grain,
-               [&](int64_t begin, int64_t end) { function(x, y, rows, cols, begin, end); });
+  parallel_for(matrices * cols, grain, [&](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(softmax_columns)(logarithm, x, y, rows, cols, begin, end);
+  });
 }
 
 }  // namespace
 
 void softmax_columns_f32(const float* x, float* y, int64_t matrices, int64_t rows, int64_t cols) {
-  run_columns(HWY_DYNAMIC_DISPATCH(plain_softmax_columns), x, y, matrices, rows, cols);
+  run_columns(false, x, y, matrices, rows, cols);
 }
 
 void log_softmax_columns_f32(const float* x, float* y, int64_t matrices, int64_t rows,
                              int64_t cols) {
-  run_columns(HWY_DYNAMIC_DISPATCH(logarithmic_softmax_columns), x, y, matrices, rows, cols);
+  run_columns(true, x, y, matrices, rows, cols);
 }
 
 void layer_norm_rows_f32(const float* x, int64_t x_stride, const float* weight, const float* bias,
