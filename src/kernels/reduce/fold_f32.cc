@@ -26,11 +26,13 @@ constexpr int64_t kVectors = kSums / kLanes;
 
 template <class Combine, class Tag>
 HWY_INLINE float fold_lanes(Tag, hn::Vec<Tag> v) {
-  if constexpr (hn::MaxLanes(Tag()) == 1) {
-    return hn::GetLane(v);
-  } else {
+  const Combine combine;
+  if constexpr (hn::MaxLanes(Tag()) > 4) {
     const hn::Half<Tag> half;
-    return fold_lanes<Combine>(half, Combine()(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    return fold_lanes<Combine>(half, combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else {
+    v = combine(v, hn::Shuffle1032(v));
+    return hn::GetLane(combine(v, hn::Shuffle2301(v)));
   }
 }
 

@@ -1,6 +1,7 @@
 // Masks, fills and the search for elements that are not zero.
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "ops/core/op.h"
 #include "ops/engines/indexed.h"
@@ -135,8 +136,22 @@ void masked_fill_(const Tensor& self, const Tensor& mask, const Scalar& value) {
     using T = decltype(zero);
     const T fill = *static_cast<const T*>(element.raw_data());
     T* data = static_cast<T*>(dense.raw_data());
+    // Without a branch, and of a known length, this becomes vectors.
+    const auto fill_some = [&](int64_t i, int64_t count) {
+      for (int64_t j = i; j < i + count; ++j) {
+        if constexpr (std::is_integral_v<T>) {
+          const T keep = static_cast<T>(static_cast<T>(take[j]) - 1);
+          data[j] = static_cast<T>((data[j] & keep) | (fill & ~keep));
+        } else {
+          data[j] = take[j] ? fill : data[j];
+        }
+      }
+    };
     parallel_for(dense.numel(), 65536, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) data[i] = take[i] ? fill : data[i];
+      constexpr int64_t kStep = 64;
+      int64_t i = begin;
+      for (; i + kStep <= end; i += kStep) fill_some(i, kStep);
+      fill_some(i, end - i);
     });
   });
   if (!dense.is_same(self)) self.copy_(dense);

@@ -315,13 +315,25 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
     const T *x_data = const_data<T>(x), *w_data = const_data<T>(w), *b_data = const_data<T>(b);
     T *mean_data = means.data_ptr<T>(), *rstd_data = rstds.data_ptr<T>();
     const int64_t length = group_channels * plane;
-    parallel_for(batch * groups, grain_of(length), [&](int64_t begin, int64_t end) {
-      for (int64_t g = begin; g < end; ++g) {
-        const Moments m = moments(x_data + g * length, 1, length, 0);
-        mean_data[g] = static_cast<T>(m.mean);
-        rstd_data[g] = 1 / std::sqrt(static_cast<T>(m.variance) + static_cast<T>(eps));
+    const auto find_moments = [&] {
+      if constexpr (std::is_same_v<T, float>) {
+        constexpr int64_t kLongRow = 1 << 16;  // whose sums in float32 would lose too much
+        if (length > 0 && length <= kLongRow) {
+          return kernels::row_moments_f32(x_data, mean_data, rstd_data, batch * groups, length);
+        }
       }
-    });
+      parallel_for(batch * groups, grain_of(length), [&](int64_t begin, int64_t end) {
+        for (int64_t g = begin; g < end; ++g) {
+          const Moments m = moments(x_data + g * length, 1, length, 0);
+          mean_data[g] = static_cast<T>(m.mean);
+          rstd_data[g] = static_cast<T>(m.variance);
+        }
+      });
+    };
+    find_moments();
+    for (int64_t g = 0; g < batch * groups; ++g) {
+      rstd_data[g] = 1 / std::sqrt(rstd_data[g] + static_cast<T>(eps));
+    }
     std::vector<T> scale, shift;  // [batch * channels]
     for (int64_t p = 0; p < batch * channels; ++p) {
       const int64_t c = p % channels, g = p / group_channels;

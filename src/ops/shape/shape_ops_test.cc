@@ -200,6 +200,21 @@ TEST(GatherOps, ScatterReduce) {
   EXPECT_EQ(elements_of(y)[3], 3);
 }
 
+TEST(MaskOps, FillOfEveryWidth) {
+  constexpr int64_t kCount = 203;
+  const Tensor mask = empty(IntArray{kCount}, DType::kBool);
+  for (int64_t i = 0; i < kCount; ++i) mask.data_ptr<bool>()[i] = i * 7 % 5 < 2;
+  for (const DType dtype :
+       {DType::kUInt8, DType::kFloat16, DType::kFloat32, DType::kInt64, DType::kComplex128}) {
+    const Tensor x = empty(IntArray{kCount}, DType::kUInt8);
+    for (int64_t i = 0; i < kCount; ++i) x.data_ptr<uint8_t>()[i] = static_cast<uint8_t>(i);
+    const Numbers filled = elements_of(masked_fill(x.to(dtype), mask, 77).to(DType::kUInt8));
+    for (int64_t i = 0; i < kCount; ++i) {
+      ASSERT_EQ(filled[static_cast<size_t>(i)], i * 7 % 5 < 2 ? 77 : i) << i;
+    }
+  }
+}
+
 TEST(MaskOps, FillSelectScatter) {
   const Tensor x = counting({2, 2});
   const Tensor mask = make({1, 0}, DType::kBool, {2});
