@@ -93,7 +93,7 @@ struct RolledDim {
 
 void copy_rolled(PlanBuilder& plan, TensorId from, TensorId to, std::span<const RolledDim> dims) {
   if (dims.empty()) return plan.copy(from, to);
-  const auto [dim, shift] = dims[0];
+  const int64_t dim = dims[0].dim, shift = dims[0].shift;
   const int64_t kept = plan.info(from).sizes[static_cast<size_t>(dim)] - shift;
   const auto part = [&](TensorId id, int64_t start, int64_t size) {
     return plan.viewed(id, ops::narrow(plan.shape_of(id), dim, start, size));
