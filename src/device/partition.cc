@@ -356,23 +356,22 @@ class Partitioner {
                return inside.contains(input->node());
              });
     };
-    std::vector<Node*> rest;
-    NodeSet constants;  // those after the first of the rest
+    std::vector<Node*> rest, hoisted;
     for (Node* node : run) {
-      if (!hoists(*node)) {
+      if (hoists(*node)) {
+        inside.erase(node);
+        hoisted.push_back(node);
+      } else {
         rest.push_back(node);
-        if (rest.size() > 1) continue;
-        for (Node* after = node; after != run.back(); after = after->next()) {
-          if (after->kind() == prim::kConstant) constants.insert(after);
-        }
-        continue;
       }
-      inside.erase(node);
-      if (rest.empty()) continue;
-      for (SsaValue* input : node->inputs()) {
-        if (constants.erase(input->node()) > 0) input->node()->move_before(rest[0]);
+    }
+    if (!hoisted.empty() && !rest.empty()) {
+      // Constants between them first, for what is hoisted may read them.
+      for (Node *node = rest[0], *next; node != run.back(); node = next) {
+        next = node->next();
+        if (node->kind() == prim::kConstant) node->move_before(rest[0]);
       }
-      node->move_before(rest[0]);
+      for (Node* node : hoisted) node->move_before(rest[0]);
     }
     run = std::move(rest);
   }
