@@ -55,7 +55,9 @@ class FeatureFinder {
     if (tensor.sparse) found.insert("sparse");
     if (is_quantized(tensor.dtype)) found.insert("quantized");
     const size_t rank = tensor.sizes.size();
-    if ((rank == 4 || rank == 5) && is_floating_point(tensor.dtype)) filter(tensor.sizes);
+    if (rank != 4 && rank != 5) return;
+    if (is_floating_point(tensor.dtype)) filter(tensor.sizes);
+    if (tensor.dtype == DType::kInt64) found.insert("rare_convolutions");
   }
   // Of a convolution, if that is what it is.
   void filter(std::span<const int64_t> sizes) {

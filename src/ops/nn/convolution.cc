@@ -170,6 +170,10 @@ void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T
                                      .dilation_d = g.dilation[0]};
     return kernels::conv3d_f32(shape, input, weight, bias, output);
   }
+  if constexpr (std::is_integral_v<T> && !selection::kHasRareConvolutions) {
+    fail(ErrorCode::kUnsupported,
+         "convolutions of integers, and this libtorchlet was built without (TORCHLET_FEATURES)");
+  }
   plain_convolution(g, input, weight, bias, output);
 }
 
