@@ -168,8 +168,6 @@ TRANSFORMERS = {
     "vit_mae": ("ViTMAEModel", "ViTMAEConfig", {"num_hidden_layers": 4, "mask_ratio": 0.0}, [1, 3, 224, 224]),
     "convnextv2": ("ConvNextV2Model", "ConvNextV2Config", {}, [1, 3, 224, 224]),
     "focalnet": ("FocalNetModel", "FocalNetConfig", {}, [1, 3, 224, 224]),
-    "deformable_detr": ("DeformableDetrForObjectDetection", "DeformableDetrConfig",
-        {"use_timm_backbone": False, "use_pretrained_backbone": False, "encoder_layers": 2, "decoder_layers": 2}, [1, 3, 256, 256]),
     "mgp_str": ("MgpstrModel", "MgpstrConfig", {"num_hidden_layers": 4}, [1, 3, 32, 128]),
     "blip_vision": ("BlipVisionModel", "BlipVisionConfig", {"num_hidden_layers": 4, "image_size": 224}, [1, 3, 224, 224]),
     "groupvit_vision": ("GroupViTVisionModel", "GroupViTVisionConfig", {"depths": [2, 1, 1]}, [1, 3, 224, 224]),
