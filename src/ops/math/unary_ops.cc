@@ -189,10 +189,10 @@ template <typename T>
 T log_to_base(T x, double two, double e) {
   if constexpr (std::is_same_v<T, float>) {
     const bool is_tiny = x < 0x1p-126f;
-    const auto bits = std::bit_cast<int32_t>(choose(is_tiny, x * 0x1p24f, x));
-    const int32_t exponent = (bits - 0x3f3504f3) >> 23;  // of a mantissa from sqrt(1/2) to sqrt(2)
-    const float m = std::bit_cast<float>(static_cast<int32_t>(
-        static_cast<uint32_t>(bits) - (static_cast<uint32_t>(exponent) << 23)));
+    const auto bits = std::bit_cast<uint32_t>(choose(is_tiny, x * 0x1p24f, x));
+    // Of a mantissa from sqrt(1/2) to sqrt(2).
+    const int32_t exponent = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+    const auto m = std::bit_cast<float>(bits - (static_cast<uint32_t>(exponent) << 23));
     const float s = (m - 1) / (m + 1), q = s * s;  // log(m) = 2 artanh(s)
     const float rest = q * (1.f / 3 + q * (1.f / 5 + q * (1.f / 7 + q * (1.f / 9 + q / 11))));
     const float whole = static_cast<float>(exponent) - choose(is_tiny, 24.f, 0.f);
