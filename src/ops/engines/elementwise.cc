@@ -288,7 +288,8 @@ Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, 
 namespace {
 
 // Of one or two bools there are four cases, so the function is a table of them.
-Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, bool in_steps, const void* f) {
+[[maybe_unused]] Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, bool in_steps,
+                                  const void* f) {
   constexpr int64_t kFirst[] = {0, 1, 0, 1}, kSecond[] = {0, 0, 1, 1};
   const void* const cases[] = {kFirst, kSecond};
   int64_t results[4];
@@ -310,8 +311,6 @@ Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, bool in_steps, 
   return out;
 }
 
-bool is_bool(const Tensor* tensor) { return tensor->dtype() == DType::kBool; }
-
 }  // namespace
 
 Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&bodies)[4],
@@ -322,7 +321,7 @@ Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&b
   if (!bodies[kind]) fail_not_implemented(dtype);
   if constexpr (selection::kHasConversions) {
     if (!out && dtype == DType::kBool && inputs.size() <= 2 &&
-        std::ranges::all_of(inputs, is_bool)) {
+        std::ranges::all_of(inputs, [](auto* x) { return x->dtype() == DType::kBool; })) {
       return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], in_steps, f);
     }
   }
