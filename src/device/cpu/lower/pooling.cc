@@ -80,7 +80,7 @@ PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
       decline("an invalid window");
     }
   }
-  const auto last = [](const IntArray& sizes, size_t i) { return sizes.end()[-i]; };
+  const auto last = [](const IntArray& sizes, size_t i) { return sizes[sizes.size() - i]; };
   Window2dShape w{input.h,
                   input.w,
                   0,
