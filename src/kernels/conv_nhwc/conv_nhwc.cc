@@ -18,8 +18,8 @@ namespace {
 // A block of packed weights stays in the second-level cache while the pixels go by.
 constexpr int64_t kWeightBlockBytes = int64_t{768} << 10;
 // An image so small that it stays in the second-level cache while the panels go by: each is read
-// once, and the next one fetched meanwhile.
-constexpr int64_t kSmallImagePixels = 256;
+// once, and the next one fetched meanwhile. 16 by 16 pixels, as whole tiles.
+constexpr int64_t kSmallImagePixels = 266;
 constexpr int64_t kSmallImageBytes = int64_t{928} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
@@ -54,11 +54,12 @@ Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
   const int64_t most_panels = kWeightBlockBytes / std::max<int64_t>(1, panel_bytes);
   cut.columns = even_block(columns, std::max<int64_t>(1, most_panels) * tile.width, tile.width);
   cut.pixels = ceil_div(pixels, tile.rows) * tile.rows;
-  // Copies of windows are worth keeping until all panels have seen them.
-  const int64_t small = kSmallImageBytes / kSize / copy_stride<T>(depth) / tile.rows * tile.rows;
-  if (!runs.pointwise && cut.columns < columns && small >= 4 * tile.rows) {
+  // Where the weights do not stay in the cache, parts of the image do.
+  const int64_t fit = std::min(kSmallImagePixels, kSmallImageBytes / kSize / copy_stride<T>(depth));
+  const int64_t small = fit / tile.rows * tile.rows;
+  if (cut.columns < columns && small >= 4 * tile.rows) {
     cut.columns = even_block(columns, columns, tile.width);
-    cut.pixels = even_block(pixels, std::min(small, kSmallImagePixels), tile.rows);
+    cut.pixels = even_block(pixels, small, tile.rows);
   }
   cut.by_columns = is_cut_by_columns(pixels);
   cut.units = cut.by_columns ? ceil_div(columns, tile.width)

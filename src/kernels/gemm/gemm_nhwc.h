@@ -70,8 +70,8 @@ struct TileJob {
   bool is_gated = false;  // the latter, which with [0, 1] is hardswish
   float* c = nullptr;
   int64_t c_stride = 0;
-  // What is wanted next: `ahead_count` floats are brought to the second-level cache, a cache line
-  // with every step of k of a tile of at least 7 rows.
+  // What is wanted next: `ahead_count` floats are brought to the second-level cache, at most a
+  // cache line with every step of k of a tile of at least 7 rows.
   const float* ahead = nullptr;
   int64_t ahead_count = 0;
 };

@@ -10,6 +10,7 @@
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/activation-inl.h"
 #include "kernels/simd/simd-inl.h"
+#include "kernels/simd/split.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -60,7 +61,8 @@ class LastVector {
 // C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
 // nothing in registers: bias, residual, clamp or hardswish.
 template <int R, int V, bool kFetch = false>
-HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ahead = nullptr) {
+HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ahead = nullptr,
+                                int64_t ahead_step = 0) {
   constexpr int kLanes = kTileLanes;
   Vec sum[R][V];
   float* out = job.c + row * job.c_stride;
@@ -108,7 +110,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
       b += V * kLanes;
       if constexpr (kFetch) {
         __builtin_prefetch(ahead, 0, 2);
-        ahead += 16;
+        ahead += ahead_step;
       }
       HWY_UNROLL(14)
       for (int r = 0; r < R; ++r) {
@@ -151,28 +153,46 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
   }
 }
 
+// What tiles fetch ahead: with each step of k the line of the next element, and on by `step`, at
+// most a line. What is wanted arrives evenly while the rows go by: in a burst it would hold up the
+// panel, which comes from the second-level cache itself.
+struct Fetch {
+  const float* next;
+  int64_t step, tile_count, left;  // floats: of a step, of a tile, in all
+};
+
+Fetch fetch_of(const TileJob& job, int64_t rows) {
+  int64_t depth = 0;
+  for (int64_t s = 0; s < job.segment_count; ++s) depth += job.segments[s].k;
+  const int64_t steps = std::max<int64_t>(1, depth * (rows / kTileRows));
+  const int64_t step = std::min<int64_t>(16, ceil_div(job.ahead_count, steps));
+  return {job.ahead, step, depth * step, job.ahead_count};
+}
+
 // A tile of R rows that also fetches ahead, if there is something left to fetch and the panel is
 // wide: one of a single vector is not worth a kernel of its own.
 template <int R, int V>
-HWY_INLINE void multiply_and_fetch(const TileJob& job, int64_t row, int64_t& fetched) {
-  if (V == 1 || fetched >= job.ahead_count) return multiply_tile<R, V>(job, row);
-  multiply_tile<R, V, V != 1>(job, row, job.ahead + fetched);
-  for (int64_t s = 0; s < job.segment_count; ++s) fetched += job.segments[s].k * 16;
+HWY_INLINE void multiply_and_fetch(const TileJob& job, int64_t row, Fetch& fetch) {
+  if (V == 1 || fetch.left <= 0) return multiply_tile<R, V>(job, row);
+  multiply_tile<R, V, V != 1>(job, row, fetch.next, fetch.step);
+  fetch.next += fetch.tile_count;
+  fetch.left -= fetch.tile_count;
 }
 
 template <int V>
 void multiply_rows(const TileJob& job, int64_t rows) {
-  int64_t row = 0, fetched = 0;
+  int64_t row = 0;
+  Fetch fetch = fetch_of(job, rows);
   // 15 and 16 rows are better as two tiles of almost the same height.
   const auto takes_full_tile = [](int64_t left) {
     return left >= kTileRows && (kTileRows <= 8 || left == kTileRows || left > 16);
   };
   for (; takes_full_tile(rows - row); row += kTileRows) {
-    multiply_and_fetch<kTileRows, V>(job, row, fetched);
+    multiply_and_fetch<kTileRows, V>(job, row, fetch);
   }
   if constexpr (kTileRows > 8) {
-    for (; rows - row >= 8; row += 8) multiply_and_fetch<8, V>(job, row, fetched);
-    if (rows - row == 7) multiply_and_fetch<7, V>(job, row, fetched), row += 7;
+    for (; rows - row >= 8; row += 8) multiply_and_fetch<8, V>(job, row, fetch);
+    if (rows - row == 7) multiply_and_fetch<7, V>(job, row, fetch), row += 7;
   }
   for (; rows - row >= 4; row += 4) multiply_tile<4, V>(job, row);
   if (rows - row >= 2) multiply_tile<2, V>(job, row), row += 2;
