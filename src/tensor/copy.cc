@@ -175,8 +175,8 @@ void copy_run(const void* source, int64_t source_stride, void* target, int64_t t
 }
 
 // False if it has no loop of its own.
-bool convert_dense(const void* source, DType source_dtype, void* target, DType target_dtype,
-                   int64_t count) {
+[[maybe_unused]] bool convert_dense(const void* source, DType source_dtype, void* target,
+                                    DType target_dtype, int64_t count) {
   using kernels::NumberType;
   const auto number_type = [](DType dtype) -> std::optional<NumberType> {
     switch (dtype) {
