@@ -4,7 +4,8 @@
 
 namespace torchlet::cpu {
 
-// A depthwise layer, or one of small groups, between NCHW tensors reads and writes them itself.
+// A depthwise layer, or one of small groups or a pointwise one of few channels, between NCHW
+// tensors reads and writes them itself.
 void fuse_planes(Plan& plan);
 
 }  // namespace torchlet::cpu

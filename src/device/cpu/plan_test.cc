@@ -1,5 +1,6 @@
 // Plans against the reference: the same programs through both, and which kernels ran.
 #include "device/cpu/testing.h"
+#include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/half/float16.h"
 
 #include <gtest/gtest.h>
@@ -408,6 +409,43 @@ TEST(Plan, DepthwiseLayersReadAndWritePlanes) {
   EXPECT_EQ(residual.kernels({x}), "copy_strided dwconv_nhwc_f32 copy_strided");
 }
 
+TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
+  const auto layer = [](int64_t in, int64_t out, const IntArray& window) {
+    IntArray sizes{out, in};
+    for (const int64_t size : window) sizes.push_back(size);
+    const std::string dims = std::to_string(window.size());
+    const auto list = [&](const std::string& value) {
+      std::string text = value;
+      for (size_t i = 1; i < window.size(); ++i) text += ", " + value;
+      return "[" + text + "]";
+    };
+    return Case({{"w", random_tensor(sizes)}, {"b", random_tensor({out})}},
+                "    return torch.relu(torch.conv" + dims + "d(x, self.w, self.b, " + list("1") +
+                    ", " + list("0") + ", " + list("1") + ", 1))\n");
+  };
+  for (const int64_t out : {2, 16, 17, 33, 64}) {
+    Case images = layer(29, out, {1, 1});
+    const Tensor x = random_tensor({2, 29, 7, 9});
+    images.check({x});
+    // As many as two panels have on this processor.
+    if (out <= 2 * kernels::tile_shape<float>().width) {
+      EXPECT_EQ(images.kernels({x}), "pointwise_planes_f32") << out;
+    }
+  }
+  Case volumes = layer(6, 5, {1, 1, 1});
+  const Tensor volume = random_tensor({2, 6, 3, 4, 5});
+  volumes.check({volume});
+  EXPECT_EQ(volumes.kernels({volume}), "pointwise_planes_f32");
+  Case lines = layer(6, 5, {1});
+  const Tensor line = random_tensor({3, 6, 11});
+  lines.check({line});
+  EXPECT_EQ(lines.kernels({line}), "pointwise_planes_f32");
+  Case many = layer(200, 5, {1, 1});
+  const Tensor wide = random_tensor({1, 200, 4, 4});
+  many.check({wide});
+  EXPECT_EQ(many.kernels({wide}), "copy_strided conv_nhwc_f32 copy_strided");
+}
+
 TEST(Plan, OperandsAreSpreadOverEachOther) {
   const auto permuted = [](const Tensor& t) { return ops::permute(t, IntArray{1, 0, 2, 3}); };
   for (const auto& [a, b] :
@@ -687,7 +725,9 @@ TEST(Plan, VolumesAreImagesWhereTheWindowIsFlat) {
       return "    return torch.relu(torch.conv3d(x, self.w, None, " + window + groups + "))\n";
     };
     Case dense({{"w", random_tensor({6, 4, kernel[0], kernel[1], kernel[2]})}}, program("1"));
-    EXPECT_EQ(dense.kernels({x}), "copy_strided conv_nhwc_f32 copy_strided");
+    const bool is_pointwise = kernel == IntArray{1, 1, 1};
+    EXPECT_EQ(dense.kernels({x}),
+              is_pointwise ? "pointwise_planes_f32" : "copy_strided conv_nhwc_f32 copy_strided");
     dense.check({x});
     Case depthwise({{"w", random_tensor({4, 1, kernel[0], kernel[1], kernel[2]})}}, program("4"));
     EXPECT_EQ(depthwise.kernels({x}), "copy_strided dwconv_nhwc_f32 copy_strided");

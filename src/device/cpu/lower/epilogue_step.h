@@ -43,6 +43,7 @@ class EpilogueStep : public Step {
     return epilogue;
   }
   bool has_residual() const { return residual_.id() != kNoTensor; }
+  const kernels::Activation& activation() const { return activation_; }
 
  private:
   const float* bias_;

@@ -1,0 +1,41 @@
+#include "kernels/conv_nhwc/pointwise_planes.h"
+
+#include <algorithm>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_nhwc.h"
+
+namespace torchlet::kernels {
+namespace {
+
+// A product reads its planes once for each panel of weights, and more slowly than packed weights.
+constexpr int64_t kMostChannels = 128, kMostPanels = 2;
+
+}  // namespace
+
+bool suits_pointwise_planes(const PointwisePlanesShape& shape, const Activation& activation) {
+  return is_clamp(activation) && shape.in_channels <= kMostChannels &&
+         shape.out_channels <= kMostPanels * tile_shape<float>().width;
+}
+
+void pointwise_planes_f32(const PointwisePlanesShape& shape, const float* input, const void* packed,
+                          const EpilogueF32& epilogue, float* output) {
+  const TileShape tile = tile_shape<float>();
+  const Bounds bounds = bounds_of(epilogue.activation);
+  for (int64_t image = 0; image < shape.batch; ++image) {
+    const float* planes = input + image * shape.in_channels * shape.pixels;
+    for (int64_t first = 0; first < shape.out_channels; first += tile.width) {
+      const int64_t count = std::min<int64_t>(tile.width, shape.out_channels - first);
+      const float* panel = static_cast<const float*>(packed) + first * shape.in_channels;
+      GemmEpilogue<float> end;
+      end.row_bias = epilogue.bias ? epilogue.bias + first : nullptr;
+      end.min = bounds.low;
+      end.max = bounds.high;
+      gemm_f32(count, shape.pixels, shape.in_channels, {panel, 1, tile.panel_width(count)},
+               {planes, shape.pixels, 1},
+               output + (image * shape.out_channels + first) * shape.pixels, shape.pixels, end);
+    }
+  }
+}
+
+}  // namespace torchlet::kernels
