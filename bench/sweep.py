@@ -71,8 +71,10 @@ def environment(folder: str, name: str) -> dict:
     return os.environ | {"PYTHONPATH": ":".join(paths), "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 
 
-def last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no message"])[-1][:300]
+def message(output: str) -> str:
+    """What the exception said that ended a program: TorchScript's begin with an empty line and end with places in its code."""
+    said = re.findall(r"^[\w.]+(?:Error|Exception): *\n?.*", output, re.MULTILINE) or output.strip().splitlines() or ["no message"]
+    return " ".join(said[-1].split())[:300]
 
 
 @contextlib.contextmanager
@@ -169,7 +171,7 @@ def sweep_one(options, name: str) -> dict:
             done = subprocess.run([TORCH_PYTHON, f"{HERE}/sweep_models.py", name, os.path.dirname(base)], env=environment(options.folder, name),
                                   capture_output=True, text=True, timeout=options.timeout)
             if done.returncode != 0:
-                return {"not_made": last_line(done.stderr)}
+                return {"not_made": message(done.stderr)}
         with open(f"{base}.json") as file:
             record = json.load(file)
         record["made_s"] = round(time.time() - start, 1)

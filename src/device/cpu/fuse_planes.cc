@@ -77,7 +77,7 @@ class PlanesFuser : StepChains {
   const PlanTensor& tensor(Operand operand) const {
     return plan_.tensors[static_cast<size_t>(operand.id())];
   }
-  // [n, c, w] and what has more dimensions.
+  // [n, c, w], [n, c, h, w], and volumes where the layer does not look at their planes one by one.
   bool are_planes(Operand operand, int64_t most_dims) const {
     const PlanTensor& t = tensor(operand);
     return t.dim() >= 3 && t.dim() <= most_dims &&
@@ -85,7 +85,7 @@ class PlanesFuser : StepChains {
   }
 
   Ends ends_of(Operand input, int place, Operand output, int64_t most_dims) const {
-    Ends ends{-1, -1, input, output};
+    Ends ends{.input = input, .output = output};
     const int before_at = only_writer(input), after_at = only_reader(output);
     const auto* before = at<CopyStep>(before_at);
     const auto* after = at<CopyStep>(after_at);
