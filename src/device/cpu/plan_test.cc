@@ -432,6 +432,12 @@ TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
       EXPECT_EQ(images.kernels({x}), "pointwise_planes_f32") << out;
     }
   }
+  Case padded({{"w", random_tensor({5, 6, 1, 1})}},
+              "    y = torch.constant_pad_nd(x, [0, 1, 0, 2], 0)\n"
+              "    return torch.conv2d(y, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n");
+  const Tensor small = random_tensor({2, 6, 4, 3});
+  padded.check({small});
+  EXPECT_EQ(padded.kernels({small}), "copy_strided conv_nhwc_f32 copy_strided");
   Case volumes = layer(6, 5, {1, 1, 1});
   const Tensor volume = random_tensor({2, 6, 3, 4, 5});
   volumes.check({volume});

@@ -51,7 +51,8 @@ class ConvStep : public EpilogueStep {
   bool is_pointwise() const {
     const kernels::Window2dShape& w = shape_.window;
     return input_.form() == Form::kImage && !reads_nchw_ && shape_.groups == 1 && w.kernel_h == 1 &&
-           w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 && w.pad_w == 0;
+           w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 && w.pad_w == 0 &&
+           w.out_h == w.in_h && w.out_w == w.in_w;  // padding below and right is in what it writes
   }
 
  private:
