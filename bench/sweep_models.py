@@ -163,7 +163,7 @@ TRANSFORMERS = {
     "bit": ("BitModel", "BitConfig", {}, [1, 3, 224, 224]),
     "donut_swin": ("DonutSwinModel", "DonutSwinConfig", {}, [1, 3, 224, 224]),
     "efficientformer": ("EfficientFormerModel", "EfficientFormerConfig", {}, [1, 3, 224, 224]),
-    "imagegpt": ("ImageGPTModel", "ImageGPTConfig", {"n_layer": 4, "use_cache": False}, None),
+    "imagegpt": ("ImageGPTModel", "ImageGPTConfig", {"n_layer": 4, "use_cache": False, "vocab_size": 1000}, None),
     "timesformer": ("TimesformerModel", "TimesformerConfig", {"num_hidden_layers": 2, "num_frames": 4, "image_size": 112}, [1, 4, 3, 112, 112]),
     "vit_mae": ("ViTMAEModel", "ViTMAEConfig", {"num_hidden_layers": 4, "mask_ratio": 0.0}, [1, 3, 224, 224]),
     "convnextv2": ("ConvNextV2Model", "ConvNextV2Config", {}, [1, 3, 224, 224]),
