@@ -5,6 +5,7 @@
 #include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv3d_taps.h"
+#include "kernels/conv_nhwc/conv_few_outputs.h"
 #include "kernels/conv_nhwc/conv_runs.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/gemm/gemm_nhwc.h"
@@ -105,6 +106,10 @@ Conv3dNhwc::Conv3dNhwc(const Conv3dNhwcShape& shape)
       groups_(merge_groups(planes()).groups),
       channels_(shape.in_channels / groups_),
       columns_(shape.out_channels / groups_) {
+  if (suits_few_outputs(shape)) {
+    form_ = Form::kFewOutputs;
+    return;
+  }
   const TileShape tile = tile_shape<float>();
   if (selection::kHasWinograd && !shape.transposed && shape.depth.stride == 1) {
     ConvNhwcShape all = planes();
@@ -193,6 +198,7 @@ DwConvShape Conv3dNhwc::line_of_filters() const {
 }
 
 size_t Conv3dNhwc::packed_bytes() const {
+  if (form_ == Form::kFewOutputs) return few_outputs_packed_bytes(shape_);
   if (form_ == Form::kDepthwise) return dwconv_nhwc_f32_packed_bytes(line_of_filters());
   if (winograd_ > 0) return winograd_f32_packed_bytes(planes(), winograd_, shape_.depth.kernel);
   size_t bytes = 0;
@@ -204,6 +210,7 @@ size_t Conv3dNhwc::packed_bytes() const {
 }
 
 void Conv3dNhwc::pack(const float* weight, float* packed) const {
+  if (form_ == Form::kFewOutputs) return few_outputs_pack(shape_, weight, packed);
   if (form_ == Form::kDepthwise) return dwconv_nhwc_f32_pack(line_of_filters(), weight, packed);
   if (winograd_ > 0) {
     return winograd_f32_pack(planes(), winograd_, weight, packed, shape_.depth.kernel);
@@ -262,11 +269,12 @@ double Conv3dNhwc::flops() const {
 
 void Conv3dNhwc::run(const float* input, int64_t input_stride, const float* packed,
                      const EpilogueF32& epilogue, float* output, int64_t output_stride) const {
-  const auto run_form = winograd_ > 0               ? &Conv3dNhwc::run_winograd
-                        : form_ == Form::kWindows   ? &Conv3dNhwc::run_windows
-                        : form_ == Form::kTaps      ? &Conv3dNhwc::run_taps
-                        : form_ == Form::kDepthwise ? &Conv3dNhwc::run_depthwise
-                                                    : &Conv3dNhwc::run_lines;
+  const auto run_form = winograd_ > 0                ? &Conv3dNhwc::run_winograd
+                        : form_ == Form::kWindows    ? &Conv3dNhwc::run_windows
+                        : form_ == Form::kTaps       ? &Conv3dNhwc::run_taps
+                        : form_ == Form::kDepthwise  ? &Conv3dNhwc::run_depthwise
+                        : form_ == Form::kFewOutputs ? &Conv3dNhwc::run_few_outputs
+                                                     : &Conv3dNhwc::run_lines;
   (this->*run_form)(input, input_stride, packed, epilogue, output, output_stride);
 }
 
@@ -285,6 +293,12 @@ void Conv3dNhwc::run_winograd(const float* input, int64_t input_stride, const fl
 void Conv3dNhwc::run_taps(const float* input, int64_t input_stride, const float* packed,
                           const EpilogueF32& epilogue, float* output, int64_t output_stride) const {
   conv3d_taps(shape_, input, input_stride, packed, epilogue, output, output_stride);
+}
+
+void Conv3dNhwc::run_few_outputs(const float* input, int64_t input_stride, const float* packed,
+                                 const EpilogueF32& epilogue, float* output,
+                                 int64_t output_stride) const {
+  conv_few_outputs(shape_, input, input_stride, packed, epilogue, output, output_stride);
 }
 
 void Conv3dNhwc::run_depthwise(const float* input, int64_t input_stride, const float* packed,

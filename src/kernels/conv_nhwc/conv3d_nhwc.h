@@ -48,7 +48,7 @@ class Conv3dNhwc {
   double flops() const;
 
  private:
-  enum class Form : uint8_t { kLines, kWindows, kTaps, kDepthwise };
+  enum class Form : uint8_t { kLines, kWindows, kTaps, kDepthwise, kFewOutputs };
   // Input pixels of a line that follow each other, from where a row begins.
   struct Run {
     int64_t begin, count;
@@ -76,6 +76,8 @@ class Conv3dNhwc {
                 const EpilogueF32& epilogue, float* output, int64_t output_stride) const;
   void run_depthwise(const float* input, int64_t input_stride, const float* packed,
                      const EpilogueF32& epilogue, float* output, int64_t output_stride) const;
+  void run_few_outputs(const float* input, int64_t input_stride, const float* packed,
+                       const EpilogueF32& epilogue, float* output, int64_t output_stride) const;
   void run_windows(const float* input, int64_t input_stride, const float* packed,
                    const EpilogueF32& epilogue, float* output, int64_t output_stride) const;
   void copy_window(const float* input, int64_t input_stride, int64_t pixel, float* to) const;

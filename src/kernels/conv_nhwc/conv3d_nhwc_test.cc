@@ -9,6 +9,8 @@
 #include "base/thread_pool.h"
 #include "kernels/conv_nchw/conv_testing.h"
 #include "kernels/conv_nhwc/conv3d_taps.h"
+#include "kernels/conv_nhwc/conv_few_outputs.h"
+#include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -198,6 +200,34 @@ TEST(Conv3dNhwc, SmallVolumesTapByTap) {
     check_taps({1, 64, 33, 1, false, axis(4, 3, 1, 2, 2), axis(3, 2, 1, 1), axis(31, 5, 2, 2)},
                options);
   }
+}
+
+TEST(Conv3dNhwc, FewOutputs) {
+  const auto check_few = [](const Conv3dNhwcShape& shape, const Options& options = {}) {
+    for_each_target([&] {
+      EXPECT_EQ(suits_few_outputs(shape), 2 * shape.out_channels <= tile_shape<float>().lanes);
+    });
+    check(shape, options);
+  };
+  for (const int64_t out : {1, 2, 3, 5, 8}) {
+    check_few({2, 17, out, 1, false, axis(3, 3, 1, 1), axis(4, 2), axis(13, 3, 1, 1)},
+              {.input_gap = 1, .output_gap = 2, .residual = true});
+    // Every step of a stride has taps of its own, and the last pixels have fewer.
+    check_few({1, 6, out, 1, true, transposed_axis(3, 3, 2, 1, 1, 1), transposed_axis(4, 3, 2, 1),
+               transposed_axis(8, 3, 2, 1, 1, 1)},
+              {.output_gap = 1});
+    check_few({2, 20, out, 1, true, transposed_axis(2, 4, 2, 1), transposed_axis(3, 1),
+               transposed_axis(5, 5, 3, 1, 2, 1)},
+              {.residual = true, .residual_last = true});
+  }
+  check_few({1, 5, 2, 1, false, axis(40, 3, 1, 1), axis(30, 3, 1, 1), axis(31, 3, 1, 1)});
+  check_few({1, 5, 1, 1, true, transposed_axis(1, 2), transposed_axis(1, 3, 3),
+             transposed_axis(2, 5, 4, 3)});
+  // Without taps that meet, and planes that are one product, there is nothing to gain.
+  for_each_target([] {
+    EXPECT_FALSE(suits_few_outputs({1, 16, 1, 1, true, transposed_axis(4, 2, 2),
+                                    transposed_axis(4, 2, 2), transposed_axis(16, 2, 2)}));
+  });
 }
 
 TEST(Conv3dNhwc, PlanesByWinograd) {

@@ -3,6 +3,7 @@
 #include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_few_channels.h"
+#include "kernels/conv_nhwc/conv_few_outputs.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/conv_strip.h"
 #include "kernels/conv_nhwc/conv_taps.h"
@@ -343,15 +344,25 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
   }
 }
 
+// What conv_nhwc_f32_form() says of those that conv_few_outputs takes.
+constexpr int kFewOutputsForm = 1;
+bool has_few_outputs(int form) {
+  return selection::kHasRareConvolutions && form == kFewOutputsForm;
+}
+
 }  // namespace
 
 int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
+  if constexpr (selection::kHasRareConvolutions) {
+    if (suits_few_outputs(flat_volume(shape, false))) return kFewOutputsForm;
+  }
   if constexpr (!selection::kHasWinograd) return 0;
   return winograd_tile(shape);
 }
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
-  if (const int tile = conv_nhwc_f32_form(shape)) return winograd_f32_packed_bytes(shape, tile);
-  return packed_bytes<float>(shape);
+  const int form = conv_nhwc_f32_form(shape);
+  if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape, false));
+  return form == 0 ? packed_bytes<float>(shape) : winograd_f32_packed_bytes(shape, form);
 }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_bytes<Float16>(shape);
@@ -359,9 +370,9 @@ size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
 
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   float* to = static_cast<float*>(packed);
-  if (const int tile = conv_nhwc_f32_form(shape)) {
-    return winograd_f32_pack(shape, tile, weight, to);
-  }
+  const int form = conv_nhwc_f32_form(shape);
+  if (has_few_outputs(form)) return few_outputs_pack(flat_volume(shape, false), weight, to);
+  if (form != 0) return winograd_f32_pack(shape, form, weight, to);
   pack(shape, weight, to);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
@@ -376,8 +387,13 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride) {
   const float* weight = static_cast<const float*>(packed);
-  if (const int tile = conv_nhwc_f32_form(shape)) {
-    return winograd_f32(shape, tile, input, input_stride, weight, epilogue, output, output_stride);
+  const int form = conv_nhwc_f32_form(shape);
+  if (has_few_outputs(form)) {
+    return conv_few_outputs(flat_volume(shape, false), input, input_stride, weight, epilogue,
+                            output, output_stride);
+  }
+  if (form != 0) {
+    return winograd_f32(shape, form, input, input_stride, weight, epilogue, output, output_stride);
   }
   convolve(shape, input, input_stride, weight, epilogue, output, output_stride);
 }

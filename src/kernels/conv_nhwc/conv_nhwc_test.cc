@@ -10,6 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nchw/conv_testing.h"
+#include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/half/float16_test.h"
 #include "kernels/simd/target_test.h"
 
@@ -328,6 +329,44 @@ TEST(ConvNhwc, TapByTap) {
   });
 }
 
+TEST(ConvNhwc, FewOutputs) {
+  for_each_target([] {
+    // As many channels of the output as leave half of a vector empty, on this instruction set.
+    const int64_t most = tile_shape<float>().lanes / 2;
+    const auto few = [&](int64_t in, int64_t out, const Window2dShape& window,
+                         const Options& options = {}, int64_t batch = 1) {
+      const ConvNhwcShape shape{
+          .batch = batch, .in_channels = in, .out_channels = out, .window = window};
+      EXPECT_EQ(conv_nhwc_f32_form(shape) == 1, out <= most) << in << " to " << out;
+      check(shape, options);
+    };
+    for (const int64_t out : {1, 2, 3, 4, 5, 6, 7, 8}) {
+      few(5, out, make_window(6, 12, 3, 3, 1, 1));
+      few(33, out, make_window(3, 29, 3, 3, 1, 1),
+          {.input_gap = 3, .output_gap = 2, .activation = {ActivationKind::kClamp, -100, 100}}, 2);
+      few(17, out, make_window(5, 40, 2, 4),
+          {.residual = true, .activation = {ActivationKind::kClamp, -100, 100}});
+    }
+    // Wide and dilated windows, lines of one row, lines cut into parts, several blocks of lines.
+    few(8, 2, make_window(15, 16, 17, 17, 1, 8), {.bias = false});
+    few(9, 1, make_window(14, 25, 3, 3, 1, 5, 5));
+    few(16, 2, make_window(1, 700, 1, 7, 1, 0));
+    few(7, 1, make_window(4, 300, 5, 5, 1, 2), {.activation = {ActivationKind::kSigmoid}, .tolerance = 1e-6});
+    few(21, 2, make_window(160, 130, 3, 3, 1, 1), {.residual = true, .residual_last = true});
+    // Padding below and to the right is in the size of the result alone.
+    Window2dShape padded = make_window(6, 15, 3, 3, 1, 1);
+    padded.out_h += 4;
+    padded.out_w += 3;
+    few(6, 2, padded, {.output_gap = 1});
+    // Of shorter lines, steps of more than a pixel, and single pixels there is no such kernel.
+    for (const Window2dShape& window :
+         {make_window(9, 11, 3, 3, 1, 1), make_window(30, 30, 3, 3, 2, 1),
+          make_window(30, 30, 1, 1), make_window(80, 80, 3, 3, 1, 20, 20)}) {
+      EXPECT_NE(conv_nhwc_f32_form({.in_channels = 16, .out_channels = 1, .window = window}), 1);
+    }
+  });
+}
+
 void check_transposed(const ConvNhwcShape& s) {
   const Window2dShape& w = s.window;
   const int64_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
@@ -410,6 +449,7 @@ TEST(ConvNhwc, Transposed) {
 
 TEST(ConvNhwc, SeveralThreads) {
   set_num_threads(2);
+  check({.in_channels = 40, .out_channels = 2, .window = make_window(41, 50, 3, 3, 1, 1)});
   check({.in_channels = 64, .out_channels = 130, .window = make_window(40, 40, 1, 1)});
   check({.in_channels = 320, .out_channels = 500, .window = make_window(7, 7, 1, 1)});
   check({.in_channels = 64,

@@ -61,39 +61,49 @@ HWY_INLINE void transpose_block(D d, const T* from, int64_t from_stride, T* to, 
   for (int i = 0; i < kSize; ++i) hn::StoreU(rows[i], d, to + i * to_stride);
 }
 
-// Three planes to pixels of three channels and back.
-template <typename T>
-void interleave3(int64_t pixels, const T* from, int64_t from_stride, T* to) {
+// Two or three planes to pixels of as many channels and back.
+template <int kPlanes, typename T>
+void interleave(int64_t pixels, const T* from, int64_t from_stride, T* to) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
   int64_t i = 0;
   for (; i + kLanes <= pixels; i += kLanes) {
-    hn::StoreInterleaved3(hn::LoadU(d, from + i), hn::LoadU(d, from + from_stride + i),
-                          hn::LoadU(d, from + 2 * from_stride + i), d, to + 3 * i);
+    const auto a = hn::LoadU(d, from + i), b = hn::LoadU(d, from + from_stride + i);
+    if constexpr (kPlanes == 2) {
+      hn::StoreInterleaved2(a, b, d, to + 2 * i);
+    } else {
+      hn::StoreInterleaved3(a, b, hn::LoadU(d, from + 2 * from_stride + i), d, to + 3 * i);
+    }
   }
-  transpose_scalar(3, pixels - i, from + i, from_stride, to + 3 * i, 3);
+  transpose_scalar(kPlanes, pixels - i, from + i, from_stride, to + kPlanes * i, kPlanes);
 }
-template <typename T>
-void deinterleave3(int64_t pixels, const T* from, T* to, int64_t to_stride) {
+template <int kPlanes, typename T>
+void deinterleave(int64_t pixels, const T* from, T* to, int64_t to_stride) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
   int64_t i = 0;
   for (; i + kLanes <= pixels; i += kLanes) {
-    hn::Vec<decltype(d)> a, b, c;
-    hn::LoadInterleaved3(d, from + 3 * i, a, b, c);
-    hn::StoreU(a, d, to + i);
-    hn::StoreU(b, d, to + to_stride + i);
-    hn::StoreU(c, d, to + 2 * to_stride + i);
+    hn::Vec<decltype(d)> planes[3];
+    if constexpr (kPlanes == 2) {
+      hn::LoadInterleaved2(d, from + 2 * i, planes[0], planes[1]);
+    } else {
+      hn::LoadInterleaved3(d, from + 3 * i, planes[0], planes[1], planes[2]);
+    }
+    for (int p = 0; p < kPlanes; ++p) hn::StoreU(planes[p], d, to + p * to_stride + i);
   }
-  transpose_scalar(pixels - i, 3, from + 3 * i, 3, to + i, to_stride);
+  transpose_scalar(pixels - i, kPlanes, from + kPlanes * i, kPlanes, to + i, to_stride);
 }
 
 template <typename T>
 void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T* to,
                       int64_t to_stride) {
   if constexpr (sizeof(T) == 1 || sizeof(T) == 4) {
-    if (rows == 3 && to_stride == 3) return interleave3(cols, from, from_stride, to);
-    if (cols == 3 && from_stride == 3) return deinterleave3(rows, from, to, to_stride);
+    if (rows == 3 && to_stride == 3) return interleave<3>(cols, from, from_stride, to);
+    if (cols == 3 && from_stride == 3) return deinterleave<3>(rows, from, to, to_stride);
+  }
+  if constexpr (sizeof(T) == 4) {
+    if (rows == 2 && to_stride == 2) return interleave<2>(cols, from, from_stride, to);
+    if (cols == 2 && from_stride == 2) return deinterleave<2>(rows, from, to, to_stride);
   }
   // Wide blocks write whole cache lines. Bytes have enough of them with 128 bits.
   constexpr int64_t kSize = 16 / sizeof(T), kLine = 64 / sizeof(T);
