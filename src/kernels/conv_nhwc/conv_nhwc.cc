@@ -350,6 +350,45 @@ bool has_few_outputs(int form) {
   return selection::kHasRareConvolutions && form == kFewOutputsForm;
 }
 
+ConvNhwcShape one_group(const ConvNhwcShape& shape) {
+  ConvNhwcShape one = shape;
+  one.in_channels /= shape.groups;
+  one.out_channels /= shape.groups;
+  one.groups = 1;
+  return one;
+}
+
+// Winograd's algorithm takes each group by itself.
+size_t winograd_packed_bytes(const ConvNhwcShape& shape, int tile) {
+  return static_cast<size_t>(shape.groups) * winograd_f32_packed_bytes(one_group(shape), tile);
+}
+
+void winograd_pack(const ConvNhwcShape& shape, int tile, const float* weight, float* packed) {
+  const ConvNhwcShape one = one_group(shape);
+  const int64_t floats = static_cast<int64_t>(winograd_f32_packed_bytes(one, tile) / sizeof(float));
+  for (int64_t i = 0; i < shape.groups; ++i) {
+    winograd_f32_pack(one, tile, weight + i * one.out_channels * one.in_channels * 9,
+                      packed + i * floats);
+  }
+}
+
+void winograd(const ConvNhwcShape& shape, int tile, const float* input, int64_t input_stride,
+              const float* packed, const EpilogueF32& epilogue, float* output,
+              int64_t output_stride) {
+  const ConvNhwcShape one = one_group(shape);
+  const int64_t floats = static_cast<int64_t>(winograd_f32_packed_bytes(one, tile) / sizeof(float));
+  parallel_for(shape.groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t channel = i * one.out_channels;
+      EpilogueF32 some = epilogue;
+      if (some.bias) some.bias += channel;
+      if (some.residual) some.residual += channel;
+      winograd_f32(one, tile, input + i * one.in_channels, input_stride, packed + i * floats, some,
+                   output + channel, output_stride);
+    }
+  });
+}
+
 }  // namespace
 
 int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
@@ -357,12 +396,13 @@ int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
     if (suits_few_outputs(flat_volume(shape, false))) return kFewOutputsForm;
   }
   if constexpr (!selection::kHasWinograd) return 0;
-  return winograd_tile(shape);
+  const int64_t least = shape.groups > 1 ? kWinogradGroupChannels : kWinogradChannels;
+  return winograd_tile(one_group(shape), least);
 }
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape, false));
-  return form == 0 ? packed_bytes<float>(shape) : winograd_f32_packed_bytes(shape, form);
+  return form == 0 ? packed_bytes<float>(shape) : winograd_packed_bytes(shape, form);
 }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_bytes<Float16>(shape);
@@ -372,7 +412,7 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
   float* to = static_cast<float*>(packed);
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_pack(flat_volume(shape, false), weight, to);
-  if (form != 0) return winograd_f32_pack(shape, form, weight, to);
+  if (form != 0) return winograd_pack(shape, form, weight, to);
   pack(shape, weight, to);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
@@ -393,7 +433,7 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
                             output, output_stride);
   }
   if (form != 0) {
-    return winograd_f32(shape, form, input, input_stride, weight, epilogue, output, output_stride);
+    return winograd(shape, form, input, input_stride, weight, epilogue, output, output_stride);
   }
   convolve(shape, input, input_stride, weight, epilogue, output, output_stride);
 }

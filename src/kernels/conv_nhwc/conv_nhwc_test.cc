@@ -351,7 +351,8 @@ TEST(ConvNhwc, FewOutputs) {
     few(8, 2, make_window(15, 16, 17, 17, 1, 8), {.bias = false});
     few(9, 1, make_window(14, 25, 3, 3, 1, 5, 5));
     few(16, 2, make_window(1, 700, 1, 7, 1, 0));
-    few(7, 1, make_window(4, 300, 5, 5, 1, 2), {.activation = {ActivationKind::kSigmoid}, .tolerance = 1e-6});
+    few(7, 1, make_window(4, 300, 5, 5, 1, 2),
+        {.activation = {ActivationKind::kSigmoid}, .tolerance = 1e-6});
     few(21, 2, make_window(160, 130, 3, 3, 1, 1), {.residual = true, .residual_last = true});
     // Padding below and to the right is in the size of the result alone.
     Window2dShape padded = make_window(6, 15, 3, 3, 1, 1);
@@ -476,6 +477,38 @@ TEST(ConvNhwc, Winograd) {
     conv(make_window(28, 27, 3, 3, 1, 2, 2));  // dilation, uneven phases
     conv(make_window(12, 12, 3, 3, 1, 3, 3));
   });
+}
+
+// Each group by itself, on one thread and on two.
+TEST(ConvNhwc, WinogradOfGroups) {
+  for_each_target([] {
+    for (const bool last : {false, true}) {
+      const Options options{.input_gap = 1,
+                            .output_gap = 2,
+                            .residual = true,
+                            .residual_last = last,
+                            .tolerance = 8e-4};
+      const auto groups = [&](int64_t count, int64_t in, int64_t out, const Window2dShape& w) {
+        const ConvNhwcShape shape{.batch = 2,
+                                  .in_channels = count * in,
+                                  .out_channels = count * out,
+                                  .groups = count,
+                                  .window = w};
+        EXPECT_GT(conv_nhwc_f32_form(shape), 1) << in << " to " << out;
+        check(shape, options);
+      };
+      groups(3, 20, 33, make_window(13, 15, 3, 3, 1, 1));
+      set_num_threads(2);
+      groups(5, 24, 24, make_window(7, 7, 3, 3, 1, 1));
+      set_num_threads(1);
+    }
+  });
+  EXPECT_EQ(conv_nhwc_f32_form({.in_channels = 32,
+                                .out_channels = 32,
+                                .groups = 2,
+                                .window = make_window(28, 28, 3, 3, 1, 1)}),
+            0)
+      << "groups of few channels have tiles of their own";
 }
 
 TEST(ConvNhwc, Epilogues) {

@@ -234,7 +234,7 @@ Tile choose_tile(int64_t out_w) {
 template <int kWidth, int kStride, class Pixel>
 Tile choose_rare_tile(int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kStride == 1) {
+  if constexpr (kStride == 1 || Pixel::kIsGrouped) {
     static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, 16>, 16},
                                       {convolve_tile<Pixel, kWidth, kStride, 14>, 14},
                                       {convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},

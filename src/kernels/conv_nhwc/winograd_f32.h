@@ -15,9 +15,9 @@
 
 namespace torchlet::kernels {
 
-// Of fewer channels in or out, the direct convolution is faster. Of a volume the same transformed
-// plane serves several others.
-constexpr int64_t kWinogradChannels = 32, kWinogradVolumeChannels = 8;
+// Of fewer channels in or out, the direct convolution is faster. Groups of few leave parts of its
+// vectors empty; of a volume the same transformed plane serves several others.
+constexpr int64_t kWinogradChannels = 32, kWinogradGroupChannels = 20, kWinogradVolumeChannels = 8;
 
 constexpr float kWinogradA = 0.707106781186547524f;  // 1 / sqrt 2
 constexpr float kWinogradB = 1.414213562373095049f;  // sqrt 2
