@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -164,28 +165,28 @@ class Cascade {
         levels_(is_sum(fold) && rows > kCascade ? 3 : 1),
         own_levels_(levels_ - (out ? 1 : 0)),
         rows_(own_levels_ * cols * numbers.width),
-        out_(out) {
-    if (levels_ == 1) return;
-    for (int64_t level = 0; level < levels_; ++level) clear(level);
-  }
+        out_(out) {}
 
   // `matrix` may have fewer columns than there are results.
   void add(kernels::FoldRows matrix) {
-    if (levels_ == 1) return add_to_one(matrix);
+    if (levels_ == 1) return add_rows(matrix);
     for (int64_t left = matrix.rows; left > 0; left -= matrix.rows) {
       matrix.rows = std::min(left, kCascade - counts_[0]);
-      kernels::fold_rows(fold_, matrix, rows_.data());
+      add_rows(matrix);
       matrix.x =
           static_cast<const std::byte*>(matrix.x) + matrix.rows * matrix.stride * numbers_.width;
-      counts_[0] += matrix.rows;
       if (counts_[0] == kCascade) carry(0);
     }
   }
 
   // Nothing can be added afterwards.
   std::byte* result() {
-    for (int64_t level = 0; level + 1 < levels_; ++level) carry(level);
-    return row(levels_ - 1);
+    for (int64_t level = 0; level + 1 < levels_; ++level) {
+      if (counts_[level] > 0) carry(level);
+    }
+    std::byte* const last = row(levels_ - 1);
+    if (counts_[levels_ - 1] == 0) numbers_.fill(last, cols_, identity(fold_));
+    return last;
   }
 
  private:
@@ -193,25 +194,28 @@ class Cascade {
     return level == own_levels_ ? out_ : rows_.data() + level * cols_ * numbers_.width;
   }
 
-  void clear(int64_t level) { numbers_.fill(row(level), cols_, identity(fold_)); }
-
-  void add_to_one(kernels::FoldRows matrix) {
-    const bool begins = counts_[0]++ == 0;
+  // A level without a count has nothing in its row: the first one that comes need not be added.
+  void add_rows(kernels::FoldRows matrix) {
+    const bool begins = counts_[0] == 0;
+    counts_[0] += matrix.rows;
     if (begins && fold_of_results(fold_) == fold_ && matrix.rows > 1 && matrix.cols == cols_) {
       matrix.first = matrix.x;
       matrix.x = static_cast<const std::byte*>(matrix.x) + matrix.stride * numbers_.width;
       --matrix.rows;
     } else if (begins) {
-      clear(0);
+      numbers_.fill(row(0), cols_, identity(fold_));
     }
     kernels::fold_rows(fold_, matrix, row(0));
   }
 
   void carry(int64_t level) {
-    kernels::fold_rows(Fold::kSum, {numbers_.type, row(level), cols_, 1, cols_}, row(level + 1));
-    clear(level);
+    if (counts_[level + 1]++ == 0) {
+      std::memcpy(row(level + 1), row(level), static_cast<size_t>(cols_ * numbers_.width));
+    } else {
+      kernels::fold_rows(Fold::kSum, {numbers_.type, row(level), cols_, 1, cols_}, row(level + 1));
+    }
     counts_[level] = 0;
-    if (level + 2 < levels_ && ++counts_[level + 1] == kCascade) carry(level + 1);
+    if (level + 2 < levels_ && counts_[level + 1] == kCascade) carry(level + 1);
   }
 
   Fold fold_;
