@@ -205,7 +205,8 @@ TEST(Conv3dNhwc, SmallVolumesTapByTap) {
 TEST(Conv3dNhwc, FewOutputs) {
   const auto check_few = [](const Conv3dNhwcShape& shape, const Options& options = {}) {
     for_each_target([&] {
-      EXPECT_EQ(suits_few_outputs(shape), 2 * shape.out_channels <= tile_shape<float>().lanes);
+      EXPECT_EQ(suits_few_outputs(shape), 2 * shape.out_channels <= tile_shape<float>().lanes)
+          << shape.width.out;
     });
     check(shape, options);
   };
@@ -217,12 +218,12 @@ TEST(Conv3dNhwc, FewOutputs) {
                transposed_axis(8, 3, 2, 1, 1, 1)},
               {.output_gap = 1});
     check_few({2, 20, out, 1, true, transposed_axis(2, 4, 2, 1), transposed_axis(3, 1),
-               transposed_axis(5, 5, 3, 1, 2, 1)},
+               transposed_axis(5, 5, 3, 1, 2, 2)},
               {.residual = true, .residual_last = true});
   }
   check_few({1, 5, 2, 1, false, axis(40, 3, 1, 1), axis(30, 3, 1, 1), axis(31, 3, 1, 1)});
   check_few({1, 5, 1, 1, true, transposed_axis(1, 2), transposed_axis(1, 3, 3),
-             transposed_axis(2, 5, 4, 3)});
+             transposed_axis(5, 5, 4, 3)});
   // Without taps that meet, and planes that are one product, there is nothing to gain.
   for_each_target([] {
     EXPECT_FALSE(suits_few_outputs({1, 16, 1, 1, true, transposed_axis(4, 2, 2),

@@ -31,7 +31,7 @@ constexpr int kRegisters = 32;
 #else
 constexpr int kRegisters = 16;
 #endif
-constexpr int wide_of(int rows) { return std::min(8, (kRegisters - rows - 2) / rows); }
+constexpr int wide_of(int rows) { return std::min(6, (kRegisters - rows - 2) / rows); }
 constexpr int kNarrow = 2;
 static_assert(wide_of(1) * kLanes <= kFewOutputsSlack);
 
@@ -86,10 +86,11 @@ HWY_NOINLINE void run(const FewOutputsJob& job) {
   for (; x < job.count; x += kNarrow * kLanes) add_products<kRows, kNarrow>(job, x);
 }
 
+// Half of a vector of four lanes are two outputs.
 void run_job(const FewOutputsJob& job) {
-  static constexpr void (*kRuns[kMostFewOutputs])(const FewOutputsJob&) = {run<1>, run<2>, run<3>,
-                                                                           run<4>};
-  kRuns[job.rows - 1](job);
+  if (job.rows == 1) return run<1>(job);
+  if (job.rows == 2) return run<2>(job);
+  if constexpr (kLanes > 4) return job.rows == 3 ? run<3>(job) : run<4>(job);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -130,7 +131,8 @@ struct Axis : WindowAxis {
   bool transposed;
   int64_t least = 0, most = 0;  // of the shifts
 
-  Axis(const WindowAxis& axis, bool is_transposed) : WindowAxis(axis), transposed(is_transposed) {
+  HWY_NOINLINE Axis(const WindowAxis& axis, bool is_transposed)
+      : WindowAxis(axis), transposed(is_transposed) {
     bool is_first = true;
     for (int64_t p = 0; p < step(); ++p) {
       for (int64_t k = 0; k < kernel; ++k) {
@@ -230,7 +232,7 @@ class FewOutputs {
   struct Sizes {
     int64_t pitch, lines, plane, sums_plane, sums;
   };
-  Sizes sizes_of(int64_t planes, int64_t lines, int64_t columns) const {
+  HWY_NOINLINE Sizes sizes_of(int64_t planes, int64_t lines, int64_t columns) const {
     constexpr int64_t kLine = 16;  // channels do not share their cache sets
     Sizes s;
     s.pitch = columns + w_.reach();
@@ -372,8 +374,8 @@ class FewOutputs {
   }
 
   // The sums of outputs in steps are [phase, channel] planes; `first` is the line's first pixel.
-  void store_line(const Call& call, const Range& x, int64_t first, const float* sums,
-                  int64_t sums_plane, float* line) const {
+  HWY_NOINLINE void store_line(const Call& call, const Range& x, int64_t first, const float* sums,
+                               int64_t sums_plane, float* line) const {
     const int64_t channels = shape_.out_channels, begin = x.begin * w_.step();
     const int64_t count = std::min(w_.out, x.end * w_.step()) - begin;
     const int64_t pixel = first + begin;
@@ -419,13 +421,13 @@ class FewOutputs {
 
 }  // namespace
 
-Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape, bool transposed) {
+Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape) {
   const Window2dShape& w = shape.window;
   return {.batch = shape.batch,
           .in_channels = shape.in_channels,
           .out_channels = shape.out_channels,
           .groups = shape.groups,
-          .transposed = transposed,
+          .transposed = false,
           .depth = {1, 1, 1},
           .height = {w.in_h, w.out_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h},
           .width = {w.in_w, w.out_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w}};
@@ -442,8 +444,8 @@ bool suits_few_outputs(const Conv3dNhwcShape& shape) {
            a.stride <= (shape.transposed ? std::min(a.kernel, kMostStride) : 1);
   };
   const bool is_overlapping = d.kernel > d.stride || h.kernel > h.stride || w.kernel > w.stride;
-  return is_overlapping && (shape.transposed || w.out >= kLeastWidth) &&
-         suits(d, kMostDepthReach) && suits(h, kMostReach) && suits(w, kMostReach);
+  return is_overlapping && w.out >= kLeastWidth && suits(d, kMostDepthReach) &&
+         suits(h, kMostReach) && suits(w, kMostReach);
 }
 
 size_t few_outputs_packed_bytes(const Conv3dNhwcShape& shape) {

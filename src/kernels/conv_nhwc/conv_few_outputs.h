@@ -1,8 +1,8 @@
 #pragma once
 
-// Inside of conv_nhwc and conv3d_nhwc: convolutions to few channels, transposed ones too. Where a
-// vector holds channels of the output, most of it would be empty; here it holds pixels that lie
-// side by side.
+// Inside of conv_nhwc and conv3d_nhwc: convolutions to few channels, of volumes also transposed
+// ones (those of images: conv_scatter.h). Where a vector holds channels of the output, most of it
+// would be empty; here it holds pixels that lie side by side.
 //
 // The channels of a block of the input are copied as planes, with their padding, so that pixels
 // follow each other across the ends of lines: what a tap adds to a block is one run of
@@ -12,11 +12,10 @@
 
 namespace torchlet::kernels {
 
-// An image as a volume of one plane.
-Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape, bool transposed);
+// A convolution of images as one of volumes of one plane.
+Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape);
 
-// Whether this is the better way; of transposed convolutions it does not depend on the volume's
-// size.
+// Whether this is the better way.
 bool suits_few_outputs(const Conv3dNhwcShape& shape);
 
 // As of Conv3dNhwc, for shapes that it suits.

@@ -393,7 +393,7 @@ void winograd(const ConvNhwcShape& shape, int tile, const float* input, int64_t 
 
 int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
   if constexpr (selection::kHasRareConvolutions) {
-    if (suits_few_outputs(flat_volume(shape, false))) return kFewOutputsForm;
+    if (suits_few_outputs(flat_volume(shape))) return kFewOutputsForm;
   }
   if constexpr (!selection::kHasWinograd) return 0;
   const int64_t least = shape.groups > 1 ? kWinogradGroupChannels : kWinogradChannels;
@@ -401,7 +401,7 @@ int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
 }
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const int form = conv_nhwc_f32_form(shape);
-  if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape, false));
+  if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape));
   return form == 0 ? packed_bytes<float>(shape) : winograd_packed_bytes(shape, form);
 }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
@@ -411,7 +411,7 @@ size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   float* to = static_cast<float*>(packed);
   const int form = conv_nhwc_f32_form(shape);
-  if (has_few_outputs(form)) return few_outputs_pack(flat_volume(shape, false), weight, to);
+  if (has_few_outputs(form)) return few_outputs_pack(flat_volume(shape), weight, to);
   if (form != 0) return winograd_pack(shape, form, weight, to);
   pack(shape, weight, to);
 }
@@ -429,8 +429,8 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   const float* weight = static_cast<const float*>(packed);
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) {
-    return conv_few_outputs(flat_volume(shape, false), input, input_stride, weight, epilogue,
-                            output, output_stride);
+    return conv_few_outputs(flat_volume(shape), input, input_stride, weight, epilogue, output,
+                            output_stride);
   }
   if (form != 0) {
     return winograd(shape, form, input, input_stride, weight, epilogue, output, output_stride);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "base/selection.h"
 #include "base/thread_pool.h"
-#include "kernels/conv_nhwc/conv_few_outputs.h"
 #include "kernels/conv_nhwc/conv_scatter.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/scratch.h"
@@ -221,8 +219,8 @@ void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, 
   const int64_t block_pixels = kSums / (kPanelsAtOnce * tile.width);
   const int64_t line = std::min(w.out_w, block_pixels);
   const int64_t lines = std::clamp<int64_t>(block_pixels / line, 1, w.out_h);
-  int64_t columns =
-      std::min({runs.columns, kMostColumns, kSums / (line * lines) / tile.width * tile.width});
+  int64_t columns = std::min({runs.columns, kMostColumns,
+                              kSums / (line * lines) / tile.width * tile.width});
   if (num_threads() > 1 && lines == w.out_h && line == w.out_w) {
     columns = std::min(columns, ceil_div(runs.columns, 2 * num_threads()));
   }
@@ -264,18 +262,7 @@ template void conv_taps<float>(const ConvNhwcShape&, const ConvRuns&, const floa
 template void conv_taps<Float16>(const ConvNhwcShape&, const ConvRuns&, const Float16*,
                                  const Float16*, const EpilogueF16&, Float16*, int64_t);
 
-namespace {
-
-bool has_few_outputs(const ConvNhwcShape& shape) {
-  return selection::kHasRareConvolutions && suits_few_outputs(flat_volume(shape, true));
-}
-
-}  // namespace
-
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
-  if (has_few_outputs(shape)) {
-    return few_outputs_packed_bytes(flat_volume(shape, true));
-  }
   if (suits_scatter(shape)) return conv_scatter_packed_bytes(shape);
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
@@ -284,9 +271,6 @@ size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
 }
 
 void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
-  if (has_few_outputs(shape)) {
-    return few_outputs_pack(flat_volume(shape, true), weight, static_cast<float*>(packed));
-  }
   if (suits_scatter(shape)) return conv_scatter_pack(shape, weight, packed);
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
@@ -318,10 +302,6 @@ void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int
                              int64_t output_stride) {
   const ConvRuns runs(shape, input_stride, tile_shape<float>());
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
-  if (has_few_outputs(shape)) {
-    return conv_few_outputs(flat_volume(shape, true), input, input_stride,
-                            static_cast<const float*>(packed), epilogue, output, output_stride);
-  }
   if (suits_scatter(shape)) {
     return conv_scatter(shape, input, input_stride, packed, epilogue, output, output_stride);
   }

@@ -78,7 +78,7 @@ HWY_INLINE void add_wide_taps(int width, const T* HWY_RESTRICT in, int64_t strid
 // What a vector of output channels, the first of them `c`, takes of a pixel of the input: channel k
 // of its group, which begins at `channel`.
 struct OwnChannel {
-  static constexpr bool kIsGrouped = false;
+  static constexpr bool kIsGrouped = false, kIsBroadcast = false;
   OwnChannel(const Row&, int64_t c, int64_t, Part part) : channel(c), lanes(part) {}
   HWY_INLINE V operator()(const T* in) const { return load(in, lanes); }
   int64_t channel;
@@ -86,14 +86,14 @@ struct OwnChannel {
 };
 #if TORCHLET_DWCONV_RARE
 struct WithinGroup {
-  static constexpr bool kIsGrouped = true;
+  static constexpr bool kIsGrouped = true, kIsBroadcast = true;
   WithinGroup(const Row& row, int64_t c, int64_t k, Part)
       : channel(c / row.group * row.group + k) {}
   HWY_INLINE V operator()(const T* in) const { return set(*in); }
   int64_t channel;
 };
 struct AcrossGroups {
-  static constexpr bool kIsGrouped = true;
+  static constexpr bool kIsGrouped = true, kIsBroadcast = false;
   AcrossGroups(const Row& row, int64_t c, int64_t k, Part)
       : channel(c), lanes(lookup_lanes(row.lookup + k * kLanes)) {}
   HWY_INLINE V operator()(const T* in) const { return lookup(load(in), lanes); }
@@ -230,13 +230,18 @@ Tile choose_tile(int64_t out_w) {
 }
 // Of windows and groups that are rarer there are fewer. Each sum waits for the one before it, so
 // that 16 at a time are faster where there are registers for them; 14 are what 28 and 56 pixels
-// leave.
+// leave. In steps of two, wide tiles pay where a pixel is one load.
 template <int kWidth, int kStride, class Pixel>
 Tile choose_rare_tile(int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kStride == 1 || Pixel::kIsGrouped) {
+  if constexpr (kStride == 1) {
     static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, 16>, 16},
                                       {convolve_tile<Pixel, kWidth, kStride, 14>, 14},
+                                      {convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
+                                      {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
+    return best_tile(kTiles, out_w);
+  } else if constexpr (Pixel::kIsBroadcast) {
+    static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, 16>, 16},
                                       {convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
                                       {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
     return best_tile(kTiles, out_w);

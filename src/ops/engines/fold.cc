@@ -169,13 +169,13 @@ class Cascade {
 
   // `matrix` may have fewer columns than there are results.
   void add(kernels::FoldRows matrix) {
-    if (levels_ == 1) return add_rows(matrix);
+    const int64_t most = levels_ > 1 ? kCascade : std::numeric_limits<int64_t>::max();
     for (int64_t left = matrix.rows; left > 0; left -= matrix.rows) {
-      matrix.rows = std::min(left, kCascade - counts_[0]);
+      matrix.rows = std::min(left, most - counts_[0]);
       add_rows(matrix);
       matrix.x =
           static_cast<const std::byte*>(matrix.x) + matrix.rows * matrix.stride * numbers_.width;
-      if (counts_[0] == kCascade) carry(0);
+      if (counts_[0] == most) carry(0);
     }
   }
 
