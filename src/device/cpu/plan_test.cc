@@ -336,7 +336,27 @@ TEST(Plan, RowsAreNormalizedByWhatWasLearned) {
   c.check({rows});
   EXPECT_EQ(c.kernels({rows}), "scale_shift_rows_f32");
   c.check({ops::transpose(random_tensor({7, 5}), 0, 1)});
-  c.check({random_tensor({2, 7, 5})});
+}
+
+TEST(Plan, PlanesAreNormalizedAndAveragedAsTheyLie) {
+  Case norm({{"w", random_tensor({7})}, {"v", random_tensor({7}, 0.5F, 2)}},
+            "    y = torch.batch_norm(x, self.w, None, self.w, self.v, False, 0.1, 1e-05, True)\n"
+            "    return torch.relu(y)\n");
+  for (const IntArray& sizes : {IntArray{2, 7, 5}, IntArray{2, 7, 3, 5}, IntArray{1, 7, 2, 3, 5}}) {
+    const Tensor x = random_tensor(sizes);
+    norm.check({x});
+    EXPECT_EQ(norm.kernels({x}), "scale_shift_planes_f32") << sizes.size();
+  }
+  const Tensor image = random_tensor({2, 7, 3, 5});
+  norm.check({image.contiguous(MemoryFormat::kChannelsLast)});
+  EXPECT_EQ(norm.kernels({image.contiguous(MemoryFormat::kChannelsLast)}), "scale_shift_rows_f32");
+
+  Case pooled({}, "    return torch.mul(x, torch.adaptive_avg_pool2d(x, [1, 1]))\n");
+  pooled.check({image});
+  EXPECT_EQ(pooled.kernels({image}), "fold_f32 binary_rows_f32");
+  Case mean({}, "    return torch.mean(x, [2, 3])\n");
+  mean.check({image});
+  EXPECT_EQ(mean.kernels({image}), "fold_f32");
 }
 
 TEST(Plan, SmallGroupsAreConvolvedLikeChannels) {
@@ -754,6 +774,7 @@ TEST(Plan, PoolingAndResizingOfVolumes) {
         std::pair{"torch.avg_pool3d(y, [2, 3, 3], [1, 2, 2], [1, 1, 0], False, False, None)",
                   "avg_pool_nhwc_f32 avg_pool_nhwc_f32"},
         std::pair{"torch.adaptive_avg_pool3d(y, [1, 1, 1])", "global_avg_pool_nhwc_f32"},
+        std::pair{"torch.avg_pool3d(y, [3, 1, 1], [1, 1, 1], [1, 0, 0])", "avg_pool_nhwc_f32"},
         std::pair{"torch.upsample_trilinear3d(y, [9, 7, 4], True)",
                   "resize_linear_nhwc_f32 resize_linear_nhwc_f32"},
         std::pair{"torch.upsample_nearest3d(y, [12, 5, 8])",

@@ -59,11 +59,22 @@ void pool_rows(const PoolShape& shape, PoolPixel<T> pool, int64_t divisor, const
   });
 }
 
-template <typename T>
-void pool_windows(const PoolShape& shape, PoolPixel<T> pool, bool count_include_pad,
-                  int64_t divisor, const T* input, int64_t input_stride, T* output,
-                  int64_t output_stride) {
+// Columns that lie without gaps and under no window together are channels of one column.
+bool are_columns_apart(const PoolShape& shape, int64_t input_stride, int64_t output_stride) {
   const Window2dShape& s = shape.window;
+  return s.kernel_w == 1 && s.stride_w == 1 && s.pad_w == 0 && s.in_w == s.out_w &&
+         input_stride == shape.channels && output_stride == shape.channels;
+}
+
+template <typename T>
+void pool_windows(PoolShape shape, PoolPixel<T> pool, bool count_include_pad, int64_t divisor,
+                  const T* input, int64_t input_stride, T* output, int64_t output_stride) {
+  Window2dShape& s = shape.window;
+  if (are_columns_apart(shape, input_stride, output_stride)) {
+    shape.channels *= s.in_w;
+    input_stride = output_stride = shape.channels;
+    s.in_w = s.out_w = 1;
+  }
   pool_rows(
       shape, pool, divisor, input, input_stride, output, output_stride,
       [&](int64_t y) {

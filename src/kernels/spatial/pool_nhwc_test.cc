@@ -121,6 +121,42 @@ TEST(PoolNhwc, WindowsStridesPaddingsDilationsAndCeilMode) {
   });
 }
 
+// Windows of one column are pooled as rows if pixels have no gaps; with gaps, pixel by pixel.
+TEST(PoolNhwc, WindowsOfOneColumn) {
+  for_each_target([] {
+    for (const int64_t channels : {1, 5}) {
+      Window2dShape s = make_window(7, 9, 3, 1, 2, 0);
+      s.pad_h = 1;
+      s.stride_w = 1;
+      s.out_h = 4;
+      s.out_w = 9;
+      check(channels, s);
+      const Images im = images(2, channels, s.in_h * s.in_w);
+      const PoolShape shape{im.batch, channels, s};
+      const int64_t pixels = im.batch * s.in_h * s.in_w, outs = im.batch * s.out_h * s.out_w;
+      std::vector<float> dense(static_cast<size_t>(pixels * channels));
+      for (int64_t i = 0; i < pixels * channels; ++i) {
+        dense[static_cast<size_t>(i)] =
+            im.input[static_cast<size_t>(i / channels * im.in_stride + i % channels)];
+      }
+      std::vector<float> gaps(static_cast<size_t>(outs * im.out_stride));
+      std::vector<float> out(static_cast<size_t>(outs * channels));
+      max_pool_nhwc(shape, im.input.data(), im.in_stride, gaps.data(), im.out_stride);
+      max_pool_nhwc(shape, dense.data(), channels, out.data(), channels);
+      for (int64_t i = 0; i < outs * channels; ++i) {
+        const auto at = static_cast<size_t>(i / channels * im.out_stride + i % channels);
+        ASSERT_EQ(out[static_cast<size_t>(i)], gaps[at]) << i;
+      }
+      avg_pool_nhwc(shape, true, 0, im.input.data(), im.in_stride, gaps.data(), im.out_stride);
+      avg_pool_nhwc(shape, true, 0, dense.data(), channels, out.data(), channels);
+      for (int64_t i = 0; i < outs * channels; ++i) {
+        const auto at = static_cast<size_t>(i / channels * im.out_stride + i % channels);
+        ASSERT_EQ(out[static_cast<size_t>(i)], gaps[at]) << i;
+      }
+    }
+  });
+}
+
 TEST(PoolNhwc, NaNIsTheMaximum) {
   for_each_target([] {
     const PoolShape shape{

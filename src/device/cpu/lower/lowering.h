@@ -98,6 +98,15 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
 
 // A float32 tensor folded over `dims`, of which none means all, and what is done with each result:
 // divided by the number of elements, or its square root. The result lies as the input does.
+// Whether this is [n, c, ...] of float32 in contiguous planes, of which no copy lies as an image:
+// what works on each channel by itself then takes it as it is. Small builds copy it.
+inline bool are_planes(const PlanBuilder& plan, TensorId id) {
+  if constexpr (!selection::kHasRareConvolutions) return false;
+  const PlanTensor& t = plan.info(id);
+  return t.dtype == DType::kFloat32 && t.dim() > 2 && t.numel() > 0 && !plan.image_at_hand(id) &&
+         is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
+}
+
 enum class FoldEnd : uint8_t { kNone, kMean, kRoot };
 TensorId add_fold(PlanBuilder& plan, kernels::Fold fold, FoldEnd end, TensorId id, IntSpan dims,
                   bool keepdim);

@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "base/sort.h"
+#include "base/thread_pool.h"
 #include "device/cpu/lower/epilogue_step.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
+#include "kernels/simd/split.h"
 #include "ops/core/common.h"
 
 namespace torchlet::cpu {
@@ -45,6 +47,38 @@ class ScaleShiftStep : public ActivatedStep {
   const float* scale_;  // [channels], then the shift
 };
 
+// The same for planes, [n, c, pixels], whose channels do not lie together.
+class ScaleShiftPlanesStep : public ActivatedStep {
+ public:
+  ScaleShiftPlanesStep(const PlanTensor& t, TensorId input, TensorId output, const float* scale)
+      : channels_(t.sizes[1]),
+        planes_(t.sizes[0] * channels_),
+        pixels_(t.numel() / planes_),
+        input_(reading(Operand::fixed(input))),
+        output_(writing(Operand::fixed(output))),
+        scale_(scale) {}
+  const char* kernel() const override { return "scale_shift_planes_f32"; }
+  void run(const Memory& m) const override {
+    constexpr int64_t kElementsPerTask = int64_t{1} << 15;
+    parallel_for(
+        planes_, kernels::ceil_div(kElementsPerTask, pixels_), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t c = i % channels_;
+            float* const y = m.data<float>(output_) + i * pixels_;
+            kernels::affine_rows_f32(1, pixels_, m.data<float>(input_) + i * pixels_, pixels_,
+                                     scale_[c], scale_[channels_ + c], y, pixels_);
+            if (activation_.kind == kernels::ActivationKind::kNone) continue;
+            kernels::activation_rows_f32(activation_, 1, pixels_, y, pixels_, y, pixels_);
+          }
+        });
+  }
+
+ private:
+  int64_t channels_, planes_, pixels_;
+  Operand input_, output_;
+  const float* scale_;  // [channels], then the shift
+};
+
 void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const Tensor& mean,
                       const Tensor& variance, const double& eps) {
   const int64_t channels = mean.numel();
@@ -74,25 +108,30 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
     const IntArray sizes = plan.info(id).sizes;
     id = plan.reshaped(id, {{sizes[0], sizes[1], 1, 1}});
   }
-  // Of a volume whose channels do not lie together the reference is as fast.
-  const bool is_volume = plan.info(id).dim() == 5 && plan.image_at_hand(id);
-  const NhwcImage input = plan.as_image(id, is_volume ? 5 : 4);
-  const DType dtype = plan.info(input.id).dtype;
+  const PlanTensor t = plan.info(id);
+  if (t.dim() < 2 || t.numel() == 0) decline("not an image");
   const Tensor weight = call.known_tensor("weight");
   const Tensor bias = call.known_tensor("bias");
   const Tensor mean = call.known_tensor("running_mean");
   const Tensor variance = call.known_tensor("running_var");
   if (!mean.defined() || !variance.defined()) decline("no running statistics");
   const double eps = call.known_double("eps");
-  const int64_t c = input.c;
-  for (const Tensor& t : {weight, bias, mean, variance}) {
-    if (t.defined() && (t.dtype() != DType::kFloat32 || t.numel() != c)) decline("statistics");
+  const int64_t c = t.sizes[1];
+  for (const Tensor& s : {weight, bias, mean, variance}) {
+    if (s.defined() && (s.dtype() != DType::kFloat32 || s.numel() != c)) decline("statistics");
   }
   const float* scale =
       static_cast<const float*>(plan.packed(static_cast<size_t>(c) * 2 * sizeof(float),
                                             fill_scale_shift, weight, bias, mean, variance, eps));
-  const NhwcImage output = plan.new_image(dtype, plan.info(input.id).sizes);
-  plan.add_step<ScaleShiftStep>(dtype, input, output, scale);
+  if (are_planes(plan, id)) {
+    const TensorId output = plan.new_contiguous(t.dtype, t.sizes);
+    plan.add_step<ScaleShiftPlanesStep>(t, id, output, scale);
+    return plan.define(call, output);
+  }
+  if (t.dim() == 3) decline("not an image");
+  const NhwcImage input = plan.as_image(id, t.dim());
+  const NhwcImage output = plan.new_image(t.dtype, t.sizes);
+  plan.add_step<ScaleShiftStep>(t.dtype, input, output, scale);
   plan.define(call, is_matrix ? plan.reshaped(output.id, {{input.n, c}}) : output.id);
 }
 

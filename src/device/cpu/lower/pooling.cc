@@ -107,13 +107,20 @@ template <typename Add>
 NhwcImage add_pooling(PlanBuilder& plan, const NhwcImage& input, const PoolArguments& a,
                       const Add& add) {
   const PoolShape shape = pool_shape(input, a);
+  const Window2dShape& w = shape.window;
   IntArray sizes = plan.info(input.id).sizes;
-  sizes.end()[-2] = shape.window.out_h;
-  sizes.back() = shape.window.out_w;
+  const bool is_volume = sizes.size() == 5;
+  const bool is_along_depth =
+      is_volume && w.kernel_h * w.kernel_w == 1 && w.stride_h * w.stride_w == 1;
+  sizes.end()[-2] = w.out_h;
+  sizes.back() = w.out_w;
   const DType dtype = plan.info(input.id).dtype;
-  const NhwcImage output = plan.new_image(dtype, sizes);
-  add(shape, input, output);
-  if (sizes.size() == 4) return output;
+  NhwcImage output = input;
+  if (!is_along_depth) {
+    output = plan.new_image(dtype, sizes);
+    add(shape, input, output);
+  }
+  if (!is_volume) return output;
   const PoolShape along = depth_shape(output, a);
   sizes[2] = along.window.out_h;
   const NhwcImage result = plan.new_image(dtype, sizes);
@@ -170,8 +177,16 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_pooling(plan, input, a, add).id);
 }
 
-NhwcImage add_global_mean(PlanBuilder& plan, const NhwcImage& input) {
-  IntArray sizes(plan.info(input.id).sizes.size(), 1);
+// Over the pixels of [n, c, ...], all of them kept as 1.
+TensorId add_global_mean(PlanBuilder& plan, TensorId id) {
+  const int64_t dims = plan.info(id).dim();
+  if (are_planes(plan, id)) {
+    IntArray pixels;
+    for (int64_t d = 2; d < dims; ++d) pixels.push_back(d);
+    return add_fold(plan, kernels::Fold::kSum, FoldEnd::kMean, id, pixels, true);
+  }
+  const NhwcImage input = plan.as_image(id, dims);
+  IntArray sizes(static_cast<size_t>(dims), 1);
   sizes[0] = input.n;
   sizes[1] = input.c;
   const NhwcImage output = plan.new_image(plan.info(input.id).dtype, sizes);
@@ -180,17 +195,19 @@ NhwcImage add_global_mean(PlanBuilder& plan, const NhwcImage& input) {
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::global_avg_pool_nhwc(n, pixels, c, x, x_stride, y, y_stride);
                  });
-  return output;
+  return output.id;
 }
 
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
-  const NhwcImage input = image_argument(plan, call, dims);
   const IntArray size = call.known_ints("output_size", dims);
   if (std::ranges::any_of(size, [](int64_t s) { return s < 1; })) decline("an empty result");
-  if (std::ranges::all_of(size, [](int64_t s) { return s == 1; })) {
-    return plan.define(call, add_global_mean(plan, input).id);
+  const TensorId id = plan.real_tensor(call, 0);
+  if (std::ranges::all_of(size, [](int64_t s) { return s == 1; }) &&
+      plan.info(id).dim() == static_cast<int64_t>(dims) + 2) {
+    return plan.define(call, add_global_mean(plan, id));
   }
+  const NhwcImage input = plan.as_image(id, static_cast<int64_t>(dims) + 2);
   if (dims == 3) decline("several means of a volume");
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
   const NhwcImage output =
@@ -215,9 +232,10 @@ void lower_mean(PlanBuilder& plan, const Call& call) {
     return plan.define(call, add_fold(plan, kernels::Fold::kSum, FoldEnd::kMean,
                                       plan.in_float32(id), given, call.known_bool("keepdim")));
   }
-  const NhwcImage output = add_global_mean(plan, image_argument(plan, call, is_volume ? 3 : 2));
-  if (call.known_bool("keepdim")) return plan.define(call, output.id);
-  plan.define(call, plan.reshaped(output.id, IntArray{output.n, output.c}));
+  const TensorId mean = add_global_mean(plan, id);
+  if (call.known_bool("keepdim")) return plan.define(call, mean);
+  const IntArray sizes = plan.info(mean).sizes;
+  plan.define(call, plan.reshaped(mean, IntArray{sizes[0], sizes[1]}));
 }
 
 }  // namespace
