@@ -472,6 +472,21 @@ TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
   EXPECT_EQ(many.kernels({wide}), "copy_strided conv_nhwc_f32 copy_strided");
 }
 
+TEST(Plan, GatesAndShrinkage) {
+  for (const char* dim : {"0", "1", "-1"}) {
+    Case gated({}, std::string("    return torch.glu(x, ") + dim + ")\n");
+    for (const IntArray& sizes : {IntArray{2, 6, 4}, IntArray{4, 2, 3, 6}}) {
+      const Tensor x = random_tensor(sizes);
+      gated.check({x});
+      EXPECT_NE(gated.kernels({x}).find("binary_rows_f32"), std::string::npos);
+    }
+  }
+  Case shrunk({}, "    return torch.softshrink(x, 0.25)\n");
+  const Tensor x = random_tensor({3, 35});
+  shrunk.check({x});
+  EXPECT_EQ(shrunk.kernels({x}), "activation_rows_f32 binary_rows_f32");
+}
+
 TEST(Plan, OperandsAreSpreadOverEachOther) {
   const auto permuted = [](const Tensor& t) { return ops::permute(t, IntArray{1, 0, 2, 3}); };
   for (const auto& [a, b] :

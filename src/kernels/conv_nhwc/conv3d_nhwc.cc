@@ -106,11 +106,12 @@ Conv3dNhwc::Conv3dNhwc(const Conv3dNhwcShape& shape)
       groups_(merge_groups(planes()).groups),
       channels_(shape.in_channels / groups_),
       columns_(shape.out_channels / groups_) {
-  if (suits_few_outputs(shape)) {
+  const TileShape tile = tile_shape<float>();
+  // Lines have several pixels in a vector, too, and are as fast if few of it is empty.
+  if (2 * shape.out_channels <= tile.lanes && suits_few_outputs(shape)) {
     form_ = Form::kFewOutputs;
     return;
   }
-  const TileShape tile = tile_shape<float>();
   if (selection::kHasWinograd && !shape.transposed && shape.depth.stride == 1) {
     ConvNhwcShape all = planes();
     all.batch = shape.depth.out;

@@ -34,7 +34,7 @@ class Conv3dNhwc {
 
   // Packed weights belong to the instruction set that packed them, and serve all batches and sizes
   // for which form() is the same.
-  int form() const { return winograd_ > 0 ? winograd_ : static_cast<int>(form_); }
+  int form() const { return winograd_ > 0 ? winograd_ : -static_cast<int>(form_); }
   size_t packed_bytes() const;
   // weight: [out_channels, in_channels / groups, kernel...] as in PyTorch, of a transposed one
   // [in_channels, out_channels / groups, kernel...]; `packed` is 64-byte aligned.

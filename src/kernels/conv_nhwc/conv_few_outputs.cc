@@ -86,11 +86,10 @@ HWY_NOINLINE void run(const FewOutputsJob& job) {
   for (; x < job.count; x += kNarrow * kLanes) add_products<kRows, kNarrow>(job, x);
 }
 
-// Half of a vector of four lanes are two outputs.
 void run_job(const FewOutputsJob& job) {
-  if (job.rows == 1) return run<1>(job);
-  if (job.rows == 2) return run<2>(job);
-  if constexpr (kLanes > 4) return job.rows == 3 ? run<3>(job) : run<4>(job);
+  static constexpr void (*kRuns[kMostFewOutputs])(const FewOutputsJob&) = {run<1>, run<2>, run<3>,
+                                                                           run<4>};
+  kRuns[job.rows - 1](job);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -117,7 +116,7 @@ constexpr int64_t kMostColumns = 256;
 constexpr int64_t kLeastWidth = 12;
 // Windows whose padding is no larger than a block, and steps whose phases are few.
 constexpr int64_t kMostReach = 32, kMostDepthReach = 8, kMostStride = 4;
-// As many channels of the output as leave half of a vector empty.
+// The first layer of a network has a way of its own.
 constexpr int64_t kLeastChannels = 5;
 
 struct Range {
@@ -436,7 +435,7 @@ Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape) {
 bool suits_few_outputs(const Conv3dNhwcShape& shape) {
   const WindowAxis &d = shape.depth, &h = shape.height, &w = shape.width;
   if (shape.groups != 1 || shape.in_channels < kLeastChannels ||
-      2 * shape.out_channels > tile_shape<float>().lanes) {
+      2 * shape.out_channels > 3 * tile_shape<float>().lanes) {
     return false;
   }
   const auto suits = [&](const WindowAxis& a, int64_t most_reach) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// Inside of conv_nhwc and conv3d_nhwc: convolutions to few channels, of volumes also transposed
-// ones (those of images: conv_scatter.h). Where a vector holds channels of the output, most of it
-// would be empty; here it holds pixels that lie side by side.
+// Inside of conv_nhwc and conv3d_nhwc: convolutions to few channels, at most one and a half vectors
+// of them; of volumes also transposed ones (those of images: conv_scatter.h). Vectors that hold
+// channels of the output would be empty in part; here they hold pixels that lie side by side, and
+// no window has to be copied.
 //
 // The channels of a block of the input are copied as planes, with their padding, so that pixels
 // follow each other across the ends of lines: what a tap adds to a block is one run of

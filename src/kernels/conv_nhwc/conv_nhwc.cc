@@ -344,10 +344,9 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
   }
 }
 
-// What conv_nhwc_f32_form() says of those that conv_few_outputs takes.
-constexpr int kFewOutputsForm = 1;
+// Of what conv_nhwc_f32_form() says.
 bool has_few_outputs(int form) {
-  return selection::kHasRareConvolutions && form == kFewOutputsForm;
+  return selection::kHasRareConvolutions && form == kVectorsOfPixels;
 }
 
 ConvNhwcShape one_group(const ConvNhwcShape& shape) {
@@ -393,7 +392,7 @@ void winograd(const ConvNhwcShape& shape, int tile, const float* input, int64_t 
 
 int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
   if constexpr (selection::kHasRareConvolutions) {
-    if (suits_few_outputs(flat_volume(shape))) return kFewOutputsForm;
+    if (suits_few_outputs(flat_volume(shape))) return kVectorsOfPixels;
   }
   if constexpr (!selection::kHasWinograd) return 0;
   const int64_t least = shape.groups > 1 ? kWinogradGroupChannels : kWinogradChannels;

@@ -219,8 +219,8 @@ void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, 
   const int64_t block_pixels = kSums / (kPanelsAtOnce * tile.width);
   const int64_t line = std::min(w.out_w, block_pixels);
   const int64_t lines = std::clamp<int64_t>(block_pixels / line, 1, w.out_h);
-  int64_t columns = std::min({runs.columns, kMostColumns,
-                              kSums / (line * lines) / tile.width * tile.width});
+  int64_t columns =
+      std::min({runs.columns, kMostColumns, kSums / (line * lines) / tile.width * tile.width});
   if (num_threads() > 1 && lines == w.out_h && line == w.out_w) {
     columns = std::min(columns, ceil_div(runs.columns, 2 * num_threads()));
   }

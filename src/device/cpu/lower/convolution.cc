@@ -54,11 +54,15 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   }
   const DwConvShape filter{batch, channels, window, w[1]};
   const ConvNhwcShape shape{batch, channels, w[0], a.groups, window};
-  // Tiles for groups are faster for one group of few channels, too, but not than Winograd.
+  // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
+  // vectors of pixels only if those of channels are full.
+  constexpr int64_t kFullVectors = 16;
+  const int form = kernels::conv_nhwc_f32_form(shape);
   const bool is_depthwise =
       w[0] == channels && channels > 1 &&
-      (w[1] == 1 || (plan.real_dtype() == DType::kFloat32 && kernels::dwconv_takes(filter) &&
-                     kernels::conv_nhwc_f32_form(shape) == 0));
+      (w[1] == 1 ||
+       (plan.real_dtype() == DType::kFloat32 && kernels::dwconv_takes(filter) &&
+        (form == 0 || (form == kernels::kVectorsOfPixels && channels % kFullVectors == 0))));
   const PlanTensor& t = plan.info(a.input);
   const bool reads_nchw = !is_depthwise && t.dtype == DType::kFloat32 &&
                           !plan.image_view(a.input) &&

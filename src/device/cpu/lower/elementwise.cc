@@ -448,6 +448,31 @@ void lower_addition_of(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_binary(plan, MatrixBinaryOp::kAdd, self, added));
 }
 
+// The first half times the sigmoid of the second.
+void lower_glu(PlanBuilder& plan, const Call& call) {
+  const TensorId id = plan.real_tensor(call, 0);
+  const int64_t rank = plan.info(id).dim();
+  if (rank == 0) decline("a number");
+  const int64_t dim = wrap_dim(call.known_int("dim"), rank);
+  const int64_t size = plan.info(id).sizes[static_cast<size_t>(dim)], half = size / 2;
+  if (half == 0 || size % 2 != 0) decline("no halves");
+  const auto part = [&](int64_t begin) {
+    return plan.viewed(id, ops::narrow(plan.shape_of(id), dim, begin, half));
+  };
+  const TensorId gate = add_map(plan, part(half), ActivationFunction{{ActivationKind::kSigmoid}});
+  plan.define(call, add_binary(plan, MatrixBinaryOp::kMul, part(0), gate));
+}
+
+// x less what of it lies within the limits.
+void lower_softshrink(PlanBuilder& plan, const Call& call) {
+  const TensorId x = plan.real_tensor(call, 0);
+  const float limit = static_cast<float>(call.known_double("lambd"));
+  if (!(limit >= 0)) decline("a negative limit");
+  const Activation clamp{ActivationKind::kClamp, -limit, limit};
+  plan.define(
+      call, add_binary(plan, MatrixBinaryOp::kSub, x, add_map(plan, x, ActivationFunction{clamp})));
+}
+
 void lower_prelu(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.real_tensor(call, 0);
   const Tensor slopes = call.known_tensor("weight").to(DType::kFloat32);
@@ -530,6 +555,8 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::rsub", lower_binary<MatrixBinaryOp::kRsub>},
       {"aten::addcmul", lower_addition_of<MatrixBinaryOp::kMul>},
       {"aten::addcdiv", lower_addition_of<MatrixBinaryOp::kDiv>},
+      {"aten::glu", lower_glu},
+      {"aten::softshrink", lower_softshrink},
       {"aten::prelu", lower_prelu},
   };
   return kTable;
