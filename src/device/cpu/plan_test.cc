@@ -1,6 +1,5 @@
 // Plans against the reference: the same programs through both, and which kernels ran.
 #include "device/cpu/testing.h"
-#include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/half/float16.h"
 
 #include <gtest/gtest.h>
@@ -443,14 +442,11 @@ TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
                 "    return torch.relu(torch.conv" + dims + "d(x, self.w, self.b, " + list("1") +
                     ", " + list("0") + ", " + list("1") + ", 1))\n");
   };
-  for (const int64_t out : {2, 16, 17, 33, 64}) {
+  for (const int64_t out : {2, 16, 17, 33, 64, 150}) {
     Case images = layer(29, out, {1, 1});
     const Tensor x = random_tensor({2, 29, 7, 9});
     images.check({x});
-    // As many as two panels have on this processor.
-    if (out <= 2 * kernels::tile_shape<float>().width) {
-      EXPECT_EQ(images.kernels({x}), "pointwise_planes_f32") << out;
-    }
+    EXPECT_EQ(images.kernels({x}), "pointwise_planes_f32") << out;
   }
   Case padded({{"w", random_tensor({5, 6, 1, 1})}},
               "    y = torch.constant_pad_nd(x, [0, 1, 0, 2], 0)\n"
@@ -466,8 +462,8 @@ TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
   const Tensor line = random_tensor({3, 6, 11});
   lines.check({line});
   EXPECT_EQ(lines.kernels({line}), "pointwise_planes_f32");
-  Case many = layer(200, 5, {1, 1});
-  const Tensor wide = random_tensor({1, 200, 4, 4});
+  Case many = layer(600, 110, {1, 1});
+  const Tensor wide = random_tensor({1, 600, 4, 4});
   many.check({wide});
   EXPECT_EQ(many.kernels({wide}), "copy_strided conv_nhwc_f32 copy_strided");
 }
@@ -481,6 +477,10 @@ TEST(Plan, GatesAndShrinkage) {
       EXPECT_NE(gated.kernels({x}).find("binary_rows_f32"), std::string::npos);
     }
   }
+  Case outer({}, "    return torch.outer(x, y)\n", "x: Tensor, y: Tensor");
+  const Tensor a = random_tensor({5}), b = random_tensor({19});
+  outer.check({a, b});
+  EXPECT_EQ(outer.kernels({a, b}), "broadcast_rows_f32");
   Case shrunk({}, "    return torch.softshrink(x, 0.25)\n");
   const Tensor x = random_tensor({3, 35});
   shrunk.check({x});

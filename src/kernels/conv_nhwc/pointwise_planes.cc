@@ -8,14 +8,13 @@
 namespace torchlet::kernels {
 namespace {
 
-// A product reads its planes once for each panel of weights, and more slowly than packed weights.
-constexpr int64_t kMostChannels = 128, kMostPanels = 2;
+// A product reads its planes once for each panel of weights; both stay in the second-level cache.
+constexpr int64_t kMostWeights = int64_t{1} << 16;
 
 }  // namespace
 
 bool suits_pointwise_planes(const PointwisePlanesShape& shape, const Activation& activation) {
-  return is_clamp(activation) && shape.in_channels <= kMostChannels &&
-         shape.out_channels <= kMostPanels * tile_shape<float>().width;
+  return is_clamp(activation) && shape.in_channels * shape.out_channels <= kMostWeights;
 }
 
 void pointwise_planes_f32(const PointwisePlanesShape& shape, const float* input, const void* packed,

@@ -448,6 +448,13 @@ void lower_addition_of(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_binary(plan, MatrixBinaryOp::kAdd, self, added));
 }
 
+void lower_outer(PlanBuilder& plan, const Call& call) {
+  const TensorId a = plan.real_tensor(call, 0), b = plan.real_tensor(call, 1);
+  if (plan.info(a).dim() != 1 || plan.info(b).dim() != 1) decline("no vectors");
+  const TensorId column = plan.viewed(a, ops::unsqueeze(plan.shape_of(a), 1));
+  plan.define(call, add_binary(plan, MatrixBinaryOp::kMul, column, b));
+}
+
 // The first half times the sigmoid of the second.
 void lower_glu(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.real_tensor(call, 0);
@@ -555,6 +562,8 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::rsub", lower_binary<MatrixBinaryOp::kRsub>},
       {"aten::addcmul", lower_addition_of<MatrixBinaryOp::kMul>},
       {"aten::addcdiv", lower_addition_of<MatrixBinaryOp::kDiv>},
+      {"aten::outer", lower_outer},
+      {"aten::ger", lower_outer},
       {"aten::glu", lower_glu},
       {"aten::softshrink", lower_softshrink},
       {"aten::prelu", lower_prelu},
