@@ -470,16 +470,6 @@ void lower_glu(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_binary(plan, MatrixBinaryOp::kMul, part(0), gate));
 }
 
-// x less what of it lies within the limits.
-void lower_softshrink(PlanBuilder& plan, const Call& call) {
-  const TensorId x = plan.real_tensor(call, 0);
-  const float limit = static_cast<float>(call.known_double("lambd"));
-  if (!(limit >= 0)) decline("a negative limit");
-  const Activation clamp{ActivationKind::kClamp, -limit, limit};
-  plan.define(
-      call, add_binary(plan, MatrixBinaryOp::kSub, x, add_map(plan, x, ActivationFunction{clamp})));
-}
-
 void lower_prelu(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.real_tensor(call, 0);
   const Tensor slopes = call.known_tensor("weight").to(DType::kFloat32);
@@ -565,7 +555,6 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::outer", lower_outer},
       {"aten::ger", lower_outer},
       {"aten::glu", lower_glu},
-      {"aten::softshrink", lower_softshrink},
       {"aten::prelu", lower_prelu},
   };
   return kTable;
