@@ -1,6 +1,7 @@
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
@@ -27,6 +28,9 @@ int64_t blocks_at_once(const DwConvShape& shape) {
 
 template <typename T>
 void convolve_blocks(DwConvTask<T> task) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (dwconv_is_winograd(*task.shape)) return winograd_group_task(task);
+  }
   const int64_t step = blocks_at_once<T>(*task.shape), end = task.block_end;
   // The last block overlaps the one before it, so a function after the sum has to see both at once.
   for (; task.block_begin < end; task.block_begin = task.block_end) {
@@ -55,6 +59,22 @@ void pack(const DwConvShape& shape, const T* weight, T* to) {
           *to++ = c < shape.channels ? from[c * group * height * width + tap] : T{};
         }
       }
+    }
+  }
+}
+
+constexpr int64_t kWinogradPoints = (kWinogradGroupTile + 2) * (kWinogradGroupTile + 2);
+
+void pack_winograd(const DwConvShape& shape, const float* weight, float* packed) {
+  constexpr int64_t kBlock = kDwConvBlock<float>;
+  const int64_t group = shape.group;
+  std::fill_n(packed, shape.channels * kWinogradPoints * kBlock, 0.0f);
+  for (int64_t c = 0; c < shape.channels; c += group) {
+    float* to = packed + c / kBlock * kWinogradPoints * kBlock * kBlock;
+    const int64_t first = c % kBlock;
+    for (int64_t k = 0; k < group; ++k) {
+      winograd_f32_transform_weights(kWinogradGroupTile, weight + (c * group + k) * 9, group * 9,
+                                     group, to + (first + k) * kBlock + first, kBlock * kBlock);
     }
   }
 }
@@ -105,8 +125,8 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
   parallel_for(shape.batch * strips, grain, [&](int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; ++index) {
       const int64_t strip = index % strips;
-      run(index / strips, strip * s.out_h / strips, (strip + 1) * s.out_h / strips, 0,
-          dwconv_blocks<T>(shape.channels));
+      run(index / strips, dwconv_strip_row(shape, strip, strips),
+          dwconv_strip_row(shape, strip + 1, strips), 0, dwconv_blocks<T>(shape.channels));
     }
   });
 }
@@ -134,12 +154,19 @@ bool dwconv_takes(const DwConvShape& shape) {
   return true;
 }
 
-size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) { return packed_bytes<float>(shape); }
+size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) {
+  if (dwconv_is_winograd(shape)) {
+    return static_cast<size_t>(shape.channels) * kWinogradPoints * kDwConvBlock<float> *
+           sizeof(float);
+  }
+  return packed_bytes<float>(shape);
+}
 size_t dwconv_nhwc_f16_packed_bytes(const DwConvShape& shape) {
   return packed_bytes<Float16>(shape);
 }
 
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed) {
+  if (dwconv_is_winograd(shape)) return pack_winograd(shape, weight, static_cast<float*>(packed));
   pack(shape, weight, static_cast<float*>(packed));
 }
 void dwconv_nhwc_f16_pack(const DwConvShape& shape, const float* weight, void* packed) {

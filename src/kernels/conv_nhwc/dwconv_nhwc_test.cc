@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
 #include <vector>
 
 #include "kernels/conv_nchw/conv_testing.h"
+#include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/target_test.h"
 
@@ -76,6 +78,17 @@ Window2dShape window(int64_t size, int64_t kernel, int64_t stride, int64_t pad, 
   return make_window(size, size + 1, kernel, kernel, stride, pad, dilation);
 }
 
+// Winograd's algorithm rounds; a wrong sum is off by a whole number.
+void expect_same(const DwConvShape& shape, const std::vector<float>& out,
+                 const std::vector<float>& expected) {
+  if (!dwconv_is_winograd(shape)) {
+    ASSERT_EQ(out, expected);
+    return;
+  }
+  ASSERT_EQ(out.size(), expected.size());
+  for (size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 0.01) << "at " << i;
+}
+
 void check(int64_t channels, const Window2dShape& s, int64_t batch, int64_t gap,
            int64_t group = 1) {
   if (s.out_h == 0 || s.out_w == 0) return;
@@ -89,12 +102,12 @@ void check(int64_t channels, const Window2dShape& s, int64_t batch, int64_t gap,
   std::vector<float> out(data.residual.size(), kUntouched);
   dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(), epilogue,
                   out.data(), data.output_stride);
-  ASSERT_EQ(out, data.expected(false, -30, 40));
+  expect_same(data.shape, out, data.expected(false, -30, 40));
   epilogue.residual = data.residual.data();
   epilogue.residual_stride = data.output_stride;
   dwconv_nhwc_f32(data.shape, data.input.data(), data.input_stride, data.packed.data(), epilogue,
                   out.data(), data.output_stride);
-  ASSERT_EQ(out, data.expected(true, -30, 40));
+  expect_same(data.shape, out, data.expected(true, -30, 40));
 }
 
 TEST(DwConvNhwc, ChannelsKernelsStridesAndPaddings) {
@@ -133,6 +146,54 @@ TEST(DwConvNhwc, Groups) {
           const int64_t enough = stride == 2 && size < 9 ? 2 * size : size;
           check(64, window(enough, 3, stride, 1, 1), 2, 1, group);
           check(32, window(enough + 3, 3, stride, 0, 1), 1, 0, group);
+        }
+      }
+    }
+  });
+}
+
+TEST(DwConvNhwc, GroupsByWinograd) {
+  const auto is_winograd = [](int64_t channels, int64_t group, const Window2dShape& s) {
+    return dwconv_is_winograd({1, channels, s, group});
+  };
+  EXPECT_TRUE(is_winograd(32, 8, window(9, 3, 1, 1, 1)));
+  EXPECT_TRUE(is_winograd(32, 16, window(9, 3, 1, 0, 1)));
+  EXPECT_FALSE(is_winograd(32, 4, window(9, 3, 1, 1, 1)));
+  EXPECT_FALSE(is_winograd(32, 32, window(9, 3, 1, 1, 1)));
+  EXPECT_FALSE(is_winograd(32, 16, window(9, 3, 2, 1, 1)));
+  EXPECT_FALSE(is_winograd(32, 16, window(9, 3, 1, 2, 2)));
+  for_each_target([] {
+    // One to several batches of tiles, of which the last has any number; padding on any side.
+    for (int64_t height : {1, 3, 4, 5, 8, 22}) {
+      for (int64_t width : {4, 6, 9, 16, 37}) {
+        for (int64_t pad : {0, 1, 2}) {
+          const int64_t more = 2 - 2 * pad;
+          check(32, make_window(std::max<int64_t>(1, height + more), width + more, 3, 3, 1, pad, 1),
+                2, pad, 16);
+        }
+      }
+    }
+    // Strips of rows, each of whole tiles.
+    check(16, window(203, 3, 1, 1, 1), 1, 0, 8);
+    for (const Activation& activation :
+         {Activation{ActivationKind::kHardswish}, Activation{ActivationKind::kSigmoid}}) {
+      const Case data(16, window(6, 3, 1, 1, 1), 1, 0, 8);
+      std::vector<float> out(data.residual.size()), plain(out.size());
+      const auto run = [&](const Activation& a, const float* residual, std::vector<float>& to) {
+        const EpilogueF32 epilogue{
+            .bias = data.bias.data(), .residual = residual, .residual_stride = 16, .activation = a};
+        dwconv_nhwc_f32(data.shape, data.input.data(), 16, data.packed.data(), epilogue, to.data(),
+                        16);
+      };
+      for (const float* residual : {static_cast<const float*>(nullptr), data.residual.data()}) {
+        run({}, residual, plain);
+        run(activation, residual, out);
+        for (size_t i = 0; i < out.size(); ++i) {
+          const float x = plain[i];
+          const float expected = activation.kind == ActivationKind::kHardswish
+                                     ? x * std::fmin(6, std::fmax(0, x + 3)) / 6
+                                     : 1 / (1 + std::exp(-x));
+          ASSERT_NEAR(out[i], expected, 1e-5 * std::fmax(1, std::fabs(x))) << "at " << i;
         }
       }
     }
@@ -281,15 +342,18 @@ TEST(DwConvNhwc, PlanesAreReadAndWritten) {
   for_each_target([&] {
     for (const auto& [channels, group, s] :
          {std::tuple(5, 1, window(7, 3, 1, 1, 1)), std::tuple(40, 1, window(9, 5, 2, 2, 1)),
-          std::tuple(64, 16, window(9, 3, 2, 1, 1)), std::tuple(83, 1, window(6, 3, 1, 2, 2)),
-          std::tuple(96, 32, window(8, 3, 1, 1, 1)),
+          std::tuple(64, 16, window(9, 3, 2, 1, 1)), std::tuple(96, 16, window(90, 3, 1, 1, 1)),
+          std::tuple(83, 1, window(6, 3, 1, 2, 2)), std::tuple(96, 32, window(8, 3, 1, 1, 1)),
           std::tuple(35, 1, make_window(120, 30, 7, 3, 1, 3, 1)),
           std::tuple(32, 8, make_window(130, 41, 3, 3, 2, 1, 1))}) {
       SCOPED_TRACE(testing::Message() << channels << " channels, groups of " << group);
       const Case data(channels, s, 2, 0, group);
       const EpilogueF32 epilogue{.bias = data.bias.data(),
                                  .activation = {ActivationKind::kClamp, -30, 40}};
-      const std::vector<float> image = data.expected(false, -30, 40);
+      std::vector<float> image(static_cast<size_t>(2 * s.out_h * s.out_w * channels));
+      dwconv_nhwc_f32(data.shape, data.input.data(), channels, data.packed.data(), epilogue,
+                      image.data(), channels);
+      expect_same(data.shape, image, data.expected(false, -30, 40));
       const std::vector<float> planes = planes_of(image, 2, s.out_h * s.out_w, channels);
       const std::vector<float> input = planes_of(data.input, 2, s.in_h * s.in_w, channels);
       for (const bool reads : {false, true}) {

@@ -69,8 +69,10 @@ class Planes {
     if (epilogue.bias) epilogue.bias += p.channel;
     float* to =
         writes_planes ? pixels_out.data() : output_ + first_pixel * output_stride_ + p.channel;
-    const int64_t taps = s_.kernel_h * s_.kernel_w * shape_.group;
-    dwconv_nhwc_rows<float>(part, rows.data(), stride, packed_ + p.channel * taps, epilogue, to,
+    const int64_t weights_before =
+        static_cast<int64_t>(dwconv_nhwc_f32_packed_bytes(shape_) / sizeof(float)) /
+        dwconv_blocks<float>(shape_.channels) * (p.channel / kBlock);
+    dwconv_nhwc_rows<float>(part, rows.data(), stride, packed_ + weights_before, epilogue, to,
                             writes_planes ? p.channels : output_stride_, p.row_begin, p.row_end);
     if (writes_planes) {
       const int64_t plane = s_.out_h * s_.out_w;
@@ -117,8 +119,8 @@ void dwconv_planes_f32(const DwConvShape& shape, bool reads_planes, const float*
       const int64_t channel = span * kSpan;
       planes.run(reads_planes, writes_planes,
                  {.picture = i / strips / spans,
-                  .row_begin = strip * s.out_h / strips,
-                  .row_end = (strip + 1) * s.out_h / strips,
+                  .row_begin = dwconv_strip_row(shape, strip, strips),
+                  .row_end = dwconv_strip_row(shape, strip + 1, strips),
                   .channel = channel,
                   .channels = span + 1 == spans ? shape.channels - channel : kSpan});
     }

@@ -7,6 +7,7 @@
 
 #include "base/selection.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/simd/split.h"
 
 namespace torchlet::kernels {
@@ -61,5 +62,25 @@ struct DwConvTask {
 
 void dwconv_task(const DwConvTask<float>& task);
 void dwconv_task(const DwConvTask<Float16>& task);
+
+// Groups of 8 and 16 channels by Winograd's algorithm: a block of channels is one group, with zeros
+// between those that it holds, which costs groups of 4 more than it saves. The weights of a block
+// are [points, channels of the input, channels of the output].
+inline bool dwconv_is_winograd(const DwConvShape& shape) {
+  if constexpr (!selection::kHasRareConvolutions || !selection::kHasWinograd) return false;
+  const Window2dShape& s = shape.window;
+  constexpr int64_t kBlock = kDwConvBlock<float>;
+  return shape.group >= 8 && kBlock % shape.group == 0 && shape.channels % kBlock == 0 &&
+         s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
+         s.dilation_h == 1 && s.dilation_w == 1;
+}
+void winograd_group_task(const DwConvTask<float>& task);
+
+// Row `strip` of `strips` that the output is cut into begins here; whole tiles for Winograd.
+inline int64_t dwconv_strip_row(const DwConvShape& shape, int64_t strip, int64_t strips) {
+  const int64_t unit = dwconv_is_winograd(shape) ? kWinogradGroupTile : 1;
+  const int64_t row = strip * shape.window.out_h / strips;
+  return strip == strips ? row : row / unit * unit;
+}
 
 }  // namespace torchlet::kernels

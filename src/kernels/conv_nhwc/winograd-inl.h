@@ -67,18 +67,16 @@ HWY_INLINE void transform_output_line(const V* x, V* to) {
   }
 }
 
-// pixels: (m + 2)^2 pointers to channel 0 of the inputs. Writes the vector of channels that begins
-// at `channel`, of which `left` exist, for point p to to[p * point_stride].
-template <int kOut>
-HWY_INLINE void transform_input(const float* const* pixels, int64_t channel, int64_t left,
-                                float* to, int64_t point_stride) {
+// load_column(x, to) sets the m + 2 inputs of column x of a tile, for a vector of channels. Writes
+// the vector for point p to to[p * point_stride].
+template <int kOut, class LoadColumn>
+HWY_INLINE void transform_input(const LoadColumn& load_column, float* to, int64_t point_stride) {
   constexpr int kIn = kOut + 2;
   V lines[kIn * kIn];  // transformed along y
   HWY_UNROLL(6)
   for (int x = 0; x < kIn; ++x) {
     V in[kIn], out[kIn];
-    HWY_UNROLL(6)
-    for (int y = 0; y < kIn; ++y) in[y] = load_first(kD, pixels[y * kIn + x] + channel, left);
+    load_column(x, in);
     transform_input_line<kOut>(in, out);
     HWY_UNROLL(6)
     for (int y = 0; y < kIn; ++y) lines[y * kIn + x] = out[y];
@@ -92,10 +90,11 @@ HWY_INLINE void transform_input(const float* const* pixels, int64_t channel, int
   }
 }
 
-// products: one vector per point, `stride` apart. Writes sum + bias for the m x m outputs to `to`,
-// `stride` apart.
-template <int kOut>
-HWY_INLINE void transform_output(const float* products, V bias, int64_t stride, float* to) {
+// products: one vector per point, `stride` apart. Calls store(y, x, sum + bias) for the m x m
+// outputs.
+template <int kOut, class Store>
+HWY_INLINE void transform_output(const float* products, V bias, int64_t stride,
+                                 const Store& store) {
   constexpr int kIn = kOut + 2;
   V lines[kOut * kIn];
   HWY_UNROLL(6)
@@ -112,9 +111,7 @@ HWY_INLINE void transform_output(const float* products, V bias, int64_t stride, 
     V out[kOut];
     transform_output_line<kOut>(lines + y * kIn, out);
     HWY_UNROLL(4)
-    for (int x = 0; x < kOut; ++x) {
-      hn::StoreU(hn::Add(out[x], bias), kD, to + (y * kOut + x) * stride);
-    }
+    for (int x = 0; x < kOut; ++x) store(y, x, hn::Add(out[x], bias));
   }
 }
 

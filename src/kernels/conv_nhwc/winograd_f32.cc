@@ -46,7 +46,12 @@ void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t
     }
     float* to = block.points + i * block.row_stride;
     for (int64_t c = 0; c < grid.in_channels; c += kLanes) {
-      transform_input<kOut>(pixels, c, grid.in_channels - c, to + c, block.point_stride);
+      const int64_t left = grid.in_channels - c;
+      const auto column = [&](int x, V* in) HWY_ATTR {
+        HWY_UNROLL(6)
+        for (int y = 0; y < kIn; ++y) in[y] = load_first(kD, pixels[y * kIn + x] + c, left);
+      };
+      transform_input<kOut>(column, to + c, block.point_stride);
     }
   }
 }
@@ -113,7 +118,10 @@ void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t
     for (int64_t c = 0; c < columns; c += kLanes) {
       const float* bias = block.epilogue->bias;
       const V b = bias ? load_first(kD, bias + channel + c, columns - c) : hn::Zero(kD);
-      transform_output<kOut>(from + c, b, kPanelWidth, results + c);
+      const auto store = [&](int y, int x, V value) HWY_ATTR {
+        hn::StoreU(value, kD, results + (y * kOut + x) * kPanelWidth + c);
+      };
+      transform_output<kOut>(from + c, b, kPanelWidth, store);
     }
     store_tile(block, block.origin(i, block.first_out), channel, columns, results);
   }
@@ -196,9 +204,10 @@ constexpr double kG4[][3] = {{1, 0, 0},
                              {1. / 6, -1. / 3 * kRootHalf, 1. / 3},
                              {0, 0, 1}};
 
-// to[p * stride + j] = G w G^T at point p of the weights w = weight + j * weight_stride, j < count.
-void transform_weights(int64_t tile, const float* weight, int64_t weight_stride, int64_t count,
-                       float* to, int64_t stride) {
+}  // namespace
+
+void winograd_f32_transform_weights(int64_t tile, const float* weight, int64_t weight_stride,
+                                    int64_t count, float* to, int64_t stride) {
   constexpr int64_t kColumns = 32;  // at once, so that all loops over j are loops over vectors
   const auto* G = tile == 4 ? kG4 : kG2;
   double w[9][kColumns] = {};
@@ -222,8 +231,6 @@ void transform_weights(int64_t tile, const float* weight, int64_t weight_stride,
     }
   }
 }
-
-}  // namespace
 
 int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
   const Window2dShape& w = s.window;
@@ -280,8 +287,8 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, f
       std::fill_n(to, points * depth * width, 0.0f);
       for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
         const int64_t row = i % depth_kernel * channels + i / depth_kernel;
-        transform_weights(m, weight + (column * depth + i) * 9, depth * 9, columns,
-                          to + row * width, depth * width);
+        winograd_f32_transform_weights(m, weight + (column * depth + i) * 9, depth * 9, columns,
+                                       to + row * width, depth * width);
       }
     }
   });

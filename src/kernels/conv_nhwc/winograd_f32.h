@@ -19,6 +19,8 @@ namespace torchlet::kernels {
 // vectors empty; of a volume the same transformed plane serves several others.
 constexpr int64_t kWinogradChannels = 32, kWinogradGroupChannels = 20, kWinogradVolumeChannels = 8;
 
+constexpr int64_t kWinogradGroupTile = 4;  // m of groups of fewer (dwconv_task.h)
+
 constexpr float kWinogradA = 0.707106781186547524f;  // 1 / sqrt 2
 constexpr float kWinogradB = 1.414213562373095049f;  // sqrt 2
 
@@ -39,6 +41,11 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int tile, const float* weight
 void winograd_f32(const ConvNhwcShape& shape, int tile, const float* input, int64_t input_stride,
                   const float* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride, const WinogradDepth& depth = {});
+
+// to[p * stride + j] = G w G^T at point p of the weights w = weight + j * weight_stride, j < count,
+// which is at most 32.
+void winograd_f32_transform_weights(int64_t tile, const float* weight, int64_t weight_stride,
+                                    int64_t count, float* to, int64_t stride);
 
 // Where the tiles lie.
 struct WinogradGrid {
