@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <typename T>
 HWY_NOINLINE void transpose_scalar(int64_t rows, int64_t cols, const T* from, int64_t from_stride,
                                    T* to, int64_t to_stride) {
+  if (rows == 0) return;
   for (int64_t j = 0; j < cols; ++j) {
     for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
   }
