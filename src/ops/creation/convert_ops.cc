@@ -1,4 +1,6 @@
 // Copies and conversions: copy_, clone, contiguous, to, item.
+#include <algorithm>
+
 #include "kernels/layout/transpose.h"
 #include "ops/core/op.h"
 #include "ops/creation/factory.h"
@@ -184,9 +186,14 @@ TORCHLET_OP(copy_float, "aten::copy_.float(Tensor(a!) self, float other) -> Tens
             [](const Tensor& self, double other) {
               return copy_into(self, scalar_tensor(other, DType::kFloat64));
             });
-TORCHLET_OP_WITH(copy, out("out"),
+// As in PyTorch, a source of the same sizes and dtype is given back.
+TORCHLET_OP_WITH(copy, out("out") | may_alias(),
                  "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
                  [](const Tensor& self, const Tensor& source, bool) {
+                   if (std::ranges::equal(self.sizes(), source.sizes()) && !self.is_quantized() &&
+                       !source.is_quantized()) {
+                     return convert(source, self.dtype(), false, std::nullopt);
+                   }
                    return copy_into(torchlet::empty_like(self), source);
                  });
 

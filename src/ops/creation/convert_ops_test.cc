@@ -32,6 +32,15 @@ Tensor image(DType dtype) {
   return x.to(dtype);
 }
 
+TEST(Copy, GivesBackWhatNeedsNoChange) {
+  const Tensor x = image(DType::kFloat32), half = image(DType::kFloat16);
+  EXPECT_TRUE(result_of("aten::copy", "", {half.to(DType::kFloat32), x}).is_same(x));
+  EXPECT_EQ(result_of("aten::copy", "", {half, x}).dtype(), DType::kFloat16);
+  const Tensor spread = result_of("aten::copy", "", {x, ramp({4})});
+  EXPECT_TRUE(std::ranges::equal(spread.sizes(), x.sizes()));
+  EXPECT_EQ(spread.data_ptr<float>()[119], ramp({4}).data_ptr<float>()[3]);
+}
+
 TEST(Contiguous, CopiesWhateverLiesInAnotherOrder) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kUInt8, DType::kInt64,
                             DType::kBool, DType::kComplex128}) {

@@ -297,7 +297,7 @@ TORCHLET_OP_WITH(lift_fresh, keeps_rank(), "aten::lift_fresh(Tensor(a) self) -> 
 TORCHLET_OP_WITH(lift_fresh_copy, out("out"), "aten::lift_fresh_copy(Tensor self) -> Tensor",
                  [](const Tensor& self) { return self.clone(); });
 TORCHLET_OP_WITH(lift, out("out") | keeps_rank() | may_alias(), "aten::lift(Tensor self) -> Tensor",
-                 [](const Tensor& self) { return self.clone(); });
+                 [](const Tensor& self) { return self; });
 TORCHLET_OP(requires_grad_,
             "aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)",
             [](const Tensor& self, bool requires_grad) {
