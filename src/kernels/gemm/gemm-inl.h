@@ -1,5 +1,5 @@
 // The micro-kernel of a floating-point matrix product and the panel around it, for the instruction
-// set that is being compiled. Included once per target by gemm_f32.cc and gemm_f64.cc.
+// set that is being compiled. Included once per target by gemm_f32.cc, gemm_f64.cc and gemm_u64.cc.
 
 #if defined(TORCHLET_KERNELS_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TORCHLET_KERNELS_GEMM_INL_H_
@@ -61,13 +61,13 @@ HWY_NOINLINE void multiply_tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_ro
     for (int r = 0; r < R; ++r) {
       const auto av = hn::Set(d, a[r * a_row_stride]);
       HWY_UNROLL(3)
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(av, bv[v], acc[r][v]);
+      for (int v = 0; v < V; ++v) acc[r][v] = multiply_add(av, bv[v], acc[r][v]);
     }
     a += a_col_stride;
     b += b_stride;
   }
-  const auto lo = hn::Set(d, epilogue.min);
-  const auto hi = hn::Set(d, epilogue.max);
+  [[maybe_unused]] const auto lo = hn::Set(d, epilogue.min);
+  [[maybe_unused]] const auto hi = hn::Set(d, epilogue.max);
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(3)
@@ -77,7 +77,8 @@ HWY_NOINLINE void multiply_tile(int64_t k, const T* HWY_RESTRICT a, int64_t a_ro
       if (epilogue.accumulate) value = hn::Add(value, hn::LoadU(d, out));
       if (epilogue.row_bias) value = hn::Add(value, hn::Set(d, epilogue.row_bias[r]));
       if (epilogue.col_bias) value = hn::Add(value, hn::LoadU(d, epilogue.col_bias + v * kLanes));
-      hn::StoreU(clamp(value, lo, hi), d, out);
+      if constexpr (std::is_floating_point_v<T>) value = clamp(value, lo, hi);
+      hn::StoreU(value, d, out);
     }
   }
 }
@@ -88,10 +89,11 @@ void multiply_rows(int64_t k, ConstMatrix<T> a, Panel<T> b, int64_t n, T* c, int
                    const GemmEpilogue<T>& epilogue) {
   constexpr int kLanes = static_cast<int>(HWY_LANES(T));
   constexpr int kWidth = panel_width<T>();
-  const auto multiply = n <= kLanes       ? multiply_tile<R, 1, T>
-                        : n <= 2 * kLanes ? multiply_tile<R, 2, T>
-                                          : multiply_tile<R, 3, T>;
-  if (n % kLanes == 0) {
+  constexpr int kMiddle = std::is_floating_point_v<T> ? 2 : 3;  // integers are too rare for all
+  const auto multiply = n <= kLanes             ? multiply_tile<R, 1, T>
+                        : n <= kMiddle * kLanes ? multiply_tile<R, kMiddle, T>
+                                                : multiply_tile<R, 3, T>;
+  if (n == kWidth || n == kLanes || n == kMiddle * kLanes) {
     return multiply(k, a.data, a.row_stride, a.col_stride, b.data, b.stride, c, c_stride, epilogue);
   }
 
@@ -130,7 +132,9 @@ void multiply_block_t(const BlockProduct<T>& p) {
   };
   int64_t row = 0;
   for (; row + kRows <= p.m; row += kRows) multiply_stripe(row, multiply_rows<kRows, T>);
-  for (; row + 4 <= p.m; row += 4) multiply_stripe(row, multiply_rows<4, T>);
+  if constexpr (std::is_floating_point_v<T>) {
+    for (; row + 4 <= p.m; row += 4) multiply_stripe(row, multiply_rows<4, T>);
+  }
   if constexpr (std::is_same_v<T, float>) {  // doubles are too rare for kernels of all heights
     for (; row + 2 <= p.m; row += 2) multiply_stripe(row, multiply_rows<2, T>);
   }

@@ -14,7 +14,8 @@ struct ConstMatrix {
   int64_t col_stride;
 };
 
-// What happens to each element of a product before it is stored, in this order.
+// What happens to each element of a product before it is stored, in this order. Integers are not
+// clamped.
 template <typename T>
 struct GemmEpilogue {
   bool accumulate = false;                      // add what C held
@@ -31,5 +32,8 @@ void gemm_f32(int64_t m, int64_t n, int64_t k, ConstMatrix<float> a, ConstMatrix
               int64_t c_stride, const GemmEpilogue<float>& epilogue = {});
 void gemm_f64(int64_t m, int64_t n, int64_t k, ConstMatrix<double> a, ConstMatrix<double> b,
               double* c, int64_t c_stride, const GemmEpilogue<double>& epilogue = {});
+// Modulo 2^64, so of signed numbers, too.
+void gemm_u64(int64_t m, int64_t n, int64_t k, ConstMatrix<uint64_t> a, ConstMatrix<uint64_t> b,
+              uint64_t* c, int64_t c_stride, const GemmEpilogue<uint64_t>& epilogue = {});
 
 }  // namespace torchlet::kernels

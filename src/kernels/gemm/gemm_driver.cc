@@ -67,7 +67,8 @@ void transpose(int64_t rows, int64_t cols, const float* from, int64_t from_strid
   transpose_f32(rows, cols, from, from_stride, to, to_stride);
 }
 
-void transpose(int64_t rows, int64_t cols, const double* from, int64_t from_stride, double* to,
+template <typename T>
+void transpose(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T* to,
                int64_t to_stride) {
   for (int64_t j = 0; j < cols; ++j) {
     for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
@@ -250,7 +251,12 @@ template void run_gemm<float>(const GemmBatch<float>&, PanelSource<float>);
 template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<double>, ConstMatrix<double>,
                              double*, int64_t, const GemmEpilogue<double>&);
 template void run_gemm<double>(const GemmBatch<double>&, PanelSource<double>);
+template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<uint64_t>,
+                             ConstMatrix<uint64_t>, uint64_t*, int64_t,
+                             const GemmEpilogue<uint64_t>&);
+template void run_gemm<uint64_t>(const GemmBatch<uint64_t>&, PanelSource<uint64_t>);
 template class MatrixPanels<float>;
 template class MatrixPanels<double>;
+template class MatrixPanels<uint64_t>;
 
 }  // namespace torchlet::kernels

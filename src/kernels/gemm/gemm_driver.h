@@ -53,12 +53,15 @@ struct PanelShape {
 
 PanelShape panel_shape(const float*);
 PanelShape panel_shape(const double*);
+PanelShape panel_shape(const uint64_t*);
 void multiply_block(const BlockProduct<float>& product);
 void multiply_block(const BlockProduct<double>& product);
+void multiply_block(const BlockProduct<uint64_t>& product);
 
 // Rows [0, rows) of columns [begin, end).
 void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end);
 void multiply_thin(const ThinProduct<double>& product, int64_t rows, int64_t begin, int64_t end);
+void multiply_thin(const ThinProduct<uint64_t>& product, int64_t rows, int64_t begin, int64_t end);
 
 // Where panels of B come from. Returns columns [n0, n0 + n) of rows [k0, k0 + k) of product
 // `index`: either in place, or written to `scratch` with a stride of the full width.
@@ -113,7 +116,12 @@ extern template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<doubl
                                     ConstMatrix<double>, double*, int64_t,
                                     const GemmEpilogue<double>&);
 extern template void run_gemm<double>(const GemmBatch<double>&, PanelSource<double>);
+extern template void run_plain_gemm(int64_t, int64_t, int64_t, ConstMatrix<uint64_t>,
+                                    ConstMatrix<uint64_t>, uint64_t*, int64_t,
+                                    const GemmEpilogue<uint64_t>&);
+extern template void run_gemm<uint64_t>(const GemmBatch<uint64_t>&, PanelSource<uint64_t>);
 extern template class MatrixPanels<float>;
 extern template class MatrixPanels<double>;
+extern template class MatrixPanels<uint64_t>;
 
 }  // namespace torchlet::kernels

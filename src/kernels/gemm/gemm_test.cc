@@ -20,13 +20,20 @@ void gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<double> a, ConstMatrix<do
           int64_t c_stride, const GemmEpilogue<double>& epilogue) {
   gemm_f64(m, n, k, a, b, c, c_stride, epilogue);
 }
+void gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<uint64_t> a, ConstMatrix<uint64_t> b,
+          uint64_t* c, int64_t c_stride, const GemmEpilogue<uint64_t>& epilogue) {
+  gemm_u64(m, n, k, a, b, c, c_stride, epilogue);
+}
 
 template <typename T>
 class GemmTest : public testing::Test {
  protected:
-  // Small integers: every product and sum is exact, so the answers can be compared for equality.
+  // Every product and sum is exact, so the answers can be compared for equality: small integers in
+  // floats, and any integers modulo 2^64.
   std::vector<T> random(int64_t size) {
-    std::uniform_int_distribution<int> values(-8, 8);
+    constexpr bool kIsInteger = std::is_integral_v<T>;
+    std::uniform_int_distribution<int64_t> values(kIsInteger ? INT64_MIN : -8,
+                                                  kIsInteger ? INT64_MAX : 8);
     std::vector<T> data(static_cast<size_t>(size));
     for (T& x : data) x = static_cast<T>(values(engine_));
     return data;
@@ -53,7 +60,10 @@ class GemmTest : public testing::Test {
         }
         if (epilogue.row_bias) sum += epilogue.row_bias[i];
         if (epilogue.col_bias) sum += epilogue.col_bias[j];
-        out = std::fmin(epilogue.max, std::fmax(epilogue.min, sum));
+        if constexpr (!std::is_integral_v<T>) {
+          sum = std::fmin(epilogue.max, std::fmax(epilogue.min, sum));
+        }
+        out = sum;
       }
     }
     gemm(m, n, k, a, b, c.data(), stride, epilogue);
@@ -63,7 +73,7 @@ class GemmTest : public testing::Test {
   std::mt19937 engine_{42};
 };
 
-using Types = testing::Types<float, double>;
+using Types = testing::Types<float, double, uint64_t>;
 TYPED_TEST_SUITE(GemmTest, Types);
 
 TYPED_TEST(GemmTest, EveryTailOfRowsAndColumns) {
@@ -166,8 +176,9 @@ TYPED_TEST(GemmTest, NothingIsReadOfEmptyMatrices) {
 
 TYPED_TEST(GemmTest, ClampKeepsNaN) {
   using T = TypeParam;
+  if (std::is_integral_v<T>) return;
   for_each_target([&] {
-    const T a = 1, b[3] = {std::numeric_limits<T>::quiet_NaN(), 100, -100};
+    const T a = 1, b[3] = {std::numeric_limits<T>::quiet_NaN(), 100, static_cast<T>(-100)};
     T c[3];
     GemmEpilogue<T> epilogue;
     epilogue.min = 0;

@@ -42,7 +42,7 @@ HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
     for (int s = 0; s < S; ++s) {
       const V bv = load(b + s * p.b.col_stride);
       HWY_UNROLL(2)
-      for (int r = 0; r < R; ++r) acc[r][s] = hn::MulAdd(av[r], bv, acc[r][s]);
+      for (int r = 0; r < R; ++r) acc[r][s] = multiply_add(av[r], bv, acc[r][s]);
     }
     a += kLanes;
     b += kLanes;
@@ -63,8 +63,11 @@ HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
       if (e.accumulate) value += *out;
       if (e.row_bias) value += e.row_bias[i + r];
       if (e.col_bias) value += e.col_bias[j + s];
-      value = value < e.min ? e.min : value;  // in this form a NaN stays
-      *out = value > e.max ? e.max : value;
+      if constexpr (std::is_floating_point_v<T>) {
+        value = value < e.min ? e.min : value;  // in this form a NaN stays
+        value = value > e.max ? e.max : value;
+      }
+      *out = value;
     }
   }
 }

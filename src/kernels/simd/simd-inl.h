@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -60,6 +61,16 @@ HWY_INLINE void store_first(hn::Vec<D> v, D d, T* HWY_RESTRICT to, int64_t count
 #else
   store_some(v, d, to, count);
 #endif
+}
+
+// a b + c, of integers modulo their range.
+template <class V>
+HWY_INLINE V multiply_add(V a, V b, V c) {
+  if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
+    return hn::MulAdd(a, b, c);
+  } else {
+    return hn::Add(hn::Mul(a, b), c);
+  }
 }
 
 // The same vector. GCC would rather load a vector again for each multiply-add that it is part of.

@@ -14,6 +14,10 @@ using kernels::ConstMatrix;
 
 constexpr int64_t kParallelGrain = 32768;  // multiplications worth a hand-off to another thread
 
+// Integers have a kernel where there is room for it.
+template <typename T>
+constexpr bool kIsKernelInteger = std::is_same_v<T, int64_t>&& selection::kHasConversions;
+
 // Plain loops for the types that no kernel is written for. Rows of C are summed up in place.
 template <typename T>
 void plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
@@ -115,6 +119,14 @@ void gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T
     } else {
       kernels::gemm_f64(m, n, k, a, b, c, c_stride, epilogue);
     }
+  } else if constexpr (kIsKernelInteger<T>) {
+    const auto bits = [](const T* x) { return reinterpret_cast<const uint64_t*>(x); };
+    kernels::GemmEpilogue<uint64_t> epilogue;
+    epilogue.accumulate = accumulate;
+    epilogue.col_bias = bits(col_bias);
+    kernels::gemm_u64(m, n, k, {bits(a.data), a.row_stride, a.col_stride},
+                      {bits(b.data), b.row_stride, b.col_stride}, reinterpret_cast<uint64_t*>(c),
+                      c_stride, epilogue);
   } else {
     plain_gemm(m, n, k, a, b, c, c_stride, accumulate, col_bias);
   }

@@ -10,6 +10,7 @@
 #include "kernels/conv_nchw/conv2d.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/integer_math.h"
 #include "ops/engines/matmul.h"
 #include "tensor/meta.h"
 
@@ -29,25 +30,37 @@ struct Geometry {
   static int64_t volume(const Triple& t) { return t[0] * t[1] * t[2]; }
 };
 
-// Calls fn(column, row, index) for positions [begin, end) of the window (column = position - begin)
-// and every tap of `channels` planes of the volume (row): `index` is the element of the volume
-// under the tap, or -1 in the padding.
+// The places p of [0, count) for which p * step + first lies in [0, size): from and to.
+std::pair<int64_t, int64_t> places_inside(int64_t first, int64_t step, int64_t count,
+                                          int64_t size) {
+  const int64_t from = first >= 0 ? 0 : (-first - 1) / step + 1;
+  const int64_t to = first >= size ? 0 : (size - 1 - first) / step + 1;
+  return {std::min(from, count), std::min(to, count)};
+}
+
+// For positions [begin, end) of the window and every tap of `channels` planes of the volume, calls
+// fn(column, row, index, count) for runs of the tap's row that are not in the padding: `count`
+// columns (position - begin) from `column` on, the first of which sees element `index` of the
+// volume, and each the element stride[2] further on.
 template <typename Fn>
-void for_each_tap(const Geometry& g, int64_t channels, int64_t begin, int64_t end, Fn fn) {
+void for_each_run(const Geometry& g, int64_t channels, int64_t begin, int64_t end, Fn fn) {
   int64_t row = 0;
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
       for (int64_t kh = 0; kh < g.kernel[1]; ++kh) {
         for (int64_t kw = 0; kw < g.kernel[2]; ++kw, ++row) {
-          for (int64_t position = begin; position < end; ++position) {
-            const int64_t x = position % g.out[2] * g.stride[2] - g.pad[2] + kw * g.dilation[2];
-            const int64_t rest = position / g.out[2];
-            const int64_t y = rest % g.out[1] * g.stride[1] - g.pad[1] + kh * g.dilation[1];
-            const int64_t z = rest / g.out[1] * g.stride[0] - g.pad[0] + kd * g.dilation[0];
-            const bool inside =
-                x >= 0 && x < g.in[2] && y >= 0 && y < g.in[1] && z >= 0 && z < g.in[0];
-            const int64_t index = ((c * g.in[0] + z) * g.in[1] + y) * g.in[2] + x;
-            fn(position - begin, row, inside ? index : -1);
+          const int64_t left = kw * g.dilation[2] - g.pad[2];
+          const auto inside = places_inside(left, g.stride[2], g.out[2], g.in[2]);
+          for (int64_t line = begin / g.out[2]; line * g.out[2] < end; ++line) {
+            const int64_t y = line % g.out[1] * g.stride[1] - g.pad[1] + kh * g.dilation[1];
+            const int64_t z = line / g.out[1] * g.stride[0] - g.pad[0] + kd * g.dilation[0];
+            if (y < 0 || y >= g.in[1] || z < 0 || z >= g.in[0]) continue;
+            const int64_t at = line * g.out[2];
+            const int64_t from = std::max(inside.first, begin - at);
+            const int64_t to = std::min(inside.second, end - at);
+            if (from >= to) continue;
+            const int64_t start = ((c * g.in[0] + z) * g.in[1] + y) * g.in[2];
+            fn(at + from - begin, row, start + from * g.stride[2] + left, to - from);
           }
         }
       }
@@ -77,9 +90,16 @@ void plain_convolution(const Geometry& g, const T* input, const T* weight, const
       }
       for (int64_t at = 0; at < out_volume; at += chunk) {
         const int64_t n = std::min(chunk, out_volume - at);
-        for_each_tap(g, group_in, at, at + n, [&](int64_t column, int64_t row, int64_t index) {
-          columns[static_cast<size_t>(row * n + column)] = index < 0 ? T(0) : from[index];
-        });
+        std::fill_n(columns.data(), rows * n, T(0));
+        for_each_run(g, group_in, at, at + n,
+                     [&](int64_t column, int64_t row, int64_t index, int64_t count) {
+                       T* const run = columns.data() + row * n + column;
+                       if (g.stride[2] == 1) {
+                         std::copy_n(from + index, count, run);
+                       } else {
+                         for (int64_t k = 0; k < count; ++k) run[k] = from[index + k * g.stride[2]];
+                       }
+                     });
         gemm<T>(group_out, n, rows, {weight + group * group_out * rows, rows, 1},
                 {columns.data(), n, 1}, to + at, out_volume, true);
       }
@@ -108,9 +128,14 @@ void plain_transposed(const Geometry& g, const T* input, const T* weight, const 
         const int64_t n = std::min(chunk, out_volume - at);
         gemm<T>(rows, n, group_out, {weight + group * group_out * rows, 1, rows},
                 {from + at, out_volume, 1}, columns.data(), n);
-        for_each_tap(g, group_in, at, at + n, [&](int64_t column, int64_t row, int64_t index) {
-          if (index >= 0) to[index] += columns[static_cast<size_t>(row * n + column)];
-        });
+        for_each_run(g, group_in, at, at + n,
+                     [&](int64_t column, int64_t row, int64_t index, int64_t count) {
+                       const T* const run = columns.data() + row * n + column;
+                       for (int64_t k = 0; k < count; ++k) {
+                         T& sum = to[index + k * g.stride[2]];
+                         sum = wrap_add(sum, run[k]);
+                       }
+                     });
       }
     }
   });

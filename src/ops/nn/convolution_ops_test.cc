@@ -48,6 +48,44 @@ TEST(Convolution, TwoDimensions) {
                 {-1, -1}, DType::kInt64, {1, 1, 2, 1});
 }
 
+// Integers have a way of their own, with strides over what is padded, windows wider than the input
+// and more places than are worked on at a time; floats are exact for numbers as small as these.
+TEST(Convolution, IntegersAreAsExactFloats) {
+  const auto small = [](IntArray sizes, int64_t seed) {
+    return result_of("aten::mul", "Scalar", {ramp(std::move(sizes), seed), 4}).to(DType::kInt64);
+  };
+  struct Window {
+    IntArray in, kernel;
+    IntArray stride, pad, dilation;
+    int64_t groups = 1;
+  };
+  for (const auto& [in, kernel, stride, pad, dilation, groups] :
+       {Window{{2, 4, 7}, {6, 2, 3}, {2}, {4}, {1}, 2}, Window{{1, 1, 2}, {1, 1, 5}, {3}, {7}, {2}},
+        Window{{3, 2, 9, 8}, {2, 2, 3, 2}, {1, 1}, {1, 0}, {1, 1}},
+        Window{{1, 4, 5, 11}, {4, 1, 2, 3}, {2, 3}, {2, 5}, {3, 2}, 4},
+        Window{{1, 2, 100, 333}, {1, 2, 2, 2}, {1, 2}, {1, 1}, {1, 1}},
+        Window{{1, 2, 4, 3, 5}, {3, 2, 2, 3, 2}, {2, 1, 2}, {1, 2, 3}, {1, 2, 1}}}) {
+    for (const bool transposed : {false, true}) {
+      IntArray weight = kernel;
+      if (transposed) {
+        weight[0] = in[1];
+        weight[1] = 3;
+      }
+      const Tensor x = small(in, 1), w = small(weight, 2);
+      const Tensor bias = small({transposed ? 3 * groups : weight[0]}, 3);
+      const auto answer = [&](DType dtype) {
+        return result_of(
+            "aten::convolution", "",
+            {x.to(dtype), w.to(dtype), bias.to(dtype), make_int_list(stride),
+             make_int_list(transposed ? IntArray(pad.size(), 1) : pad), make_int_list(dilation),
+             transposed, make_int_list(IntArray(stride.size(), 0)), groups});
+      };
+      const Tensor expected = answer(DType::kFloat32);
+      expect_tensor(answer(DType::kInt64), elements_of(expected), DType::kInt64, expected.sizes());
+    }
+  }
+}
+
 TEST(Convolution, OneAndThreeDimensions) {
   expect_tensor(result_of("aten::conv1d", "",
                           {ramp({1, 2, 6}), ramp({2, 2, 3}, 1), ramp({2}, 2), int_list({2}),
