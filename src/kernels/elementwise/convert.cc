@@ -138,25 +138,37 @@ Loop loop_out_of(NumberType type) {
   return kLoops[static_cast<size_t>(type)];
 }
 
+// For what needs no number in the middle, or would lose some there.
+Loop direct_loop(NumberType from, NumberType to) {
+  if (from == NumberType::kI64 && to == NumberType::kBool) return loop<int64_t, Bool>;
+  if (to != NumberType::kI16) return nullptr;
+  if (from == NumberType::kI8) return loop<int8_t, int16_t>;
+  return from == NumberType::kU8 || from == NumberType::kBool ? loop<uint8_t, int16_t> : nullptr;
+}
+
 Loop convert_loop(bool by_float, bool into, NumberType type) {
   if (by_float) return into ? loop_into<float>(type) : loop_out_of<float>(type);
   return into ? loop_into<int32_t>(type) : loop_out_of<int32_t>(type);
 }
 
-void look_up(const uint8_t* answers, const uint8_t* x, const uint8_t* y, uint8_t* to,
-             int64_t count) {
+void look_up(const uint8_t* answers, const uint8_t* x, const uint8_t* y, const uint8_t* z,
+             uint8_t* to, int64_t count) {
   const hn::ScalableTag<uint8_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  HWY_ALIGN const uint8_t table[16] = {answers[0], answers[1], answers[2], answers[3]};
+  HWY_ALIGN uint8_t table[16] = {};
+  std::copy_n(answers, 8, table);
   const auto all = hn::LoadDup128(d, table);
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const auto second = hn::LoadU(d, y + i);
+    const auto third = hn::LoadU(d, z + i);
+    const auto second = hn::Add(hn::LoadU(d, y + i), hn::Add(third, third));
     const auto place = hn::Add(hn::LoadU(d, x + i), hn::Add(second, second));
     hn::StoreU(hn::TableLookupBytes(all, place), d, to + i);
   }
-  for (; i < count; ++i) to[i] = answers[(x[i] + 2 * y[i]) & 3];
+  for (; i < count; ++i) to[i] = answers[(x[i] + 2 * y[i] + 4 * z[i]) & 7];
 }
+
+bool is_avx2() { return HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2; }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
@@ -168,7 +180,9 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(convert_loop);
+HWY_EXPORT(direct_loop);
 HWY_EXPORT(look_up);
+HWY_EXPORT(is_avx2);
 
 namespace {
 
@@ -192,7 +206,7 @@ bool passes_float(NumberType from, NumberType to) {
     case NumberType::kI64:
     case NumberType::kF64:
       return to == NumberType::kF16 || to == NumberType::kBF16 || to == NumberType::kF32 ||
-             (to == NumberType::kBool && from != NumberType::kF64);
+             (to == NumberType::kBool && from == NumberType::kI32);
     default:
       return true;
   }
@@ -204,11 +218,20 @@ bool convert(NumberType from_type, const void* from, NumberType to_type, void* t
   const bool by_int =
       (is_integer(from_type) || from_type == NumberType::kBool) && is_integer(to_type);
   const NumberType middle_type = by_int ? NumberType::kI32 : NumberType::kF32;
-  if (from_type == to_type || (!by_int && !passes_float(from_type, to_type))) return false;
-  const Loop into = HWY_DYNAMIC_DISPATCH(convert_loop)(!by_int, true, from_type);
-  const Loop out_of = HWY_DYNAMIC_DISPATCH(convert_loop)(!by_int, false, to_type);
-  if ((!into && from_type != middle_type) || (!out_of && to_type != middle_type)) return false;
+  if (from_type == to_type) return false;
   const int64_t from_width = width_of(from_type), to_width = width_of(to_type);
+  if (by_int && from_width == to_width) {  // the same bytes
+    std::memcpy(to, from, static_cast<size_t>(count * to_width));
+    return true;
+  }
+  const Loop direct = HWY_DYNAMIC_DISPATCH(direct_loop)(from_type, to_type);
+  if (!direct && !by_int && !passes_float(from_type, to_type)) return false;
+  const Loop into = direct ? direct : HWY_DYNAMIC_DISPATCH(convert_loop)(!by_int, true, from_type);
+  const Loop out_of =
+      direct ? nullptr : HWY_DYNAMIC_DISPATCH(convert_loop)(!by_int, false, to_type);
+  if (!direct && ((!into && from_type != middle_type) || (!out_of && to_type != middle_type))) {
+    return false;
+  }
   const auto* source = static_cast<const char*>(from);
   auto* target = static_cast<char*>(to);
   alignas(64) char middle[kMiddle * 4], first[kStep * kWidest], last[kStep * kWidest];
@@ -236,10 +259,12 @@ bool convert(NumberType from_type, const void* from, NumberType to_type, void* t
   return true;
 }
 
-void look_up_bools(const uint8_t (&answers)[4], const uint8_t* x, const uint8_t* y, uint8_t* to,
-                   int64_t count) {
-  HWY_DYNAMIC_DISPATCH(look_up)(answers, x, y, to, count);
+void look_up_bools(const uint8_t (&answers)[8], const uint8_t* x, const uint8_t* y,
+                   const uint8_t* z, uint8_t* to, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(look_up)(answers, x, y, z, to, count);
 }
+
+bool has_avx2() { return HWY_DYNAMIC_DISPATCH(is_avx2)(); }
 
 }  // namespace torchlet::kernels
 

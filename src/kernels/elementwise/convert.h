@@ -13,8 +13,11 @@ enum class NumberType : uint8_t { kU8, kI8, kI16, kI32, kI64, kF16, kBF16, kF32,
 // to that; int64 becomes a 16-bit float by way of float.
 bool convert(NumberType from_type, const void* from, NumberType to_type, void* to, int64_t count);
 
-// to[i] = answers[x[i] + 2 y[i]] of bools, on the calling thread. `to` may be an input.
-void look_up_bools(const uint8_t (&answers)[4], const uint8_t* x, const uint8_t* y, uint8_t* to,
-                   int64_t count);
+// to[i] = answers[x[i] + 2 y[i] + 4 z[i]] of bools, on the calling thread. `to` may be an input.
+void look_up_bools(const uint8_t (&answers)[8], const uint8_t* x, const uint8_t* y,
+                   const uint8_t* z, uint8_t* to, int64_t count);
+
+// Is AVX2 among the instruction sets that kernels run with?
+bool has_avx2();
 
 }  // namespace torchlet::kernels

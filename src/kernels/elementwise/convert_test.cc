@@ -82,12 +82,18 @@ TEST(Convert, IntegersKeepTheirLowBits) {
   expect<int64_t, int8_t>(NumberType::kI64, x, NumberType::kI8, {1, -2, 44, 0, 7});
   expect<int64_t, int32_t>(NumberType::kI64, x, NumberType::kI32, {1, -2, 300, 0, 7});
   expect<int64_t, uint8_t>(NumberType::kI64, x, NumberType::kBool, {1, 1, 1, 1, 1});
+  expect<int64_t, uint8_t>(NumberType::kI64, {0, 1, INT64_MIN, 0}, NumberType::kBool, {0, 1, 1, 0});
   expect<int64_t, float>(NumberType::kI64, {3, 16777217, -1}, NumberType::kF32, {3, 16777216, -1});
   expect<uint8_t, int64_t>(NumberType::kU8, {0, 1, 255}, NumberType::kI64, {0, 1, 255});
   expect<int8_t, int64_t>(NumberType::kI8, {0, 1, -1}, NumberType::kI64, {0, 1, -1});
   expect<int16_t, int64_t>(NumberType::kI16, {0, -300}, NumberType::kI64, {0, -300});
   expect<int32_t, int64_t>(NumberType::kI32, {0, -70000}, NumberType::kI64, {0, -70000});
   expect<uint8_t, uint8_t>(NumberType::kBool, {0, 1}, NumberType::kU8, {0, 1});
+  expect<uint8_t, int16_t>(NumberType::kBool, {0, 1}, NumberType::kI16, {0, 1});
+  expect<uint8_t, int16_t>(NumberType::kU8, {0, 255}, NumberType::kI16, {0, 255});
+  expect<int8_t, int16_t>(NumberType::kI8, {0, -1}, NumberType::kI16, {0, -1});
+  expect<uint8_t, int8_t>(NumberType::kU8, {0, 255}, NumberType::kI8, {0, -1});
+  expect<int8_t, uint8_t>(NumberType::kI8, {0, -1}, NumberType::kBool, {0, 1});
   expect<uint8_t, float>(NumberType::kBool, {0, 1}, NumberType::kF32, {0, 1});
   expect<double, float>(NumberType::kF64, {0.5, 1e300}, NumberType::kF32, {0.5f, kInf});
 }
@@ -105,15 +111,15 @@ TEST(Convert, RefusesWhatItCannotDo) {
 
 TEST(LookUpBools, EveryFunctionOnEveryTail) {
   for_each_target([] {
-    for (uint8_t function = 0; function < 16; ++function) {
-      uint8_t answers[4];
-      for (int k = 0; k < 4; ++k) answers[k] = function >> k & 1;
+    for (int function = 0; function < 256; ++function) {
+      uint8_t answers[8];
+      for (int k = 0; k < 8; ++k) answers[k] = function >> k & 1;
       for (size_t n = 0; n < 70; n += function == 6 ? 1 : 23) {
-        std::vector<uint8_t> x(n + 1, 7), y(n + 1, 7);
-        for (size_t i = 0; i < n; ++i) x[i] = i % 3 == 0, y[i] = i % 5 < 2;
+        std::vector<uint8_t> x(n + 1, 7), y(n + 1, 7), z(n + 1, 7);
+        for (size_t i = 0; i < n; ++i) x[i] = i % 3 == 0, y[i] = i % 5 < 2, z[i] = i % 7 > 2;
         std::vector<uint8_t> expected(x);
-        for (size_t i = 0; i < n; ++i) expected[i] = answers[x[i] + 2 * y[i]];
-        look_up_bools(answers, x.data(), y.data(), x.data(), static_cast<int64_t>(n));
+        for (size_t i = 0; i < n; ++i) expected[i] = answers[x[i] + 2 * y[i] + 4 * z[i]];
+        look_up_bools(answers, x.data(), y.data(), z.data(), x.data(), static_cast<int64_t>(n));
         EXPECT_EQ(x, expected);
       }
     }

@@ -6,7 +6,6 @@
 #include "base/selection.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
-#include "kernels/elementwise/convert.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
@@ -252,20 +251,20 @@ namespace {
 // fits, of whose elements the last is repeated.
 void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_t out_width,
                const void* const* in, int64_t in_width, int64_t count) {
-  const int64_t step = kStepBytes / in_width, whole = count / step * step, rest = count - whole;
+  const int64_t whole = count / kStep * kStep, rest = count - whole;
   body(f, out, in, whole);
   if (rest == 0) return;
-  alignas(64) std::byte last[kMaxOperands][kStepBytes];
+  alignas(64) std::byte last[kMaxOperands][kStep * sizeof(int64_t)];
   const void* padded[kMaxOperands];
   for (size_t k = 0; k < operands; ++k) {
     const auto* from = static_cast<const std::byte*>(in[k]) + whole * in_width;
-    for (int64_t i = 0; i < step; ++i) {
+    for (int64_t i = 0; i < kStep; ++i) {
       std::memcpy(last[k] + i * in_width, from + std::min(i, rest - 1) * in_width,
                   static_cast<size_t>(in_width));
     }
     padded[k] = last[k];
   }
-  body(f, last[operands], padded, step);
+  body(f, last[operands], padded, kStep);
   std::memcpy(static_cast<std::byte*>(out) + whole * out_width, last[operands],
               static_cast<size_t>(rest * out_width));
 }
@@ -287,24 +286,26 @@ Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, 
 
 namespace {
 
-// Of one or two bools there are four cases, so the function is a table of them.
+// Of up to three bools there are eight cases, so the function is a table of them.
 [[maybe_unused]] Tensor map_bools(Inputs inputs, DType out_dtype, BlockBody body, bool in_steps,
                                   const void* f) {
-  constexpr int64_t kFirst[] = {0, 1, 0, 1}, kSecond[] = {0, 0, 1, 1};
-  const void* const cases[] = {kFirst, kSecond};
-  int64_t results[4];
-  uint8_t answers[4];
+  constexpr int64_t kFirst[] = {0, 1, 0, 1, 0, 1, 0, 1}, kSecond[] = {0, 0, 1, 1, 0, 0, 1, 1},
+                    kThird[] = {0, 0, 0, 0, 1, 1, 1, 1};
+  const void* const cases[] = {kFirst, kSecond, kThird};
+  int64_t results[8];
+  uint8_t answers[8];
   if (in_steps) {
     run_steps(body, f, inputs.size(), results, static_cast<int64_t>(element_size(out_dtype)), cases,
-              sizeof(int64_t), 4);
+              sizeof(int64_t), 8);
   } else {
-    body(f, results, cases, 4);
+    body(f, results, cases, 8);
   }
-  convert_elements(results, out_dtype, 1, answers, DType::kBool, 1, 4);
+  convert_elements(results, out_dtype, 1, answers, DType::kBool, 1, 8);
   const Tensor out = empty_result(inputs, DType::kBool);
   elementwise(out, inputs, DType::kBool, DType::kBool,
               [&, last = inputs.size() - 1](void* o, const void* const* in, int64_t count) {
                 kernels::look_up_bools(answers, static_cast<const uint8_t*>(in[0]),
+                                       static_cast<const uint8_t*>(in[std::min<size_t>(1, last)]),
                                        static_cast<const uint8_t*>(in[last]),
                                        static_cast<uint8_t*>(o), count);
               });
@@ -320,7 +321,7 @@ Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&b
   const auto kind = static_cast<size_t>(compute_kind(dtype));
   if (!bodies[kind]) fail_not_implemented(dtype);
   if constexpr (selection::kHasConversions) {
-    if (!out && dtype == DType::kBool && inputs.size() <= 2 &&
+    if (!out && dtype == DType::kBool &&
         std::ranges::all_of(inputs, [](auto* x) { return x->dtype() == DType::kBool; })) {
       return map_bools(inputs, to_bool ? DType::kBool : DType::kInt64, bodies[kind], in_steps, f);
     }

@@ -13,6 +13,7 @@
 
 #include "base/function_ref.h"
 #include "base/selection.h"
+#include "kernels/elementwise/convert.h"
 #include "ops/core/common.h"
 
 namespace torchlet::ops {
@@ -77,25 +78,48 @@ void map_block(const void* state, void* o, const void* const* in, int64_t count)
 // it.
 template <typename C>
 constexpr bool is_stepped = std::is_same_v<C, int64_t> || std::is_same_v<C, float>;
-constexpr int64_t kStepBytes = 64;
+constexpr int64_t kStep = 32;
+#if defined(__clang__)
+#define TORCHLET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TORCHLET_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 template <typename Out, typename In, size_t N, typename F>
-void map_steps(const void* state, void* o, const void* const* in, int64_t count) {
-  constexpr int64_t kStep = kStepBytes / static_cast<int64_t>(sizeof(In));
-  const F& f = *static_cast<const F*>(state);
-  const auto operand = [&](size_t n, int64_t i) {
-    return static_cast<const In*>(in[std::min(n, N - 1)])[i];
-  };
-  for (int64_t i = 0; i < count; i += kStep) {
-    Out step[kStep];
-    for (int64_t k = i; k < i + kStep; ++k) {
-      if constexpr (N == 1) step[k - i] = static_cast<Out>(f(operand(0, k)));
-      if constexpr (N == 2) step[k - i] = static_cast<Out>(f(operand(0, k), operand(1, k)));
-      if constexpr (N == 3) {
-        step[k - i] = static_cast<Out>(f(operand(0, k), operand(1, k), operand(2, k)));
-      }
+[[gnu::always_inline]] inline void run_map_steps(const F& f, Out* to, const void* const* in,
+                                                 int64_t count) {
+  const In* a = static_cast<const In*>(in[0]);
+  const In* b = static_cast<const In*>(in[N > 1 ? 1 : 0]);
+  const In* c = static_cast<const In*>(in[N > 2 ? 2 : 0]);
+  for (const Out* end = to + count; to != end; to += kStep, a += kStep, b += kStep, c += kStep) {
+    TORCHLET_INDEPENDENT  // `to` may be an input, but not overlap it otherwise
+        for (int64_t k = 0; k < kStep; ++k) {
+      if constexpr (N == 1) to[k] = static_cast<Out>(f(a[k]));
+      if constexpr (N == 2) to[k] = static_cast<Out>(f(a[k], b[k]));
+      if constexpr (N == 3) to[k] = static_cast<Out>(f(a[k], b[k], c[k]));
     }
-    std::memcpy(static_cast<Out*>(o) + i, step, sizeof(step));
   }
+}
+
+// The library is compiled for any x86-64, whose vectors are short and know few operations of
+// int64; so these loops are there for AVX2, too.
+#if defined(__x86_64__)
+constexpr bool kHasWideSteps = selection::kHasConversions;
+#define TORCHLET_WIDE_STEPS [[gnu::target("avx2")]]
+#else
+constexpr bool kHasWideSteps = false;
+#define TORCHLET_WIDE_STEPS
+#endif
+template <typename Out, typename In, size_t N, typename F>
+TORCHLET_WIDE_STEPS void map_wide_steps(const void* f, void* out, const void* const* in,
+                                        int64_t count) {
+  run_map_steps<Out, In, N>(*static_cast<const F*>(f), static_cast<Out*>(out), in, count);
+}
+template <typename Out, typename In, size_t N, typename F>
+void map_steps(const void* f, void* out, const void* const* in, int64_t count) {
+  if constexpr (kHasWideSteps) {
+    if (kernels::has_avx2()) return map_wide_steps<Out, In, N, F>(f, out, in, count);
+  }
+  run_map_steps<Out, In, N>(*static_cast<const F*>(f), static_cast<Out*>(out), in, count);
 }
 
 // A new tensor of `result` from a block function, or `into`.

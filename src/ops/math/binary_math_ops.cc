@@ -25,22 +25,25 @@ Tensor copysign(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal | kMapSteps, true>(self, other, dtype,
                                             [](auto a, auto b) { return std::copysign(a, b); });
 }
-// The next bfloat16 after a towards b: a float whose low 16 bits are zero.
-float next_bfloat16(float a, float b) {
-  if (std::isnan(a) || std::isnan(b)) return a + b;
-  if (a == b) return b;
-  if (a == 0) return std::copysign(0x1p-133f, b);
-  const uint32_t bits = std::bit_cast<uint32_t>(a);
-  return std::bit_cast<float>((a < b) == (a > 0) ? bits + 0x10000u : bits - 0x10000u);
+// The next number after a towards b, of those whose bits are multiples of `unit`: 1 for floats, and
+// 2^16 for bfloat16.
+[[gnu::always_inline]] inline float next_after(float a, float b, uint32_t unit) {
+  const auto bits = std::bit_cast<uint32_t>(a);
+  const auto next = std::bit_cast<float>((a < b) == (a > 0) ? bits + unit : bits - unit);
+  const float from_zero = std::copysign(std::bit_cast<float>(unit), b);
+  const float unequal = choose(a == 0, from_zero, next);
+  return choose((a != a) | (b != b), a + b, choose(a == b, b, unequal));
 }
 Tensor nextafter(const Tensor& self, const Tensor& other, DType dtype) {
   TORCHLET_CHECK(dtype != DType::kFloat16, "\"nextafter_cpu\" not implemented for 'Half'");
-  if (dtype == DType::kBFloat16) {
-    return map<kMapReal, 2>({self, other}, dtype, [](auto a, auto b) {
-      return static_cast<decltype(a)>(next_bfloat16(static_cast<float>(a), static_cast<float>(b)));
-    });
-  }
-  return binary<kMapReal>(self, other, dtype, [](auto a, auto b) { return std::nextafter(a, b); });
+  const uint32_t unit = dtype == DType::kBFloat16 ? 0x10000 : 1;
+  return binary<kMapReal | kMapSteps>(self, other, dtype, [unit](auto a, auto b) {
+    if constexpr (std::is_same_v<decltype(a), float>) {
+      return next_after(a, b, unit);
+    } else {
+      return std::nextafter(a, b);
+    }
+  });
 }
 Tensor xlogy(const Tensor& self, const Tensor& other, DType dtype) {
   const Tensor y = operand(other, to_float_type(dtype)).to(to_float_type(dtype));
@@ -77,7 +80,8 @@ Tensor logaddexp_of(const Tensor& self, const Tensor& other, DType dtype, double
       self, other, dtype, [](auto a, auto b) { return -std::abs(a - b); });
   return map<kMapReal | kMapSteps, 3>({self, other, softplus(distance, unit)}, dtype,
                                       [](auto a, auto b, auto more) {
-                                        return std::isinf(a) && a == b ? a : std::max(a, b) + more;
+                                        const bool same = a == b && std::isinf(a);
+                                        return choose(same, a, choose(a < b, b, a) + more);
                                       });
 }
 Tensor logaddexp(const Tensor& self, const Tensor& other, DType dtype) {
@@ -115,49 +119,58 @@ Tensor lcm(const Tensor& self, const Tensor& other, DType dtype) {
   });
 }
 
-constexpr auto kAnd = [](auto a, auto b) { return a & b; };
-constexpr auto kOr = [](auto a, auto b) { return a | b; };
-constexpr auto kXor = [](auto a, auto b) { return a ^ b; };
-Tensor bitwise_and(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt | kMapSteps>(self, other, dtype, kAnd);
-}
-Tensor bitwise_or(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt | kMapSteps>(self, other, dtype, kOr);
-}
-Tensor bitwise_xor(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapInt | kMapSteps>(self, other, dtype, kXor);
-}
-// fn into self, by the bodies of f, where its dtype is the result's.
-Tensor in_place_of(const Tensor& self, const Scalar& other, BinaryFn fn,
-                   const detail::BlockBody (&bodies)[4], const void* f) {
-  const DType dtype = result_type(self, other);
-  const Tensor number = scalar_tensor(other, dtype);
-  if (dtype != self.dtype()) return assign(self, fn(self, number, dtype));
-  return detail::map_compute(Operands<2>(self, number), dtype, false, bodies, true, f, &self);
-}
-template <typename F>
-Tensor in_place(const Tensor& self, const Scalar& other, BinaryFn fn, const F& f) {
-  using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, F>;
-  return in_place_of(self, other, fn, Bodies::kBodies, &f);
-}
+constexpr auto kAnd = [](DType) { return [](auto a, auto b) { return a & b; }; };
+constexpr auto kOr = [](DType) { return [](auto a, auto b) { return a | b; }; };
+constexpr auto kXor = [](DType) { return [](auto a, auto b) { return a ^ b; }; };
 Tensor bitwise_not(const Tensor& self) {
-  const bool flip = self.dtype() == DType::kBool;
+  const int64_t flipped = self.dtype() == DType::kBool ? 1 : -1;
   return map<kMapInt | kMapSteps, 1>({self}, self.dtype(),
-                                     [flip](auto x) { return flip ? decltype(x)(x == 0) : ~x; });
+                                     [flipped](auto x) { return x ^ flipped; });
 }
 
 // A shift by the width of the type or more, or by a negative count, empties it (the sign stays on a
-// right shift).
-Tensor left_shift(const Tensor& self, const Tensor& other, DType dtype) {
-  const int64_t width = static_cast<int64_t>(element_size(dtype)) * 8;
-  return binary<kMapInt>(self, other, dtype, [width](auto a, auto b) {
-    return b < 0 || b >= width ? 0 : static_cast<int64_t>(static_cast<uint64_t>(a) << b);
-  });
+// right shift). Without branches, and the sign apart, since AVX2 shifts what has none.
+struct LeftShift {
+  int64_t operator()(int64_t a, int64_t b) const {
+    const uint64_t bits = static_cast<uint64_t>(a) << (b & 63);
+    return choose(static_cast<uint64_t>(b) < width, static_cast<int64_t>(bits), int64_t{0});
+  }
+  uint64_t width;
+};
+struct RightShift {
+  int64_t operator()(int64_t a, int64_t b) const {
+    const uint64_t sign = a < 0 ? ~uint64_t{0} : 0;
+    const uint64_t count = std::min(static_cast<uint64_t>(b), width - 1);
+    return static_cast<int64_t>(((static_cast<uint64_t>(a) ^ sign) >> count) ^ sign);
+  }
+  uint64_t width;
+};
+constexpr auto kLeftShift = [](DType dtype) { return LeftShift{element_size(dtype) * 8}; };
+constexpr auto kRightShift = [](DType dtype) { return RightShift{element_size(dtype) * 8}; };
+
+// An operator of integers that is `make(dtype)` of two elements.
+template <auto make>
+Tensor of_integers(const Tensor& self, const Tensor& other, DType dtype) {
+  return binary<kMapInt | kMapSteps>(self, other, dtype, make(dtype));
 }
-Tensor right_shift(const Tensor& self, const Tensor& other, DType dtype) {
-  const int64_t last = static_cast<int64_t>(element_size(dtype)) * 8 - 1;
-  return binary<kMapInt>(self, other, dtype,
-                         [last](auto a, auto b) { return a >> (b < 0 || b > last ? last : b); });
+// The same into self, where its dtype is the result's. Another operand in self's memory might be
+// written before it is read.
+Tensor in_place_of(const Tensor& self, const Tensor& other, DType dtype, BinaryFn fn,
+                   const detail::BlockBody (&bodies)[4], const void* f) {
+  const bool is_apart = other.impl()->storage != self.impl()->storage;
+  if (dtype != self.dtype() || !is_apart ||
+      !std::ranges::equal(broadcast_shapes(self.sizes(), other.sizes()), self.sizes())) {
+    return assign(self, fn(self, other, dtype));
+  }
+  check_no_internal_overlap(self);
+  return detail::map_compute(Operands<2>(self, operand(other, dtype)), dtype, false, bodies, true,
+                             f, &self);
+}
+template <auto make>
+Tensor in_place(const Tensor& self, const Tensor& other, DType dtype) {
+  const auto f = make(dtype);
+  using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, decltype(f)>;
+  return in_place_of(self, other, dtype, of_integers<make>, Bodies::kBodies, &f);
 }
 
 }  // namespace
@@ -209,61 +222,57 @@ TORCHLET_SPECIAL_BINARY(special_xlogy, xlogy);
 TORCHLET_SPECIAL_BINARY(special_xlog1py, xlog1py);
 TORCHLET_SPECIAL_BINARY(special_zeta, zeta);
 
-#define TORCHLET_BITWISE(name)                                                                    \
-  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | pointwise(),                    \
-                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", tensors<name>); \
-  TORCHLET_OP_WITH(name##_Scalar, inplace() | out("Scalar_out") | pointwise(),                    \
-                   "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor",                 \
-                   with_scalar<name>);                                                            \
-  TORCHLET_OP_WITH(name##_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),                  \
-                   "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",          \
-                   scalar_first<name>)
+#define TORCHLET_BITWISE(name, fn)                                                       \
+  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | pointwise(),           \
+                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor",        \
+                   tensors<of_integers<fn>>);                                            \
+  TORCHLET_OP_WITH(name##_Scalar, inplace() | out("Scalar_out") | pointwise(),           \
+                   "aten::" #name ".Scalar(Tensor self, Scalar other) -> Tensor",        \
+                   with_scalar<of_integers<fn>>);                                        \
+  TORCHLET_OP_WITH(name##_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),         \
+                   "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", \
+                   scalar_first<of_integers<fn>>)
 
-TORCHLET_BITWISE(bitwise_and);
-TORCHLET_BITWISE(bitwise_or);
-TORCHLET_BITWISE(bitwise_xor);
+TORCHLET_BITWISE(bitwise_and, kAnd);
+TORCHLET_BITWISE(bitwise_or, kOr);
+TORCHLET_BITWISE(bitwise_xor, kXor);
 TORCHLET_OP_WITH(bitwise_not, inplace() | out("out") | pointwise(),
                  "aten::bitwise_not(Tensor self) -> Tensor", bitwise_not);
 
-#define TORCHLET_SHIFT(name, fn)                                                                \
-  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | pointwise(),                  \
-                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor", tensors<fn>); \
-  TORCHLET_OP_WITH(name##_Tensor_Scalar, inplace() | out("Tensor_Scalar_out") | pointwise(),    \
-                   "aten::" #name ".Tensor_Scalar(Tensor self, Scalar other) -> Tensor",        \
-                   with_scalar<fn>);                                                            \
-  TORCHLET_OP_WITH(name##_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),                \
-                   "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",        \
-                   scalar_first<fn>)
+#define TORCHLET_SHIFT(name, fn)                                                             \
+  TORCHLET_OP_WITH(name##_Tensor, inplace() | out("Tensor_out") | pointwise(),               \
+                   "aten::" #name ".Tensor(Tensor self, Tensor other) -> Tensor",            \
+                   tensors<of_integers<fn>>);                                                \
+  TORCHLET_OP_WITH(name##_Tensor_Scalar, inplace() | out("Tensor_Scalar_out") | pointwise(), \
+                   "aten::" #name ".Tensor_Scalar(Tensor self, Scalar other) -> Tensor",     \
+                   with_scalar<of_integers<fn>>);                                            \
+  TORCHLET_OP_WITH(name##_Scalar_Tensor, out("Scalar_Tensor_out") | pointwise(),             \
+                   "aten::" #name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor",     \
+                   scalar_first<of_integers<fn>>)
 
-TORCHLET_SHIFT(bitwise_left_shift, left_shift);
-TORCHLET_SHIFT(bitwise_right_shift, right_shift);
+TORCHLET_SHIFT(bitwise_left_shift, kLeftShift);
+TORCHLET_SHIFT(bitwise_right_shift, kRightShift);
 
 // Python's operators; __iand__ and its like are the in-place forms.
-#define TORCHLET_PYTHON_OPERATOR(name, fn, variants, in_place_scalar)                     \
+#define TORCHLET_PYTHON_OPERATOR(name, fn, variants)                                      \
   TORCHLET_OP_WITH(__##name##___Tensor, variants("Tensor_out") | pointwise(),             \
                    "aten::__" #name "__.Tensor(Tensor self, Tensor other) -> Tensor",     \
-                   tensors<fn>);                                                          \
+                   tensors<of_integers<fn>>);                                             \
   TORCHLET_OP_WITH(__##name##___Scalar, variants("Scalar_out") | pointwise(),             \
                    "aten::__" #name "__.Scalar(Tensor self, Scalar other) -> Tensor",     \
-                   with_scalar<fn>);                                                      \
+                   with_scalar<of_integers<fn>>);                                         \
   TORCHLET_OP(__i##name##___Tensor,                                                       \
               "aten::__i" #name "__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", \
-              [](const Tensor& self, const Tensor& other) {                               \
-                return assign(self, tensors<fn>(self, other));                            \
-              });                                                                         \
+              tensors<in_place<fn>>);                                                     \
   TORCHLET_OP(__i##name##___Scalar,                                                       \
               "aten::__i" #name "__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)", \
-              [](const Tensor& self, const Scalar& other) { return in_place_scalar; })
+              with_scalar<in_place<fn>>)
 #define TORCHLET_NO_OUT(overload) Traits()
 
-TORCHLET_PYTHON_OPERATOR(and, bitwise_and, TORCHLET_NO_OUT,
-                         in_place(self, other, bitwise_and, kAnd));
-TORCHLET_PYTHON_OPERATOR(or, bitwise_or, TORCHLET_NO_OUT, in_place(self, other, bitwise_or, kOr));
-TORCHLET_PYTHON_OPERATOR(xor, bitwise_xor, TORCHLET_NO_OUT,
-                         in_place(self, other, bitwise_xor, kXor));
-TORCHLET_PYTHON_OPERATOR(lshift, left_shift, out,
-                         assign(self, with_scalar<left_shift>(self, other)));
-TORCHLET_PYTHON_OPERATOR(rshift, right_shift, out,
-                         assign(self, with_scalar<right_shift>(self, other)));
+TORCHLET_PYTHON_OPERATOR(and, kAnd, TORCHLET_NO_OUT);
+TORCHLET_PYTHON_OPERATOR(or, kOr, TORCHLET_NO_OUT);
+TORCHLET_PYTHON_OPERATOR(xor, kXor, TORCHLET_NO_OUT);
+TORCHLET_PYTHON_OPERATOR(lshift, kLeftShift, out);
+TORCHLET_PYTHON_OPERATOR(rshift, kRightShift, out);
 
 }  // namespace torchlet::ops

@@ -84,13 +84,15 @@ Tensor logical_xor(const Tensor& self, const Tensor& other) {
 
 // ---- classes of numbers ----
 
+Tensor all_of(const Tensor& self, bool answer) {
+  const Tensor out = empty_like(self, DType::kBool);
+  fill(out, Scalar(answer));
+  return out;
+}
+
 template <typename F>
 Tensor classify(const Tensor& self, F f) {
-  if (is_integral(self.dtype(), true)) {  // as any integer is
-    const Tensor out = empty_like(self, DType::kBool);
-    fill(out, Scalar(f(0.0, 0.0)));
-    return out;
-  }
+  if (is_integral(self.dtype(), true)) return all_of(self, f(0.0, 0.0));  // as any integer is
   return map_bool<kMapReal | kMapComplex | kMapSteps, 1>({self}, self.dtype(), [f](auto x) {
     using T = decltype(x);
     if constexpr (std::is_floating_point_v<T>) {
@@ -110,7 +112,8 @@ Tensor isfinite(const Tensor& self) {
   return classify(self, [](auto re, auto im) { return std::isfinite(re) && std::isfinite(im); });
 }
 Tensor isreal(const Tensor& self) {
-  return classify(self, [](auto, auto im) { return im == 0; });
+  if (!is_complex(self.dtype())) return all_of(self, true);
+  return map_bool<kMapComplex, 1>({self}, self.dtype(), [](auto z) { return z.imag() == 0; });
 }
 Tensor isposinf(const Tensor& self) {
   TORCHLET_CHECK(!is_complex(self.dtype()), "isposinf does not support complex inputs.");
@@ -160,10 +163,8 @@ Tensor clamp_tensors(const Tensor& self, const Tensor& min, const Tensor& max) {
   if (!max.defined()) return maximum_as(self, min, dtype);
   if (!min.defined()) return minimum_as(self, max, dtype);
   return map<kOrdered, 3>({self, min, max}, dtype, [](auto x, auto lo, auto hi) {
-    if (is_nan(x)) return x;
-    if (is_nan(lo)) return lo;
-    if (is_nan(hi)) return hi;
-    return std::min(std::max(x, lo), hi);
+    const auto raised = choose(is_nan(x) | (x >= lo), x, lo);
+    return choose(is_nan(raised) | (raised <= hi), raised, hi);
   });
 }
 

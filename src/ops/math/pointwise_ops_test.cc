@@ -1,3 +1,4 @@
+#include "kernels/simd/target_test.h"
 #include "ops/core/testing.h"
 
 // Expected numbers are PyTorch 1.13's.
@@ -77,7 +78,7 @@ TEST(Unary, RoundsHalfToEven) {
 
 // Steps of 32 and a rest.
 TEST(Binary, ManyBools) {
-  std::vector<double> a, b, less, differ, largest, neither;
+  std::vector<double> a, b, less, differ, largest, neither, chosen;
   for (int i = 0; i < 71; ++i) {
     a.push_back(i % 2);
     b.push_back(i / 2 % 2);
@@ -85,12 +86,15 @@ TEST(Binary, ManyBools) {
     differ.push_back(a.back() != b.back());
     largest.push_back(std::max(a.back(), b.back()));
     neither.push_back(a.back() == 0);
+    chosen.push_back(differ.back() != 0 ? a.back() : b.back());
   }
   const Tensor x = make(a, kBool), y = make(b, kBool);
   expect_tensor(result_of("aten::lt", "Tensor", {x, y}), less, kBool);
   expect_tensor(result_of("aten::bitwise_xor", "Tensor", {x, y}), differ, kBool);
   expect_tensor(result_of("aten::maximum", "", {x, y}), largest, kBool);
   expect_tensor(result_of("aten::logical_not", "", {x}), neither, kBool);
+  const Tensor third = result_of("aten::bitwise_xor", "Tensor", {x, y});
+  expect_tensor(result_of("aten::where", "self", {third, x, y}), chosen, kBool);
 }
 
 TEST(Unary, IntegersBecomeFloats) {
@@ -121,8 +125,48 @@ TEST(Binary, BitsAndShifts) {
   Tensor x = ints({6});
   call_op("aten::__ixor__", "Scalar", {x, 3});
   expect_tensor(x, {5}, kI64);
+  const Tensor counts = ints({0, 1, 63, 64, -1, INT64_MIN}), ones = ints({-3, -3, -3, -3, -3, -3});
+  expect_tensor(result_of("aten::bitwise_left_shift", "Tensor", {ones, counts}),
+                {-3, -6, -0x1p63, 0, 0, 0}, kI64);
+  expect_tensor(result_of("aten::bitwise_right_shift", "Tensor", {ones, counts}),
+                {-3, -2, -1, -1, -1, -1}, kI64);
+  const Tensor bytes = make({-127, 127, 127, 127, 127}, DType::kInt8),
+               shifts = make({1, 1, 7, 8, -1}, DType::kInt8);
+  expect_tensor(result_of("aten::bitwise_left_shift", "Tensor", {bytes, shifts}),
+                {2, -2, -128, 0, 0}, DType::kInt8);
+  expect_tensor(result_of("aten::bitwise_right_shift", "Tensor", {bytes, shifts}),
+                {-64, 63, 0, 0, 0}, DType::kInt8);
   expect_tensor(result_of("aten::gcd", "", {ints({12, 0}), ints({-18, 0})}), {6, 0}, kI64);
   expect_tensor(result_of("aten::lcm", "", {ints({4, 0}), ints({-6, 0})}), {12, 0}, kI64);
+}
+
+TEST(Binary, InPlaceOperandsMayLieInTheSameMemory) {
+  const Tensor x = ints({1, 2, 4, 8, 16});
+  const void* memory = x.raw_data();
+  call_op("aten::__ior__", "Tensor", {x, ints({8, 8, 8, 8, 8})});
+  expect_tensor(x, {9, 10, 12, 8, 24}, kI64);
+  call_op("aten::__ixor__", "Tensor", {narrow(x, 0, 1, 4), narrow(x, 0, 0, 4)});
+  expect_tensor(x, {9, 3, 6, 4, 16}, kI64);
+  call_op("aten::__ilshift__", "Tensor", {x, ints({1})});
+  expect_tensor(x, {18, 6, 12, 8, 32}, kI64);
+  call_op("aten::__iand__", "Tensor", {x, make({14, 6, 4, 12, 2}, kU8)});
+  expect_tensor(x, {2, 6, 4, 8, 0}, kI64);
+  EXPECT_EQ(x.raw_data(), memory);
+  EXPECT_THROW(call_op("aten::__iand__", "Tensor", {ints({1}), ints({1, 2})}), Error);
+  const Tensor repeated = expand(ints({1}), IntArray{3});
+  EXPECT_THROW(call_op("aten::__iand__", "Tensor", {repeated, ints({1, 2, 3})}), Error);
+}
+
+TEST(Binary, NextNumbers) {
+  const double tiny = 0x1p-149, most = 0x1.fffffep127;
+  expect_tensor(
+      result_of("aten::nextafter", "",
+                {make({1, 1, 0, -0.0, tiny, -1, most, kInf, kNan, 0, 2}),
+                 make({2, 0, -1, 1, 0, -2, kInf, 0, 1, kNan, 2})}),
+      {1 + 0x1p-23, 1 - 0x1p-24, -tiny, tiny, 0, -1 - 0x1p-23, kInf, most, kNan, kNan, 2});
+  expect_tensor(result_of("aten::nextafter", "",
+                          {make({1, 0}, DType::kBFloat16), make({2, -1}, DType::kBFloat16)}),
+                {1 + 0x1p-7, -0x1p-133}, DType::kBFloat16);
 }
 
 TEST(Binary, LogarithmsAndLimits) {
@@ -170,34 +214,37 @@ TEST(Activation, SoftmaxAlongAnyDimension) {
 
 // Loops of whole steps, and short rows that are computed together.
 TEST(Steps, EveryTailAndRow) {
-  for (int64_t n : {1, 7, 8, 9, 15, 16, 17, 33, 127, 128, 129, 1030}) {
-    for (int64_t rows : {1, 3, 40}) {
-      std::vector<double> a, b, both, smaller, is_less, negative;
-      for (int64_t i = 0; i < rows * n; ++i) {
-        a.push_back(static_cast<double>(i * 7 % 11)), b.push_back(static_cast<double>(i * 5 % 13));
-        both.push_back(static_cast<double>(i * 7 % 11 & i * 5 % 13));
-        smaller.push_back(std::min(a.back(), b.back()));
-        is_less.push_back(a.back() < b.back());
-        negative.push_back(-a.back());
-      }
-      // Each row has a gap behind it.
-      const auto strided = [&](const std::vector<double>& list, DType dtype) {
-        const Tensor wide = zeros(IntArray{rows, n + 3}, dtype), view = narrow(wide, 1, 0, n);
-        view.copy_(reshape(make(list), IntArray{rows, n}));
-        return view;
-      };
-      for (const DType dtype : {kI64, kF64, DType::kFloat32, DType::kFloat16, kU8}) {
-        const Tensor x = strided(a, dtype), y = strided(b, dtype);
-        const IntArray shape{rows, n};
-        expect_tensor(result_of("aten::fmin", "", {x, y}), smaller, dtype, shape);
-        expect_tensor(result_of("aten::lt", "Tensor", {x, y}), is_less, kBool, shape);
-        if (dtype != kU8) expect_tensor(result_of("aten::neg", "", {x}), negative, dtype, shape);
-        if (is_integral(dtype, false)) {
-          expect_tensor(result_of("aten::bitwise_and", "Tensor", {x, y}), both, dtype, shape);
+  kernels::for_each_target([] {
+    for (int64_t n : {1, 7, 31, 32, 33, 64, 127, 128, 129, 1030}) {
+      for (int64_t rows : {1, 3, 40}) {
+        std::vector<double> a, b, both, smaller, is_less, negative;
+        for (int64_t i = 0; i < rows * n; ++i) {
+          a.push_back(static_cast<double>(i * 7 % 11)),
+              b.push_back(static_cast<double>(i * 5 % 13));
+          both.push_back(static_cast<double>(i * 7 % 11 & i * 5 % 13));
+          smaller.push_back(std::min(a.back(), b.back()));
+          is_less.push_back(a.back() < b.back());
+          negative.push_back(-a.back());
+        }
+        // Each row has a gap behind it.
+        const auto strided = [&](const std::vector<double>& list, DType dtype) {
+          const Tensor wide = zeros(IntArray{rows, n + 3}, dtype), view = narrow(wide, 1, 0, n);
+          view.copy_(reshape(make(list), IntArray{rows, n}));
+          return view;
+        };
+        for (const DType dtype : {kI64, kF64, DType::kFloat32, DType::kFloat16, kU8}) {
+          const Tensor x = strided(a, dtype), y = strided(b, dtype);
+          const IntArray shape{rows, n};
+          expect_tensor(result_of("aten::fmin", "", {x, y}), smaller, dtype, shape);
+          expect_tensor(result_of("aten::lt", "Tensor", {x, y}), is_less, kBool, shape);
+          if (dtype != kU8) expect_tensor(result_of("aten::neg", "", {x}), negative, dtype, shape);
+          if (is_integral(dtype, false)) {
+            expect_tensor(result_of("aten::bitwise_and", "Tensor", {x, y}), both, dtype, shape);
+          }
         }
       }
     }
-  }
+  });
 }
 
 TEST(Steps, DivisorsAreNotInvented) {

@@ -186,7 +186,7 @@ Tensor logit(const Tensor& self, std::optional<double> eps) {
 // The logarithm to a base of which `two` is log(2) and `e` is log(e). For floats by exponent and
 // mantissa: powers of the base are exact, and compilers make vectors of it.
 template <typename T>
-T log_to_base(T x, double two, double e) {
+[[gnu::always_inline]] inline T log_to_base(T x, double two, double e) {
   if constexpr (std::is_same_v<T, float>) {
     const bool is_tiny = x < 0x1p-126f;
     const auto bits = std::bit_cast<uint32_t>(choose(is_tiny, x * 0x1p24f, x));
