@@ -67,14 +67,11 @@ constexpr int64_t kWinogradPoints = (kWinogradGroupTile + 2) * (kWinogradGroupTi
 
 void pack_winograd(const DwConvShape& shape, const float* weight, float* packed) {
   constexpr int64_t kBlock = kDwConvBlock<float>;
-  const int64_t group = shape.group;
-  std::fill_n(packed, shape.channels * kWinogradPoints * kBlock, 0.0f);
-  for (int64_t c = 0; c < shape.channels; c += group) {
-    float* to = packed + c / kBlock * kWinogradPoints * kBlock * kBlock;
-    const int64_t first = c % kBlock;
-    for (int64_t k = 0; k < group; ++k) {
-      winograd_f32_transform_weights(kWinogradGroupTile, weight + (c * group + k) * 9, group * 9,
-                                     group, to + (first + k) * kBlock + first, kBlock * kBlock);
+  for (int64_t c = 0; c < shape.channels; c += kBlock) {
+    for (int64_t k = 0; k < kBlock; ++k) {
+      winograd_f32_transform_weights(kWinogradGroupTile, weight + (c * kBlock + k) * 9, kBlock * 9,
+                                     kBlock, packed + (c * kWinogradPoints + k) * kBlock,
+                                     kBlock * kBlock);
     }
   }
 }
@@ -153,6 +150,8 @@ bool dwconv_takes(const DwConvShape& shape) {
   }
   return true;
 }
+
+int dwconv_nhwc_f32_form(const DwConvShape& shape) { return dwconv_is_winograd(shape) ? 1 : 0; }
 
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) {
   if (dwconv_is_winograd(shape)) {

@@ -25,8 +25,9 @@ bool dwconv_takes(const DwConvShape& shape);
 bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w);
 
 // The filters [channels, group, kernel_h, kernel_w] in the order in which the kernel reads them,
-// whatever the batch and the size of the image. `packed` has dwconv_nhwc_f32_packed_bytes(shape)
-// bytes, 64-byte aligned for speed.
+// the same for all batches and image sizes that have the same form. `packed` has
+// dwconv_nhwc_f32_packed_bytes(shape) bytes, 64-byte aligned for speed.
+int dwconv_nhwc_f32_form(const DwConvShape& shape);
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape);
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed);
 

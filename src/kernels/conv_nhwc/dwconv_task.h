@@ -63,16 +63,17 @@ struct DwConvTask {
 void dwconv_task(const DwConvTask<float>& task);
 void dwconv_task(const DwConvTask<Float16>& task);
 
-// Groups of 8 and 16 channels by Winograd's algorithm: a block of channels is one group, with zeros
-// between those that it holds, which costs groups of 4 more than it saves. The weights of a block
-// are [points, channels of the input, channels of the output].
+// Groups of 16 channels, a block each, by Winograd's algorithm. The weights of a block are [points,
+// channels of the input, channels of the output], four times as many as those of the filters, so
+// that few tiles are not worth reading them.
 inline bool dwconv_is_winograd(const DwConvShape& shape) {
   if constexpr (!selection::kHasRareConvolutions || !selection::kHasWinograd) return false;
   const Window2dShape& s = shape.window;
-  constexpr int64_t kBlock = kDwConvBlock<float>;
-  return shape.group >= 8 && kBlock % shape.group == 0 && shape.channels % kBlock == 0 &&
-         s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 && s.stride_w == 1 &&
-         s.dilation_h == 1 && s.dilation_w == 1;
+  constexpr int64_t kBlock = kDwConvBlock<float>, kLeastTiles = 9;
+  return shape.group == kBlock && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 &&
+         s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 &&
+         ceil_div(s.out_h, kWinogradGroupTile) * ceil_div(s.out_w, kWinogradGroupTile) >=
+             kLeastTiles;
 }
 void winograd_group_task(const DwConvTask<float>& task);
 

@@ -51,7 +51,8 @@ const void* pack_depthwise(PlanBuilder& plan, DType dtype, const DwConvShape& sh
                            const Tensor& weight) {
   const size_t nbytes = is_float16(dtype) ? kernels::dwconv_nhwc_f16_packed_bytes(shape)
                                           : kernels::dwconv_nhwc_f32_packed_bytes(shape);
-  return plan.packed(nbytes, fill_depthwise, dtype, {shape}, weight);
+  const int form = is_float16(dtype) ? 0 : kernels::dwconv_nhwc_f32_form(shape);
+  return plan.packed(nbytes, fill_depthwise, dtype, {shape, form}, weight);
 }
 
 }  // namespace torchlet::cpu
