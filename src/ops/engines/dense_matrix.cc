@@ -10,7 +10,7 @@ namespace torchlet::ops::linalg {
 namespace {
 
 constexpr int64_t kSmall = 16;          // rows that are handled one by one
-constexpr int64_t kFew = 4;             // columns that are handled one by one
+constexpr int64_t kFew = 4;             // columns that are worth laying contiguously
 constexpr int64_t kKernelWork = 32768;  // products worth the GEMM kernel
 
 template <typename T>
@@ -20,22 +20,30 @@ void negate(const View<T>& a) {
   }
 }
 
-void subtract_with_kernel(const View<double>& a, const View<double>& b, const View<double>& c) {
+void multiply_add(const View<float>& a, const View<float>& b, const View<float>& c) {
+  kernels::gemm_f32(c.rows(), c.cols(), a.cols(), {a.data, a.row_step, a.col_step},
+                    {b.data, b.row_step, b.col_step}, c.data, c.row_step, {.accumulate = true});
+}
+void multiply_add(const View<double>& a, const View<double>& b, const View<double>& c) {
+  kernels::gemm_f64(c.rows(), c.cols(), a.cols(), {a.data, a.row_step, a.col_step},
+                    {b.data, b.row_step, b.col_step}, c.data, c.row_step, {.accumulate = true});
+}
+
+template <typename T>
+void subtract_with_kernel(const View<T>& a, const View<T>& b, const View<T>& c) {
   const bool is_a = a.rows() < b.cols();  // the smaller one is negated
-  const Matrix<double> negative = copied(is_a ? a : b);
-  negate<double>(negative);
-  const View<double>&x = is_a ? negative : a, &y = is_a ? b : negative;
-  kernels::gemm_f64(c.rows(), c.cols(), a.cols(), {x.data, x.row_step, x.col_step},
-                    {y.data, y.row_step, y.col_step}, c.data, c.row_step, {.accumulate = true});
+  const Matrix<T> negative = copied(is_a ? a : b);
+  negate<T>(negative);
+  is_a ? multiply_add(negative, b, c) : multiply_add(a, negative, c);
 }
 
 // f(i, count) for `count` elements from i on: for steps that compilers make vectors of, then for
 // single ones.
 template <typename T, typename F>
 void in_steps(int64_t count, const F& f) {
-  constexpr int64_t kStep = 8;
+  constexpr int64_t kStep = 64 / sizeof(T);
   int64_t i = 0;
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (std::is_floating_point_v<T>) {
     for (; i + kStep <= count; i += kStep) f(i, std::integral_constant<int64_t, kStep>());
   }
   for (; i < count; ++i) f(i, std::integral_constant<int64_t, 1>());
@@ -95,7 +103,8 @@ void swap(Vector<T> x, Vector<T> y) {
 template <typename T>
 T dot(Vector<T> x, Vector<T> y) {
   poll();
-  T sums[8] = {};  // independent of each other, so that additions overlap
+  constexpr size_t kSums = 64 / sizeof(T);
+  T sums[kSums] = {};  // independent of each other, so that additions overlap
   if (x.step == 1 && y.step == 1) {
     in_steps<T>(x.size, [&](int64_t i, auto count) {
       for (int64_t k = 0; k < count; ++k) {
@@ -105,7 +114,10 @@ T dot(Vector<T> x, Vector<T> y) {
   } else {
     for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += times(conjugate(x[i]), y[i]);
   }
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+  for (size_t half = kSums / 2; half > 0; half /= 2) {
+    for (size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  }
+  return sums[0];
 }
 
 template <typename T>
@@ -177,16 +189,18 @@ Matrix<T> adjoint_of(const View<T>& a) {
 
 template <typename T>
 void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c) {
-  if constexpr (std::is_same_v<T, double>) {
-    if (c.cols() <= kFew) {
-      const Matrix<T> columns = copied(b.transposed());
-      for (int64_t i = 0; i < c.rows(); ++i) {
-        for (int64_t j = 0; j < c.cols(); ++j) c(i, j) -= dot(a.row(i), columns.row(j));
-      }
-      return;
-    }
+  if (c.col_step != 1 && c.row_step == 1) {
+    return subtract_product(b.transposed(), a.transposed(), c.transposed());
+  }
+  if constexpr (std::is_floating_point_v<T>) {
     if (c.col_step == 1 && c.rows() * c.cols() * a.cols() >= kKernelWork) {
       return subtract_with_kernel(a, b, c);
+    }
+    if (b.row_step == 1 && b.col_step != 1) {
+      for (int64_t i = 0; i < c.rows(); ++i) {
+        for (int64_t j = 0; j < c.cols(); ++j) c(i, j) -= dot(a.row(i), b.col(j));
+      }
+      return;
     }
   }
   for (int64_t i = 0; i < c.rows(); ++i) {
@@ -244,6 +258,11 @@ void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const 
 template <typename T>
 void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b) {
   const int64_t n = a.rows(), half = n / 2;
+  if (b.cols() <= kFew && b.row_step != 1) {
+    const Matrix<T> columns = copied(b.transposed());
+    solve_triangular<T>(a, upper, unit, columns.transposed());
+    return copy<T>(columns.transposed(), b);
+  }
   if (n > kSmall) {  // halves: the product between them is most of the work
     const View<T> top = a.block(0, 0, half, half), bottom = a.block(half, half, n - half, n - half);
     const View<T> first = b.block(0, 0, half, b.cols()),
@@ -263,7 +282,12 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
     const int64_t k = upper ? n - 1 - i : i;
     for (int64_t j = 0; j < b.cols() && !unit; ++j) b(k, j) /= a(k, k);
     for (int64_t r = upper ? 0 : k + 1; r < (upper ? k : n); ++r) {
-      add_scaled(-a(r, k), b.row(k), b.row(r));
+      if (b.row_step != 1) {
+        add_scaled(-a(r, k), b.row(k), b.row(r));
+        continue;
+      }
+      const T factor = a(r, k);
+      for (int64_t j = 0; j < b.cols(); ++j) b(r, j) -= times(factor, b(k, j));
     }
   }
 }
@@ -300,6 +324,37 @@ int factor_lu(const View<T>& a, int32_t* pivots, bool pivot) {
   return rest == 0 ? 0 : rest + static_cast<int>(half);
 }
 
+// Halves: L21 from A21^H = L11 L21^H, then the rest without what it explains.
+template <typename T>
+int factor_cholesky(const View<T>& a) {
+  const int64_t n = a.rows(), half = n / 2;
+  if (n > kSmall) {
+    const View<T> top = a.block(0, 0, half, half), left = a.block(half, 0, n - half, half),
+                  bottom = a.block(half, half, n - half, n - half);
+    if (const int info = factor_cholesky(top)) return info;
+    if constexpr (std::is_floating_point_v<T>) {
+      solve_triangular(top, false, false, left.transposed());
+      subtract_product(left, left.transposed(), bottom);
+    } else {
+      const Matrix<T> turned = adjoint_of(left);
+      solve_triangular<T>(top, false, false, turned);
+      copy<T>(adjoint_of<T>(turned), left);
+      subtract_product<T>(left, turned, bottom);
+    }
+    const int info = factor_cholesky(bottom);
+    return info ? info + static_cast<int>(half) : 0;
+  }
+  for (int64_t j = 0; j < n; ++j) {
+    const double pivot = std::real(a(j, j)) - squared_norm(a.row(j).head(j));
+    if (!(pivot > 0)) return static_cast<int>(j + 1);
+    a(j, j) = T(std::sqrt(pivot));
+    for (int64_t r = j + 1; r < n; ++r) {
+      a(r, j) = (a(r, j) - dot(a.row(j).head(j), a.row(r).head(j))) / a(j, j);
+    }
+  }
+  return 0;
+}
+
 #define TORCHLET_DENSE(T)                                                          \
   template void add_scaled(T, Vector<T>, Vector<T>);                               \
   template void scale(Vector<T>, T);                                               \
@@ -319,7 +374,9 @@ int factor_lu(const View<T>& a, int32_t* pivots, bool pivot) {
   template void reflect_rows(const View<T>&, Vector<T>, T);                        \
   template void apply_reflections(const View<T>&, const T*, bool, const View<T>&); \
   template void solve_triangular(const View<T>&, bool, bool, const View<T>&);      \
-  template int factor_lu(const View<T>&, int32_t*, bool)
+  template int factor_lu(const View<T>&, int32_t*, bool);                          \
+  template int factor_cholesky(const View<T>&)
+TORCHLET_DENSE(float);
 TORCHLET_DENSE(double);
 TORCHLET_DENSE(std::complex<double>);
 #undef TORCHLET_DENSE

@@ -1,5 +1,5 @@
-// Small dense matrices of double or complex double and what decompositions are made of. Plain loops
-// over rows; only large products of real matrices go to the GEMM kernel.
+// Small dense matrices of float, double or complex double and what decompositions are made of.
+// Plain loops over rows; only large products of real matrices go to the GEMM kernels.
 #pragma once
 
 #include <complex>
@@ -55,14 +55,16 @@ class Matrix : public View<T> {
 };
 
 // Products without the detour of C++'s complex multiplication, which repairs NaN.
+inline float times(float a, float b) { return a * b; }
 inline double times(double a, double b) { return a * b; }
 inline std::complex<double> times(std::complex<double> a, std::complex<double> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
+inline float conjugate(float x) { return x; }
 inline double conjugate(double x) { return x; }
 inline std::complex<double> conjugate(std::complex<double> x) { return std::conj(x); }
 
-// All for T = double and std::complex<double>.
+// All for T = float, double and std::complex<double>.
 template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y);  // y += factor x
 template <typename T>
@@ -108,7 +110,7 @@ template <typename T>
 void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c);
 
 // The X of A X = B in the place of B, where A is triangular; its other triangle is not read, nor
-// its diagonal if `unit`.
+// its diagonal if `unit`. Fastest if the rows of B are contiguous, or it has few columns.
 template <typename T>
 void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b);
 
@@ -116,5 +118,10 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
 // the 1-based place of the first zero on the diagonal of U, or 0.
 template <typename T>
 int factor_lu(const View<T>& a, int32_t* pivots, bool pivot);
+
+// The L of A = L L^H in the place of A's lower triangle, which alone is read; the other one may
+// change. Returns the 1-based place of the first pivot that is not positive, where it stops, or 0.
+template <typename T>
+int factor_cholesky(const View<T>& a);
 
 }  // namespace torchlet::ops::linalg

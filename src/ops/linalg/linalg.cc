@@ -190,7 +190,7 @@ void jacobi_eigh(const View<T>& a, const View<T>& vectors) {
 }  // namespace
 
 Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
-  return with_type(a.dtype(), [&](auto zero) {
+  return with_wide_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> in(a);
     const int64_t m = in.rows(), n = in.cols(), k = std::min(m, n);
@@ -230,7 +230,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
 }
 
 Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
-  return with_type(a.dtype(), [&](auto zero) {
+  return with_wide_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Batch<T> in(a), out(a.sizes());
     const int64_t n = in.rows();

@@ -1,6 +1,6 @@
-// Dense linear algebra over batches of matrices [..., m, n], in double or complex double whatever
-// the dtype. Results come back in the dtype of the input. Decompositions follow
-// LAPACK's conventions, which are PyTorch's.
+// Dense linear algebra over batches of matrices [..., m, n]: spectra in double or complex double
+// whatever the dtype, factorisations and what is solved with them of floats in float. Results come
+// back in the dtype of the input. Decompositions follow LAPACK's conventions, which are PyTorch's.
 #pragma once
 
 #include <complex>
@@ -18,10 +18,18 @@ void check_inexact(const Tensor& a, const char* name);
 void check_matrix(const Tensor& a, const char* name);  // and at least two dimensions
 void check_square(const Tensor& a, const char* name);
 
-// Calls f with a T() of the type that `dtype` is computed in: double or std::complex<double>.
+// Calls f with a T() of the type that spectra of `dtype` are computed in: double or
+// std::complex<double>.
+template <typename F>
+auto with_wide_type(DType dtype, F f) {
+  return is_complex(dtype) ? f(std::complex<double>()) : f(double());
+}
+// The same with float for float32 and the 16-bit floats: where rounding to float at each step is as
+// good as LAPACK.
 template <typename F>
 auto with_type(DType dtype, F f) {
-  return is_complex(dtype) ? f(std::complex<double>()) : f(double());
+  if (is_complex(dtype)) return f(std::complex<double>());
+  return dtype == DType::kFloat64 ? f(double()) : f(float());
 }
 DType real_dtype(DType dtype);  // of the absolute value
 
@@ -58,6 +66,25 @@ class Batch {
     sizes.push_back(n);
     return sizes;
   }
+  Tensor data_;
+};
+
+// A batch of matrices to be read: where they are, if they are of the compute type.
+template <typename T>
+class Given {
+ public:
+  explicit Given(const Tensor& a) : data_(a.to(DTypeOf<T>::value)) {}
+
+  View<T> operator[](int64_t i) const {
+    int64_t offset = 0;
+    for (int64_t d = data_.dim() - 3; d >= 0; i /= data_.size(d--)) {
+      offset += i % data_.size(d) * data_.stride(d);
+    }
+    return {static_cast<T*>(data_.raw_data()) + offset, data_.size(-2), data_.size(-1),
+            data_.stride(-2), data_.stride(-1)};
+  }
+
+ private:
   Tensor data_;
 };
 

@@ -13,6 +13,7 @@ namespace {
 using linalg::adjoint;
 using linalg::Batch;
 using linalg::conjugate;
+using linalg::Given;
 using linalg::Matrix;
 using linalg::View;
 using linalg::with_type;
@@ -154,20 +155,19 @@ Tensor lu_solve(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool le
       checked_pivots(pivots, batch, lu.size(-1), lu.size(-1), false, "lu_solve");
   return with_type(lu.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> factors(linalg::expand_batch(lu, batch)), x(linalg::expand_batch(b, batch));
-    const int64_t n = factors.rows();
+    const Given<T> factors(linalg::expand_batch(use_adjoint ? adjoint(lu) : lu, batch));
+    const Batch<T> x(linalg::expand_batch(b, batch));
+    const int64_t n = x.rows();
     for (int64_t i = 0; i < x.count(); ++i) {
       const int32_t* swaps = all_pivots.data_ptr<int32_t>() + i * n;
       const View<T> target = x[i];
-      if (!use_adjoint) {
-        for (int64_t k = 0; k < n; ++k) linalg::swap(target.row(k), target.row(swaps[k] - 1));
-        linalg::solve_triangular(factors[i], false, true, target);
-        linalg::solve_triangular(factors[i], true, false, target);
-      } else {
-        const Matrix<T> turned = linalg::adjoint_of(factors[i]);
-        linalg::solve_triangular<T>(turned, false, false, target);
-        linalg::solve_triangular<T>(turned, true, true, target);
-        for (int64_t k = n; k-- > 0;) linalg::swap(target.row(k), target.row(swaps[k] - 1));
+      for (int64_t k = 0; k < n && !use_adjoint; ++k) {
+        linalg::swap(target.row(k), target.row(swaps[k] - 1));
+      }
+      linalg::solve_triangular(factors[i], false, !use_adjoint, target);
+      linalg::solve_triangular(factors[i], true, use_adjoint, target);
+      for (int64_t k = n; use_adjoint && k-- > 0;) {
+        linalg::swap(target.row(k), target.row(swaps[k] - 1));
       }
     }
     return x.to(lu.dtype());
@@ -215,7 +215,8 @@ Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool left,
   const IntArray batch = linalg::batch_of(a, b);
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> factors(linalg::expand_batch(a, batch)), x(linalg::expand_batch(b, batch));
+    const Given<T> factors(linalg::expand_batch(a, batch));
+    const Batch<T> x(linalg::expand_batch(b, batch));
     for (int64_t i = 0; i < x.count(); ++i) {
       linalg::solve_triangular(factors[i], upper, unit, x[i]);
     }
@@ -233,25 +234,12 @@ CholeskyFactor cholesky(const Tensor& a, bool upper) {
   linalg::check_square(a, "linalg.cholesky");
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> in(a), out(a.sizes());
+    const Batch<T> out(upper ? adjoint(a) : a);  // only one triangle is read
     const Tensor info = int_batch(a);
-    const int64_t n = in.rows();
-    for (int64_t i = 0; i < in.count(); ++i) {
+    for (int64_t i = 0; i < out.count(); ++i) {
       const View<T> l = out[i];
-      linalg::fill(l, T(0));
-      // Only one triangle is read: the lower, or the upper as its adjoint.
-      const Matrix<T> source = upper ? linalg::adjoint_of(in[i]) : linalg::copied(in[i]);
-      for (int64_t j = 0; j < n; ++j) {
-        const double pivot = std::real(source(j, j)) - linalg::squared_norm(l.row(j).head(j));
-        if (!(pivot > 0)) {
-          info.data_ptr<int32_t>()[i] = static_cast<int32_t>(j + 1);
-          break;
-        }
-        l(j, j) = T(std::sqrt(pivot));
-        for (int64_t r = j + 1; r < n; ++r) {
-          l(r, j) = (source(r, j) - linalg::dot(l.row(j).head(j), l.row(r).head(j))) / l(j, j);
-        }
-      }
+      info.data_ptr<int32_t>()[i] = linalg::factor_cholesky(l);
+      copy_triangle(l, false, false, l);
       if (upper) linalg::copy<T>(linalg::adjoint_of(l), l);
     }
     return CholeskyFactor{out.to(a.dtype()), info};
@@ -300,12 +288,20 @@ void factor_qr(const View<T>& a, T* tau) {
   const int64_t half = count <= kSmall ? count : count / 2;
   const View<T> left = a.block(0, 0, m, half), right = a.block(0, half, m, n - half);
   if (count <= kSmall) {
-    const Matrix<T> turned = linalg::copied(left.transposed());  // so that columns are contiguous
-    const View<T> columns = turned.transposed();
-    for (int64_t j = 0; j < count; ++j) {
-      tau[j] = reflect_column(columns.block(j, j, m - j, count - j));
+    // In double, so that columns that are nearly spanned by others keep what is their own, and with
+    // contiguous columns.
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    const Matrix<Wide> turned(count, m);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < count; ++j) turned(j, i) = left(i, j);
     }
-    linalg::copy(columns, left);
+    const View<Wide> columns = turned.transposed();
+    for (int64_t j = 0; j < count; ++j) {
+      tau[j] = static_cast<T>(reflect_column(columns.block(j, j, m - j, count - j)));
+    }
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < count; ++j) left(i, j) = static_cast<T>(turned(j, i));
+    }
   } else {
     factor_qr(left, tau);
   }
@@ -345,10 +341,11 @@ Tensor householder_product(const Tensor& a, const Tensor& tau) {
       a.describe().c_str(), tau.describe().c_str());
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> in(a), out(a.sizes());
+    const Given<T> in(a);
+    const Batch<T> out(a.sizes());
     const Tensor factors = tau.to(DTypeOf<T>::value).contiguous();
-    const int64_t k = tau.size(-1), m = in.rows();
-    for (int64_t i = 0; i < in.count(); ++i) {
+    const int64_t k = tau.size(-1), m = out.rows();
+    for (int64_t i = 0; i < out.count(); ++i) {
       linalg::set_identity(out[i]);
       constexpr int64_t kStep = linalg::kReflections;
       for (int64_t j = (k + kStep - 1) / kStep * kStep; (j -= kStep) >= 0;) {  // columns before: I
@@ -372,9 +369,10 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, const std::string& mode) {
   const int64_t columns = mode == "complete" ? m : k;
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> in(packed), reflectors(in.batch_sizes(), m, columns),
-        r(in.batch_sizes(), columns, n);
-    for (int64_t i = 0; i < in.count(); ++i) {
+    const Given<T> in(packed);
+    const IntArray batch(a.sizes().first(a.sizes().size() - 2));
+    const Batch<T> reflectors(batch, m, columns), r(batch, columns, n);
+    for (int64_t i = 0; i < r.count(); ++i) {
       linalg::fill(reflectors[i], T(0));
       linalg::copy(in[i], reflectors[i].block(0, 0, m, k));
       linalg::fill(r[i], T(0));
@@ -400,7 +398,7 @@ int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
   const LdlPivoting<T> rule{hermitian};
   const double alpha = (1 + std::sqrt(17.0)) / 8;
   const int64_t n = a.rows();
-  auto size = [](T x) { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
+  auto size = [](T x) -> double { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
   int info = 0;
   const Matrix<T> factors(1, n);
   const linalg::Vector<T> column = factors.row(0);

@@ -19,10 +19,11 @@ using OptDouble = std::optional<double>;
 // ---- determinants ----
 
 struct SignAndLog {
-  Tensor sign, log_abs, lu, pivots;
+  Tensor sign, log_abs;  // in the compute type, and in double
+  Tensor lu, pivots;
 };
 
-SignAndLog slogdet(const Tensor& a) {
+SignAndLog wide_slogdet(const Tensor& a) {
   linalg::check_square(a, "linalg.slogdet");
   const Operator* factor = find_operator("aten::linalg_lu_factor_ex", "");
   Value args[] = {Value(a), Value(true), Value(false)}, results[3];
@@ -32,9 +33,9 @@ SignAndLog slogdet(const Tensor& a) {
   const int64_t n = a.size(-1);
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> factors(lu);
+    const linalg::Given<T> factors(lu);
     const Tensor sign = empty(batch, DTypeOf<T>::value), log_abs = empty(batch, DType::kFloat64);
-    for (int64_t i = 0; i < factors.count(); ++i) {
+    for (int64_t i = 0; i < log_abs.numel(); ++i) {
       T s(1);
       double log_sum = 0;
       for (int64_t j = 0; j < n; ++j) {
@@ -47,16 +48,22 @@ SignAndLog slogdet(const Tensor& a) {
       sign.data_ptr<T>()[i] = s;
       log_abs.data_ptr<double>()[i] = log_sum;
     }
-    return SignAndLog{sign.to(a.dtype()), log_abs.to(linalg::real_dtype(a.dtype())), lu, pivots};
+    return SignAndLog{sign, log_abs, lu, pivots};
   });
 }
 
-Tensor det(const Tensor& a) {
-  linalg::check_square(a, "linalg.det");
-  const SignAndLog parts =
-      slogdet(a.to(is_complex(a.dtype()) ? DType::kComplex128 : DType::kFloat64));
-  return mul(parts.sign, exp(parts.log_abs)).to(a.dtype());
+SignAndLog slogdet(const Tensor& a) {
+  SignAndLog parts = wide_slogdet(a);
+  parts.sign = parts.sign.to(a.dtype());
+  parts.log_abs = parts.log_abs.to(linalg::real_dtype(a.dtype()));
+  return parts;
 }
+
+Tensor product_of(const SignAndLog& parts, DType dtype) {
+  return mul(parts.sign, exp(parts.log_abs)).to(dtype);
+}
+
+Tensor det(const Tensor& a) { return product_of(wide_slogdet(a), a.dtype()); }
 
 Tensor logdet(const Tensor& a) {
   const SignAndLog parts = slogdet(a);
@@ -191,8 +198,8 @@ TORCHLET_OP_WITH(linalg_det, out("out"), "aten::linalg_det(Tensor A) -> Tensor",
 TORCHLET_OP(linalg_det_all,
             "aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
             [](const Tensor& a) {
-              const SignAndLog parts = slogdet(a);
-              return std::tuple(det(a), parts.lu, parts.pivots);
+              const SignAndLog parts = wide_slogdet(a);
+              return std::tuple(product_of(parts, a.dtype()), parts.lu, parts.pivots);
             });
 TORCHLET_OP(logdet, "aten::logdet(Tensor self) -> Tensor", logdet);
 TORCHLET_OP(slogdet, "aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",

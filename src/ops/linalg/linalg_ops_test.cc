@@ -249,19 +249,25 @@ Tensor scattered(IntArray sizes, DType dtype = DType::kFloat64) {
   return real.to(dtype);
 }
 
+double max_of(const Tensor& a) {
+  return elements_of(result_of("aten::max", "", {result_of("aten::abs", "", {a})}))[0];
+}
+
 // Large enough to be worked on by halves, and for the GEMM kernel.
 TEST(Linalg, LargeMatrices) {
   for (const int64_t n : {17, 40, 70}) {
     const Tensor parts = scattered({n, n, 2}), one = result_of("aten::eye", "", {n});
-    for (const Tensor& a : {scattered({n, n}), result_of("aten::view_as_complex", "", {parts})}) {
-      expect_close(matmul(a, result_of("aten::linalg_inv", "", {a})), one.to(a.dtype()), 1e-9);
+    for (const Tensor& a : {scattered({n, n}), scattered({n, n}, kF32),
+                            result_of("aten::view_as_complex", "", {parts})}) {
+      const double tolerance = a.dtype() == kF32 ? 1e-3 : 1e-9;
+      expect_close(matmul(a, result_of("aten::linalg_inv", "", {a})), one.to(a.dtype()), tolerance);
       const Tensor b = slice(a, 1, 0, 3, 1);
       const Tensor lu = result_of("aten::linalg_lu_factor", "", {a}),
                    pivots = result_of("aten::linalg_lu_factor", "", {a}, 1);
       const Tensor x = result_of("aten::linalg_lu_solve", "", {lu, pivots, b, true, true});
-      expect_close(matmul(adjoint(a), x), b, 1e-9);
+      expect_close(matmul(adjoint(a), x), b, tolerance);
       const Tensor q = result_of("aten::linalg_qr", "", {a});
-      expect_close(matmul(adjoint(q), q), one.to(a.dtype()), 1e-12);
+      expect_close(matmul(adjoint(q), q), one.to(a.dtype()), tolerance * 1e-3);
     }
   }
   for (const Tensor& a : {scattered({60, 25}), scattered({25, 60}), scattered({90, 50})}) {
@@ -272,13 +278,72 @@ TEST(Linalg, LargeMatrices) {
     }
     expect_close(product, a, 1e-12);
   }
-  const Tensor a = scattered({50, 50});
-  Tensor gram = matmul(a, adjoint(a));
-  for (int64_t i = 0; i < 50; ++i) gram.data_ptr<double>()[i * 51] += 1;
-  const Tensor l = result_of("aten::linalg_cholesky", "", {gram});
-  expect_close(matmul(l, adjoint(l)), gram, 1e-12);
-  const Tensor x = result_of("aten::cholesky_solve", "", {a, l});
-  expect_close(matmul(gram, x), a, 1e-9);
+}
+
+TEST(Linalg, LargeCholesky) {
+  const Tensor parts = scattered({50, 50, 2});
+  for (const Tensor& a : {scattered({50, 50}), scattered({50, 50}, kF32),
+                          result_of("aten::view_as_complex", "", {parts})}) {
+    const double tolerance = a.dtype() == kF32 ? 1e-3 : 1e-9;
+    const Tensor one = result_of("aten::eye", "", {50}).to(a.dtype());
+    const Tensor gram = result_of("aten::add", "Tensor", {matmul(a, adjoint(a)), one});
+    const Tensor l = result_of("aten::linalg_cholesky", "", {gram});
+    expect_close(matmul(l, adjoint(l)), gram, tolerance * 1e-1);
+    expect_close(result_of("aten::linalg_cholesky", "", {gram, true}), adjoint(l),
+                 tolerance * 1e-1);
+    expect_close(matmul(gram, result_of("aten::cholesky_solve", "", {a, l})), a, tolerance);
+    expect_close(matmul(gram, result_of("aten::cholesky_inverse", "", {l})), one, tolerance);
+    // The first pivot that is not positive is the 41st.
+    fill(select(select(gram, 0, 40), 0, 40), Scalar(-1));
+    EXPECT_EQ(elements_of(result_of("aten::linalg_cholesky_ex", "", {gram}, 1)),
+              std::vector<double>{41});
+  }
+}
+
+// Few columns and many, of matrices that lie by rows and by columns, on whichever side. What is not
+// of the triangle must not be read.
+TEST(Linalg, LargeTriangles) {
+  for (const DType dtype : {kF32, DType::kFloat64, DType::kComplex128}) {
+    for (const int64_t n : {5, 17, 70, 210}) {
+      Tensor a = result_of("aten::mul", "Scalar", {scattered({n, n}), 1.0 / n}).to(dtype);
+      fill(result_of("aten::diagonal", "", {a}), Scalar(2));
+      for (const bool upper : {false, true}) {
+        const Tensor triangle = result_of(upper ? "aten::triu" : "aten::tril", "", {a});
+        const Tensor other = result_of(upper ? "aten::tril" : "aten::triu", "",
+                                       {full(IntArray{n, n}, Scalar(kNan), dtype), upper ? -1 : 1});
+        Tensor given = result_of("aten::add", "Tensor", {triangle, other});
+        for (const bool by_columns : {false, true}) {
+          if (by_columns) given = transpose(transpose(given, 0, 1).contiguous(), 0, 1);
+          for (const int64_t columns : {1, 3, 4, 5, 20}) {
+            Tensor b = scattered({n, columns}).to(dtype);
+            if (by_columns) b = transpose(transpose(b, 0, 1).contiguous(), 0, 1);
+            const double tolerance = dtype == kF32 ? 1e-5 : 1e-13;
+            expect_close(
+                matmul(triangle, result_of("aten::linalg_solve_triangular", "", {given, b, upper})),
+                b, tolerance);
+            const Tensor wide = transpose(b, 0, 1);
+            const Tensor x =
+                result_of("aten::linalg_solve_triangular", "", {given, wide, upper, false});
+            expect_close(matmul(x, triangle), wide, tolerance);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Linalg, LargeExponentials) {
+  for (const DType dtype : {kF32, DType::kFloat64, DType::kComplex128}) {
+    for (const double size : {0.01, 0.3, 4.0}) {  // without halving, and with some
+      const Tensor a = result_of("aten::mul", "Scalar", {scattered({40, 40}), size}).to(dtype);
+      const Tensor e = result_of("aten::linalg_matrix_exp", "", {a});
+      const Tensor back =
+          result_of("aten::linalg_matrix_exp", "", {result_of("aten::neg", "", {a})});
+      const double scale = max_of(e) * max_of(back) * 40;
+      expect_close(matmul(e, back), result_of("aten::eye", "", {40}).to(dtype),
+                   scale * (dtype == kF32 ? 1e-5 : 1e-13));
+    }
+  }
 }
 
 TEST(Linalg, RanksAndPseudoInverses) {

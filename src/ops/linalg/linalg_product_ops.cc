@@ -3,7 +3,10 @@
 #include <complex>
 
 #include "base/checked.h"
+#include "base/limits.h"
 #include "ops/core/op.h"
+#include "ops/engines/compute.h"
+#include "ops/engines/integer_math.h"
 #include "ops/engines/matmul.h"
 #include "ops/linalg/linalg.h"
 #include "ops/math/math.h"
@@ -36,8 +39,32 @@ Tensor matrix_power(const Tensor& a, int64_t n) {
   return result.is_same(a) ? a.clone() : result;
 }
 
-// Scaling and squaring of the Taylor series: with a norm below 1/2, 18 terms reach double
-// precision.
+// The Taylor series of a matrix whose norm is at most 1, as precise as T: as a polynomial in A^4,
+// which takes few products (Paterson and Stockmeyer 1973).
+template <typename T>
+void sum_exponential(const View<T>& a, const View<T>& sum) {
+  constexpr int kPowers = 4, kBlocks = std::is_same_v<T, float> ? 3 : 5;
+  const linalg::Matrix<T> second = linalg::product<T>(a, a), third = linalg::product<T>(second, a),
+                          fourth = linalg::product<T>(second, second);
+  const View<T> powers[kPowers] = {a, a, second, third};
+  double factorial = std::tgamma(kBlocks * kPowers);  // of the last coefficient
+  linalg::fill(sum, T(0));
+  for (int k = kBlocks * kPowers - 1; k >= 0; factorial /= std::max(1, k--)) {
+    const int power = k % kPowers;
+    if (power == kPowers - 1 && k + 1 < kBlocks * kPowers) {
+      linalg::copy<T>(linalg::product<T>(sum, fourth), sum);
+    }
+    for (int64_t r = 0; r < a.rows(); ++r) {
+      if (power == 0) {
+        sum(r, r) += T(1 / factorial);
+      } else {
+        linalg::add_scaled(T(1 / factorial), powers[power].row(r), sum.row(r));
+      }
+    }
+  }
+}
+
+// By halving the matrix until its norm is at most 1, and squaring.
 Tensor matrix_exp(const Tensor& a) {
   linalg::check_inexact(a, "linalg.matrix_exp");
   TORCHLET_CHECK(a.dim() >= 2 && a.size(-1) == a.size(-2),
@@ -55,17 +82,9 @@ Tensor matrix_exp(const Tensor& a) {
         size = std::max(size, row);
       }
       const int halvings =
-          size > 0.5 ? std::min(1000, static_cast<int>(std::ceil(std::log2(size))) + 1) : 0;
+          size > 1 ? static_cast<int>(std::min(1000.0, std::ceil(std::log2(size)))) : 0;
       for (int64_t r = 0; r < n; ++r) linalg::scale(scaled.row(r), T(std::ldexp(1.0, -halvings)));
-      linalg::set_identity(sum);
-      linalg::Matrix<T> term = linalg::copied(sum);
-      for (int k = 1; k <= 18; ++k) {
-        term = linalg::product<T>(term, scaled);
-        for (int64_t r = 0; r < n; ++r) {
-          linalg::scale(term.row(r), T(1.0 / k));
-          linalg::add_scaled(T(1), term.row(r), sum.row(r));
-        }
-      }
+      sum_exponential(scaled, sum);
       for (int k = 0; k < halvings; ++k) linalg::copy<T>(linalg::product(sum, sum), sum);
     }
     return out.to(a.dtype());
@@ -101,13 +120,23 @@ Tensor vander(const Tensor& self, std::optional<int64_t> columns) {
   const DType dtype = is_integral(x.dtype(), true) ? DType::kInt64 : x.dtype();
   IntArray shape(x.sizes());
   shape.push_back(n);
-  const Tensor result = empty(shape, dtype), base = x.to(dtype);
-  Tensor power = full(x.sizes(), Scalar(1), dtype);
-  for (int64_t i = 0; i < n; ++i) {
-    select(result, -1, i).copy_(power);
-    power = mul(power, base);
-  }
-  return result;
+  return compute_as<kMapAll>(dtype, "vander", [&](auto zero) {
+    using T = decltype(zero);
+    // cumprod of floats multiplies doubles
+    using Power = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    const Tensor result = empty(shape, DTypeOf<T>::value), base = dense_as<T>(x);
+    const T* const from = const_data<T>(base);
+    T* to = result.data_ptr<T>();
+    for (int64_t i = 0; i < base.numel(); ++i) {
+      poll();
+      Power power(1);
+      for (int64_t k = 0; k < n; ++k) {
+        *to++ = static_cast<T>(power);
+        power = wrap_mul(power, Power(from[i]));
+      }
+    }
+    return result.to(dtype);
+  });
 }
 
 Tensor vecdot(const Tensor& x, const Tensor& y, int64_t dim) {
@@ -182,8 +211,8 @@ Tensor ormqr(const Tensor& reflections, const Tensor& tau, const Tensor& c, bool
   tau_sizes.push_back(k);
   const Tensor result = linalg::with_type(c.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const linalg::Batch<T> in(linalg::expand_batch(reflections, batch)),
-        out(linalg::expand_batch(target, batch));
+    const linalg::Given<T> in(linalg::expand_batch(reflections, batch));
+    const Batch<T> out(linalg::expand_batch(target, batch));
     const Tensor factors = expand(tau, tau_sizes).to(DTypeOf<T>::value).contiguous();
     for (int64_t i = 0; i < out.count(); ++i) {
       linalg::apply_reflections(in[i].block(0, 0, m, k), factors.template data_ptr<T>() + i * k,
