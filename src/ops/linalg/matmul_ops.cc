@@ -5,6 +5,7 @@
 
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/integer_math.h"
 #include "ops/math/math.h"
 
 namespace torchlet::ops {
@@ -89,13 +90,13 @@ Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Sca
   return combine(self, mv(mat, vec), beta, alpha);
 }
 
+// A product with an inner dimension of one.
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
   TORCHLET_CHECK(vec1.dim() == 1 && vec2.dim() == 1,
                  "addr: Expected 1-D arguments vec1 and vec2, but got %lld-D and %lld-D",
                  static_cast<long long>(vec1.dim()), static_cast<long long>(vec2.dim()));
-  const Tensor product = outer(vec1, vec2);
-  const DType dtype = promote_types(self.dtype(), product.dtype());
+  const DType dtype = promote_types(self.dtype(), result_type(vec1, vec2));
   if (is_integral(dtype, true)) {
     TORCHLET_CHECK(
         alpha.is_integral(),
@@ -104,7 +105,30 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
         beta.is_integral(),
         "For integral input tensors, argument beta must not be a floating point number.");
   }
-  return combine(self.to(dtype), product.to(dtype), beta, alpha);
+  if (self.dim() == 2 && self.stride(0) == 1 && self.stride(1) != 1) {  // by columns, so is the sum
+    return transpose(addr(transpose(self, 0, 1), vec2, vec1, beta, alpha), 0, 1);
+  }
+  const int64_t m = vec1.size(0), n = vec2.size(0);
+  const Tensor base = expand(self, {{m, n}});
+  if (dtype == DType::kBool) {  // whose functions of two are tables
+    const int64_t b = scalar_as<int64_t>(beta) != 0, a = scalar_as<int64_t>(alpha) != 0;
+    return map<kMapInt, 2>({base, outer(vec1, vec2)}, dtype,
+                           [a, b](auto s, auto product) { return (b & s) | (a & product); });
+  }
+  return compute_as<kMapAll>(dtype, "addr", [&](auto zero) {
+    using T = decltype(zero);
+    constexpr DType kType = DTypeOf<T>::value;
+    const T b = scalar_as<T>(beta), a = scalar_as<T>(alpha);
+    const auto scaled = [](const Tensor& x, T factor) {
+      return map_in<T, 1>({x}, kType, [factor](T y) { return wrap_mul(factor, y); });
+    };
+    const Tensor out = empty(base.sizes(), kType);
+    if (b != T(0)) out.copy_(b == T(1) ? base : scaled(base, b));
+    const Tensor column = scaled(vec1, a), row = dense_as<T>(vec2);
+    gemm<T>(m, n, 1, {const_data<T>(column), 1, 1}, {const_data<T>(row), n, 1}, out.data_ptr<T>(),
+            n, b != T(0));
+    return out.to(dtype);
+  });
 }
 
 // Batched products cut the factors of integers to integers, where addmm refuses them.

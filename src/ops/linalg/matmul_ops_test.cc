@@ -85,6 +85,40 @@ TEST(MatrixProducts, ScaledSums) {
   EXPECT_THROW(call_op("aten::addr", "", {ints({1}), ints({1}), ints({1}), 0.5, 1}), Error);
 }
 
+TEST(MatrixProducts, OuterSums) {
+  const Tensor by_rows = ints({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor by_columns = transpose(ints({1, 4, 2, 5, 3, 6}, {3, 2}), 0, 1);
+  const Tensor x = ints({2, -1}), y = ints({1, 0, 3});
+  for (const Tensor& self : {by_rows, by_columns}) {
+    for (const DType dtype : {DType::kInt64, DType::kFloat32, DType::kFloat16, DType::kComplex64}) {
+      const auto sum = [&](int64_t beta, int64_t alpha) {
+        const Tensor result =
+            result_of("aten::addr", "", {self.to(dtype), x.to(dtype), y.to(dtype), beta, alpha});
+        EXPECT_EQ(result.stride(0) == 1, self.stride(0) == 1);
+        return result.to(DType::kFloat64);
+      };
+      const auto expect = [](const Tensor& answer, std::vector<double> expected) {
+        expect_tensor(answer, expected, DType::kFloat64, {2, 3});
+      };
+      expect(sum(1, 1), {3, 2, 9, 3, 5, 3});
+      expect(sum(-2, 3), {4, -4, 12, -11, -10, -21});
+      expect(sum(0, 2), {4, 0, 12, -2, 0, -6});
+    }
+    const Tensor some = result_of("aten::ge", "Scalar", {self, 5});
+    const auto either = [&](bool beta, bool alpha) {
+      return result_of("aten::addr", "",
+                       {some, x.to(DType::kBool), y.to(DType::kBool), beta, alpha});
+    };
+    expect_tensor(either(true, true), {1, 0, 1, 1, 1, 1}, DType::kBool, {2, 3});
+    expect_tensor(either(true, false), {0, 0, 0, 0, 1, 1}, DType::kBool, {2, 3});
+    expect_tensor(either(false, true), {1, 0, 1, 1, 0, 1}, DType::kBool, {2, 3});
+  }
+  expect_tensor(result_of("aten::addr", "", {make({kNan}), make({1, 2}), make({3}), 0, 1}), {3, 6},
+                DType::kFloat32, {2, 1});
+  expect_tensor(result_of("aten::addr", "", {make({1, 2}), make({}), make({3, 4})}), {},
+                DType::kFloat32, {0, 2});
+}
+
 TEST(MatrixProducts, ByName) {
   expect_tensor(result_of("aten::einsum", "",
                           {"ij,jk->ki", make_tensor_list({ramp({2, 3}), ramp({3, 2}, 1)})}),
