@@ -384,8 +384,8 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, const std::string& mode) {
   });
 }
 
-// ---- LDL: symmetric or Hermitian, with 1x1 and 2x2 pivots (Bunch and Kaufman 1977, LAPACK's sytf2
-// and hetf2, lower triangle) ----
+// ---- LDL: symmetric or Hermitian, with 1x1 and 2x2 pivots (Bunch and Kaufman 1977, LAPACK's sytrf
+// and hetrf, lower triangle) ----
 
 template <typename T>
 struct LdlPivoting {
@@ -393,83 +393,105 @@ struct LdlPivoting {
   T conj(T x) const { return hermitian ? conjugate(x) : x; }
 };
 
+// Factors some first columns of `a` and takes out of the others what they explain. Returns how
+// many; `info` is the 1-based place of the first of them that is zero, or 0.
 template <typename T>
-int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
-  const LdlPivoting<T> rule{hermitian};
+int64_t ldl_panel(const View<T>& a, int32_t* pivots, LdlPivoting<T> rule, int* info) {
+  constexpr int64_t kPanel = 64;
   const double alpha = (1 + std::sqrt(17.0)) / 8;
   const int64_t n = a.rows();
   auto size = [](T x) -> double { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
-  int info = 0;
-  const Matrix<T> factors(1, n);
-  const linalg::Vector<T> column = factors.row(0);
-  for (int64_t k = 0; k < n;) {
+  // Columns of L D, by which others change only when they are looked at. Until the end, rows are
+  // exchanged in all of the panel.
+  const Matrix<T> columns(std::min(kPanel, n), n), row(1, kPanel);
+  const View<T> w = columns.transposed();
+  int64_t k = 0;
+  // Column `from` of what is left of `a` goes to column `to` of w.
+  auto take = [&](int64_t from, int64_t to) {
+    for (int64_t i = k; i < from; ++i) w(i, to) = rule.conj(a(from, i));
+    for (int64_t i = from; i < n; ++i) w(i, to) = a(i, from);
+    for (int64_t j = 0; j < k; ++j) row(0, j) = rule.conj(w(from, j));
+    linalg::subtract_product(a.block(k, 0, n - k, k), row.block(0, 0, 1, k).transposed(),
+                             w.block(k, to, n - k, 1));
+    if (rule.hermitian) w(from, to) = T(std::real(w(from, to)));
+  };
+  while (k < n && (n <= kPanel || k + 1 < kPanel)) {
     poll();
-    int64_t step = 1, pivot = k;
-    const double diagonal = hermitian ? std::abs(std::real(a(k, k))) : size(a(k, k));
-    int64_t row = k;
+    take(k, k);
+    int64_t step = 1, pivot = k, other = k;
+    const double diagonal = size(w(k, k));
     double largest = 0;
     for (int64_t i = k + 1; i < n; ++i) {
-      if (size(a(i, k)) > largest) largest = size(a(i, k)), row = i;
+      if (size(w(i, k)) > largest) largest = size(w(i, k)), other = i;
     }
     if (std::max(diagonal, largest) == 0) {
-      if (info == 0) info = static_cast<int>(k + 1);
+      if (*info == 0) *info = static_cast<int>(k + 1);
     } else if (diagonal < alpha * largest) {
+      take(other, k + 1);
       double row_largest = 0;
-      for (int64_t j = k; j < row; ++j) row_largest = std::max(row_largest, size(a(row, j)));
-      for (int64_t i = row + 1; i < n; ++i) row_largest = std::max(row_largest, size(a(i, row)));
-      const double other = hermitian ? std::abs(std::real(a(row, row))) : size(a(row, row));
-      if (diagonal >= alpha * largest * (largest / row_largest)) {
-        pivot = k;
-      } else if (other >= alpha * row_largest) {
-        pivot = row;
-      } else {
-        pivot = row;
-        step = 2;
+      for (int64_t i = k; i < n; ++i) {
+        if (i != other) row_largest = std::max(row_largest, size(w(i, k + 1)));
+      }
+      if (diagonal < alpha * largest * (largest / row_largest)) {
+        pivot = other;
+        if (size(w(other, k + 1)) >= alpha * row_largest) {
+          linalg::copy(w.block(k, k + 1, n - k, 1), w.block(k, k, n - k, 1));
+        } else {
+          step = 2;
+        }
       }
     }
     const int64_t last = k + step - 1;
-    if (pivot != last) {  // exchange rows and columns `last` and `pivot` of the trailing triangle
-      for (int64_t i = pivot + 1; i < n; ++i) std::swap(a(i, last), a(i, pivot));
-      for (int64_t j = last + 1; j < pivot; ++j) {
-        const T kept = a(j, last);
-        a(j, last) = rule.conj(a(pivot, j));
-        a(pivot, j) = rule.conj(kept);
-      }
-      if (hermitian) a(pivot, last) = rule.conj(a(pivot, last));
-      std::swap(a(last, last), a(pivot, pivot));
-      if (step == 2) std::swap(a(last, k), a(pivot, k));
+    if (pivot != last) {  // column `last` to the place of the pivot's, which is in w
+      a(pivot, pivot) = a(last, last);
+      for (int64_t j = last + 1; j < pivot; ++j) a(pivot, j) = rule.conj(a(j, last));
+      for (int64_t i = pivot + 1; i < n; ++i) a(i, pivot) = a(i, last);
+      linalg::swap(a.row(last).head(k), a.row(pivot).head(k));
+      linalg::swap(w.row(last).head(last + 1), w.row(pivot).head(last + 1));
     }
-    if (hermitian) {
-      a(k, k) = T(std::real(a(k, k)));
-      if (step == 2) a(k + 1, k + 1) = T(std::real(a(k + 1, k + 1)));
-    }
+    linalg::copy(w.block(k, k, n - k, step), a.block(k, k, n - k, step));
     if (step == 1) {
-      if (a(k, k) != T(0)) {
-        const T inverse = T(1) / a(k, k);
-        for (int64_t i = k + 1; i < n; ++i) {
-          column[i] = inverse * rule.conj(a(i, k));
-          linalg::add_scaled(-a(i, k), column.from(k + 1).head(i - k),
-                             a.row(i).from(k + 1).head(i - k));
-        }
-        for (int64_t i = k + 1; i < n; ++i) a(i, k) *= inverse;
-      }
-      pivots[k] = static_cast<int32_t>(pivot + 1);
+      if (a(k, k) != T(0)) linalg::scale(a.col(k).from(k + 1), T(1) / a(k, k));
     } else {
       const T d11 = a(k, k), d22 = a(k + 1, k + 1), d21 = a(k + 1, k);
       const T determinant = d11 * d22 - d21 * rule.conj(d21);
-      for (int64_t j = k + 2; j < n; ++j) {
-        // The row (w1, w2) = (a_jk, a_j,k+1) D^-1 of L.
-        const T w1 = (d22 * a(j, k) - d21 * a(j, k + 1)) / determinant;
-        const T w2 = (d11 * a(j, k + 1) - rule.conj(d21) * a(j, k)) / determinant;
-        for (int64_t i = j; i < n; ++i) {
-          a(i, j) -= a(i, k) * rule.conj(w1) + a(i, k + 1) * rule.conj(w2);
-        }
-        a(j, k) = w1;
-        a(j, k + 1) = w2;
+      for (int64_t i = k + 2; i < n; ++i) {  // rows of (L D) D^-1
+        const T first = w(i, k), second = w(i, k + 1);
+        a(i, k) = (d22 * first - d21 * second) / determinant;
+        a(i, k + 1) = (d11 * second - rule.conj(d21) * first) / determinant;
       }
-      pivots[k] = pivots[k + 1] = static_cast<int32_t>(-(pivot + 1));
+      pivots[k] = static_cast<int32_t>(-(pivot + 1));
     }
+    pivots[last] = static_cast<int32_t>(step == 1 ? pivot + 1 : -(pivot + 1));
     k += step;
+  }
+  for (int64_t j = k; j < n; ++j) {
+    for (int64_t c = 0; c < k; ++c) w(j, c) = rule.conj(w(j, c));
+  }
+  for (int64_t j = k; j < n; j += kPanel) {  // the lower triangle, by blocks of columns
+    const int64_t width = std::min(kPanel, n - j);
+    linalg::subtract_product(a.block(j, 0, n - j, k), w.block(j, 0, width, k).transposed(),
+                             a.block(j, j, n - j, width));
+  }
+  // LAPACK leaves rows of columns before a pivot as they were.
+  for (int64_t j = k - 1; j > 0;) {
+    const int64_t last = j, pivot = std::abs(pivots[j]) - 1;
+    j -= pivots[j] < 0 ? 2 : 1;
+    linalg::swap(a.row(last).head(j + 1), a.row(pivot).head(j + 1));
+  }
+  return k;
+}
+
+template <typename T>
+int ldl_in_place(const View<T>& a, int32_t* pivots, bool hermitian) {
+  int info = 0;
+  for (int64_t k = 0, n = a.rows(); k < n;) {
+    int zero = 0;
+    const int64_t done = ldl_panel<T>(a.block(k, k, n - k, n - k), pivots + k, {hermitian}, &zero);
+    if (info == 0 && zero != 0) info = zero + static_cast<int>(k);
+    for (int64_t j = k; j < k + done; ++j)
+      pivots[j] += static_cast<int32_t>(pivots[j] < 0 ? -k : k);
+    k += done;
   }
   return info;
 }

@@ -332,6 +332,46 @@ TEST(Linalg, LargeTriangles) {
   }
 }
 
+// Panels, with pivots of one and of two rows; the diagonal decides which.
+TEST(Linalg, LargeLdl) {
+  for (const DType dtype : {kF32, DType::kFloat64, DType::kComplex128}) {
+    for (const int64_t n : {3, 63, 64, 65, 150}) {
+      Tensor part = scattered({n, n}).to(dtype);
+      if (dtype == DType::kComplex128) {
+        part = result_of("aten::view_as_complex", "", {scattered({n, n, 2})});
+      }
+      for (const bool hermitian : {true, false}) {
+        for (const double weight : {0.0, 1.0, 100.0}) {
+          const Tensor other = hermitian ? adjoint(part) : transpose(part, 0, 1);
+          const Tensor a = result_of("aten::add", "Tensor", {part, other});
+          const Tensor diagonal = result_of("aten::diagonal", "", {a});
+          result_of("aten::mul_", "Scalar", {diagonal, weight});
+          // The upper triangle is not read.
+          const Tensor given = result_of(
+              "aten::add", "Tensor",
+              {a, result_of("aten::triu", "", {full(IntArray{n, n}, Scalar(kNan), dtype), 1})});
+          const Tensor ld = result_of("aten::linalg_ldl_factor", "", {given, hermitian}),
+                       pivots = result_of("aten::linalg_ldl_factor", "", {given, hermitian}, 1);
+          const std::vector<double> rows = elements_of(pivots);
+          const auto blocks = std::ranges::count_if(rows, [](double p) { return p < 0; });
+          EXPECT_TRUE(weight == 0 ? blocks > 0 : weight == 1 || blocks < n);
+          const Tensor b = scattered({n, 3}).to(dtype);
+          const Tensor x = result_of("aten::linalg_ldl_solve", "", {ld, pivots, b, hermitian});
+          expect_close(matmul(a, x), b, dtype == kF32 ? 1e-3 : 1e-9);
+        }
+      }
+    }
+  }
+  Tensor a = full(IntArray{100, 100}, Scalar(0), kF32);
+  fill(select(select(a, 0, 0), 0, 0), Scalar(1));
+  EXPECT_EQ(elements_of(result_of("aten::linalg_ldl_factor_ex", "", {a}, 2)),
+            std::vector<double>{2});
+  fill(result_of("aten::diagonal", "", {a}), Scalar(2));
+  fill(select(select(a, 0, 80), 0, 80), Scalar(0));
+  EXPECT_EQ(elements_of(result_of("aten::linalg_ldl_factor_ex", "", {a}, 2)),
+            std::vector<double>{81});
+}
+
 TEST(Linalg, LargeExponentials) {
   for (const DType dtype : {kF32, DType::kFloat64, DType::kComplex128}) {
     for (const double size : {0.01, 0.3, 4.0}) {  // without halving, and with some
