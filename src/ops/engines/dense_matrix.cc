@@ -9,9 +9,9 @@
 namespace torchlet::ops::linalg {
 namespace {
 
-constexpr int64_t kSmall = 16;          // rows that are handled one by one
-constexpr int64_t kFew = 4;             // columns that are worth laying contiguously
-constexpr int64_t kKernelWork = 32768;  // products worth the GEMM kernel
+constexpr int64_t kSmall = 16;         // rows that are handled one by one
+constexpr int64_t kFew = 4;            // columns that are worth laying contiguously
+constexpr int64_t kKernelWork = 4096;  // products worth the GEMM kernel
 
 template <typename T>
 void negate(const View<T>& a) {
@@ -189,7 +189,7 @@ Matrix<T> adjoint_of(const View<T>& a) {
 
 template <typename T>
 void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c) {
-  if (c.col_step != 1 && c.row_step == 1) {
+  if (c.row_step == 1 && c.rows() > 1 && (c.col_step != 1 || c.cols() == 1)) {  // as rows
     return subtract_product(b.transposed(), a.transposed(), c.transposed());
   }
   if constexpr (std::is_floating_point_v<T>) {
