@@ -130,8 +130,10 @@ void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, const UnaryPar
       return run([](V v) HWY_ATTR { return sign(v); });
     case MatrixUnaryOp::kElu:
       return run([&](V v) HWY_ATTR {
+        const auto is_above = hn::Gt(v, hn::Zero(d));
+        if (hn::AllTrue(d, is_above)) return hn::Mul(g, v);
         const V below = hn::Mul(a, vector_expm1(d, hn::Mul(v, b)));
-        return hn::Mul(g, hn::IfThenElse(hn::Gt(v, hn::Zero(d)), v, below));
+        return hn::Mul(g, hn::IfThenElse(is_above, v, below));
       });
     case MatrixUnaryOp::kSoftplus:
       return run([&](V v) HWY_ATTR { return softplus(v, a, b); });

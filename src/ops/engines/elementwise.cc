@@ -245,10 +245,8 @@ Tensor empty_result(std::span<const Tensor> inputs, DType dtype) {
 
 namespace detail {
 
-namespace {
-
-// A body of whole steps on any number of elements: what is left goes through arrays that a step
-// fits, of whose elements the last is repeated.
+// What is left of whole steps goes through arrays that a step fits, of whose elements the last is
+// repeated.
 void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_t out_width,
                const void* const* in, int64_t in_width, int64_t count) {
   const int64_t whole = count / kStep * kStep, rest = count - whole;
@@ -268,8 +266,6 @@ void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_
   std::memcpy(static_cast<std::byte*>(out) + whole * out_width, last[operands],
               static_cast<size_t>(rest * out_width));
 }
-
-}  // namespace
 
 Tensor map_blocks(Inputs inputs, DType result, DType out_dtype, DType in_dtype, BlockBody body,
                   bool in_steps, const void* f, const Tensor* into) {

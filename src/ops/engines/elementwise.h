@@ -122,6 +122,9 @@ void map_steps(const void* f, void* out, const void* const* in, int64_t count) {
   run_map_steps<Out, In, N>(*static_cast<const F*>(f), static_cast<Out*>(out), in, count);
 }
 
+// A body of whole steps on any number of elements.
+void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_t out_width,
+               const void* const* in, int64_t in_width, int64_t count);
 // A new tensor of `result` from a block function, or `into`.
 Tensor map_blocks(std::span<const Tensor* const> inputs, DType result, DType out_dtype,
                   DType in_dtype, BlockBody body, bool in_steps, const void* f,

@@ -51,4 +51,56 @@ inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const T
   return out;
 }
 
+// A kernel for floats: a function, or an operation of matrices.
+struct FloatKernel {
+  FloatKernel(kernels::UnaryFunction* f) : function(f) {}
+  FloatKernel(kernels::MatrixUnaryOp o) : op(o) {}
+  void operator()(const float* x, float* y, int64_t count) const {
+    if (function) return function(x, y, count, 0, 0);
+    kernels::unary_rows_f32(op, 1, count, x, count, y, count);
+  }
+  kernels::UnaryFunction* function = nullptr;
+  kernels::MatrixUnaryOp op{};
+};
+
+namespace detail {
+// finish(in..., kernel(prepare(in...))), both of whole steps of floats.
+inline Tensor composed_of(FloatKernel kernel, std::span<const Tensor* const> inputs, DType dtype,
+                          BlockBody prepare, const void* p, BlockBody finish, const void* f) {
+  const Tensor out = empty_result(inputs, dtype);
+  elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
+              [=, operands = inputs.size()](void* y, const void* const* in, int64_t count) {
+                constexpr int64_t kPiece = 1024;  // stays in the first-level cache
+                alignas(64) float inner[kPiece];
+                for (int64_t at = 0; at < count; at += kPiece) {
+                  const int64_t n = std::min(kPiece, count - at);
+                  const void* pieces[3];
+                  for (size_t k = 0; k < operands; ++k) {
+                    pieces[k] = static_cast<const float*>(in[k]) + at;
+                  }
+                  run_steps(prepare, p, operands, inner, sizeof(float), pieces, sizeof(float), n);
+                  kernel(inner, inner, n);
+                  pieces[operands] = inner;
+                  run_steps(finish, f, operands + 1, static_cast<float*>(y) + at, sizeof(float),
+                            pieces, sizeof(float), n);
+                }
+              });
+  return out;
+}
+}  // namespace detail
+
+// A kernel between two generic lambdas of a few instructions (kMapSteps), of one or two operands:
+// finish(in..., kernel(prepare(in...))) with a result of `dtype`; `function` stands for the kernel
+// in double.
+template <size_t N, typename Prepare, typename Function, typename Finish>
+Tensor composed(FloatKernel kernel, const Operands<N>& inputs, DType dtype, const Prepare& prepare,
+                const Function& function, const Finish& finish) {
+  if (has_kernel(dtype)) {
+    return detail::composed_of(kernel, inputs, dtype, &detail::map_steps<float, float, N, Prepare>,
+                               &prepare, &detail::map_steps<float, float, N + 1, Finish>, &finish);
+  }
+  return map<kMapDouble, N>(inputs, dtype,
+                            [&](auto... x) { return finish(x..., function(prepare(x...))); });
+}
+
 }  // namespace torchlet::ops

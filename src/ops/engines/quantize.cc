@@ -7,6 +7,8 @@
 #include "base/checked.h"
 #include "base/selection.h"
 #include "base/thread_pool.h"
+#include "ops/engines/elementwise.h"
+#include "ops/engines/fold.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
@@ -24,6 +26,19 @@ struct Affine {
 template <typename Q>
 void quantize_run(const float* in, Q* out, int64_t count, const Affine& affine) {
   const float inverse = 1.0f / affine.scale;
+  // Floats hold these integers exactly, and the loop becomes one of vectors.
+  if (sizeof(Q) == 1 && !affine.float_zero_point && std::abs(affine.zero_point) < 0x1p20f) {
+    const float low = std::numeric_limits<Q>::min() - affine.zero_point,
+                high = std::numeric_limits<Q>::max() - affine.zero_point;
+    const auto integer = [=, zero_point = affine.zero_point](float x) {
+      const float q = std::nearbyint(x * inverse);
+      const float raised = choose((q > low) & (q < 0x1p63f), q, low);  // as below
+      return static_cast<int32_t>(choose(raised < high, raised, high) + zero_point);
+    };
+    const void* const operands[] = {in};
+    return detail::run_steps(&detail::map_steps<Q, float, 1, decltype(integer)>, &integer, 1, out,
+                             sizeof(Q), operands, sizeof(float), count);
+  }
   constexpr double kLow = std::numeric_limits<Q>::min(), kHigh = std::numeric_limits<Q>::max();
   for (int64_t i = 0; i < count; ++i) {
     const double q = affine.float_zero_point
@@ -149,11 +164,12 @@ Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer
 
 QParams choose_qparams(const Tensor& self, DType dtype) {
   float low = 0, high = 0;  // zero is always in the range
-  const Tensor values = self.to(DType::kFloat32).contiguous();
-  const float* data = values.data_ptr<float>();
-  for (int64_t i = 0; i < values.numel(); ++i) {
-    low = std::min(low, data[i]);
-    high = std::max(high, data[i]);
+  const auto extreme = [&](kernels::Fold fold_of) {
+    return *fold(fold_of, self, {}, false, DType::kFloat32).data_ptr<float>();
+  };
+  if (self.numel() > 0) {
+    low = std::min(low, extreme(kernels::Fold::kMin));
+    high = std::max(high, extreme(kernels::Fold::kMax));
   }
   return choose_qparams(low, high, dtype);
 }

@@ -6,10 +6,13 @@
 
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/kernel_map.h"
 #include "ops/math/math.h"
 
 namespace torchlet::ops {
 namespace {
+
+using UnaryOp = kernels::MatrixUnaryOp;
 
 // f(input, target) of every element, then the reduction. Integers are computed as float.
 template <int Types = kMapReal, typename F>
@@ -65,12 +68,19 @@ Tensor binary_cross_entropy(const Tensor& self, const Tensor& target, const Tens
                             int64_t reduction) {
   expect_dtype(target, self.dtype());
   expect_dtype(weight, self.dtype());
-  const Tensor loss =
-      map<kMapReal, 2>({self, target}, result_type(self, target), [](auto x, auto y) {
-        using T = decltype(x);
-        TORCHLET_CHECK(x >= 0 && x <= 1, "all elements of input should be between 0 and 1");
-        return (y - 1) * std::max(std::log1p(-x), T(-100)) - y * std::max(std::log(x), T(-100));
-      });
+  TORCHLET_CHECK(all(map_bool<kMapReal | kMapSteps, 1>({self}, self.dtype(),
+                                                       [](auto x) { return (x >= 0) & (x <= 1); })),
+                 "all elements of input should be between 0 and 1");
+  // Logarithms end at -100, so that the loss is finite.
+  const Tensor of_zeros = composed<2>(
+      UnaryOp::kLog1p, {self, target}, self.dtype(), [](auto x, auto) { return -x; },
+      [](auto x) { return std::log1p(x); },
+      [](auto, auto y, auto log) { return (1 - y) * std::max(log, decltype(y)(-100)); });
+  const Tensor of_ones = composed<2>(
+      UnaryOp::kLog, {self, target}, self.dtype(), [](auto x, auto) { return x; },
+      [](auto x) { return std::log(x); },
+      [](auto, auto y, auto log) { return y * std::max(log, decltype(y)(-100)); });
+  const Tensor loss = neg(add(of_zeros, of_ones));
   return reduce_loss(weighted(loss, weight), to_reduction(reduction));
 }
 
@@ -91,14 +101,28 @@ Tensor binary_cross_entropy_with_logits(const Tensor& self, const Tensor& target
 
 Tensor poisson_nll_loss(const Tensor& input, const Tensor& target, bool log_input, bool full_loss,
                         double eps, int64_t reduction) {
-  return pointwise_loss(input, target, reduction, [=](auto x, auto y) {
-    using T = decltype(x);
-    T loss = log_input ? std::exp(x) - y * x : x - y * std::log(x + static_cast<T>(eps));
-    if (full_loss && y > 1) {  // Stirling's approximation of log(y!)
-      loss += y * std::log(y) - y + T(0.5) * std::log(T(2 * std::numbers::pi) * y);
-    }
-    return loss;
-  });
+  const DType dtype = to_float_type(result_type(input, target));
+  Tensor loss = log_input ? composed<2>(
+                                kernels::exp_f32, {input, target}, dtype,
+                                [](auto x, auto) { return x; }, [](auto x) { return std::exp(x); },
+                                [](auto x, auto y, auto exp) { return exp - y * x; })
+                          : composed<2>(
+                                UnaryOp::kLog, {input, target}, dtype,
+                                [eps](auto x, auto) { return x + static_cast<decltype(x)>(eps); },
+                                [](auto x) { return std::log(x); },
+                                [](auto x, auto y, auto log) { return x - y * log; });
+  if (full_loss) {  // Stirling's approximation of log(y!)
+    const Tensor factorial = composed<1>(
+        UnaryOp::kLog, {target}, dtype, [](auto y) { return y; },
+        [](auto y) { return std::log(y); },
+        [](auto y, auto log) {
+          using T = decltype(y);
+          constexpr auto kHalfLog = static_cast<T>(0.91893853320467274);  // log(2 pi) / 2
+          return choose(y > T(1), y * log - y + (kHalfLog + T(0.5) * log), T(0));
+        });
+    loss = add(loss, factorial);
+  }
+  return reduce_loss(loss, to_reduction(reduction));
 }
 
 Tensor soft_margin_loss(const Tensor& self, const Tensor& target, int64_t reduction) {
@@ -111,11 +135,12 @@ double minus_one_of(DType dtype) { return scalar_of(scalar_tensor(Scalar(-1), dt
 Tensor hinge_embedding_loss(const Tensor& self, const Tensor& target, double margin,
                             int64_t reduction) {
   const double minus_one = minus_one_of(target.dtype());
-  const Tensor loss = map<kMapReal, 2>(
+  const Tensor loss = map<kMapReal | kMapSteps, 2>(
       {self, target}, to_float_type(self.dtype()), [margin, minus_one](auto x, auto y) {
         using T = decltype(x);
         const T rest = static_cast<T>(margin) - x;
-        return (y != 1 ? (rest < 0 ? T(0) : rest) : T(0)) + (y != minus_one ? x : T(0));
+        return choose(y != T(1), choose(rest < T(0), T(0), rest), T(0)) +
+               choose(y != static_cast<T>(minus_one), x, T(0));
       });
   return reduce_loss(loss, to_reduction(reduction));
 }

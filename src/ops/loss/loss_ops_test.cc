@@ -47,6 +47,10 @@ TEST(Losses, Pointwise) {
                            true, 1e-08, 0}),
                 {0.286504805, 1.14872122, 2.25833702, 1.50442469, 3.44128871, 8.99321365},
                 DType::kFloat32, {2, 3});
+  for (const double wrong : {-0.25, 1.5, kNan}) {
+    EXPECT_THROW(call_op("aten::binary_cross_entropy", "", {make({0.5, wrong}), make({0, 1})}),
+                 Error);
+  }
   expect_tensor(result_of("aten::soft_margin_loss", "", {ramp({2, 3}), ramp({2, 3}, 1), 1}),
                 {0.692007542}, DType::kFloat32, {});
   expect_tensor(result_of("aten::hinge_embedding_loss", "",

@@ -5,6 +5,7 @@
 
 #include "ops/core/op.h"
 #include "ops/engines/integer_math.h"
+#include "ops/engines/kernel_map.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
@@ -15,8 +16,20 @@ namespace {
 // ---- floats; integers give floats ----
 
 Tensor atan2(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal, true>(self, other, dtype,
-                                [](auto a, auto b) { return std::atan2(a, b); });
+  const DType result = to_float_type(dtype);
+  return composed<2>(
+      kernels::atan_f32, {operand(self, result), operand(other, result)}, result,
+      [](auto a, auto b) {  // the slope without signs; 0 / 0 is 0, and infinities are equal
+        using T = decltype(a);
+        const T y = std::abs(a), x = std::abs(b);
+        return choose(y == x, choose(y == T(0), T(0), T(1)), y / x);
+      },
+      [](auto slope) { return std::atan(slope); },
+      [](auto a, auto b, auto angle) {
+        using T = decltype(a);
+        const T right = choose(std::copysign(T(1), b) < T(0), std::numbers::pi_v<T> - angle, angle);
+        return std::copysign(right, a);
+      });
 }
 Tensor hypot(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal>(self, other, dtype, [](auto a, auto b) { return std::hypot(a, b); });
@@ -45,18 +58,22 @@ Tensor nextafter(const Tensor& self, const Tensor& other, DType dtype) {
     }
   });
 }
+// x times a logarithm of y: 0 where x is, unless y is NaN.
+constexpr auto times_logarithm = [](auto x, auto y, auto log) {
+  using T = decltype(x);
+  return choose(x == T(0), choose(y == y, T(0), y), x * log);
+};
 Tensor xlogy(const Tensor& self, const Tensor& other, DType dtype) {
-  const Tensor y = operand(other, to_float_type(dtype)).to(to_float_type(dtype));
-  return map<kMapReal | kMapSteps, 3>(
-      {operand(self, y.dtype()), y, log(y)}, y.dtype(), [](auto x, auto b, auto log_b) {
-        using T = decltype(x);
-        return choose(x == T(0), choose(b == b, T(0), b), x * log_b);
-      });
+  const DType result = to_float_type(dtype);
+  return composed<2>(
+      kernels::MatrixUnaryOp::kLog, {operand(self, result), operand(other, result)}, result,
+      [](auto, auto y) { return y; }, [](auto y) { return std::log(y); }, times_logarithm);
 }
 Tensor xlog1py(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal, true>(self, other, dtype, [](auto a, auto b) {
-    return static_cast<decltype(a)>(special::xlog1py(a, b));
-  });
+  const DType result = to_float_type(dtype);
+  return composed<2>(
+      kernels::MatrixUnaryOp::kLog1p, {operand(self, result), operand(other, result)}, result,
+      [](auto, auto y) { return y; }, [](auto y) { return std::log1p(y); }, times_logarithm);
 }
 Tensor zeta(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal, true>(self, other, dtype, [](auto a, auto b) {

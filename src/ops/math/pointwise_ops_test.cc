@@ -157,6 +157,40 @@ TEST(Binary, InPlaceOperandsMayLieInTheSameMemory) {
   EXPECT_THROW(call_op("aten::__iand__", "Tensor", {repeated, ints({1, 2, 3})}), Error);
 }
 
+// Kernels between two functions: pieces of 1024 and what is left.
+TEST(Composed, EveryQuadrantAndPiece) {
+  kernels::for_each_target([] {
+    const double numbers[] = {0, -0.0, 1, -1, 0.5, -3e30, 1e-40, kInf, -kInf, kNan, 3};
+    std::vector<double> a, b, angles, logarithms, odds;
+    for (int64_t i = 0; i < 1100; ++i) {
+      const auto y = static_cast<double>(static_cast<float>(numbers[i % 11]));
+      const auto x = static_cast<double>(static_cast<float>(numbers[i / 11 % 11]));
+      a.push_back(y), b.push_back(x);
+      angles.push_back(std::atan2(y, x));
+      logarithms.push_back(std::isnan(x) ? x : y == 0 ? 0 : y * std::log1p(x));
+      odds.push_back(std::log(y / (1 - y)));
+    }
+    for (const DType dtype : {DType::kFloat32, kF64}) {
+      const Tensor x = make(a, dtype), y = make(b, dtype);
+      const Tensor angle = result_of("aten::atan2", "", {x, y});
+      expect_tensor(angle, angles, dtype);
+      const std::vector<double> found = elements_of(angle);
+      for (size_t i = 0; i < a.size(); ++i) {
+        EXPECT_TRUE(std::isnan(found[i]) || std::signbit(found[i]) == std::signbit(angles[i])) << i;
+      }
+      expect_tensor(result_of("aten::special_xlog1py", "", {x, y}), logarithms, dtype);
+      expect_tensor(result_of("aten::logit", "", {x}), odds, dtype);
+      expect_tensor(result_of("aten::logit", "", {make({-1, 0.5, 2}, dtype), 0.25}),
+                    {-std::log(3), 0, std::log(3)}, dtype);
+      const Tensor few = make({0, 0.25, -1.5, kNan}, dtype);
+      expect_tensor(result_of("aten::sinc", "", {few}),
+                    {1, 0.90031631615710606, -0.21220659078919378, kNan}, dtype);
+    }
+  });
+  expect_tensor(result_of("aten::atan2", "", {ints({-1, 0, 1}), ints({-1, -1, 0})}),
+                {-2.35619449, 3.14159265, 1.57079633});
+}
+
 TEST(Binary, NextNumbers) {
   const double tiny = 0x1p-149, most = 0x1.fffffep127;
   expect_tensor(

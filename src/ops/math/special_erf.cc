@@ -62,9 +62,4 @@ double ndtri(double p) {
   return std::numbers::sqrt2 * erfinv(2 * p - 1);
 }
 
-double xlog1py(double x, double y) {
-  if (std::isnan(y)) return kNaN;
-  return x == 0 ? 0 : x * std::log1p(y);
-}
-
 }  // namespace torchlet::ops::special

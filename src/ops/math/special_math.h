@@ -23,7 +23,6 @@ double erfcx(double x);  // exp(x^2) erfc(x)
 double ndtr(double x);   // normal distribution: its integral, the logarithm, the inverse
 double log_ndtr(double x);
 double ndtri(double p);
-double xlog1py(double x, double y);
 
 // ---- Bessel and Airy functions (special_bessel.cc) ----
 

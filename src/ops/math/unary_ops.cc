@@ -22,14 +22,6 @@ Tensor unary_float(const Tensor& self, F f) {
   return map<Types, 1>({self}, to_float_type(self.dtype()), f);
 }
 
-// A kernel for floats: a function, or an operation of matrices.
-struct FloatKernel {
-  FloatKernel(kernels::UnaryFunction* f) : function(f) {}
-  FloatKernel(UnaryOp o) : op(o) {}
-  kernels::UnaryFunction* function = nullptr;
-  UnaryOp op{};
-};
-
 // By the kernel where the result is computed in floats, else by f; integers as above.
 Tensor unary_kernel_of(FloatKernel kernel, const Tensor& self, const detail::BlockBody (&bodies)[4],
                        const void* f) {
@@ -120,9 +112,9 @@ Tensor angle(const Tensor& self) {
   if (is_complex(self.dtype())) {
     return complex_to_real(self, [](std::complex<double> z) { return std::arg(z); });
   }
-  return unary_float<kMapReal>(self, [](auto x) {
+  return unary_float<kMapReal | kMapSteps>(self, [](auto x) {
     using T = decltype(x);
-    return std::isnan(x) ? x : x < 0 ? std::numbers::pi_v<T> : T(0);
+    return choose(x != x, x, choose(x < 0, std::numbers::pi_v<T>, T(0)));
   });
 }
 
@@ -175,12 +167,15 @@ Tensor round_decimals(const Tensor& self, int64_t decimals) {
 
 Tensor logit(const Tensor& self, std::optional<double> eps) {
   const double low = eps.value_or(-1);
-  return unary_float<kMapReal>(self, [low](auto x) {
+  const auto odds = [low](auto x) {
     using T = decltype(x);
     const T lo = static_cast<T>(low), hi = T(1) - lo;
-    const T z = low < 0 ? x : x < lo ? lo : x > hi ? hi : x;
-    return std::log(z / (T(1) - z));
-  });
+    const T z = choose(low < 0, x, choose(x < lo, lo, choose(x > hi, hi, x)));
+    return z / (T(1) - z);
+  };
+  return composed<1>(
+      UnaryOp::kLog, {self}, to_float_type(self.dtype()), odds, [](auto z) { return std::log(z); },
+      [](auto, auto log) { return log; });
 }
 
 // The logarithm to a base of which `two` is log(2) and `e` is log(e). For floats by exponent and
@@ -452,11 +447,20 @@ TORCHLET_UNARY_COMPLEX(atanh, std::atanh(x));
 TORCHLET_UNARY(deg2rad, [](const Tensor& self) { return scaled(self, std::numbers::pi / 180); });
 TORCHLET_UNARY(rad2deg, [](const Tensor& self) { return scaled(self, 180 / std::numbers::pi); });
 TORCHLET_UNARY(sinc, [](const Tensor& self) {
-  return unary_float<kMapReal | kMapComplex>(self, [](auto x) {
-    using T = decltype(x);
-    const T angle = x * T(std::numbers::pi);
-    return x == T(0) ? T(1) : std::sin(angle) / angle;
-  });
+  const DType dtype = to_float_type(self.dtype());
+  if (is_complex(dtype)) {
+    return map<kMapComplex, 1>({self}, dtype, [](auto z) {
+      const auto angle = z * std::numbers::pi;
+      return angle == 0.0 ? 1.0 : std::sin(angle) / angle;
+    });
+  }
+  return composed<1>(
+      UnaryOp::kSin, {self}, dtype, [](auto x) { return x * std::numbers::pi_v<decltype(x)>; },
+      [](auto angle) { return std::sin(angle); },
+      [](auto x, auto sine) {
+        using T = decltype(x);
+        return choose(x == T(0), T(1), sine / (x * std::numbers::pi_v<T>));
+      });
 });
 
 TORCHLET_UNARY_FLOAT_KERNEL(erf, kernels::erf_f32, std::erf(x));

@@ -100,8 +100,7 @@ Tensor softshrink(const Tensor& self, const Scalar& lambd) {
   TORCHLET_CHECK(limit >= 0, "lambda must be greater or equal to 0, but found to be %g.", limit);
   return map<kMapReal | kMapSteps, 1>({self}, self.dtype(), [limit](auto x) {
     using T = decltype(x);
-    const bool is_beyond = x > T(limit) || x < -T(limit);  // not NaN
-    return (is_beyond ? x : T(0)) - (is_beyond ? std::copysign(T(limit), x) : T(0));
+    return choose(std::abs(x) > T(limit), x - std::copysign(T(limit), x), T(0));  // 0 of NaN
   });
 }
 

@@ -71,30 +71,36 @@ Value dequantize_any(const Value& value) {
 // The integers are round(x / scale) + zero_point; zero points that are floats are added before
 // rounding.
 template <typename T>
-T fake_integer(T x, T scale, T zero_point, bool float_zero_point) {
+[[gnu::always_inline]] inline T fake_integer(T x, T scale, T zero_point, bool float_zero_point) {
   const T real = x * (T(1) / scale);
-  return float_zero_point ? std::nearbyint(real + zero_point) : std::nearbyint(real) + zero_point;
+  return choose(float_zero_point, std::nearbyint(real + zero_point),
+                std::nearbyint(real) + zero_point);
+}
+
+template <typename T>
+T clamped(T x, int64_t low, int64_t high) {
+  const T lowest = static_cast<T>(low), most = static_cast<T>(high);
+  const T raised = choose(x < lowest, lowest, x);
+  return choose(most < raised, most, raised);
 }
 
 // (q - zero_point) * scale with q clamped.
 Tensor fake_quantize(const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t low,
                      int64_t high, bool float_zero_point = false) {
   TORCHLET_CHECK(low <= high, "`quant_min` should be less than or equal to `quant_max`");
-  return map<kMapReal, 3>({self, scale, zero_point}, self.dtype(), [=](auto x, auto s, auto z) {
-    using T = decltype(x);
-    const T q = fake_integer(x, s, z, float_zero_point);
-    return (std::min(std::max(q, static_cast<T>(low)), static_cast<T>(high)) - z) * s;
-  });
+  return map<kMapReal | kMapSteps, 3>(
+      {self, scale, zero_point}, self.dtype(), [=](auto x, auto s, auto z) {
+        return (clamped(fake_integer(x, s, z, float_zero_point), low, high) - z) * s;
+      });
 }
 
 Tensor in_range_mask(const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t low,
                      int64_t high, bool float_zero_point = false) {
-  return map_bool<kMapReal, 3>({self, scale, zero_point}, self.dtype(),
-                               [=](auto x, auto s, auto z) {
-                                 using T = decltype(x);
-                                 const T q = fake_integer(x, s, z, float_zero_point);
-                                 return q >= static_cast<T>(low) && q <= static_cast<T>(high);
-                               });
+  return map_bool<kMapReal | kMapSteps, 3>({self, scale, zero_point}, self.dtype(),
+                                           [=](auto x, auto s, auto z) {
+                                             const auto q = fake_integer(x, s, z, float_zero_point);
+                                             return clamped(q, low, high) == q;
+                                           });
 }
 
 void check_zero_point(double value, int64_t low, int64_t high) {

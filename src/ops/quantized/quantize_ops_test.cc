@@ -1,3 +1,4 @@
+#include "kernels/simd/target_test.h"
 #include "ops/core/testing.h"
 #include "ops/engines/quantize.h"
 
@@ -28,6 +29,23 @@ TEST(Quantize, RoundsHalfToEvenAndSaturates) {
   expect_tensor(integers(quantized(make({1}, DType::kFloat32, {}), 0.5, 3)), {5}, kU8, {});
   EXPECT_THROW(quantized(ints({1}), 0.5, 0), Error);
   EXPECT_THROW(quantized(make({1}), 0.5, 0, kI8), Error);
+}
+
+TEST(Quantize, ManyNumbersAsOne) {
+  kernels::for_each_target([] {
+    std::vector<double> numbers, unsigned_integers, signed_integers;
+    for (int i = -150; i < 150; ++i) {
+      numbers.push_back(i * 0.75);
+      const double q = std::nearbyint(i * 1.5);
+      unsigned_integers.push_back(std::clamp(q + 20, 0.0, 255.0));
+      signed_integers.push_back(std::clamp(q - 7, -128.0, 127.0));
+    }
+    const Tensor x = make(numbers);
+    expect_tensor(integers(quantized(x, 0.5, 20)), unsigned_integers, kU8);
+    expect_tensor(integers(quantized(x, 0.5, -7, DType::kQInt8)), signed_integers, kI8);
+  });
+  // Beyond what floats hold exactly.
+  expect_tensor(integers(quantized(make({-1, 0, 1e9}), 0.5, 20000001)), {255, 255, 255}, kU8);
 }
 
 TEST(Quantize, EmptyAndStrided) {
