@@ -34,7 +34,6 @@ void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n) {
   unary_rows_f32(op, 1, n, x, n, y, n);
 }
 
-void exp_in_place(float* x, int64_t n) { unary(MatrixUnaryOp::kExp, x, x, n); }
 void erf_in_place(float* x, int64_t n) { unary(MatrixUnaryOp::kErf, x, x, n); }
 void tanh_in_place(float* x, int64_t n) { activation(ActivationKind::kTanh, x, x, n); }
 
@@ -43,7 +42,6 @@ float half_of_one_plus(float x, float y) {
   const float half = 0.5f * x;
   return half * y + half;
 }
-float negative(float x) { return -x; }
 
 }  // namespace
 
@@ -65,14 +63,8 @@ void exp_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*
 void erf_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
   unary(MatrixUnaryOp::kErf, x, y, n);
 }
-void sigmoid_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-  composed(x, y, n, negative, exp_in_place, [](float, float e) { return 1 / (1 + e); });
-}
 void tanh_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
   activation(ActivationKind::kTanh, x, y, n);
-}
-void silu_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
-  composed(x, y, n, negative, exp_in_place, [](float v, float e) { return v / (1 + e); });
 }
 void gelu_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
   composed(

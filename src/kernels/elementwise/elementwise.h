@@ -24,6 +24,7 @@ UnaryFunction clamp_f32,  // to [alpha, beta]: relu is [0, inf], relu6 [0, 6]
     silu_f32,             // x sigmoid(x)
     gelu_f32,             // x (1 + erf(x / sqrt 2)) / 2
     gelu_tanh_f32,        // x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2
+    tan_f32,              // 3 ulp
     asin_f32,             // 3 ulp
     acos_f32,             // 2 ulp
     atan_f32,             // 2 ulp

@@ -54,6 +54,7 @@ TEST(Unary, ElementaryFunctionsAreAccurate) {
                                 {erf_f32, [](double x) { return std::erf(x); }, 1.1},
                                 {tanh_f32, [](double x) { return std::tanh(x); }, 2.0},
                                 {sigmoid_f32, exact_sigmoid, 2.0},
+                                {tan_f32, [](double x) { return std::tan(x); }, 3.0},
                                 {asin_f32, [](double x) { return std::asin(x); }, 3.0},
                                 {acos_f32, [](double x) { return std::acos(x); }, 2.0},
                                 {atan_f32, [](double x) { return std::atan(x); }, 2.0},
@@ -104,6 +105,7 @@ TEST(Unary, EveryOpOnEveryTail) {
        [](double x) {
          return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
        }},
+      {tan_f32, 0, 0, [](double x) { return std::tan(x); }},
       {atan_f32, 0, 0, [](double x) { return std::atan(x); }},
       {sinh_f32, 0, 0, [](double x) { return std::sinh(x); }},
       {cosh_f32, 0, 0, [](double x) { return std::cosh(x); }},

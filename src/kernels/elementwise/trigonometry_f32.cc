@@ -1,5 +1,5 @@
-// The inverse trigonometric and the hyperbolic functions, and erfc. The polynomials are minimax
-// fits (Remez) made for these ranges.
+// The tangent, the inverse trigonometric and the hyperbolic functions, erfc and the sigmoid. The
+// polynomials are minimax fits (Remez) made for these ranges.
 #define TORCHLET_NO_AVX3  // plans do not run it
 #include "kernels/simd/simd_targets.h"
 
@@ -7,6 +7,8 @@
 #define HWY_TARGET_INCLUDE "kernels/elementwise/trigonometry_f32.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
+
+#include <cmath>
 
 #include "base/thread_pool.h"
 #include "kernels/elementwise/elementwise.h"
@@ -37,6 +39,32 @@ HWY_INLINE V set(float x) { return hn::Set(d, x); }
 template <size_t kCount>
 HWY_INLINE V odd(V x, V square, const float (&p)[kCount]) {
   return hn::MulAdd(hn::Mul(x, square), polynomial(d, square, p), x);
+}
+
+// x less a multiple q of pi / 2, which is a sum of short numbers so that products with q are exact;
+// an odd multiple turns the tangent into its negative inverse.
+void tangent(const float* x, float* y, int64_t n) {
+  constexpr float kEnd = 1000;
+  static constexpr float kParts[] = {0x1.92p+0f, 0x1.fb4p-12f, 0x1.444p-24f, 0x1.68c234p-39f};
+  static constexpr float kTail[] = {3.333335174e-01f, 1.333259944e-01f, 5.406675323e-02f,
+                                    2.124858651e-02f, 1.091923589e-02f, -1.227904390e-05f,
+                                    4.424833339e-03f};
+  map(x, y, n, [](V v) HWY_ATTR {
+    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(hn::Abs(v), set(kEnd))))) {
+      HWY_ALIGN float lanes[HWY_LANES(float)];
+      hn::Store(v, d, lanes);
+      for (float& lane : lanes) lane = std::tan(lane);
+      return hn::Load(d, lanes);
+    }
+    const hn::RebindToSigned<D> di;
+    const V q = hn::Round(hn::Mul(v, set(1 / kHalfPi)));
+    V r = v;
+    for (const float part : kParts) r = hn::NegMulAdd(q, set(part), r);
+    const V t = odd(r, hn::Mul(r, r), kTail);
+    const auto parity = hn::And(hn::ConvertTo(di, q), hn::Set(di, 1));
+    const auto is_odd = hn::RebindMask(d, hn::Eq(parity, hn::Set(di, 1)));
+    return hn::IfThenElse(is_odd, hn::Div(set(-1), t), t);
+  });
 }
 
 // asin x for |x| <= 1/2, and else asin sqrt((1 - |x|) / 2), which is (pi / 2 - asin |x|) / 2.
@@ -124,6 +152,13 @@ void complementary_error(const float* x, float* y, int64_t n) {
   });
 }
 
+void sigmoid(const float* x, float* y, int64_t n) {
+  map(x, y, n, [](V v) HWY_ATTR { return vector_sigmoid(d, v); });
+}
+void silu(const float* x, float* y, int64_t n) {
+  map(x, y, n, [](V v) HWY_ATTR { return hn::Div(v, hn::Add(set(1), vector_exp(d, hn::Neg(v)))); });
+}
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
@@ -133,6 +168,9 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
+HWY_EXPORT(tangent);
+HWY_EXPORT(sigmoid);
+HWY_EXPORT(silu);
 HWY_EXPORT(arc_sine);
 HWY_EXPORT(arc_cosine);
 HWY_EXPORT(arc_tangent);
@@ -146,6 +184,21 @@ constexpr int64_t kElementsPerTask = int64_t{1} << 12;
 
 }  // namespace
 
+void tan_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  parallel_for(n, kElementsPerTask, [=](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(tangent)(x + begin, y + begin, end - begin);
+  });
+}
+void sigmoid_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  parallel_for(n, kElementsPerTask, [=](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(sigmoid)(x + begin, y + begin, end - begin);
+  });
+}
+void silu_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  parallel_for(n, kElementsPerTask, [=](int64_t begin, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(silu)(x + begin, y + begin, end - begin);
+  });
+}
 void asin_f32(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
   parallel_for(n, kElementsPerTask, [=](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(arc_sine)(x + begin, y + begin, end - begin);

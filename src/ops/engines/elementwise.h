@@ -210,10 +210,10 @@ struct Bodies {
 // c ? a : b of values that both exist already: in steps, compilers make vectors of this.
 template <typename T>
 T choose(bool c, T a, T b) {
-  if constexpr (std::is_same_v<T, float>) {
-    const int32_t mask = -static_cast<int32_t>(c);
-    return std::bit_cast<float>((std::bit_cast<int32_t>(a) & mask) |
-                                (std::bit_cast<int32_t>(b) & ~mask));
+  if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+    const Bits mask = -static_cast<Bits>(c);
+    return std::bit_cast<T>((std::bit_cast<Bits>(a) & mask) | (std::bit_cast<Bits>(b) & ~mask));
   } else {
     return c ? a : b;
   }

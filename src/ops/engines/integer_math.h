@@ -71,7 +71,7 @@ inline int64_t floor_remainder(int64_t a, int64_t b) {
 // In double the quotient of two floats is on the right side of an integer up to here, and the
 // product of that integer and the divisor is exact. It is not 0, as that of an infinite divisor.
 inline bool is_exact_quotient(double quotient) {
-  return std::abs(quotient) < 0x1p28 && quotient != 0;
+  return (std::abs(quotient) < 0x1p28) & (quotient != 0);
 }
 
 // The remainder of the quotient that is truncated, as std::fmod, which is exact and slow.

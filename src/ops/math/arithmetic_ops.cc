@@ -106,14 +106,47 @@ Tensor div_scalar_mode(const Tensor& self, const Scalar& other,
   return div_fn(mode)(self, scalar_tensor(other, dtype), dtype);
 }
 
+// The remainder as floor_remainder() and trunc_remainder() find it in double, without branches; NaN
+// where that is not exact.
+template <bool kFloor>
+[[gnu::always_inline]] inline float quick_remainder(float a, float b) {
+  const double quotient = static_cast<double>(a) / static_cast<double>(b);
+  const double exact = choose(is_exact_quotient(quotient), quotient, 0.0);
+  const double whole = static_cast<double>(static_cast<int32_t>(exact));
+  const float rest = std::copysign(static_cast<float>(a - whole * static_cast<double>(b)), a);
+  const float known = choose(std::abs(a) < std::abs(b), a, choose(exact != 0, rest, NAN));
+  if constexpr (!kFloor) return known;
+  return choose((known != 0) & ((b < 0) != (known < 0)), known + b, known);
+}
+
+// f, which is one of these functions.
+template <bool kFloor, typename F>
+Tensor remainders(const Tensor& self, const Tensor& other, DType dtype, F f) {
+  if (!has_kernel(dtype)) return binary<kMapInt | kMapDouble>(self, other, dtype, f);
+  const Operands<2> inputs(self, other);
+  const Tensor out = empty_result(inputs, dtype);
+  const auto quick = [](float a, float b) { return quick_remainder<kFloor>(a, b); };
+  elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
+              [&](void* y, const void* const* in, int64_t count) {
+                detail::run_steps(&detail::map_steps<float, float, 2, decltype(quick)>, &quick, 2,
+                                  y, sizeof(float), in, sizeof(float), count);
+                const auto *a = static_cast<const float*>(in[0]),
+                           *b = static_cast<const float*>(in[1]);
+                auto* rests = static_cast<float*>(y);
+                for (int64_t i = 0; i < count; ++i) {
+                  if (std::isnan(rests[i])) rests[i] = f(a[i], b[i]);
+                }
+              });
+  return out;
+}
+
 Tensor remainder(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal | kMapInt>(self, other, dtype,
-                                    [](auto a, auto b) { return floor_remainder(a, b); });
+  return remainders<true>(self, other, dtype, [](auto a, auto b) { return floor_remainder(a, b); });
 }
 
 Tensor fmod(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal | kMapInt>(self, other, dtype,
-                                    [](auto a, auto b) { return trunc_remainder(a, b); });
+  return remainders<false>(self, other, dtype,
+                           [](auto a, auto b) { return trunc_remainder(a, b); });
 }
 
 Tensor pow_as(const Tensor& self, const Tensor& exponent, DType dtype) {
@@ -131,8 +164,7 @@ Tensor pow_tensor(const Tensor& self, const Tensor& exponent) {
 }
 
 Tensor pow_scalar_tensor(const Scalar& self, const Tensor& exponent) {
-  const DType dtype = result_type(exponent, self);
-  return pow_as(scalar_tensor(self, dtype), exponent, dtype);
+  return pow(self, exponent, result_type(exponent, self));
 }
 
 Tensor add_relu_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
@@ -232,6 +264,15 @@ Tensor mul(const Tensor& self, const Tensor& other) { return tensors<mul_as>(sel
 Tensor mul(const Tensor& self, const Scalar& other) { return with_scalar<mul_as>(self, other); }
 Tensor div(const Tensor& self, const Tensor& other) { return tensors<true_div>(self, other); }
 Tensor div(const Tensor& self, const Scalar& other) { return with_scalar<true_div>(self, other); }
+
+Tensor pow(const Scalar& self, const Tensor& exponent, DType dtype) {
+  if (self.to_complex() == 1.0) {  // whatever the exponent
+    const Tensor ones = empty_like(exponent, dtype);
+    fill(ones, Scalar(1));
+    return ones;
+  }
+  return pow_as(scalar_tensor(self, dtype), exponent, dtype);
+}
 
 // Common exponents by products and roots, as PyTorch does, which also decides pow(-inf, 0.5).
 Tensor pow(const Tensor& self, const Scalar& exponent) {

@@ -120,7 +120,23 @@ Tensor from_pair(const Tensor& a, const Tensor& b, bool takes_half, const Parts&
   return result;
 }
 
+template <typename T>
+void interleave(void* out, const void* const* in, int64_t count) {
+  const auto* re = static_cast<const T*>(in[0]);
+  const auto* im = static_cast<const T*>(in[1]);
+  for (int64_t i = 0; i < count; ++i) static_cast<std::complex<T>*>(out)[i] = {re[i], im[i]};
+}
+
 Tensor complex(const Tensor& re, const Tensor& im) {
+  const DType dtype = re.dtype();
+  if (dtype == im.dtype() && (dtype == DType::kFloat32 || dtype == DType::kFloat64)) {
+    const Operands<2> parts(re, im);
+    const Tensor result = empty_result(parts, complex_type(dtype));
+    const bool is_float = dtype == DType::kFloat32;
+    elementwise(result, parts, result.dtype(), dtype,
+                is_float ? interleave<float> : interleave<double>);
+    return result;
+  }
   return from_pair(re, im, true, [](const Tensor& a, const Tensor& b) { return std::pair(a, b); });
 }
 

@@ -23,8 +23,7 @@ Tensor float_power_scalar(const Tensor& self, const Scalar& exponent) {
   return pow(self.to(dtype), exponent.is_complex() ? exponent : Scalar(exponent.to_double()));
 }
 Tensor float_power_scalar_tensor(const Scalar& self, const Tensor& exponent) {
-  const DType dtype = wide(is_complex(exponent.dtype()) || self.is_complex());
-  return power_in(dtype, scalar_tensor(self, dtype), exponent);
+  return pow(self, exponent, wide(is_complex(exponent.dtype()) || self.is_complex()));
 }
 
 }  // namespace

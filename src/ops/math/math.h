@@ -20,6 +20,7 @@ Tensor mul(const Tensor& self, const Scalar& other);
 Tensor div(const Tensor& self, const Tensor& other);
 Tensor div(const Tensor& self, const Scalar& other);
 Tensor pow(const Tensor& self, const Scalar& exponent);
+Tensor pow(const Scalar& self, const Tensor& exponent, DType dtype);
 Tensor neg(const Tensor& self);
 Tensor abs(const Tensor& self);
 Tensor exp(const Tensor& self);

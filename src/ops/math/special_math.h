@@ -5,6 +5,16 @@
 
 #include <cstdint>
 
+#include "ops/core/common.h"
+
+namespace torchlet::ops {
+
+// f of every element: float for integers. For functions that are worth no code of their own per
+// type.
+Tensor unary_double(const Tensor& self, double (*f)(double));
+
+}  // namespace torchlet::ops
+
 namespace torchlet::ops::special {
 
 // ---- gamma and zeta (special_gamma.cc) ----

@@ -13,18 +13,6 @@
 namespace torchlet::ops {
 namespace {
 
-Tensor compute(const Tensor& x, double (*f)(double)) {
-  const DType dtype = to_float_type(x.dtype());
-  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
-  const Tensor out = empty_like(x, dtype);
-  elementwise(out, {&x, 1}, DType::kFloat64, DType::kFloat64,
-              [f](void* to, const void* const* in, int64_t count) {
-                const double* from = static_cast<const double*>(in[0]);
-                for (int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = f(from[i]);
-              });
-  return out;
-}
-
 // ---- orthogonal polynomials ----
 //
 // Three-term recurrences (DLMF 18.9), in the precision of T. n is cut to an integer; a negative
@@ -150,6 +138,13 @@ struct LegendreP {
 
 template <typename Polynomial>
 Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
+  if (x.dtype() == DType::kBool && n.numel() == 1 && n.dim() == 0) {  // one of two results
+    const DType result = to_float_type(dtype);
+    const auto of = [&](double value) {
+      return evaluate<Polynomial>(scalar_tensor(Scalar(value), result), n, result);
+    };
+    return where(x, of(1), of(0));
+  }
   return binary<kMapReal, true>(x, n, dtype, [](auto value, auto degree) {
     const int64_t whole = saturating_int(static_cast<double>(degree));
     return Polynomial()(value, std::min(whole, int64_t{1} << 53));
@@ -172,7 +167,7 @@ Tensor entropy(const Tensor& self) {
 #define TORCHLET_SPECIAL(name, argument)                                     \
   TORCHLET_OP_WITH(special_##name, out("out") | pointwise(),                 \
                    "aten::special_" #name "(Tensor " argument ") -> Tensor", \
-                   [](const Tensor& x) { return compute(x, special::name); })
+                   [](const Tensor& x) { return unary_double(x, special::name); })
 
 TORCHLET_OP_WITH(special_entr, out("out") | pointwise(),
                  "aten::special_entr(Tensor self) -> Tensor", entropy);

@@ -35,19 +35,6 @@ Tensor unary_kernel(FloatKernel kernel, const Tensor& self, F f) {
   return unary_kernel_of(kernel, self, detail::Bodies<Types, false, 1, F>::kBodies, &f);
 }
 
-// For functions that are worth no code of their own per type.
-Tensor unary_double(const Tensor& self, double (*f)(double)) {
-  const DType dtype = to_float_type(self.dtype());
-  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
-  const Tensor out = empty_like(self, dtype);
-  elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
-              [f](void* to, const void* const* in, int64_t count) {
-                const double* x = static_cast<const double*>(in[0]);
-                for (int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = f(x[i]);
-              });
-  return out;
-}
-
 // Integers stay as they are; bool is refused.
 template <typename F>
 Tensor rounding(const char* name, UnaryOp op, const Tensor& self, F f) {
@@ -302,6 +289,22 @@ Tensor polygamma(int64_t n, const Tensor& self) {
 
 }  // namespace
 
+Tensor unary_double(const Tensor& self, double (*f)(double)) {
+  const DType dtype = to_float_type(self.dtype());
+  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
+  if (self.dtype() == DType::kBool) {  // one of two results
+    const auto result = [&](double x) { return scalar_tensor(Scalar(f(x)), dtype); };
+    return where(self, result(1), result(0));
+  }
+  const Tensor out = empty_like(self, dtype);
+  elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
+              [f](void* to, const void* const* in, int64_t count) {
+                const double* x = static_cast<const double*>(in[0]);
+                for (int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = f(x[i]);
+              });
+  return out;
+}
+
 Tensor abs(const Tensor& self) {
   if (is_complex(self.dtype())) {
     return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
@@ -432,7 +435,7 @@ TORCHLET_OP_WITH(logit, inplace() | out("out") | pointwise(),
 
 TORCHLET_UNARY_COMPLEX_KERNEL(sin, UnaryOp::kSin, std::sin(x));
 TORCHLET_UNARY_COMPLEX_KERNEL(cos, UnaryOp::kCos, std::cos(x));
-TORCHLET_UNARY_COMPLEX(tan, std::tan(x));
+TORCHLET_UNARY_COMPLEX_KERNEL(tan, kernels::tan_f32, std::tan(x));
 TORCHLET_UNARY_COMPLEX_KERNEL(asin, kernels::asin_f32, std::asin(x));
 TORCHLET_UNARY_COMPLEX_KERNEL(acos, kernels::acos_f32, std::acos(x));
 TORCHLET_UNARY_COMPLEX_KERNEL(atan, kernels::atan_f32, std::atan(x));

@@ -185,7 +185,11 @@ Tensor glu(const Tensor& self, int64_t dim) {
   const int64_t size = self.size(dim), half = size / 2;
   TORCHLET_CHECK(size % 2 == 0, "Halving dimension must be even, but dimension %lld is size %lld",
                  static_cast<long long>(wrap_dim(dim, self.dim())), static_cast<long long>(size));
-  return mul(narrow(self, dim, 0, half), sigmoid(narrow(self, dim, half, half)));
+  return composed<2>(
+      kernels::sigmoid_f32, {narrow(self, dim, 0, half), narrow(self, dim, half, half)},
+      self.dtype(), [](auto, auto gate) { return gate; },
+      [](auto gate) { return 1 / (1 + std::exp(-gate)); },
+      [](auto x, auto, auto sigmoid) { return x * sigmoid; });
 }
 
 Tensor gelu_named(const Tensor& self, const std::string& approximate) {
