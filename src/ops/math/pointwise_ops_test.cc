@@ -191,6 +191,64 @@ TEST(Composed, EveryQuadrantAndPiece) {
                 {-2.35619449, 3.14159265, 1.57079633});
 }
 
+// By polynomials in vectors of floats, and otherwise in double.
+TEST(Special, FloatsAreAsDoubles) {
+  kernels::for_each_target([] {
+    std::vector<double> everywhere, inside, probabilities;
+    for (int i = -600; i < 600; ++i) {
+      everywhere.push_back(static_cast<double>(std::ldexp(static_cast<float>(i) / 97, i % 5)));
+      inside.push_back(static_cast<double>(static_cast<float>(i) / 600));
+      probabilities.push_back(static_cast<double>(std::ldexp(0.75f, i / 5 - 121)));
+    }
+    for (std::vector<double>* list : {&everywhere, &inside, &probabilities}) {
+      list->insert(list->end(), {kNan, kInf, -kInf, -1, 1, 2, 0, -0.0});
+    }
+    const auto compare = [](const char* name, const std::vector<double>& x) {
+      SCOPED_TRACE(name);
+      const std::vector<double> floats = elements_of(result_of(name, "", {make(x)})),
+                                doubles = elements_of(result_of(name, "", {make(x, kF64)}));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const auto expected = static_cast<double>(static_cast<float>(doubles[i]));
+        if (std::isnan(expected)) {
+          EXPECT_TRUE(std::isnan(floats[i])) << x[i];
+        } else if (std::isinf(expected) || std::isinf(floats[i])) {
+          EXPECT_GT(floats[i] / (expected > 0 ? 1e36 : -1e36), 1) << x[i];
+          EXPECT_GT(expected / (floats[i] > 0 ? 1e36 : -1e36), 1) << x[i];
+        } else {
+          EXPECT_NEAR(floats[i], expected, 2e-6 * std::abs(expected) + 1e-44) << x[i];
+        }
+      }
+    };
+    compare("aten::i0", everywhere);
+    compare("aten::special_i0e", everywhere);
+    compare("aten::special_i1", everywhere);
+    compare("aten::special_i1e", everywhere);
+    compare("aten::special_ndtr", inside);
+    compare("aten::erfinv", inside);
+    compare("aten::special_ndtri", probabilities);
+  });
+}
+
+// Where one series ends and another begins; the values are mpmath's.
+TEST(Special, SeriesOfBesselAndAiry) {
+  const auto expect = [](const char* name, const std::vector<double>& x,
+                         const std::vector<double>& expected) {
+    const std::vector<double> found = elements_of(result_of(name, "", {make(x, kF64)}));
+    for (size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(found[i], expected[i], 1e-13 * std::abs(expected[i])) << name << " " << x[i];
+    }
+  };
+  expect("aten::special_modified_bessel_k0", {0.5, 1, 2, 25, 30},
+         {0.92441907122766586, 0.42102443824070833, 0.11389387274953344, 3.4641615622131144e-12,
+          2.1324774964630564e-14});
+  expect("aten::special_scaled_modified_bessel_k1", {0.5, 1, 2, 25, 30},
+         {2.7310097082117857, 1.6361534862632582, 1.0334768470686886, 0.25437732954208525,
+          0.2316541293777118});
+  expect("aten::special_airy_ai", {-5, -2, -1, 0, 1, 2, 2.5, 9},
+         {0.35076100902411432, 0.22740742820168558, 0.53556088329235212, 0.35502805388781724,
+          0.13529241631288142, 0.034924130423274379, 0.01572592338047049, 2.4711684308724898e-9});
+}
+
 TEST(Binary, NextNumbers) {
   const double tiny = 0x1p-149, most = 0x1.fffffep127;
   expect_tensor(

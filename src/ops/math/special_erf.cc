@@ -46,8 +46,6 @@ double erfcx(double x) {
   return std::numbers::inv_sqrtpi / fraction;
 }
 
-double ndtr(double x) { return std::erfc(-x / std::numbers::sqrt2) / 2; }
-
 double log_ndtr(double x) {
   const double z = x / std::numbers::sqrt2;
   return x < -1 ? std::log(erfcx(-z) / 2) - z * z : std::log1p(-std::erfc(z) / 2);

@@ -30,7 +30,6 @@ double igammac(double a, double x);     // 1 - P(a, x)
 
 double erfinv(double x);
 double erfcx(double x);  // exp(x^2) erfc(x)
-double ndtr(double x);   // normal distribution: its integral, the logarithm, the inverse
 double log_ndtr(double x);
 double ndtri(double p);
 

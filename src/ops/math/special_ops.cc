@@ -6,12 +6,113 @@
 #include "base/checked.h"
 #include "base/limits.h"
 #include "ops/core/op.h"
+#include "ops/engines/kernel_map.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
 
 namespace torchlet::ops {
 namespace {
+
+// ---- of floats by steps of vectors ----
+
+// c[0] + c[1] x + ..., without a loop, of which compilers would make no vectors.
+template <size_t kCount>
+[[gnu::always_inline]] inline float polynomial(float x, const float (&c)[kCount]) {
+  float sum = c[kCount - 1];
+  [&]<size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
+    ((sum = sum * x + c[kCount - 2 - kIndex]), ...);
+  }
+  (std::make_index_sequence<kCount - 1>());
+  return sum;
+}
+
+// e^-|x| times I of order 0 or 1. For size = |x|, sqrt(size + 1) and for order 1 also (size + 1) /
+// x make of it a function of (size - 4) / (size + 4) that a polynomial fits over all sizes.
+constexpr float kScaledI0[] = {
+    4.628703493e-01f,  -1.350745339e-01f, 1.578873480e-01f, -1.854963442e-01f, 1.668794904e-01f,
+    -4.390994126e-02f, -1.140498248e-01f, 1.126835386e-01f, 4.676669238e-02f,  -8.771250002e-02f,
+    -3.916550686e-02f, 6.410321669e-02f,  2.940319634e-02f, -3.625742594e-02f, -1.402158622e-02f,
+    1.346604518e-02f,  2.901010437e-03f,  -2.330927274e-03f};
+constexpr float kScaledI1[] = {
+    4.996238061e-01f,  -1.676846541e-01f, 7.530258046e-02f,  5.772063470e-02f,  -1.653960326e-01f,
+    1.291520921e-01f,  4.441218025e-02f,  -1.236097176e-01f, -9.712648966e-03f, 9.728644104e-02f,
+    1.423723515e-02f,  -7.248957518e-02f, -1.584197110e-02f, 4.197582543e-02f,  8.826673924e-03f,
+    -1.553039660e-02f, -1.980701890e-03f, 2.650492550e-03f};
+template <int kOrder>
+[[gnu::always_inline]] inline float scaled_i(float x) {
+  const float size = std::abs(x);
+  const auto is_huge = size > 1e30f;
+  const float place = choose(is_huge, 1.0f, (size - 4) / (size + 4));
+  const float root = std::sqrt(size + 1);
+  if constexpr (kOrder == 0) return polynomial(place, kScaledI0) / root;
+  const float slope = choose(is_huge, std::copysign(1.0f, x), x / (size + 1));
+  return slope * polynomial(place, kScaledI1) / root;
+}
+template <int kOrder>
+Tensor bessel_ie(const Tensor& self) {
+  return map<kMapReal | kMapSteps, 1>({self}, to_float_type(self.dtype()), [](auto x) {
+    if constexpr (std::is_same_v<decltype(x), float>) {
+      return scaled_i<kOrder>(x);
+    } else {
+      return kOrder == 0 ? special::i0e(x) : special::i1e(x);
+    }
+  });
+}
+template <int kOrder>
+Tensor bessel_i(const Tensor& self) {
+  const DType dtype = to_float_type(self.dtype());
+  if (!has_kernel(dtype)) return unary_double(self, kOrder == 0 ? special::i0 : special::i1);
+  return composed<1>(
+      kernels::exp_f32, {self}, dtype, [](auto x) { return std::abs(x); },
+      [](auto x) { return std::exp(x); },
+      [](auto x, auto exp) { return exp * scaled_i<kOrder>(static_cast<float>(x)); });
+}
+
+// The inverse of erf from the logarithm of 1 - x^2: of its negative w, erfinv(x) / x is a
+// polynomial up to 5, and beyond, sqrt(w) and one in 1 / sqrt(w).
+template <typename T>
+[[gnu::always_inline]] inline T inverse_erf(T x, T log) {
+  constexpr float kNear[] = {1.501409359e+00f,  6.166007154e-01f, -2.610866738e-02f,
+                             -1.957409185e-02f, 8.529079665e-03f, -4.847019389e-04f,
+                             -8.453869039e-04f, 2.845279931e-04f, 3.545020183e-05f,
+                             -3.353521906e-05f};
+  constexpr float kFar[] = {-1.630339331e-01f, -2.010353360e-02f, 2.624470425e-02f,
+                            -5.932293723e-03f, 5.190628596e-03f,  3.188380699e-03f,
+                            7.613775174e-04f,  -2.579993805e-03f, -8.272781512e-04f,
+                            5.461349604e-04f,  2.908317995e-04f};
+  constexpr float kFirst = 1 / 10.5f, kLast = 0.4472135955f;  // of 1 / sqrt(w)
+  const auto w = static_cast<float>(-log);
+  const float root = std::sqrt(choose(w < 5, 5.0f, w));
+  const float near = polynomial(w / 2.5f - 1, kNear);
+  const float place = (2 / root - (kFirst + kLast)) / (kLast - kFirst);
+  return x * static_cast<T>(choose(w < 5, near, root + polynomial(place, kFar)));
+}
+Tensor erfinv(const Tensor& self) {
+  const DType dtype = to_float_type(self.dtype());
+  if (!has_kernel(dtype)) return unary_double(self, special::erfinv);
+  return composed<1>(
+      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](auto x) { return (1 - x) * (1 + x); },
+      [](auto x) { return std::log(x); }, [](auto x, auto log) { return inverse_erf(x, log); });
+}
+// sqrt(2) erfinv(2 p - 1)
+Tensor ndtri(const Tensor& self) {
+  const DType dtype = to_float_type(self.dtype());
+  if (!has_kernel(dtype)) return unary_double(self, special::ndtri);
+  return composed<1>(
+      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](auto p) { return 4 * p * (1 - p); },
+      [](auto x) { return std::log(x); },
+      [](auto p, auto log) {
+        using T = decltype(p);
+        return std::numbers::sqrt2_v<T> * inverse_erf(2 * p - 1, log);
+      });
+}
+Tensor ndtr(const Tensor& self) {
+  return composed<1>(
+      kernels::erfc_f32, {self}, to_float_type(self.dtype()),
+      [](auto x) { return x * static_cast<decltype(x)>(-std::numbers::sqrt2 / 2); },
+      [](auto x) { return std::erfc(x); }, [](auto, auto erfc) { return erfc / 2; });
+}
 
 // ---- orthogonal polynomials ----
 //
@@ -172,12 +273,19 @@ Tensor entropy(const Tensor& self) {
 TORCHLET_OP_WITH(special_entr, out("out") | pointwise(),
                  "aten::special_entr(Tensor self) -> Tensor", entropy);
 TORCHLET_SPECIAL(erfcx, "self");
-TORCHLET_SPECIAL(ndtr, "self");
-TORCHLET_SPECIAL(ndtri, "self");
 TORCHLET_SPECIAL(log_ndtr, "self");
-TORCHLET_SPECIAL(i0e, "self");
-TORCHLET_SPECIAL(i1, "self");
-TORCHLET_SPECIAL(i1e, "self");
+#define TORCHLET_SPECIAL_OF(name, fn)                        \
+  TORCHLET_OP_WITH(special_##name, out("out") | pointwise(), \
+                   "aten::special_" #name "(Tensor self) -> Tensor", fn)
+TORCHLET_SPECIAL_OF(ndtr, ndtr);
+TORCHLET_SPECIAL_OF(ndtri, ndtri);
+TORCHLET_SPECIAL_OF(i0e, bessel_ie<0>);
+TORCHLET_SPECIAL_OF(i1, bessel_i<1>);
+TORCHLET_SPECIAL_OF(i1e, bessel_ie<1>);
+TORCHLET_OP_WITH(i0, inplace() | out("out") | pointwise(), "aten::i0(Tensor self) -> Tensor",
+                 bessel_i<0>);
+TORCHLET_OP_WITH(erfinv, inplace() | out("out") | pointwise(),
+                 "aten::erfinv(Tensor self) -> Tensor", erfinv);
 TORCHLET_SPECIAL(bessel_j0, "self");
 TORCHLET_SPECIAL(bessel_j1, "self");
 TORCHLET_SPECIAL(bessel_y0, "self");

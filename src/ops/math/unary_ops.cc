@@ -468,10 +468,8 @@ TORCHLET_UNARY(sinc, [](const Tensor& self) {
 
 TORCHLET_UNARY_FLOAT_KERNEL(erf, kernels::erf_f32, std::erf(x));
 TORCHLET_UNARY_FLOAT_KERNEL(erfc, kernels::erfc_f32, std::erfc(x));
-TORCHLET_UNARY_DOUBLE(erfinv, special::erfinv);
 TORCHLET_UNARY_DOUBLE(lgamma, special::lgamma);
 TORCHLET_UNARY_DOUBLE(digamma, special::digamma);
-TORCHLET_UNARY_DOUBLE(i0, special::i0);
 TORCHLET_OP_WITH(mvlgamma, inplace() | out("out") | pointwise(),
                  "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
 TORCHLET_OP_WITH(polygamma, out("out") | pointwise(),
