@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "kernels/elementwise/convert.h"
+#include "kernels/layout/transpose.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet {
@@ -315,6 +316,9 @@ class CopyLoop {
     int64_t rows = rows_per_plane;
     for (size_t d = 2; d < sizes_.size(); ++d) rows *= sizes_[d];
     if (!may_split()) return copy_rows(0, rows, 0, count);
+    if constexpr (selection::kHasConversions) {
+      if (reorders()) return copy_reordered();
+    }
     if (rows == 1) {
       parallel_for(count, kParallelElements,
                    [&](int64_t begin, int64_t end) { copy_rows(0, 1, begin, end); });
@@ -360,6 +364,19 @@ class CopyLoop {
       reach = target_strides_[d] * sizes_[d];
     }
     return true;
+  }
+
+  // Without conversion, and what follows in the target does not in the source.
+  bool reorders() const {
+    return source_.dtype == target_.dtype && element_size(source_.dtype) <= sizeof(int64_t) &&
+           sizes_.size() <= kernels::kMaxCopyDims && target_strides_[0] == 1 &&
+           source_strides_[0] > 1;
+  }
+
+  void copy_reordered() const {
+    kernels::copy_strided(static_cast<int64_t>(element_size(source_.dtype)),
+                          static_cast<int>(sizes_.size()), sizes_.data(), source_.data(),
+                          source_strides_.data(), target_.data(), target_strides_.data());
   }
 
   // Elements [first, last) of the rows [begin, end), counted over all planes.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
@@ -74,21 +75,62 @@ void copy_plane(int64_t element_size, const Dim& outer, const Dim& inner, const 
   }
 }
 
-// Planes [begin, end) of those that the dimensions before the last two count.
-void copy_planes(const Copy& copy, int64_t begin, int64_t end) {
-  const int outer_dims = copy.count - 2;
-  for (int64_t index = begin; index < end; ++index) {
-    int64_t rest = index, from = 0, to = 0;
-    for (int k = outer_dims - 1; k >= 0; --k) {
-      const Dim& dim = copy.dims[k];
-      const int64_t i = rest % dim.size;
-      rest /= dim.size;
-      from += i * dim.from;
-      to += i * dim.to;
-    }
-    copy_plane(copy.element_size, copy.dims[outer_dims], copy.dims[outer_dims + 1],
-               copy.from + from * copy.element_size, copy.to + to * copy.element_size);
+// Where plane number `index` begins, of those that the dimensions before the last two count.
+std::pair<const char*, char*> place_of(const Copy& copy, int64_t index) {
+  int64_t from = 0, to = 0;
+  for (int k = copy.count - 3; k >= 0; --k) {
+    const Dim& dim = copy.dims[k];
+    const int64_t i = index % dim.size;
+    index /= dim.size;
+    from += i * dim.from;
+    to += i * dim.to;
   }
+  return {copy.from + from * copy.element_size, copy.to + to * copy.element_size};
+}
+
+void copy_planes(const Copy& copy, int64_t begin, int64_t end) {
+  const Dim &outer = copy.dims[copy.count - 2], &inner = copy.dims[copy.count - 1];
+  for (int64_t index = begin; index < end; ++index) {
+    const auto [from, to] = place_of(copy, index);
+    copy_plane(copy.element_size, outer, inner, from, to);
+  }
+}
+
+// The dimension of the most planes, if planes are so small that what each of them costs besides its
+// elements counts more; -1 otherwise.
+int worth_a_loop(const Copy& copy) {
+  constexpr int64_t kSmallPlane = 16;
+  int most = -1;
+  if (copy.dims[copy.count - 2].size * copy.dims[copy.count - 1].size > kSmallPlane) return most;
+  for (int i = 0; i < copy.count - 2; ++i) {
+    if (most < 0 || copy.dims[i].size >= copy.dims[most].size) most = i;
+  }
+  return most;
+}
+
+// The same elements of all small planes together: `along` is the dimension of the planes.
+void copy_small_planes(const Copy& copy, int along) {
+  constexpr int64_t kTogether = 256;  // whose lines stay in the cache
+  Copy rest = copy;
+  const Dim planes = copy.dims[along];
+  std::copy(copy.dims + along + 1, copy.dims + copy.count, rest.dims + along);
+  --rest.count;
+  const Dim outer = rest.dims[rest.count - 2], inner = rest.dims[rest.count - 1];
+  int64_t others = 1;
+  for (int i = 0; i < rest.count - 2; ++i) others *= rest.dims[i].size;
+  const int64_t pieces = (planes.size + kTogether - 1) / kTogether;
+  parallel_for(others * pieces, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t first = piece % pieces * kTogether;
+      const auto [from, to] = place_of(rest, piece / pieces);
+      for (int64_t i = 0; i < outer.size; ++i) {
+        const Dim some{std::min(kTogether, planes.size - first), planes.from, planes.to};
+        copy_plane(copy.element_size, inner, some,
+                   from + (first * planes.from + i * outer.from) * copy.element_size,
+                   to + (first * planes.to + i * outer.to) * copy.element_size);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -133,6 +175,9 @@ void copy_strided(int64_t element_size, int dims, const int64_t* sizes, const vo
   }
   int64_t planes = 1;
   for (int i = 0; i < copy.count - 2; ++i) planes *= copy.dims[i].size;
+  constexpr int64_t kMany = 32;
+  const int along = worth_a_loop(copy);
+  if (along >= 0 && copy.dims[along].size >= kMany) return copy_small_planes(copy, along);
   const int64_t plane_bytes =
       element_size * copy.dims[copy.count - 2].size * copy.dims[copy.count - 1].size;
   const int64_t grain = std::max<int64_t>(1, kBytesPerTask / std::max<int64_t>(1, plane_bytes));

@@ -102,7 +102,7 @@ void check_copy(const std::vector<int64_t>& shape, const std::vector<int>& order
 
 TEST(CopyStrided, EveryPermutation) {
   for (const std::vector<int64_t>& shape :
-       {std::vector<int64_t>{3, 5, 20, 4}, {1, 33, 2, 17}, {2, 1, 1, 65}}) {
+       {std::vector<int64_t>{3, 5, 20, 4}, {1, 33, 2, 17}, {2, 1, 1, 65}, {600, 3, 2, 2}}) {
     std::vector<int> order{0, 1, 2, 3};
     do {
       for (int64_t gap : {1, 2}) {
