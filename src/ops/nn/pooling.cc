@@ -8,9 +8,11 @@
 #include "base/checked.h"
 #include "base/counted_vector.h"
 #include "base/limits.h"
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/elementwise/normalize.h"
 #include "kernels/spatial/pool2d.h"
+#include "kernels/spatial/pool_nhwc.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/engines/compute.h"
 #include "tensor/meta.h"
@@ -157,13 +159,109 @@ T lowest() {
   return std::numeric_limits<T>::lowest();
 }
 
+// [N, C, D, H, W]
+Tensor as_volume(int64_t spatial, const Tensor& tensor) {
+  Tensor volume = tensor.dim() == spatial + 1 ? unsqueeze(tensor, 0) : tensor;
+  while (volume.dim() < 5) volume = unsqueeze(volume, 2);
+  return volume;
+}
+
+// Whether the channels of a pixel lie side by side and are worth a loop.
+bool has_channels_inside(const Tensor& volume) {
+  constexpr int64_t kMany = 8;
+  return volume.stride(1) == 1 && volume.size(1) >= kMany && volume.numel() > 0 && !is_meta(volume);
+}
+
+constexpr int64_t kGroup = 32;  // channels that are pooled at once
+
+// Of each channel the greater value, and where it is; NaN is greater than all. Compilers make
+// vectors of this.
+template <typename T>
+void take_greater(const T* __restrict pixel, int32_t here, T* __restrict best,
+                  int32_t* __restrict index) {
+  for (int64_t c = 0; c < kGroup; ++c) {
+    const T value = pixel[c], old = best[c];
+    int32_t mask = -static_cast<int32_t>(value > old);
+    if constexpr (std::is_floating_point_v<T>) mask |= -static_cast<int32_t>(value != value);
+    best[c] = mask ? value : old;
+    index[c] = mask ? here : index[c];
+  }
+}
+
+// The elements of [N, C, D, H, W].
+template <typename T>
+struct Volume {
+  explicit Volume(const Tensor& tensor) : data(tensor.data_ptr<T>()) {
+    std::ranges::copy(tensor.strides(), strides);
+  }
+  T* at(int64_t n, int64_t c, int64_t d, int64_t h, int64_t w) const {
+    return data + n * strides[0] + c * strides[1] + d * strides[2] + h * strides[3] +
+           w * strides[4];
+  }
+  T* data;
+  int64_t strides[5];
+};
+
+// Maxima of volumes with channels inside, some channels at once. The results have any strides.
+template <typename T>
+void max_of_channels(const Tensor& self, const Axes& axes, const Tensor& values,
+                     const Tensor& indices) {
+  const int64_t channels = self.size(1), groups = (channels + kGroup - 1) / kGroup;
+  const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
+  const Volume<T> in(self), out(values);
+  const Volume<int64_t> places(indices);
+  // At output (d, h, w) of the channels [c0, c0 + count) of picture n.
+  const auto pool = [&](int64_t n, int64_t c0, int64_t count, int64_t d, int64_t h, int64_t w) {
+    const size_t i = static_cast<size_t>(d), j = static_cast<size_t>(h), k = static_cast<size_t>(w);
+    T best[kGroup], rest[kGroup] = {};
+    int32_t index[kGroup];
+    const int64_t first =
+        (depth.begin[i] * height.in + height.begin[j]) * width.in + width.begin[k];
+    std::fill_n(best, kGroup, lowest<T>());
+    std::fill_n(index, kGroup, static_cast<int32_t>(first));
+    for (int64_t z = depth.begin[i]; z < depth.end[i]; z += depth.step) {
+      for (int64_t y = height.begin[j]; y < height.end[j]; y += height.step) {
+        for (int64_t x = width.begin[k]; x < width.end[k]; x += width.step) {
+          const T* from = in.at(n, c0, z, y, x);
+          if (count < kGroup) from = std::copy_n(from, count, rest) - count;
+          take_greater(from, static_cast<int32_t>((z * height.in + y) * width.in + x), best, index);
+        }
+      }
+    }
+    T* to = out.at(n, c0, d, h, w);
+    int64_t* index_to = places.at(n, c0, d, h, w);
+    for (int64_t c = 0; c < count; ++c) {
+      to[c * out.strides[1]] = best[c];
+      index_to[c * places.strides[1]] = index[c];
+    }
+  };
+  parallel_for(self.size(0) * groups, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t c0 = g % groups * kGroup, count = std::min(kGroup, channels - c0);
+      for (int64_t d = 0; d < depth.out; ++d) {
+        for (int64_t h = 0; h < height.out; ++h) {
+          for (int64_t w = 0; w < width.out; ++w) pool(g / groups, c0, count, d, h, w);
+        }
+      }
+    }
+  });
+}
+
 std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Axes& axes) {
   const IntArray shape = pooled_shape(spatial, self, axes);
   return compute_as<kMapReal | kMapInt>(self.dtype(), "max_pool", [&](auto zero) {
     using T = decltype(zero);
+    const MemoryFormat format = self.suggest_memory_format();
+    const Tensor volume = as_volume(spatial, self);
+    if (self.dtype() == DTypeOf<T>::value && has_channels_inside(volume) &&
+        axes[0].in * axes[1].in * axes[2].in <= std::numeric_limits<int32_t>::max()) {
+      const Tensor values = empty(shape, self.dtype(), format);
+      const Tensor indices = empty(shape, DType::kInt64, format);
+      max_of_channels<T>(volume, axes, as_volume(spatial, values), as_volume(spatial, indices));
+      return std::pair(values, indices);
+    }
     const Tensor in = dense_as<T>(self);
     const Tensor values = empty(shape, DTypeOf<T>::value), indices = empty(shape, DType::kInt64);
-    const MemoryFormat format = self.suggest_memory_format();
     const auto result = [&] {
       return std::pair(values.to(self.dtype()).contiguous(format), indices.contiguous(format));
     };
@@ -252,6 +350,27 @@ kernels::Window2dShape kernel_window(const Axes& axes, const PoolWindow& window,
   return shape;
 }
 
+// The average pooling of an image or a line of floats whose channels lie inside, by a kernel
+// pool(input, pixel stride, output) of NHWC; nothing if it lies otherwise.
+template <typename Pool>
+std::optional<Tensor> average_of_channels(int64_t spatial, const Tensor& self, const Axes& axes,
+                                          const Pool& pool) {
+  if (!selection::kHasConversions || spatial > 2) return std::nullopt;
+  const Tensor in = as_volume(spatial, self);
+  const int64_t pixel = in.size(4) > 1 ? in.stride(4) : in.size(1);
+  const int64_t row = pixel * in.size(4), plane = row * in.size(3);
+  if (!has_channels_inside(in) || pixel < in.size(1) || (in.size(3) > 1 && in.stride(3) != row) ||
+      (in.size(0) > 1 && in.stride(0) != plane)) {
+    return std::nullopt;
+  }
+  const Tensor out = empty({{in.size(0), in.size(1), axes[1].out, axes[2].out}}, DType::kFloat32,
+                           MemoryFormat::kChannelsLast);
+  pool(in.data_ptr<float>(), pixel, out.data_ptr<float>());
+  IntArray shape = pooled_shape(spatial, self, axes);
+  const MemoryFormat format = self.suggest_memory_format();
+  return view(out.contiguous(spatial == 2 ? format : MemoryFormat::kContiguous), shape);
+}
+
 bool is_global(const Axes& axes) {
   return std::ranges::all_of(axes, [](const Axis& axis) { return axis.out == 1; });
 }
@@ -280,6 +399,13 @@ Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool cou
   window.dilation = {1};
   const Axes axes = sliding_axes(spatial, self, window, 1);
   if (spatial < 3 && self.dtype() == DType::kFloat32) {
+    const auto pool = [&](const float* from, int64_t pixel, float* to) {
+      kernels::avg_pool_nhwc({plane_count(spatial, self) / self.size(-spatial - 1),
+                              self.size(-spatial - 1), kernel_window(axes, window, spatial)},
+                             count_include_pad, divisor.value_or(0), from, pixel, to,
+                             self.size(-spatial - 1));
+    };
+    if (const auto out = average_of_channels(spatial, self, axes, pool)) return *out;
     const Tensor in = self.contiguous();
     const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
     if (!is_meta(out)) {
@@ -304,6 +430,15 @@ Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool cou
 
 Tensor adaptive_avg_pool(int64_t spatial, const Tensor& self, IntSpan output_size) {
   const Axes axes = adaptive_axes(spatial, self, output_size);
+  if (self.dtype() == DType::kFloat32) {
+    const auto pool = [&](const float* from, int64_t pixel, float* to) {
+      const int64_t channels = self.size(-spatial - 1);
+      kernels::adaptive_avg_pool_nhwc({plane_count(spatial, self) / channels, channels, axes[1].in,
+                                       axes[2].in, axes[1].out, axes[2].out},
+                                      from, pixel, to, channels);
+    };
+    if (const auto out = average_of_channels(spatial, self, axes, pool)) return *out;
+  }
   if (self.dtype() == DType::kFloat32 && is_global(axes)) {
     const Tensor in = self.contiguous();
     const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);

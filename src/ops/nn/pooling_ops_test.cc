@@ -145,5 +145,46 @@ TEST(SlidingBlocks, ColumnsAndBack) {
                Error);
 }
 
+// The same numbers whether channels are planes or lie inside, of every count beside a group of 32.
+TEST(Pooling, ChannelsInside) {
+  for (const int64_t channels : {8, 31, 32, 33, 70}) {
+    const Tensor planes = ramp({2, channels, 5, 6}), lines = ramp({2, channels, 9});
+    planes.data_ptr<float>()[17] = NAN;
+    const Tensor inside = planes.contiguous(MemoryFormat::kChannelsLast);
+    const Tensor turned = transpose(transpose(lines, 1, 2).contiguous(), 1, 2);
+    const auto expect_alike = [](const char* op, const Tensor& a, const Tensor& b,
+                                 std::vector<Value> rest, size_t results) {
+      for (size_t r = 0; r < results; ++r) {
+        std::vector<Value> args{a}, others{b};
+        args.insert(args.end(), rest.begin(), rest.end());
+        others.insert(others.end(), rest.begin(), rest.end());
+        const Tensor expected = result_of(op, "", args, r), got = result_of(op, "", others, r);
+        EXPECT_EQ(got.suggest_memory_format(), b.suggest_memory_format()) << op;
+        ASSERT_TRUE(std::ranges::equal(got.sizes(), expected.sizes())) << op;
+        const Tensor x = expected.to(DType::kFloat64).contiguous();
+        const Tensor y = got.to(DType::kFloat64).contiguous();
+        for (int64_t i = 0; i < x.numel(); ++i) {
+          const double want = x.data_ptr<double>()[i], has = y.data_ptr<double>()[i];
+          ASSERT_TRUE(std::isnan(want) ? std::isnan(has) : std::abs(want - has) < 1e-5)
+              << op << " " << i << ": " << want << " " << has;
+        }
+      }
+    };
+    const Value two = int_list({2, 2}), three = int_list({3, 3}), one = int_list({1, 1});
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16}) {
+      expect_alike("aten::max_pool2d_with_indices", planes.to(dtype), inside.to(dtype),
+                   {three, two, one, one, true}, 2);
+      expect_alike("aten::adaptive_max_pool2d", planes.to(dtype), inside.to(dtype), {two}, 2);
+      expect_alike("aten::max_pool1d_with_indices", lines.to(dtype), turned.to(dtype),
+                   {int_list({3}), int_list({1}), int_list({1}), int_list({2}), false}, 2);
+    }
+    expect_alike("aten::avg_pool2d", planes, inside, {three, two, one, true, false, Value()}, 1);
+    expect_alike("aten::adaptive_avg_pool2d", planes, inside, {int_list({2, 4})}, 1);
+    expect_alike("aten::avg_pool1d", lines, turned,
+                 {int_list({3}), int_list({2}), int_list({1}), false, true}, 1);
+    expect_alike("aten::adaptive_avg_pool1d", lines, turned, {int_list({4})}, 1);
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops
