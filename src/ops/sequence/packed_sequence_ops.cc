@@ -9,14 +9,23 @@
 namespace torchlet::ops {
 namespace {
 
-// Copies step by step: rows [offset, offset + count) of the packed data are the first `count`
-// sequences at time t of padded [time, batch, ...].
+// Steps [time, time + times) of as many sequences: the first `count` of padded [time, batch, ...],
+// which lie behind one another in the packed data from row `offset` on.
+struct Run {
+  int64_t time, times, offset, count;
+};
+
+// Calls copy(packed, padded) with both as [times, count, ...], for each run.
 template <typename Copy>
-void for_each_step(const CountedVector<RnnStep>& steps, const Tensor& packed, const Tensor& padded,
-                   Copy copy) {
-  for (size_t t = 0; t < steps.size(); ++t) {
-    copy(narrow(packed, 0, steps[t].offset, steps[t].count),
-         narrow(select(padded, 0, static_cast<int64_t>(t)), 0, 0, steps[t].count));
+void for_each_run(const CountedVector<Run>& runs, const Tensor& packed, const Tensor& padded,
+                  Copy copy) {
+  for (const Run& run : runs) {
+    IntArray shape(packed.sizes()), strides(packed.strides());
+    shape[0] = run.count;
+    shape.insert(shape.begin(), run.times);
+    strides.insert(strides.begin(), run.count * strides[0]);
+    copy(make_view(packed, shape, strides, packed.storage_offset() + run.offset * packed.stride(0)),
+         narrow(narrow(padded, 0, run.time, run.times), 1, 0, run.count));
   }
 }
 
@@ -47,18 +56,20 @@ std::tuple<Tensor, Tensor> pack_padded_sequence(const Tensor& input, const Tenso
                  "pack_padded_sequence: length %lld is greater than the %lld steps of the input",
                  static_cast<long long>(length[0]), static_cast<long long>(padded.size(0)));
   const Tensor batch_sizes = empty({{length[0]}}, DType::kInt64);
-  CountedVector<RnnStep> steps;
-  int64_t rows = 0, alive = list.numel();
-  for (int64_t t = 0; t < length[0]; ++t) {
-    while (length[alive - 1] <= t) --alive;
-    batch_sizes.data_ptr<int64_t>()[t] = alive;
-    steps.push_back({rows, alive});
-    rows += alive;
+  CountedVector<Run> runs;
+  int64_t rows = 0, time = 0;
+  for (int64_t alive = list.numel(); alive > 0; --alive) {
+    const int64_t times = length[alive - 1] - time;
+    if (times == 0) continue;
+    std::fill_n(batch_sizes.data_ptr<int64_t>() + time, times, alive);
+    runs.push_back({time, times, rows, alive});
+    rows += times * alive;
+    time += times;
   }
   IntArray shape(padded.sizes().subspan(1));
   shape[0] = rows;
   const Tensor packed = empty(shape, input.dtype());
-  for_each_step(steps, packed, padded, [](const Tensor& p, const Tensor& q) { p.copy_(q); });
+  for_each_run(runs, packed, padded, [](const Tensor& p, const Tensor& q) { p.copy_(q); });
   return {packed, batch_sizes};
 }
 
@@ -78,10 +89,18 @@ std::tuple<Tensor, Tensor> pad_packed_sequence(const Tensor& data, const Tensor&
   shape[0] = steps[0].count;
   shape.insert(shape.begin(), std::max(longest, total_length));
   const Tensor padded = full(shape, padding_value, data.dtype());
-  for_each_step(steps, data, padded, [](const Tensor& p, const Tensor& q) { q.copy_(p); });
-  const Tensor lengths = zeros({{steps[0].count}}, DType::kInt64);
-  for (const RnnStep& step : steps) {
-    for (int64_t i = 0; i < step.count; ++i) ++lengths.data_ptr<int64_t>()[i];
+  CountedVector<Run> runs;
+  for (int64_t t = 0; t < longest; ++t) {
+    const RnnStep& step = steps[static_cast<size_t>(t)];
+    if (runs.empty() || runs.back().count != step.count) {
+      runs.push_back({t, 0, step.offset, step.count});
+    }
+    ++runs.back().times;
+  }
+  for_each_run(runs, data, padded, [](const Tensor& p, const Tensor& q) { q.copy_(p); });
+  const Tensor lengths = empty({{steps[0].count}}, DType::kInt64);
+  for (const Run& run : runs) {  // each sequence ends with the last run that has it
+    std::fill_n(lengths.data_ptr<int64_t>(), run.count, run.time + run.times);
   }
   return {batch_first ? transpose(padded, 0, 1) : padded, lengths};
 }
