@@ -122,7 +122,7 @@ Tensor roll(const Tensor& self, const IntArray& shifts, const IntArray& dims) {
   TORCHLET_CHECK(shifts.size() == dims.size(),
                  "shifts and dimensions must align. shifts: %zu, dims:%zu", shifts.size(),
                  dims.size());
-  Tensor result = clone(self, std::nullopt);
+  Tensor result = self;
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t length = result.size(dims[i]);
     if (length == 0) continue;
@@ -132,7 +132,7 @@ Tensor roll(const Tensor& self, const IntArray& shifts, const IntArray& dims) {
                   narrow(result, dims[i], 0, length - shift)},
                  dims[i]);
   }
-  return result;
+  return result.is_same(self) ? clone(self, std::nullopt) : result;
 }
 
 Tensor rot90(const Tensor& self, int64_t k, const IntArray& dims) {

@@ -41,6 +41,15 @@ struct Lines {
   int64_t size, stride, count;
 };
 
+// Where some lines begin.
+template <typename Value>
+struct LinesAt {
+  LinesAt(const Lines<Value>& lines, int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) line[i] = lines.line(first + i);
+  }
+  Value* line[2 * kLanes];
+};
+
 // [n, lanes], real and imaginary parts apart.
 template <typename T>
 struct Tile {
@@ -91,6 +100,20 @@ void write_tile(const Tile<T>& tile, T scale, int64_t first, int64_t lanes,
   }
 }
 
+// Calls fn(k, l) for k < n, l < lanes in the order in which their places lie in memory.
+template <typename F>
+void for_each_value(int64_t n, int64_t lanes, bool are_neighbours, const F& fn) {
+  if (are_neighbours) {
+    for (int64_t k = 0; k < n; ++k) {
+      for (int64_t l = 0; l < lanes; ++l) fn(k, l);
+    }
+  } else {
+    for (int64_t l = 0; l < lanes; ++l) {
+      for (int64_t k = 0; k < n; ++k) fn(k, l);
+    }
+  }
+}
+
 int64_t lanes_of(int64_t n) { return std::clamp<int64_t>(kTileValues / n, 1, kLanes); }
 
 // Calls fn(first, lanes) for all of `count` lines of `n` values.
@@ -128,27 +151,33 @@ void transform_real(const Tensor& in, const Tensor& out, int64_t dim, bool forwa
   for_each_tile(from.count, n, 2 * pairs, [&](int64_t first, int64_t count) {
     const int64_t lanes = (count + 1) / 2;
     const Tile<T> tile(n, lanes);
-    for (int64_t l = 0; l < 2 * lanes; ++l) {
-      T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
-      if (l == count) {
-        for (int64_t k = 0; k < n; ++k) part[k * lanes] = 0;
-        continue;
+    if (count == 2 * lanes && from.are_neighbours(first, count)) {
+      for (int64_t k = 0; k < n; ++k) {  // as a + ib they lie in memory
+        kernels::split_complex(from.line(first) + k * from.stride, tile.re + k * lanes,
+                               tile.im + k * lanes, lanes);
       }
-      const T* values = from.line(first + l);
-      for (int64_t k = 0; k < n; ++k) part[k * lanes] = values[k * from.stride];
+    } else {
+      for (int64_t l = 0; l < 2 * lanes; ++l) {
+        T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
+        if (l == count) {
+          for (int64_t k = 0; k < n; ++k) part[k * lanes] = 0;
+          continue;
+        }
+        const T* values = from.line(first + l);
+        for (int64_t k = 0; k < n; ++k) part[k * lanes] = values[k * from.stride];
+      }
     }
     plan->transform(tile.re, tile.im, lanes);
-    for (int64_t l = 0; l < lanes; ++l) {
-      std::complex<T>* a = to.line(first + 2 * l);
-      std::complex<T>* b = 2 * l + 1 < count ? to.line(first + 2 * l + 1) : nullptr;
-      for (int64_t k = 0; k < to.size; ++k) {
-        const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
-        const T re = tile.re[here], im = tile.im[here];
-        const T mirrored_re = tile.re[there], mirrored_im = -tile.im[there];
-        a[k * to.stride] = {(re + mirrored_re) * half, (im + mirrored_im) * half};
-        if (b) b[k * to.stride] = {(im - mirrored_im) * half, (mirrored_re - re) * half};
+    const LinesAt<std::complex<T>> at(to, first, count);
+    for_each_value(to.size, lanes, to.are_neighbours(first, count), [&](int64_t k, int64_t l) {
+      const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
+      const T re = tile.re[here], im = tile.im[here];
+      const T mirrored_re = tile.re[there], mirrored_im = -tile.im[there];
+      at.line[2 * l][k * to.stride] = {(re + mirrored_re) * half, (im + mirrored_im) * half};
+      if (2 * l + 1 < count) {
+        at.line[2 * l + 1][k * to.stride] = {(im - mirrored_im) * half, (mirrored_re - re) * half};
       }
-    }
+    });
   });
 }
 
@@ -165,21 +194,27 @@ void transform_to_real(const Tensor& in, const Tensor& out, int64_t dim, bool fo
   for_each_tile(to.count, n, 2 * pairs, [&](int64_t first, int64_t count) {
     const int64_t lanes = (count + 1) / 2;
     const Tile<T> tile(n, lanes);
-    for (int64_t l = 0; l < lanes; ++l) {
-      const std::complex<T>* a = from.line(first + 2 * l);
-      const std::complex<T>* b = 2 * l + 1 < count ? from.line(first + 2 * l + 1) : nullptr;
-      for (int64_t k = 0; 2 * k <= n; ++k) {
-        const bool is_real = k == 0 || 2 * k == n;
-        const std::complex<T> x = a[k * from.stride], y = b ? b[k * from.stride] : 0;
-        const T x_im = is_real ? 0 : x.imag(), y_im = is_real ? 0 : y.imag();
-        const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
-        tile.re[here] = x.real() - y_im;
-        tile.im[here] = x_im + y.real();
-        tile.re[there] = x.real() + y_im;
-        tile.im[there] = y.real() - x_im;
-      }
-    }
+    const LinesAt<std::complex<T>> at(from, first, count);
+    for_each_value(n / 2 + 1, lanes, from.are_neighbours(first, count), [&](int64_t k, int64_t l) {
+      const bool is_real = k == 0 || 2 * k == n;
+      const std::complex<T> x = at.line[2 * l][k * from.stride];
+      const std::complex<T> y =
+          2 * l + 1 < count ? at.line[2 * l + 1][k * from.stride] : std::complex<T>();
+      const T x_im = is_real ? 0 : x.imag(), y_im = is_real ? 0 : y.imag();
+      const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
+      tile.re[here] = x.real() - y_im;
+      tile.im[here] = x_im + y.real();
+      tile.re[there] = x.real() + y_im;
+      tile.im[there] = y.real() - x_im;
+    });
     plan->transform(tile.re, tile.im, lanes);
+    if (count == 2 * lanes && to.are_neighbours(first, count)) {
+      for (int64_t k = 0; k < n; ++k) {
+        kernels::join_complex(tile.re + k * lanes, tile.im + k * lanes, factor,
+                              to.line(first) + k * to.stride, lanes);
+      }
+      return;
+    }
     for (int64_t l = 0; l < count; ++l) {
       const T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
       T* values = to.line(first + l);
@@ -267,7 +302,9 @@ Tensor fft_c2r(const Tensor& self, IntSpan dims, FftScale scale, bool forward, i
                  "an inverse real FFT of %lld values takes %lld of the input, which has %lld",
                  static_cast<long long>(last_size), static_cast<long long>(last_size / 2 + 1),
                  static_cast<long long>(self.size(last)));
-  const Tensor half = workspace(self);
+  // One transform only reads its input.
+  const Tensor half =
+      dims.size() == 1 ? self.to(complex_of(self.dtype())).contiguous() : workspace(self);
   transform_all(half, dims.first(dims.size() - 1), forward, 1);
   const Tensor out = empty(with_size(self.sizes(), last, last_size), real_of(self.dtype()));
   if (out.numel() == 0) return out;

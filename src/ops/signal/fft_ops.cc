@@ -143,17 +143,20 @@ Tensor hermitian_fftn(const Tensor& self, const OptInts& s, const OptInts& dim, 
 
 // ---- helpers around the transforms ----
 
-Tensor rolled(Tensor self, const OptInts& dim, bool inverse) {
+Tensor call(const char* name, const char* overload, std::vector<Value> args) {
+  const Operator* op = find_operator(name, overload);
+  TORCHLET_ASSERT(op);
+  Value result;
+  op->call(args, {&result, 1});
+  return result.to_tensor();
+}
+
+Tensor rolled(const Tensor& self, const OptInts& dim, bool inverse) {
   const IntArray dims = normalize_dims(dim ? IntSpan(*dim) : IntSpan(), self.dim());
-  for (const int64_t d : dims) {
-    const int64_t n = self.size(d), shift = inverse ? (n + 1) / 2 : n / 2;
-    if (n < 2) continue;
-    const Tensor result = empty(self.sizes(), self.dtype());
-    narrow(result, d, 0, shift).copy_(narrow(self, d, n - shift, shift));
-    narrow(result, d, shift, n - shift).copy_(narrow(self, d, 0, n - shift));
-    self = result;
-  }
-  return dims.empty() ? self.clone() : self;
+  if (dims.empty()) return self.clone();
+  IntArray shifts;
+  for (const int64_t d : dims) shifts.push_back((self.size(d) + (inverse ? 1 : 0)) / 2);
+  return call("aten::roll", "", {self, make_int_list(shifts), make_int_list(dims)});
 }
 
 Tensor frequencies(int64_t n, double d, std::optional<DType> dtype, bool onesided) {
@@ -164,14 +167,6 @@ Tensor frequencies(int64_t n, double d, std::optional<DType> dtype, bool oneside
     out[i] = static_cast<double>(k) / (static_cast<double>(n) * d);
   }
   return result.to(dtype.value_or(default_dtype()));
-}
-
-Tensor call(const char* name, const char* overload, std::vector<Value> args) {
-  const Operator* op = find_operator(name, overload);
-  TORCHLET_ASSERT(op);
-  Value result;
-  op->call(args, {&result, 1});
-  return result.to_tensor();
 }
 
 Tensor product(const Tensor& a, const Tensor& b) {
@@ -242,6 +237,37 @@ Tensor stft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_len
   return return_complex.value_or(complex_input) ? spectrum : as_real_pairs(spectrum);
 }
 
+// frames [batch, count, n] -> their sums [batch, n + hop * (count - 1)], each frame `hop` behind
+// the one before.
+Tensor overlapped(const Tensor& frames, int64_t hop) {
+  const DType dtype = promote_types(frames.dtype(), DType::kFloat32);
+  const int64_t count = frames.size(1), n = frames.size(2);
+  const Tensor total = zeros(IntArray{frames.size(0), n + hop * (count - 1)}, dtype);
+  Tensor from = frames.to(dtype);
+  if (from.stride(2) != 1) from = from.contiguous();
+  const auto add = [&]<typename T>(T) {
+    for (int64_t f = 0; f < from.size(0) * count; ++f) {
+      const T* frame = from.data_ptr<T>() + f / count * from.stride(0) + f % count * from.stride(1);
+      T* to = total.data_ptr<T>() + f / count * total.size(1) + f % count * hop;
+      for (int64_t i = 0; i < n; ++i) to[i] += frame[i];
+    }
+  };
+  switch (dtype) {
+    case DType::kComplex128:
+      add(std::complex<double>());
+      break;
+    case DType::kComplex64:
+      add(std::complex<float>());
+      break;
+    case DType::kFloat64:
+      add(double());
+      break;
+    default:
+      add(float());
+  }
+  return total;
+}
+
 Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_length,
              const Tensor& window, bool center, bool normalized, std::optional<bool> onesided,
              OptInt length, bool return_complex) {
@@ -267,19 +293,11 @@ Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_le
   Tensor pieces = return_complex ? fft_c2c(columns, IntArray{2}, scale, false)
                                  : fft_c2r(narrow(columns, 2, 0, n_fft / 2 + 1), IntArray{2}, scale,
                                            false, n_fft);
-  pieces = product(pieces, shape).contiguous();
-  // Overlapping frames are added, and divided by the sum of the squared windows.
-  const Tensor total = zeros(IntArray{input.size(0), samples}, pieces.dtype());
-  const Tensor envelope = zeros(IntArray{samples}, shape.dtype());
+  pieces = product(pieces, shape);
+  const Tensor total = overlapped(pieces, hop);
   const Tensor squared = product(shape, shape);
-  auto add_to = [](const Tensor& target, const Tensor& part) {
-    target.copy_(map<kMapReal | kMapComplex, 2>({target, part}, target.dtype(),
-                                                [](auto a, auto b) { return a + b; }));
-  };
-  for (int64_t f = 0; f < frames; ++f) {
-    add_to(narrow(total, 1, f * hop, n_fft), select(pieces, 1, f));
-    add_to(narrow(envelope, 0, f * hop, n_fft), squared);
-  }
+  const Tensor envelope =
+      select(overlapped(expand(squared, IntArray{1, frames, n_fft}), hop), 0, 0);
   const int64_t start = center ? n_fft / 2 : 0;
   const int64_t natural_end = center ? samples - n_fft / 2 : samples;
   const int64_t end = length ? start + *length : natural_end;
