@@ -88,15 +88,17 @@ std::tuple<Tensor, Tensor> ctc(const Tensor& log_probs, const Tensor& targets,
                  "%lld), but got %s",
                  ll(total), ll(longest), targets.describe().c_str());
   const Tensor labels = dense_as<int64_t>(targets);
-  for (int64_t i = 0; i < labels.numel(); ++i) {
-    const int64_t label = labels.data_ptr<int64_t>()[i];
-    // What is beyond a target's length is never looked at.
-    if (targets.dim() == 2 &&
-        i % targets.size(1) >= target_lengths[static_cast<size_t>(i / targets.size(1))]) {
-      continue;
+  const auto check_labels = [&](const int64_t* label, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      TORCHLET_CHECK(label[i] >= 0 && label[i] < classes, "ctc_loss: target %lld is out of bounds",
+                     ll(label[i]));
     }
-    TORCHLET_CHECK(label >= 0 && label < classes, "ctc_loss: target %lld is out of bounds",
-                   ll(label));
+  };
+  if (targets.dim() == 1) check_labels(labels.data_ptr<int64_t>(), total);
+  for (int64_t n = 0; n < batch && targets.dim() == 2; ++n) {
+    // What is beyond a target's length is never looked at.
+    check_labels(labels.data_ptr<int64_t>() + n * targets.size(1),
+                 target_lengths[static_cast<size_t>(n)]);
   }
   return compute_as<kMapReal>(log_probs.dtype(), "ctc_loss", [&](auto zero) {
     using T = decltype(zero);

@@ -42,11 +42,14 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const IntArray& out
     const T* values = const_data<T>(in);
     const int64_t* index = at.data_ptr<int64_t>();
     T* to = out.data_ptr<T>();
-    for (int64_t i = 0; i < in.numel(); ++i) {
-      TORCHLET_CHECK(index[i] >= 0 && index[i] < out_plane,
-                     "Found an invalid max index: %lld (output volumes are of size %lld)",
-                     ll(index[i]), ll(out_plane));
-      to[i / in_plane * out_plane + index[i]] = values[i];
+    const int64_t planes = in_plane == 0 ? 0 : in.numel() / in_plane;
+    for (int64_t p = 0; p < planes; ++p, values += in_plane, index += in_plane, to += out_plane) {
+      for (int64_t i = 0; i < in_plane; ++i) {
+        TORCHLET_CHECK(index[i] >= 0 && index[i] < out_plane,
+                       "Found an invalid max index: %lld (output volumes are of size %lld)",
+                       ll(index[i]), ll(out_plane));
+        to[index[i]] = values[i];
+      }
     }
     return out.to(self.dtype()).contiguous(self.suggest_memory_format());
   });

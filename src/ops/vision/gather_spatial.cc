@@ -9,23 +9,51 @@
 namespace torchlet::ops {
 namespace {
 
+// Neighbours of the input that are so in the output, too.
+struct Stretch {
+  int64_t from, count;
+};
+
+CountedVector<Stretch> stretches_of(const CountedVector<int64_t>& table) {
+  CountedVector<Stretch> stretches;
+  for (const int64_t from : table) {
+    if (stretches.empty() || stretches.back().from + stretches.back().count != from) {
+      stretches.push_back({from, 0});
+    }
+    ++stretches.back().count;
+  }
+  return stretches;
+}
+
 // T is any type of the element's width.
 template <typename T>
 void gather_planes(const Tensor& in, const Tensor& out, const IndexTables& tables,
                    const IntArray& in_sizes) {
+  constexpr int64_t kLongStretch = 16;
   const CountedVector<int64_t>&depth = tables[0], &height = tables[1], &width = tables[2];
   const int64_t in_plane = in_sizes[0] * in_sizes[1] * in_sizes[2];
-  const int64_t out_plane = static_cast<int64_t>(depth.size() * height.size() * width.size());
+  const int64_t out_w = static_cast<int64_t>(width.size());
+  const int64_t out_plane = static_cast<int64_t>(depth.size() * height.size()) * out_w;
   const T* from = static_cast<const T*>(in.raw_data());
   T* to = static_cast<T*>(out.raw_data());
+  const CountedVector<Stretch> stretches = stretches_of(width);
+  const bool by_stretches = static_cast<int64_t>(stretches.size()) * kLongStretch <= out_w;
   const int64_t grain = std::max<int64_t>(1, 32768 / out_plane);
   parallel_for(out.numel() / out_plane, grain, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       T* target = to + plane * out_plane;
+      const T* before = nullptr;
       for (int64_t z : depth) {
         for (int64_t y : height) {
           const T* row = from + plane * in_plane + (z * in_sizes[1] + y) * in_sizes[2];
-          for (int64_t x : width) *target++ = row[x];
+          if (row == before) {
+            target = std::copy_n(target - out_w, out_w, target);
+          } else if (by_stretches) {
+            for (const Stretch& s : stretches) target = std::copy_n(row + s.from, s.count, target);
+          } else {
+            for (int64_t x : width) *target++ = row[x];
+          }
+          before = row;
         }
       }
     }

@@ -93,13 +93,14 @@ struct PixelTaps {
   int64_t index[16];
   T weight[16];
 
-  PixelTaps(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x, int64_t height,
-            int64_t width) {
+  PixelTaps(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x,
+            const std::array<int64_t, 3>& strides) {
     for (int k = 0; k < z.count; ++k) {
       for (int j = 0; j < y.count; ++j) {
         for (int l = 0; l < x.count; ++l) {
           if (z.index[k] < 0 || y.index[j] < 0 || x.index[l] < 0) continue;
-          index[count] = (z.index[k] * height + y.index[j]) * width + x.index[l];
+          index[count] =
+              z.index[k] * strides[0] + y.index[j] * strides[1] + x.index[l] * strides[2];
           weight[count++] = z.weight[k] * y.weight[j] * x.weight[l];
         }
       }
@@ -121,8 +122,11 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
     shape.push_back(grid.sizes()[d + 1]);
     positions *= grid.sizes()[d + 1];
   }
-  const int64_t batch = shape[0], channels = shape[1], plane = size[0] * size[1] * size[2];
-  const Tensor in = dense_as<T>(input), at = dense_as<T>(grid);
+  const int64_t batch = shape[0], channels = shape[1];
+  // Few pixels may be looked at, so the input is read where it lies.
+  const Tensor in = input.to(DTypeOf<T>::value), at = dense_as<T>(grid);
+  std::array<int64_t, 3> strides{};
+  for (size_t d = 0; d < spatial; ++d) strides[3 - spatial + d] = in.strides()[d + 2];
   const Tensor out = empty(shape, DTypeOf<T>::value);
   if (out.numel() == 0) return out;
   const auto taps_at = [&](const T* where) {
@@ -130,7 +134,7 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
       return axis_taps(where[i], size[2 - i], sampling, border, align_corners, spatial == 3);
     };
     return PixelTaps<T>(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0),
-                        size[1], size[2]);
+                        strides);
   };
   const int64_t blocks = (positions + kBlock - 1) / kBlock;
   parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
@@ -143,9 +147,9 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
       for (int64_t p = 0; p < count; ++p) {
         taps.push_back(taps_at(where + p * static_cast<int64_t>(spatial)));
       }
-      for (int64_t c = n * channels; c < (n + 1) * channels; ++c) {
-        const T* from = const_data<T>(in) + c * plane;
-        T* to = out.data_ptr<T>() + c * positions + first;
+      for (int64_t c = 0; c < channels; ++c) {
+        const T* from = const_data<T>(in) + n * in.stride(0) + c * in.stride(1);
+        T* to = out.data_ptr<T>() + (n * channels + c) * positions + first;
         for (const PixelTaps<T>& pixel : taps) {
           T sum = 0;
           for (int k = 0; k < pixel.count; ++k) sum += from[pixel.index[k]] * pixel.weight[k];
