@@ -107,6 +107,13 @@ inline bool are_planes(const PlanBuilder& plan, TensorId id) {
          is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
 }
 
+// Whether what only moves the pixels of this would turn it into an image, and the result back: it
+// lies otherwise, and nothing here reads the result.
+inline bool turns_twice(const PlanBuilder& plan, const Call& call, TensorId id) {
+  return selection::kHasRareConvolutions && plan.info(id).numel() > 0 &&
+         !plan.image_at_hand(id) && plan.users(call.outputs[0].id()).empty();
+}
+
 enum class FoldEnd : uint8_t { kNone, kMean, kRoot };
 TensorId add_fold(PlanBuilder& plan, kernels::Fold fold, FoldEnd end, TensorId id, IntSpan dims,
                   bool keepdim);

@@ -53,6 +53,7 @@ void lower_image(PlanBuilder& plan, const Call& call, const Surround& around, Pa
   if (!has_kernel(info.dtype)) decline("another dtype");
   const bool is_line = info.dim() == 3;
   if (is_line) id = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
+  if (mode != PadMode::kConstant && turns_twice(plan, call, id)) decline("planes");
   const NhwcImage input = plan.as_image(id);
   const auto [left, right, top, bottom, value] = around;
   const auto has = [mode](int64_t size, int64_t before, int64_t after) {

@@ -121,7 +121,9 @@ void lower_linear(PlanBuilder& plan, const Call& call) {
 
 void lower_nearest(PlanBuilder& plan, const Call& call) {
   const bool exact = call.kind().name().starts_with("_upsample_nearest_exact");
-  add_resize<int64_t>(plan, call, plan.real_tensor(call, 0),
+  const TensorId id = plan.real_tensor(call, 0);
+  if (turns_twice(plan, call, id)) decline("planes");
+  add_resize<int64_t>(plan, call, id,
                       [&](int64_t in, int64_t out, double factor, int64_t* taps) {
                         kernels::nearest_taps(in, out, exact, factor, taps);
                       });
