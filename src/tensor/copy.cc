@@ -366,11 +366,14 @@ class CopyLoop {
     return true;
   }
 
-  // Without conversion, and what follows in the target does not in the source.
+  // Without conversion, and what follows in the target does not in the source, or few bytes do.
   bool reorders() const {
-    return source_.dtype == target_.dtype && element_size(source_.dtype) <= sizeof(int64_t) &&
+    const auto width = static_cast<int64_t>(element_size(source_.dtype));
+    constexpr int64_t kWidest = sizeof(int64_t);
+    return source_.dtype == target_.dtype && width <= kWidest &&
            sizes_.size() <= kernels::kMaxCopyDims && target_strides_[0] == 1 &&
-           source_strides_[0] > 1;
+           (source_strides_[0] > 1 ||
+            (source_strides_[0] == 1 && sizes_[0] * width <= kWidest && sizes_[1] > 1));
   }
 
   void copy_reordered() const {

@@ -99,6 +99,11 @@ const std::vector<int>& PlanBuilder::users(ValueId id) const {
   return place < segment_.tensors.size() ? segment_.tensors[place].users : none;
 }
 
+bool PlanBuilder::only_leaves(ValueId id) const {
+  const auto calls = static_cast<int>(segment_.calls.size());
+  return std::ranges::all_of(users(id), [calls](int user) { return user >= calls; });
+}
+
 const Call* PlanBuilder::producer(ValueId id) const {
   const auto place = static_cast<size_t>(id);
   if (place >= segment_.tensors.size() || segment_.tensors[place].producer < 0) return nullptr;

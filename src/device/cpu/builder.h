@@ -57,6 +57,8 @@ class PlanBuilder : public PlanEmitter {
   CallArgument argument_of(TensorId id);
   // Who reads a tensor of the segment: places of calls, one for each use.
   const std::vector<int>& users(ValueId id) const;
+  // Whether it only leaves the segment.
+  bool only_leaves(ValueId id) const;
   // What gives it; null for inputs.
   const Call* producer(ValueId id) const;
   // The call that alone reads it, once; null if there is none.

@@ -45,6 +45,30 @@ void normalize(Copy& copy, int count, const Dim* dims) {
   if (copy.count > 0) copy.count = last + 1;
 }
 
+// Runs of a few bytes as one element.
+void widen(Copy& copy) {
+  constexpr int64_t kWidest = 8;
+  while (copy.count > 0 && copy.element_size < kWidest) {
+    Dim& run = copy.dims[copy.count - 1];
+    const auto places =
+        reinterpret_cast<uintptr_t>(copy.from) | reinterpret_cast<uintptr_t>(copy.to);
+    bool is_even = run.from == 1 && run.to == 1 && run.size % 2 == 0 &&
+                   run.size * copy.element_size <= kWidest &&
+                   places % static_cast<uintptr_t>(2 * copy.element_size) == 0;
+    for (int i = 0; i < copy.count - 1; ++i) {
+      is_even = is_even && copy.dims[i].from % 2 == 0 && copy.dims[i].to % 2 == 0;
+    }
+    if (!is_even) return;
+    for (int i = 0; i < copy.count - 1; ++i) {
+      copy.dims[i].from /= 2;
+      copy.dims[i].to /= 2;
+    }
+    copy.element_size *= 2;
+    run.size /= 2;
+    if (run.size == 1) --copy.count;
+  }
+}
+
 template <typename T>
 void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* to) {
   const T* source = reinterpret_cast<const T*>(from);
@@ -145,6 +169,8 @@ void copy_strided(int64_t element_size, int dims, const int64_t* sizes, const vo
   }
   Copy copy{element_size, 0, {}, static_cast<const char*>(from), static_cast<char*>(to)};
   normalize(copy, dims, all);
+  widen(copy);
+  element_size = copy.element_size;
   // A plane that can be transposed in tiles comes last; it is otherwise that of the longest runs.
   int with_unit = copy.count - 1;
   for (int i = 0; i < copy.count; ++i) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
@@ -135,8 +136,15 @@ void resize_nearest_nhwc(int64_t element_size, const ResizeShape& shape, const i
       const int64_t row = index / shape.out_h * shape.in_h + rows[index % shape.out_h];
       const char* from = static_cast<const char*>(input) + row * shape.in_w * in_step;
       char* to = static_cast<char*>(output) + index * shape.out_w * out_step;
-      for (int64_t x = 0; x < shape.out_w; ++x) {
-        std::memcpy(to + x * out_step, from + columns[x] * in_step, pixel_bytes);
+      const auto copy_pixels = [&](auto bytes) {
+        for (int64_t x = 0; x < shape.out_w; ++x) {
+          std::memcpy(to + x * out_step, from + columns[x] * in_step, bytes);
+        }
+      };
+      if (pixel_bytes == sizeof(float)) {  // one channel: of a known size that is an instruction
+        copy_pixels(std::integral_constant<size_t, sizeof(float)>());
+      } else {
+        copy_pixels(pixel_bytes);
       }
     }
   });

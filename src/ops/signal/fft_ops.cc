@@ -237,33 +237,38 @@ Tensor stft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_len
   return return_complex.value_or(complex_input) ? spectrum : as_real_pairs(spectrum);
 }
 
-// frames [batch, count, n] -> their sums [batch, n + hop * (count - 1)], each frame `hop` behind
-// the one before.
-Tensor overlapped(const Tensor& frames, int64_t hop) {
-  const DType dtype = promote_types(frames.dtype(), DType::kFloat32);
-  const int64_t count = frames.size(1), n = frames.size(2);
-  const Tensor total = zeros(IntArray{frames.size(0), n + hop * (count - 1)}, dtype);
+// frames [batch, count, n] times a real window [n] -> their sums [batch, n + hop * (count - 1)],
+// each frame `hop` behind the one before.
+Tensor overlapped(const Tensor& frames, const Tensor& window, int64_t hop) {
+  const DType dtype = promote_types(result_type(frames, window), DType::kFloat32);
+  const int64_t count = frames.size(1), n = frames.size(2), samples = n + hop * (count - 1);
+  const Tensor total = zeros(IntArray{frames.size(0), samples}, dtype);
   Tensor from = frames.to(dtype);
   if (from.stride(2) != 1) from = from.contiguous();
-  const auto add = [&]<typename T>(T) {
-    for (int64_t f = 0; f < from.size(0) * count; ++f) {
-      const T* frame = from.data_ptr<T>() + f / count * from.stride(0) + f % count * from.stride(1);
-      T* to = total.data_ptr<T>() + f / count * total.size(1) + f % count * hop;
-      for (int64_t i = 0; i < n; ++i) to[i] += frame[i];
+  const IntSpan strides = from.strides();
+  const auto add = [&]<typename T, typename Real>(T, Real) {
+    const Tensor factors = window.to(DTypeOf<Real>::value).contiguous();
+    const Real* factor = factors.data_ptr<Real>();
+    for (int64_t b = 0; b < frames.size(0); ++b) {
+      const T* frame = from.data_ptr<T>() + b * strides[0];
+      T* to = total.data_ptr<T>() + b * samples;
+      for (int64_t f = 0; f < count; ++f, frame += strides[1], to += hop) {
+        for (int64_t i = 0; i < n; ++i) to[i] += frame[i] * factor[i];
+      }
     }
   };
   switch (dtype) {
     case DType::kComplex128:
-      add(std::complex<double>());
+      add(std::complex<double>(), double());
       break;
     case DType::kComplex64:
-      add(std::complex<float>());
+      add(std::complex<float>(), float());
       break;
     case DType::kFloat64:
-      add(double());
+      add(double(), double());
       break;
     default:
-      add(float());
+      add(float(), float());
   }
   return total;
 }
@@ -293,11 +298,15 @@ Tensor istft(const Tensor& self, int64_t n_fft, OptInt hop_length, OptInt win_le
   Tensor pieces = return_complex ? fft_c2c(columns, IntArray{2}, scale, false)
                                  : fft_c2r(narrow(columns, 2, 0, n_fft / 2 + 1), IntArray{2}, scale,
                                            false, n_fft);
-  pieces = product(pieces, shape);
-  const Tensor total = overlapped(pieces, hop);
-  const Tensor squared = product(shape, shape);
+  Tensor powers = shape, factors = shape;
+  if (is_complex(shape.dtype())) {
+    pieces = product(pieces, shape);
+    powers = product(shape, shape);
+    factors = full(IntArray{n_fft}, Scalar(1), real);
+  }
+  const Tensor total = overlapped(pieces, factors, hop);
   const Tensor envelope =
-      select(overlapped(expand(squared, IntArray{1, frames, n_fft}), hop), 0, 0);
+      select(overlapped(expand(powers, IntArray{1, frames, n_fft}), factors, hop), 0, 0);
   const int64_t start = center ? n_fft / 2 : 0;
   const int64_t natural_end = center ? samples - n_fft / 2 : samples;
   const int64_t end = length ? start + *length : natural_end;

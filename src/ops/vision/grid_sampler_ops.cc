@@ -60,8 +60,8 @@ int64_t to_index(T x) {
 }
 
 template <typename T>
-AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border, bool align_corners,
-                      bool is_volume) {
+inline AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border,
+                             bool align_corners, bool is_volume) {
   const T position = unnormalize(x, size, align_corners);
   if (sampling == Sampling::kBicubic) {
     constexpr T a = T(-0.75);
@@ -93,8 +93,9 @@ struct PixelTaps {
   int64_t index[16];
   T weight[16];
 
-  PixelTaps(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x,
-            const std::array<int64_t, 3>& strides) {
+  void set(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x,
+           const std::array<int64_t, 3>& strides) {
+    count = 0;
     for (int k = 0; k < z.count; ++k) {
       for (int j = 0; j < y.count; ++j) {
         for (int l = 0; l < x.count; ++l) {
@@ -129,28 +130,27 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
   for (size_t d = 0; d < spatial; ++d) strides[3 - spatial + d] = in.strides()[d + 2];
   const Tensor out = empty(shape, DTypeOf<T>::value);
   if (out.numel() == 0) return out;
-  const auto taps_at = [&](const T* where) {
+  const auto set_taps = [&](const T* where, PixelTaps<T>& taps) {
     const auto along = [&](size_t i) {
       return axis_taps(where[i], size[2 - i], sampling, border, align_corners, spatial == 3);
     };
-    return PixelTaps<T>(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0),
-                        strides);
+    taps.set(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0), strides);
   };
   const int64_t blocks = (positions + kBlock - 1) / kBlock;
   parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
-    CountedVector<PixelTaps<T>> taps;
+    CountedVector<PixelTaps<T>> taps(static_cast<size_t>(std::min(kBlock, positions)));
     for (int64_t b = begin; b < end; ++b) {
       const int64_t n = b / blocks, first = b % blocks * kBlock;
       const int64_t count = std::min(kBlock, positions - first);
       const T* where = const_data<T>(at) + (n * positions + first) * static_cast<int64_t>(spatial);
-      taps.clear();
       for (int64_t p = 0; p < count; ++p) {
-        taps.push_back(taps_at(where + p * static_cast<int64_t>(spatial)));
+        set_taps(where + p * static_cast<int64_t>(spatial), taps[static_cast<size_t>(p)]);
       }
       for (int64_t c = 0; c < channels; ++c) {
         const T* from = const_data<T>(in) + n * in.stride(0) + c * in.stride(1);
         T* to = out.data_ptr<T>() + (n * channels + c) * positions + first;
-        for (const PixelTaps<T>& pixel : taps) {
+        for (int64_t p = 0; p < count; ++p) {
+          const PixelTaps<T>& pixel = taps[static_cast<size_t>(p)];
           T sum = 0;
           for (int k = 0; k < pixel.count; ++k) sum += from[pixel.index[k]] * pixel.weight[k];
           *to++ = sum;

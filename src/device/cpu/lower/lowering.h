@@ -111,7 +111,7 @@ inline bool are_planes(const PlanBuilder& plan, TensorId id) {
 // lies otherwise, and nothing here reads the result.
 inline bool turns_twice(const PlanBuilder& plan, const Call& call, TensorId id) {
   return selection::kHasRareConvolutions && plan.info(id).numel() > 0 &&
-         !plan.image_at_hand(id) && plan.users(call.outputs[0].id()).empty();
+         !plan.image_at_hand(id) && plan.only_leaves(call.outputs[0].id());
 }
 
 enum class FoldEnd : uint8_t { kNone, kMean, kRoot };
