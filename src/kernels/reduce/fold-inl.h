@@ -45,6 +45,12 @@ struct Distance {
     return hn::Mul(distance, distance);
   }
 };
+struct Number {
+  template <class V>
+  HWY_INLINE V operator()(V x, V) const {
+    return hn::IfThenZeroElse(hn::IsNaN(x), x);
+  }
+};
 struct Add {
   template <class V>
   HWY_INLINE V operator()(V a, V b) const {
@@ -140,6 +146,8 @@ HWY_INLINE void fold_any(Fold fold, const FoldRows& matrix, void* to) {
         return fold_with<T, Magnitude, Add>(matrix, into);
       case Fold::kSumOfSquares:
         return fold_with<T, Square, Add>(matrix, into);
+      case Fold::kSumOfNumbers:
+        return fold_with<T, Number, Add>(matrix, into);
       default:
         return fold_with<T, Distance, Add>(matrix, into);
     }

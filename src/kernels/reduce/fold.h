@@ -13,6 +13,7 @@ enum class Fold : uint8_t {
   kSumOfAbs,
   kSumOfSquares,    // of x
   kSumOfDistances,  // of (x - center)^2
+  kSumOfNumbers,    // of x that is not NaN
 };
 
 enum class FoldType : uint8_t { kFloat32, kFloat64, kInt64 };

@@ -85,6 +85,8 @@ void fold_runs_f32(Fold fold, const FoldRuns& m, float* into, int64_t into_strid
       return fold_runs_with<Square, Add>(m, 0, into, into_stride);
     case Fold::kSumOfDistances:
       return fold_runs_with<Distance, Add>(m, 0, into, into_stride);
+    case Fold::kSumOfNumbers:
+      return fold_runs_with<Number, Add>(m, 0, into, into_stride);
   }
 }
 

@@ -30,6 +30,8 @@ T folded(Fold fold, T a, T x, T center) {
       return a + (x < 0 ? -x : x);
     case Fold::kSumOfSquares:
       return a + x * x;
+    case Fold::kSumOfNumbers:
+      return std::isnan(static_cast<double>(x)) ? a : a + x;
     default:
       return a + (x - center) * (x - center);
   }
@@ -44,6 +46,7 @@ void compare(Fold fold, int64_t rows, int64_t cols) {
   for (size_t i = 0; i < x.size(); ++i) {
     x[i] = fold == Fold::kProduct ? static_cast<T>(i % 3 == 0 ? -1 : 1 + i % 7 / 6)
                                   : static_cast<T>(static_cast<int64_t>(i * 7 % 23) - 11);
+    if (fold == Fold::kSumOfNumbers && i % 4 == 1) x[i] = std::numeric_limits<T>::quiet_NaN();
   }
   for (size_t c = 0; c < center.size(); ++c) center[c] = static_cast<T>(c % 5);
   std::vector<T> into(static_cast<size_t>(cols) + 1, 2), expected = into;
@@ -86,6 +89,7 @@ void compare_runs(Fold fold, int64_t count) {
   for (size_t i = 0; i < x.size(); ++i) {
     x[i] = fold == Fold::kProduct ? (i % 3 == 0 ? -1.0f : static_cast<float>(1 + i % 47 / 46))
                                   : static_cast<float>(i * 7 % 23) - 11;
+    if (fold == Fold::kSumOfNumbers && i % 4 == 1) x[i] = NAN;
   }
   std::vector<float> into(kRuns * kIntoStride, kUntouched), expected = into;
   for (int64_t r = 0; r < kRuns; ++r) {
@@ -106,7 +110,7 @@ TEST(Fold, RunsAlongRows) {
   for_each_target([] {
     for (const int64_t count : {1, 3, 4, 15, 16, 31, 32, 33, 47, 64, 100, 1000}) {
       for (const Fold fold : {Fold::kSum, Fold::kProduct, Fold::kMax, Fold::kMin, Fold::kSumOfAbs,
-                              Fold::kSumOfSquares, Fold::kSumOfDistances}) {
+                              Fold::kSumOfSquares, Fold::kSumOfDistances, Fold::kSumOfNumbers}) {
         compare_runs(fold, count);
       }
     }
@@ -119,8 +123,8 @@ TEST(Fold, RunsAlongRows) {
   });
 }
 
-TEST(Fold, Floats) { compare_all<float>(Fold::kSumOfDistances); }
-TEST(Fold, Doubles) { compare_all<double>(Fold::kSumOfDistances); }
+TEST(Fold, Floats) { compare_all<float>(Fold::kSumOfNumbers); }
+TEST(Fold, Doubles) { compare_all<double>(Fold::kSumOfNumbers); }
 TEST(Fold, Integers) { compare_all<int64_t>(Fold::kMin); }
 
 TEST(Fold, KeepsNaNOfExtremes) {

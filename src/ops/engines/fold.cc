@@ -239,7 +239,10 @@ class Folder {
         center_(center),
         rows_stride_(walk.reduced.back().stride),
         in_place_(dtype_ == numbers.dtype && walk.columns.stride == 1 &&
-                  (!is_narrow(walk.columns.size) || rows_stride_ == walk.columns.size)) {}
+                  (!is_narrow(walk.columns.size) || rows_stride_ == walk.columns.size)),
+        is_few_rows_(in_place_ && walk.columns.output_stride == 1 && walk.columns.size >= kAcross &&
+                     walk.reduced.size() == 1 && walk.reduced[0].size > 1 &&
+                     walk.reduced[0].size <= kCascade && fold_of_results(fold) == fold) {}
 
   // Results of columns [begin, end) at an index of the kept dimensions, of the elements at indices
   // [first, last) of the outermost reduced dimension.
@@ -251,6 +254,13 @@ class Folder {
       output += index % walk_.kept[d].size * walk_.kept[d].output_stride;
     }
     const int64_t width = numbers_.width, step = walk_.columns.output_stride;
+    if (is_few_rows_) {
+      const std::byte* const from = data_ + offset * width_;
+      return kernels::fold_rows(fold_,
+                                {numbers_.type, from + rows_stride_ * width, rows_stride_,
+                                 walk_.reduced[0].size - 1, end - begin, nullptr, from},
+                                out + output * width);
+    }
     Block block{.cols = end - begin, .repeats = 1, .center = nullptr};
     if (is_narrow(block.cols) && (!in_place_ || rows_stride_ == block.cols)) {
       block.repeats = kWide / block.cols;
@@ -360,6 +370,7 @@ class Folder {
   const std::byte* center_;
   int64_t rows_stride_;
   bool in_place_;
+  bool is_few_rows_;  // that a kernel folds at once, of any number of elements
 };
 
 void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const float* center,

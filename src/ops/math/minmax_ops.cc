@@ -11,23 +11,21 @@
 namespace torchlet::ops {
 namespace {
 
-template <typename T>
-bool is_nan(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::isnan(x);
-  } else {
-    return false;
-  }
+// The first place of `value`, which is in the run; NaN, if there is one.
+template <typename C>
+int64_t position(const C* run, int64_t count, C value) {
+  int64_t i = 0;
+  while (i + 1 < count && run[i] != value && run[i] == run[i]) ++i;
+  return i;
 }
 
-template <bool Largest, typename C>
-int64_t extreme(const C* run, int64_t count) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < count && !is_nan(run[best]); ++i) {
-    if ((Largest ? run[i] > run[best] : run[i] < run[best]) || is_nan(run[i])) best = i;
-  }
-  return best;
+// Small ones fit a float exactly.
+DType compute_type(const Tensor& self) {
+  return element_size(self.dtype()) <= 2 ? DType::kFloat32 : self.dtype();
 }
+
+template <bool Largest>
+constexpr kernels::Fold kExtreme = Largest ? kernels::Fold::kMax : kernels::Fold::kMin;
 
 void check_not_empty(const char* name, const Tensor& self, IntSpan dims) {
   if (self.numel() != 0) return;
@@ -48,30 +46,26 @@ Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool ke
     return map_quantized(
         self, [&](const Tensor& x) { return extreme_value<Largest>(name, x, dims, keepdim); });
   }
-  const DType compute = element_size(self.dtype()) <= 2 ? DType::kFloat32 : self.dtype();  // exact
-  return fold(Largest ? kernels::Fold::kMax : kernels::Fold::kMin, self, dims, keepdim, compute)
-      .to(self.dtype());
+  return fold(kExtreme<Largest>, self, dims, keepdim, compute_type(self)).to(self.dtype());
 }
 
-// Values and indices along one dimension; `values` may be undefined.
+// Values and indices along dimensions.
 template <bool Largest>
-std::tuple<Tensor, Tensor> extreme_at(const Tensor& self, IntSpan dims, bool keepdim,
-                                      bool with_values) {
-  const IntArray reduced = normalize_dims(dims, self.dim());
-  const IntArray shape = reduced_shape(self.sizes(), reduced, keepdim);
-  const Tensor indices = empty(shape, DType::kInt64);
+std::tuple<Tensor, Tensor> extreme_at(const Tensor& self, IntSpan dims, bool keepdim) {
+  const DType compute = compute_type(self);
+  const Tensor values = fold(kExtreme<Largest>, self, dims, keepdim, compute);
+  const Tensor indices = empty(values.sizes(), DType::kInt64);
   int64_t* at = indices.data_ptr<int64_t>();
-  const Tensor values = visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) -> Tensor {
+  visit_compute<kMapReal | kMapInt>(compute, [&](auto zero) {
     using C = decltype(zero);
-    const Tensor found = empty(with_values ? IntSpan(shape) : IntSpan(), DTypeOf<C>::value);
-    C* value = found.template data_ptr<C>();
-    for_each_run<C>(self, reduced, [&](const C* in, int64_t count, int64_t i) {
-      at[i] = extreme<Largest>(in, count);
-      if (with_values) value[i] = in[at[i]];
-    });
-    return with_values ? found.to(self.dtype()) : Tensor();
+    C* value = values.template data_ptr<C>();
+    for_each_run<C>(self, normalize_dims(dims, self.dim()),
+                    [&](const C* run, int64_t count, int64_t i) {
+                      at[i] = position(run, count, value[i]);
+                      value[i] = run[at[i]];  // of zeros, the first
+                    });
   });
-  return {values, indices};
+  return {values.to(self.dtype()), indices};
 }
 
 template <bool Largest>
@@ -79,17 +73,17 @@ std::tuple<Tensor, Tensor> extreme_dim(const Tensor& self, int64_t dim, bool kee
   wrap_dim(dim, self.dim());
   check_not_empty(Largest ? "max" : "min", self, {&dim, 1});
   if (self.is_quantized()) {
-    auto [values, indices] = extreme_at<Largest>(dequantize(self), {&dim, 1}, keepdim, true);
+    auto [values, indices] = extreme_at<Largest>(dequantize(self), {&dim, 1}, keepdim);
     return {quantize(values, self.dtype(), self.impl()->quantizer), indices};
   }
-  return extreme_at<Largest>(self, {&dim, 1}, keepdim, true);
+  return extreme_at<Largest>(self, {&dim, 1}, keepdim);
 }
 
 template <bool Largest>
 Tensor arg_extreme(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {
   const IntSpan dims = dim ? IntSpan(&*dim, 1) : IntSpan();
   check_not_empty(Largest ? "argmax" : "argmin", self, dims);
-  return std::get<1>(extreme_at<Largest>(self, dims, keepdim, false));
+  return std::get<1>(extreme_at<Largest>(self, dims, keepdim));
 }
 
 std::tuple<Tensor, Tensor> aminmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim) {

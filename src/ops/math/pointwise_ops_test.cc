@@ -428,5 +428,21 @@ TEST(Pointwise, WhatHasVectorsHandlesEveryKindOfNumber) {
   expect_tensor(numbers, {9, 10, 12, 15, -8, 24, 11, 13, 9}, DType::kInt64);
 }
 
+// Wherever they differ, in whatever order their memory lies.
+TEST(Compare, LargeTensorsAreEqualInAllElements) {
+  for (const bool is_across : {false, true}) {
+    Tensor x = zeros(IntArray{5, 67, 71}, DType::kFloat32);
+    Tensor y = zeros(IntArray{5, 67, 71}, DType::kFloat32);
+    if (is_across) x = transpose(x, 0, 2), y = transpose(y, 0, 2);
+    EXPECT_TRUE(call_op("aten::equal", "", {x, y}).to_bool());
+    for (const int64_t at : {0, 4095, 4096, 12000, 23784}) {
+      float& element = y.data_ptr<float>()[at];
+      element = at % 2 ? NAN : 2;
+      EXPECT_FALSE(call_op("aten::equal", "", {x, y}).to_bool()) << at;
+      element = 0;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

@@ -33,15 +33,7 @@ Tensor nansum(const Tensor& self, const std::optional<IntArray>& dim, bool keepd
               std::optional<DType> dtype) {
   if (is_integral(self.dtype(), true)) return sum(self, span_of(dim), keepdim, dtype);
   const DType result = sum_type(self, dtype);
-  return reduce_any<kMapReal>(self.to(result), span_of(dim), keepdim, result, result,
-                              [](auto* run, int64_t count) {
-                                using C = std::remove_cvref_t<decltype(*run)>;
-                                double total = 0;
-                                for (int64_t i = 0; i < count; ++i) {
-                                  if (!std::isnan(run[i])) total += run[i];
-                                }
-                                return static_cast<C>(total);
-                              });
+  return fold(Fold::kSumOfNumbers, self.to(result), span_of(dim), keepdim, result).to(result);
 }
 
 Tensor nanmean(const Tensor& self, const std::optional<IntArray>& dim, bool keepdim,
@@ -72,7 +64,7 @@ Tensor count_nonzero(const Tensor& self, IntSpan dims) { return sum(self.to(DTyp
 
 Tensor logsumexp(const Tensor& self, const IntArray& dim, bool keepdim) {
   const DType dtype = to_float_type(self.dtype());
-  const Tensor x = self.to(element_size(dtype) == 2 ? DType::kFloat32 : dtype).contiguous();
+  const Tensor x = self.to(element_size(dtype) == 2 ? DType::kFloat32 : dtype);
   if (x.numel() == 0) return log(sum(exp(x), dim, keepdim)).to(dtype);
   const Tensor shift = map<kMapReal | kMapSteps, 1>({amax(x, dim, true)}, x.dtype(), [](auto most) {
     return std::isinf(most) ? decltype(most)(0) : most;

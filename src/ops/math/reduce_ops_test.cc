@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "ops/core/testing.h"
 #include "tensor/containers.h"
 
@@ -67,6 +70,47 @@ TEST(Reduce, ExtremesFindTheFirstAndNan) {
   expect_tensor(result_of("aten::argmin", "", {make({1, kNan, 0, kNan})}), {1}, kI64, {});
   expect_tensor(result_of("aten::min", "dim", {make({1, kNan, 0}), 0}), {kNan}, kF32, {});
   expect_tensor(result_of("aten::aminmax", "", {ints({3, 1, 2})}, 1), {3}, kI64, {});
+}
+
+// Along memory and across it, more results than are looked at together, and a tail.
+TEST(Reduce, ExtremesOfAnyTypeAndStride) {
+  constexpr int64_t kRows = 37, kColumns = 21;
+  for (const DType dtype : {kF32, kI64, kU8, kBool, DType::kFloat16, DType::kFloat64}) {
+    const Tensor x = empty(IntArray{kRows, kColumns}, DType::kFloat64);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      x.data_ptr<double>()[i] = static_cast<double>(i * i * 7 % 31 % (dtype == kBool ? 2 : 31));
+    }
+    const double* data = x.data_ptr<double>();
+    for (const bool is_across : {false, true}) {
+      const Tensor laid = is_across ? transpose(x, 0, 1).to(dtype).contiguous() : x.to(dtype);
+      std::vector<double> most, least, most_at, least_at;
+      for (int64_t r = 0; r < kRows; ++r) {
+        const double *begin = data + r * kColumns, *end = begin + kColumns;
+        most_at.push_back(static_cast<double>(std::max_element(begin, end) - begin));
+        least_at.push_back(static_cast<double>(std::min_element(begin, end) - begin));
+        most.push_back(*std::max_element(begin, end));
+        least.push_back(*std::min_element(begin, end));
+      }
+      const int64_t dim = is_across ? 0 : 1;
+      expect_tensor(result_of("aten::max", "dim", {laid, dim}), most, dtype);
+      expect_tensor(result_of("aten::max", "dim", {laid, dim}, 1), most_at, kI64);
+      expect_tensor(result_of("aten::min", "dim", {laid, dim}), least, dtype);
+      expect_tensor(result_of("aten::min", "dim", {laid, dim}, 1), least_at, kI64);
+    }
+  }
+  const Tensor zeros = result_of("aten::max", "dim", {make({-0.0, 0.0}), 0});
+  EXPECT_TRUE(std::signbit(zeros.item<float>()));
+  expect_tensor(result_of("aten::max", "dim", {make({kNan, 1, kNan, kInf}), 0}, 1), {0}, kI64, {});
+}
+
+TEST(Reduce, SumsOfNumbersLeaveNanOut) {
+  const Tensor x = make({1, kNan, 2, kNan, kNan, 5}, kF32, {2, 3});
+  expect_tensor(result_of("aten::nansum", "", {x, dims({0})}), {1, 0, 7});
+  expect_tensor(result_of("aten::nansum", "", {x.to(DType::kFloat16), dims({1})}), {3, 5},
+                DType::kFloat16);
+  expect_tensor(result_of("aten::nanmean", "", {x.to(DType::kFloat64), dims({1})}), {1.5, 5},
+                DType::kFloat64);
+  expect_tensor(result_of("aten::nansum", "", {make({kInf, kNan, -kInf})}), {kNan}, kF32, {});
 }
 
 TEST(Reduce, VarianceAndNorms) {
