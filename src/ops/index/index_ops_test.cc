@@ -119,5 +119,30 @@ TEST(IndexOps, PositionsOutOfBoundsAreErrors) {
   EXPECT_THROW(call_op("aten::index", "Tensor", {self, make_tensor_list({ints({-4})})}), Error);
 }
 
+// Coordinates of what is not zero, of any rank, in rows shorter and longer than a part of one.
+TEST(IndexOps, WhatIsNotZeroIsFound) {
+  for (const IntArray& sizes : {IntArray{1}, IntArray{600}, IntArray{3, 257}, IntArray{5, 1, 7},
+                                IntArray{2, 3, 2, 300}, IntArray{2, 2, 1, 2, 3}, IntArray{0, 4}}) {
+    for (const DType dtype : {DType::kFloat32, DType::kInt64, DType::kBool}) {
+      const Tensor x = ramp(sizes, 2, dtype);
+      const std::vector<double> elements = elements_of(x);
+      std::vector<double> expected;
+      int64_t count = 0;
+      for (size_t i = 0; i < elements.size(); ++i) {
+        if (elements[i] == 0) continue;
+        ++count;
+        int64_t rest = static_cast<int64_t>(i);
+        std::vector<double> place;
+        for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) {
+          place.insert(place.begin(), static_cast<double>(rest % sizes[d]));
+        }
+        expected.insert(expected.end(), place.begin(), place.end());
+      }
+      expect_tensor(result_of("aten::nonzero", "", {x}), expected, DType::kInt64,
+                    {count, static_cast<int64_t>(sizes.size())});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

@@ -1,12 +1,14 @@
 // Sorting and order statistics along a dimension. NaN counts as larger than every number.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <optional>
 
 #include "base/counted_vector.h"
+#include "kernels/simd/scratch.h"
 #include "ops/core/op.h"
 #include "ops/engines/dim_apply.h"
 #include "ops/engines/elementwise.h"
+#include "ops/engines/indexed.h"
 #include "ops/engines/quantize.h"
 #include "ops/math/math.h"
 
@@ -14,32 +16,111 @@ namespace torchlet::ops {
 namespace {
 
 using TwoTensors = std::tuple<Tensor, Tensor>;
-constexpr int kOrdered = kMapWideReal | kMapInt;
 
-template <typename C>
-struct Item {
-  C value;
-  int64_t index;
+// Elements of a slice become numbers in the same order, with their places: one copy of an algorithm
+// serves many dtypes and both directions. PyTorch's answers depend on the algorithm where elements
+// are equal, so what compares keys alone has to be the one that PyTorch calls.
+struct Narrow {  // a key of 32 bits above a place of 32 bits
+  uint64_t bits;
+
+  static Narrow of(uint64_t key, int64_t index) {
+    return {key << 32 | static_cast<uint64_t>(index)};
+  }
+  uint64_t key() const { return bits >> 32; }
+  int64_t index() const { return static_cast<int64_t>(bits & 0xFFFFFFFF); }
+  uint64_t rank() const { return bits; }
+};
+struct Wide {
+  uint64_t bits;
+  int64_t at;
+
+  static Wide of(uint64_t key, int64_t index) { return {key, index}; }
+  uint64_t key() const { return bits; }
+  int64_t index() const { return at; }
+  std::pair<uint64_t, int64_t> rank() const { return {bits, at}; }
 };
 
-template <typename C>
-bool less(C a, C b) {
-  return a < b || (b != b && a == a);
-}
-template <typename C>
-bool ascending(const Item<C>& a, const Item<C>& b) {
-  return less(a.value, b.value);
-}
-template <typename C>
-bool descending(const Item<C>& a, const Item<C>& b) {
-  return less(b.value, a.value);
+constexpr auto before = [](const auto& a, const auto& b) { return a.key() < b.key(); };
+// Among equal elements the first one comes first.
+constexpr auto stably_before = [](const auto& a, const auto& b) { return a.rank() < b.rank(); };
+
+// The key of NaN, if there may be any: no number has it.
+std::optional<uint64_t> nan_key(DType dtype) {
+  if (!is_floating_point(dtype)) return std::nullopt;
+  return ~uint64_t{0} >> (64 - 8 * element_size(dtype));
 }
 
-template <typename C>
-CountedVector<Item<C>> items_of(const C* slice, int64_t n) {
-  CountedVector<Item<C>> items(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) items[static_cast<size_t>(i)] = {slice[i], i};
-  return items;
+// Keys of elements of the width of U: -0 is 0. `down` turns their order around.
+template <typename U, typename I>
+void load_items(const void* slice, DType dtype, int64_t n, bool down, I* items) {
+  const U* const x = static_cast<const U*>(slice);
+  constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+  const U flip = down ? static_cast<U>(~U{0}) : U{0};
+  const auto load = [&](auto key) {
+    for (int64_t i = 0; i < n; ++i) items[i] = I::of(static_cast<U>(key(x[i]) ^ flip), i);
+  };
+  if (is_floating_point(dtype)) {
+    const U infinity = static_cast<U>(dtype == DType::kFloat16    ? 0x7C00
+                                      : dtype == DType::kBFloat16 ? 0x7F80
+                                      : dtype == DType::kFloat32  ? 0x7F800000
+                                                                  : 0x7FF0000000000000);
+    load([=](U bits) {
+      const U size = bits & static_cast<U>(~kSign);
+      const U key = bits == size || size == 0 ? size | kSign : static_cast<U>(~bits);
+      return size > infinity ? static_cast<U>(~U{0}) : key;
+    });
+  } else {
+    const U sign = dtype == DType::kBool || dtype == DType::kUInt8 ? U{0} : kSign;
+    load([=](U bits) { return static_cast<U>(bits ^ sign); });
+  }
+}
+
+// What `count` items stand for, as values and indices of a slice.
+template <typename U, typename I>
+void store_items(const I* items, int64_t count, const void* slice, void* values, int64_t* indices) {
+  for (int64_t i = 0; values && i < count; ++i) {
+    static_cast<U*>(values)[i] = static_cast<const U*>(slice)[items[i].index()];
+  }
+  for (int64_t i = 0; indices && i < count; ++i) indices[i] = items[i].index();
+}
+
+// For every slice along dim: found = pick(items, n) orders its items, and `count` of them from
+// there on are the slice of `values` and `indices`, of which one may be undefined.
+template <typename Pick>
+void pick_items(const Tensor& self, int64_t dim, bool down, int64_t count, const Tensor& values,
+                const Tensor& indices, const Pick& pick) {
+  const DType dtype = self.dtype();
+  TORCHLET_CHECK(!is_complex(dtype), "sorting is not implemented for '%s'",
+                 dtype_name(dtype).data());
+  const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
+  const bool has_values = values.defined(), has_indices = indices.defined();
+  const auto with_items = [&](auto item) {
+    using I = decltype(item);
+    auto load = &load_items<uint64_t, I>;
+    auto store = &store_items<uint64_t, I>;
+    with_width(dtype, [&](auto zero) {
+      if constexpr (std::is_integral_v<decltype(zero)>) {
+        load = &load_items<decltype(zero), I>;
+        store = &store_items<decltype(zero), I>;
+      }
+    });
+    dim_apply_of(self, dim, values, indices, dtype, [=](const void* in, void* out, int64_t* at) {
+      const auto run = [&](I* items) {
+        load(in, dtype, n, down, items);
+        const I* const found = pick(items, n);
+        store(found, count, in, has_values ? out : nullptr, has_indices ? at : nullptr);
+      };
+      constexpr int64_t kFew = 32;
+      if (n <= kFew) {
+        I items[kFew];
+        run(items);
+      } else {
+        run(kernels::Scratch<I>(n).data());
+      }
+    });
+  };
+  const bool narrow = element_size(dtype) <= 4 && n <= int64_t{1} << 32;
+  narrow ? with_items(Narrow()) : with_items(Wide());
 }
 
 int64_t slice_length(const Tensor& self, int64_t dim) {
@@ -54,45 +135,44 @@ TwoTensors as_quantized(const Tensor& self, F f) {
   return {quantize(values, self.dtype(), self.impl()->quantizer), indices};
 }
 
+void sort_into(const Tensor& self, bool stable, int64_t dim, bool down, const Tensor& values,
+               const Tensor& indices) {
+  pick_items(
+      self, dim, down, slice_length(self, dim), values, indices, [=](auto* items, int64_t n) {
+        // Unless asked for a stable order PyTorch calls std::sort, and where models sort quantized
+        // scores, which are full of equal ones, what they pick then depends on its order.
+        stable ? std::sort(items, items + n, stably_before) : std::sort(items, items + n, before);
+        return items;
+      });
+}
+
 TwoTensors sort_stable(const Tensor& self, std::optional<bool> stable, int64_t dim, bool down) {
   if (self.is_quantized()) {
     return as_quantized(self, [&](const Tensor& x) { return sort_stable(x, stable, dim, down); });
   }
-  const int64_t n = slice_length(self, dim);
   const Tensor values = empty_like(self), indices = empty_like(self, DType::kInt64);
-  visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
-    using C = decltype(zero);
-    dim_apply<C>(self, dim, values, indices, [=](const C* in, C* value, int64_t* index) {
-      auto items = items_of(in, n);
-      const auto before = down ? descending<C> : ascending<C>;
-      // Unless asked for a stable order PyTorch calls std::sort, and where models sort quantized
-      // scores, which are full of equal ones, what they pick then depends on its order.
-      if (stable.value_or(false)) {
-        std::stable_sort(items.begin(), items.end(), before);
-      } else {
-        std::sort(items.begin(), items.end(), before);
-      }
-      for (const Item<C>& item : items) {
-        *value++ = item.value;
-        *index++ = item.index;
-      }
-    });
-  });
+  sort_into(self, stable.value_or(false), dim, down, values, indices);
   return {values, indices};
 }
 TwoTensors sort_dim(const Tensor& self, int64_t dim, bool down) {
   return sort_stable(self, false, dim, down);
 }
-Tensor argsort(const Tensor& self, int64_t dim, bool down) {
-  return std::get<1>(sort_dim(self, dim, down));
-}
 Tensor argsort_stable(const Tensor& self, bool stable, int64_t dim, bool down) {
-  return std::get<1>(sort_stable(self, stable, dim, down));
+  if (self.is_quantized()) return argsort_stable(dequantize(self), stable, dim, down);
+  const Tensor indices = empty_like(self, DType::kInt64);
+  sort_into(self, stable, dim, down, Tensor(), indices);
+  return indices;
 }
-Tensor msort(const Tensor& self) { return std::get<0>(sort_dim(self, 0, false)); }
+Tensor argsort(const Tensor& self, int64_t dim, bool down) {
+  return argsort_stable(self, false, dim, down);
+}
+Tensor msort(const Tensor& self) {
+  if (self.is_quantized()) return std::get<0>(sort_dim(self, 0, false));
+  const Tensor values = empty_like(self);
+  sort_into(self, false, 0, false, values, Tensor());
+  return values;
+}
 
-// Values and indices of `size` elements along dim, picked from each slice by
-// pick(in, values, indices).
 IntArray resized(const Tensor& self, int64_t dim, int64_t size) {
   IntArray shape(self.sizes());
   if (self.dim() > 0) shape[static_cast<size_t>(wrap_dim(dim, self.dim()))] = size;
@@ -104,44 +184,36 @@ TwoTensors topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
   if (self.is_quantized()) {
     return as_quantized(self, [&](const Tensor& x) { return topk(x, k, dim, largest, sorted); });
   }
-  const int64_t n = slice_length(self, dim);
-  TORCHLET_CHECK(k >= 0 && k <= n, "selected index k out of range");
+  const int64_t length = slice_length(self, dim);
+  TORCHLET_CHECK(k >= 0 && k <= length, "selected index k out of range");
   const IntArray shape = resized(self, dim, k);
   const Tensor values = empty(shape, self.dtype()), indices = empty(shape, DType::kInt64);
   if (k == 0) return {values, indices};
-  visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
-    using C = decltype(zero);
-    const auto before = largest ? descending<C> : ascending<C>;
-    dim_apply<C>(self, dim, values, indices, [=](const C* in, C* value, int64_t* index) {
-      auto items = items_of(in, n);
-      if (k * 64 <= n) {
-        std::partial_sort(items.begin(), items.begin() + k, items.end(), before);
-      } else {
-        std::nth_element(items.begin(), items.begin() + k - 1, items.end(), before);
-        if (sorted) std::sort(items.begin(), items.begin() + k - 1, before);
-      }
-      for (int64_t i = 0; i < k; ++i) {
-        value[i] = items[static_cast<size_t>(i)].value;
-        index[i] = items[static_cast<size_t>(i)].index;
-      }
-    });
+  pick_items(self, dim, largest, k, values, indices, [=](auto* items, int64_t n) {
+    if (k * 64 <= n) {
+      std::partial_sort(items, items + k, items + n, before);
+    } else {
+      std::nth_element(items, items + k - 1, items + n, before);
+      if (sorted) std::sort(items, items + k - 1, before);
+    }
+    return items;
   });
   return {values, indices};
 }
 
 // Hoare's selection with a median-of-three pivot: afterwards items[k] is in its sorted place. Which
 // of equal elements that is follows from the order of the exchanges, so they are PyTorch's.
-template <typename C>
-void quick_select(CountedVector<Item<C>>& items, size_t k) {
-  auto after = [&](size_t a, size_t b) { return less(items[b].value, items[a].value); };
-  auto exchange = [&](size_t a, size_t b) { std::swap(items[a], items[b]); };
-  size_t left = 0, right = items.size() - 1;
+template <typename I>
+void quick_select(I* items, int64_t n, int64_t k) {
+  auto after = [&](int64_t a, int64_t b) { return before(items[b], items[a]); };
+  auto exchange = [&](int64_t a, int64_t b) { std::swap(items[a], items[b]); };
+  int64_t left = 0, right = n - 1;
   while (right > left + 1) {
     exchange(left + (right - left) / 2, left + 1);
     if (after(left + 1, right)) exchange(left + 1, right);
     if (after(left, right)) exchange(left, right);
     if (after(left + 1, left)) exchange(left + 1, left);
-    size_t i = left + 1, j = right;
+    int64_t i = left + 1, j = right;
     for (;;) {
       do ++i;
       while (after(left, i));
@@ -157,22 +229,13 @@ void quick_select(CountedVector<Item<C>>& items, size_t k) {
   if (right == left + 1 && after(left, right)) exchange(left, right);
 }
 
-// One value and its index from each slice: pick(items) gives the item. The dimension goes, or stays
-// with size 1.
+// One value and its index from each slice: pick(items, n) gives the item. The dimension goes, or
+// stays with size 1.
 template <typename Pick>
-TwoTensors pick_one(const Tensor& self, int64_t dim, bool keepdim, Pick pick) {
-  const int64_t n = slice_length(self, dim);
+TwoTensors pick_one(const Tensor& self, int64_t dim, bool keepdim, const Pick& pick) {
   const IntArray shape = resized(self, dim, 1);
   const Tensor values = empty(shape, self.dtype()), indices = empty(shape, DType::kInt64);
-  visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
-    using C = decltype(zero);
-    dim_apply<C>(self, dim, values, indices, [=](const C* in, C* value, int64_t* index) {
-      auto items = items_of(in, n);
-      const Item<C> item = pick(items);
-      *value = item.value;
-      *index = item.index;
-    });
-  });
+  pick_items(self, dim, false, 1, values, indices, pick);
   if (keepdim || self.dim() == 0) return {values, indices};
   return {squeeze(values, dim), squeeze(indices, dim)};
 }
@@ -181,9 +244,9 @@ TwoTensors kthvalue(const Tensor& self, int64_t k, int64_t dim, bool keepdim) {
   TORCHLET_CHECK(k >= 1 && k <= slice_length(self, dim),
                  "kthvalue(): selected number k out of range for dimension %lld",
                  static_cast<long long>(wrap_dim(dim, self.dim())));
-  return pick_one(self, dim, keepdim, [k](auto& items) {
-    quick_select(items, static_cast<size_t>(k - 1));
-    return items[static_cast<size_t>(k - 1)];
+  return pick_one(self, dim, keepdim, [k](auto* items, int64_t n) {
+    quick_select(items, n, k - 1);
+    return items + k - 1;
   });
 }
 
@@ -192,21 +255,18 @@ TwoTensors median_with(const Tensor& self, int64_t dim, bool keepdim, bool ignor
   TORCHLET_CHECK(slice_length(self, dim) > 0,
                  "median(): Expected reduction dim %lld to have non-zero size.",
                  static_cast<long long>(wrap_dim(dim, self.dim())));
-  return pick_one(self, dim, keepdim, [ignore_nan](auto& items) {
-    const size_t n = items.size();
-    size_t numbers = n;
-    for (const auto& item : items) {
-      if (item.value == item.value) continue;
-      if (!ignore_nan) return item;
+  const std::optional<uint64_t> nan = nan_key(self.dtype());
+  return pick_one(self, dim, keepdim, [=](auto* items, int64_t n) {
+    int64_t numbers = n;
+    for (int64_t i = 0; nan && i < n; ++i) {
+      if (items[i].key() != *nan) continue;
+      if (!ignore_nan) return items + i;
       --numbers;
     }
-    if (numbers == 0) return items[0];
-    auto before = [](const auto& a, const auto& b) {
-      return less(a.value, b.value) || (!less(b.value, a.value) && a.index < b.index);
-    };
-    const auto middle = items.begin() + static_cast<std::ptrdiff_t>((numbers - 1) / 2);
-    std::nth_element(items.begin(), middle, items.end(), before);
-    return *middle;
+    if (numbers == 0) return items;
+    auto* const middle = items + (numbers - 1) / 2;
+    std::nth_element(items, middle, items + n, stably_before);
+    return middle;
   });
 }
 
@@ -221,26 +281,26 @@ Tensor median(const Tensor& self) {
   return std::get<0>(median_dim<IgnoreNan>(reshape(self, IntArray{-1}), 0, false));
 }
 
-// The smallest of the most frequent values.
+// The smallest of the most frequent values; each NaN is another one.
 TwoTensors mode(const Tensor& self, int64_t dim, bool keepdim) {
   TORCHLET_CHECK(slice_length(self, dim) > 0,
                  "mode(): Expected reduction dim %lld to have non-zero size.",
                  static_cast<long long>(wrap_dim(dim, self.dim())));
-  return pick_one(self, dim, keepdim, [](auto& items) {
-    std::sort(items.begin(), items.end(),
-              [](const auto& a, const auto& b) { return less(a.value, b.value); });
-    auto best = items[0];
-    size_t most = 0, run = 0;
-    for (size_t i = 0; i < items.size(); ++i) {
+  const std::optional<uint64_t> nan = nan_key(self.dtype());
+  return pick_one(self, dim, keepdim, [=](auto* items, int64_t n) {
+    std::sort(items, items + n, before);
+    int64_t best = 0, most = 0, run = 0;
+    for (int64_t i = 0; i < n; ++i) {
       ++run;
-      if (i + 1 < items.size() && items[i].value == items[i + 1].value) continue;
+      const uint64_t key = items[i].key();
+      if (i + 1 < n && key == items[i + 1].key() && nan != key) continue;
       if (run > most) {
         most = run;
-        best = items[i];
+        best = i;
       }
       run = 0;
     }
-    return best;
+    return items + best;
   });
 }
 
@@ -307,7 +367,7 @@ Tensor quantile_with(const Tensor& self, const Tensor& q, std::optional<int64_t>
     const Tensor source = input.dim() ? input : reshape(input, IntArray{1});
     dim_apply<C>(source, along, out, Tensor(), [&](const C* in, C* values, int64_t*) {
       CountedVector<C> sorted(in, in + n);
-      std::sort(sorted.begin(), sorted.end(), less<C>);
+      std::sort(sorted.begin(), sorted.end(), [](C a, C b) { return a < b || (b != b && a == a); });
       const int64_t nans = static_cast<int64_t>(
           std::count_if(sorted.begin(), sorted.end(), [](C x) { return std::isnan(x); }));
       const C last = static_cast<C>(std::max<int64_t>(0, n - 1 - (ignore_nan ? nans : 0)));

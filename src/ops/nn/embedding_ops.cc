@@ -8,6 +8,7 @@
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -30,19 +31,9 @@ int64_t checked_row(int64_t index, int64_t rows) {
 Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   TORCHLET_CHECK(weight.dim() == 2, "'weight' must be 2-D, got %s", weight.describe().c_str());
   check_index_dtype(indices, "indices");
-  const Tensor table = weight.contiguous(), rows = dense_as<int64_t>(indices);
   IntArray shape(indices.sizes());
   shape.push_back(weight.size(1));
-  const Tensor out = empty(shape, weight.dtype());
-  const size_t bytes = static_cast<size_t>(weight.size(1)) * element_size(weight.dtype());
-  const auto* from = static_cast<const std::byte*>(table.raw_data());
-  auto* to = static_cast<std::byte*>(out.raw_data());
-  const int64_t* index = rows.data_ptr<int64_t>();
-  for (int64_t i = 0; i < rows.numel(); ++i) {
-    const size_t row = static_cast<size_t>(checked_row(index[i], weight.size(0)));
-    if (bytes > 0) std::memcpy(to + static_cast<size_t>(i) * bytes, from + row * bytes, bytes);
-  }
-  return out;
+  return reshape(index_select(weight, 0, reshape(indices, IntArray{-1})), shape);
 }
 
 enum class BagMode { kSum = 0, kMean = 1, kMax = 2 };

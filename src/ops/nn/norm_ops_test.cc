@@ -1,4 +1,5 @@
 #include "ops/core/testing.h"
+#include "ops/shape/shape.h"
 
 // Expected numbers are PyTorch 1.13's.
 namespace torchlet::ops {
@@ -130,6 +131,10 @@ TEST(Embedding, Rows) {
   expect_tensor(result_of("aten::embedding", "",
                           {ints({1, 2, 3, 4}, {2, 2}), ints({1}, {}), -1, false, false}),
                 {3, 4}, DType::kInt64, {2});
+  expect_tensor(
+      result_of("aten::embedding", "",
+                {transpose(ints({1, 2, 3, 4}, {2, 2}), 0, 1), ints({1, 0}), -1, false, false}),
+      {2, 4, 1, 3}, DType::kInt64, {2, 2});
   EXPECT_THROW(call_op("aten::embedding", "", {ramp({4, 3}), ints({4}), -1, false, false}), Error);
   EXPECT_THROW(call_op("aten::embedding", "", {ramp({4, 3}), ints({-1}), -1, false, false}), Error);
   EXPECT_THROW(call_op("aten::embedding", "", {ramp({3}), ints({0}), -1, false, false}), Error);
