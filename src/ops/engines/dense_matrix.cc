@@ -217,6 +217,40 @@ Matrix<T> product(const View<T>& a, const View<T>& b) {
 }
 
 template <typename T>
+void rotate(Vector<T> x, Vector<T> y, double c, double s) {
+  poll();
+  const auto cosine = static_cast<T>(c), sine = static_cast<T>(s);
+  const auto turn = [&](T& p, T& q) {
+    const T first = p;
+    p = times(cosine, first) + times(sine, q);
+    q = times(cosine, q) - times(sine, first);
+  };
+  if (x.step == 1 && y.step == 1) {
+    in_steps<T>(x.size, [&](int64_t i, auto count) {
+      T first[count], second[count];
+      for (int64_t k = 0; k < count; ++k) first[k] = x.data[i + k], second[k] = y.data[i + k];
+      for (int64_t k = 0; k < count; ++k) turn(first[k], second[k]);
+      for (int64_t k = 0; k < count; ++k) x.data[i + k] = first[k], y.data[i + k] = second[k];
+    });
+  } else {
+    for (int64_t i = 0; i < x.size; ++i) turn(x[i], y[i]);
+  }
+}
+
+template <typename T>
+T make_reflection(Vector<T> column) {
+  const Vector<T> below = column.from(1);
+  const T alpha = column[0];
+  const double length = norm(below);
+  if (length == 0 && std::imag(alpha) == 0) return T(0);
+  const double whole = std::hypot(std::abs(alpha), length);
+  const T beta = static_cast<T>(std::real(alpha) >= 0 ? -whole : whole);
+  scale(below, T(1) / (alpha - beta));
+  column[0] = beta;
+  return (beta - alpha) / beta;
+}
+
+template <typename T>
 void reflect_rows(const View<T>& a, Vector<T> v, T tau) {
   if (a.row_step == 1) {
     for (int64_t j = 0; j < a.cols(); ++j) {
@@ -371,6 +405,8 @@ int factor_cholesky(const View<T>& a) {
   template Matrix<T> adjoint_of(const View<T>&);                                   \
   template void subtract_product(const View<T>&, const View<T>&, const View<T>&);  \
   template Matrix<T> product(const View<T>&, const View<T>&);                      \
+  template void rotate(Vector<T>, Vector<T>, double, double);                      \
+  template T make_reflection(Vector<T>);                                           \
   template void reflect_rows(const View<T>&, Vector<T>, T);                        \
   template void apply_reflections(const View<T>&, const T*, bool, const View<T>&); \
   template void solve_triangular(const View<T>&, bool, bool, const View<T>&);      \

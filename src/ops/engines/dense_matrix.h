@@ -99,6 +99,15 @@ void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c);
 template <typename T>
 Matrix<T> product(const View<T>& a, const View<T>& b);
 
+// (x, y) = (c x + s y, c y - s x)
+template <typename T>
+void rotate(Vector<T> x, Vector<T> y, double c, double s);
+
+// The reflection I - conj(tau) v v^H that brings `column` to (beta, 0, ..) with beta real (LAPACK's
+// larfg). Returns tau and leaves beta and below it v, whose first element is 1.
+template <typename T>
+T make_reflection(Vector<T> column);
+
 // a -= tau v (v^H a): the reflection I - tau v v^H from the left.
 template <typename T>
 void reflect_rows(const View<T>& a, Vector<T> v, T tau);

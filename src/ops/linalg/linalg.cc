@@ -48,8 +48,8 @@ Tensor expand_batch(const Tensor& a, IntSpan batch) {
 
 namespace {
 
-constexpr int kMaxSweeps = 60;
-constexpr double kEpsilon = 2.2e-16;
+constexpr double kEpsilon = 2.2e-16, kTiny = 1e-150;
+constexpr int kMaxSteps = 60;  // for each value, of which two or three are usual
 
 // The places of the values in ascending or descending order; equal ones stay in order.
 std::vector<int64_t> sorted_places(const std::vector<double>& values, bool descending) {
@@ -61,36 +61,6 @@ std::vector<int64_t> sorted_places(const std::vector<double>& values, bool desce
   });
   return order;
 }
-
-// Turns columns p and q by the angle that makes `coupling` zero, where the diagonal entries are
-// alpha and beta.
-template <typename T>
-struct Rotation {
-  Rotation(double alpha, double beta, T coupling) {
-    const double size = std::abs(coupling);
-    const double zeta = (beta - alpha) / (2 * size);
-    const double t = (zeta >= 0 ? 1 : -1) / (std::abs(zeta) + std::sqrt(1 + zeta * zeta));
-    cosine = 1 / std::sqrt(1 + t * t);
-    sine = cosine * t;
-    phase = conjugate(coupling / T(size));
-  }
-  void turn(Vector<T> p, Vector<T> q, T q_phase) const {
-    for (int64_t i = 0; i < p.size; ++i) {
-      const T x = p[i], y = times(q[i], q_phase);
-      p[i] = cosine * x - sine * y;
-      q[i] = sine * x + cosine * y;
-    }
-  }
-  void turn_columns(const View<T>& m, int64_t p, int64_t q) const {
-    turn(m.col(p), m.col(q), phase);
-  }
-  // Those of the adjoint.
-  void turn_rows(const View<T>& m, int64_t p, int64_t q) const {
-    turn(m.row(p), m.row(q), conjugate(phase));
-  }
-  double cosine, sine;
-  T phase;
-};
 
 // A matrix whose columns are contiguous.
 template <typename T>
@@ -105,86 +75,181 @@ class Columns : public View<T> {
   Matrix<T> rows_of_;
 };
 
-// Fills the columns of m from `known` on so that all are orthonormal.
+// a (I - tau v v^H): the reflection from the right.
 template <typename T>
-void complete_basis(const View<T>& m, int64_t known) {
-  int64_t candidate = 0;
-  for (int64_t j = known; j < m.cols(); ++j) {
-    const Vector<T> v = m.col(j);
-    const double enough = 0.1 / std::sqrt(static_cast<double>(m.rows()));
-    for (double length = 0; length <= enough && candidate < m.rows(); ++candidate) {
-      for (int64_t i = 0; i < m.rows(); ++i) v[i] = T(i == candidate);
-      for (int twice = 0; twice < 2; ++twice) {
-        for (int64_t i = 0; i < j; ++i) add_scaled(-dot(m.col(i), v), m.col(i), v);
-      }
-      length = norm(v);
-      if (length > 0) scale(v, T(1 / length));
-    }
+void reflect_cols(const View<T>& a, Vector<T> v, T tau) {
+  if constexpr (std::is_floating_point_v<T>) {
+    reflect_rows(a.transposed(), v, tau);
+  } else {
+    const Matrix<T> turned = adjoint_of<T>({v.data, v.size, 1, v.step, 1});
+    reflect_rows(a.transposed(), turned.row(0), tau);
   }
 }
 
-// One-sided Jacobi (Hestenes 1958) of m >= n: turns the columns of u until they are orthogonal.
-// Returns the singular values, descending, with u [m, n] and v [n, n] ordered alike.
+// What a matrix is brought to by reflections from both sides: real, a diagonal and what is beside
+// it. The factors of the reflections, whose vectors lie where the matrix was.
 template <typename T>
-std::vector<double> jacobi_svd(const View<T>& u, const View<T>& v) {
-  const int64_t n = u.cols();
-  set_identity(v);
-  bool turned = true;
-  for (int sweep = 0; sweep < kMaxSweeps && turned; ++sweep) {
-    turned = false;
-    for (int64_t p = 0; p < n; ++p) {
-      for (int64_t q = p + 1; q < n; ++q) {
-        const double alpha = squared_norm(u.col(p)), beta = squared_norm(u.col(q));
-        const T coupling = dot(u.col(p), u.col(q));
-        if (!(std::abs(coupling) > kEpsilon * std::sqrt(alpha * beta))) continue;
-        const Rotation<T> rotation(alpha, beta, coupling);
-        rotation.turn_columns(u, p, q);
-        rotation.turn_columns(v, p, q);
-        turned = true;
-      }
-    }
+struct Band {
+  std::vector<double> diagonal, beside;
+  std::vector<T> left, right;
+};
+
+// a = U B V^H with B upper bidiagonal and m >= n. The reflections of V lie in `rows`, [n - 1, n -
+// 1].
+template <typename T>
+Band<T> to_bidiagonal(const View<T>& a, const View<T>& rows) {
+  const int64_t m = a.rows(), n = a.cols();
+  Band<T> band;
+  const auto reflect = [](Vector<T> v, std::vector<double>* beta) {
+    const T tau = make_reflection(v);
+    beta->push_back(std::real(v[0]));
+    v[0] = T(1);
+    return tau;
+  };
+  for (int64_t k = 0; k < n; ++k) {
+    const Vector<T> column = a.col(k).from(k);
+    band.left.push_back(reflect(column, &band.diagonal));
+    reflect_rows(a.block(k, k + 1, m - k, n - k - 1), column, conjugate(band.left.back()));
+    if (k + 1 == n) break;
+    const Vector<T> row = rows.col(k).from(k);
+    for (int64_t j = 0; j < row.size; ++j) row[j] = conjugate(a(k, k + 1 + j));
+    band.right.push_back(reflect(row, &band.beside));
+    reflect_cols(a.block(k + 1, k + 1, m - k - 1, n - k - 1), row, band.right.back());
   }
-  std::vector<double> norms;
-  for (int64_t j = 0; j < n; ++j) norms.push_back(norm(u.col(j)));
-  const std::vector<int64_t> order = sorted_places(norms, true);
-  const Columns<T> old_u(u), old_v(v);
-  std::vector<double> values;
-  int64_t rank = 0;
-  for (int64_t j = 0; j < n; ++j) {
-    const int64_t from = order[static_cast<size_t>(j)];
-    values.push_back(norms[static_cast<size_t>(from)]);
-    copy(old_v.block(0, from, n, 1), v.block(0, j, n, 1));
-    if (values.back() > 0 && values.back() > kEpsilon * kEpsilon * values[0]) {
-      copy(old_u.block(0, from, u.rows(), 1), u.block(0, j, u.rows(), 1));
-      scale(u.col(j), T(1 / values.back()));
-      rank = j + 1;
-    }
-  }
-  complete_basis(u, rank);
-  return values;
+  return band;
 }
 
-// Cyclic Jacobi of a Hermitian matrix: its diagonal becomes the eigenvalues.
+// a = Q T Q^H with T tridiagonal, of a Hermitian matrix.
 template <typename T>
-void jacobi_eigh(const View<T>& a, const View<T>& vectors) {
+Band<T> to_tridiagonal(const View<T>& a) {
   const int64_t n = a.rows();
-  set_identity(vectors);
-  bool turned = true;
-  for (int sweep = 0; sweep < kMaxSweeps && turned; ++sweep) {
-    turned = false;
-    const double scale_of_a = norm(a);
-    for (int64_t p = 0; p < n; ++p) {
-      for (int64_t q = p + 1; q < n; ++q) {
-        poll();
-        if (!(std::abs(a(p, q)) > kEpsilon * scale_of_a * 1e-2)) continue;
-        const Rotation<T> rotation(std::real(a(p, p)), std::real(a(q, q)), a(p, q));
-        rotation.turn_columns(a, p, q);
-        rotation.turn_rows(a, p, q);
-        rotation.turn_columns(vectors, p, q);
-        turned = true;
-      }
-    }
+  Band<T> band;
+  for (int64_t k = 0; k < n; ++k) {
+    band.diagonal.push_back(std::real(a(k, k)));
+    if (k + 1 == n) break;
+    const Vector<T> column = a.col(k).from(k + 1);
+    band.left.push_back(make_reflection(column));
+    band.beside.push_back(std::real(column[0]));
+    column[0] = T(1);
+    const View<T> rest = a.block(k + 1, k + 1, n - k - 1, n - k - 1);
+    reflect_rows(rest, column, conjugate(band.left.back()));
+    reflect_cols(rest, column, band.left.back());
   }
+  return band;
+}
+
+// The product of the reflections, the first of which leaves `first` rows alone.
+template <typename T>
+void set_product(const View<T>& reflections, const std::vector<T>& tau, int64_t first,
+                 const View<T>& q) {
+  set_identity(q);
+  if (q.rows() <= first) return;
+  apply_reflections(reflections, tau.data(), false, q.block(first, 0, q.rows() - first, q.cols()));
+}
+
+// The rotation that brings (x, y) to (length, 0), for numbers of which the largest is about 1.
+struct Turn {
+  Turn(double x, double y) : length(std::sqrt(x * x + y * y)) {
+    if (const double scale = 1 / length; length > kTiny) c = x * scale, s = y * scale;
+  }
+  // Of columns k and k + 1, if they are wanted.
+  template <typename T>
+  void of(const View<T>& m, int64_t k) const {
+    if (m.rows() > 0) rotate(m.col(k), m.col(k + 1), c, s);
+  }
+  double length, c = 1, s = 0;
+};
+
+// The eigenvalue of [a b; b c] that is nearer to c.
+double last_eigenvalue(double a, double b, double c) {
+  const double half = (a - c) / 2, root = std::sqrt(half * half + b * b);
+  return root == 0 ? c : c - b * (b / (half + (half < 0 ? -root : root)));
+}
+
+// Makes what is beside the diagonal vanish by steps(low, high) over blocks where it does not.
+template <typename Step>
+void iterate(std::vector<double>& d, std::vector<double>& e, const char* name, const Step& step) {
+  double size = 0;
+  for (const double x : d) size = std::max(size, std::abs(x));
+  for (const double x : e) size = std::max(size, std::abs(x));
+  if (size == 0) return;
+  for (double& x : d) x /= size;
+  for (double& x : e) x /= size;
+  int steps = 0;
+  for (size_t high = d.empty() ? 0 : d.size() - 1; high > 0;) {
+    size_t low = high;
+    while (low > 0 && std::abs(e[low - 1]) > kEpsilon) --low;
+    if (low == high) {
+      --high;
+      steps = 0;
+      continue;
+    }
+    poll();
+    TORCHLET_CHECK(++steps < kMaxSteps, "%s: the iteration did not converge", name);
+    step(low, high);
+  }
+  for (double& x : d) x *= size;
+}
+
+// Singular values, whatever their signs, by implicit QR steps on B^T B (Golub and Kahan 1965).
+template <typename T>
+void diagonalise_bidiagonal(Band<T>& band, const View<T>& u, const View<T>& v) {
+  std::vector<double>&d = band.diagonal, &e = band.beside;
+  iterate(d, e, "linalg.svd", [&](size_t low, size_t high) {
+    // Without a shift where a value vanishes, which then goes to the end.
+    bool shifted = true;
+    for (size_t i = low; i <= high; ++i) shifted = shifted && std::abs(d[i]) > kEpsilon;
+    double x = d[low], y = e[low];
+    if (shifted) {
+      const double before = high - 1 > low ? e[high - 2] : 0;
+      x -= last_eigenvalue(d[high - 1] * d[high - 1] + before * before, d[high - 1] * e[high - 1],
+                           d[high] * d[high] + e[high - 1] * e[high - 1]) /
+           d[low];
+    }
+    for (size_t i = low; i < high; ++i) {
+      const Turn right(x, y);
+      if (i > low) e[i - 1] = right.length;
+      x = right.c * d[i] + right.s * e[i];
+      e[i] = right.c * e[i] - right.s * d[i];
+      y = right.s * d[i + 1];
+      d[i + 1] *= right.c;
+      right.of(v, static_cast<int64_t>(i));
+      const Turn left(x, y);
+      d[i] = left.length;
+      x = left.c * e[i] + left.s * d[i + 1];
+      d[i + 1] = left.c * d[i + 1] - left.s * e[i];
+      if (i + 1 < high) {
+        y = left.s * e[i + 1];
+        e[i + 1] *= left.c;
+      }
+      left.of(u, static_cast<int64_t>(i));
+    }
+    e[high - 1] = x;
+  });
+}
+
+// Eigenvalues, by implicit QR steps.
+template <typename T>
+void diagonalise_tridiagonal(Band<T>& band, const View<T>& q) {
+  std::vector<double>&d = band.diagonal, &e = band.beside;
+  iterate(d, e, "linalg.eigh", [&](size_t low, size_t high) {
+    double x = d[low] - last_eigenvalue(d[high - 1], e[high - 1], d[high]), y = e[low];
+    for (size_t i = low; i < high; ++i) {
+      const Turn turn(x, y);
+      if (i > low) e[i - 1] = turn.length;
+      const double first = d[i], second = d[i + 1], c = turn.c, s = turn.s;
+      const double both = 2 * c * s * e[i];
+      d[i] = c * c * first + both + s * s * second;
+      d[i + 1] = s * s * first - both + c * c * second;
+      e[i] = c * s * (second - first) + (c * c - s * s) * e[i];
+      x = e[i];
+      if (i + 1 < high) {
+        y = s * e[i + 1];
+        e[i + 1] *= c;
+      }
+      turn.of(q, static_cast<int64_t>(i));
+    }
+  });
 }
 
 }  // namespace
@@ -205,20 +270,35 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
                      "contained non-finite values.");
       // The taller way round, so that there are at least as many rows as columns.
       const bool wide = m < n;
-      const int64_t tall = std::max(m, n);
-      const Columns<T> all(tall, compute_uv && full_matrices ? tall : k), right(k, k);
-      const View<T> left = all.block(0, 0, tall, k);
+      const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
+      const Columns<T> columns(tall, k), rows(others, others);
       if (wide) {
-        copy<T>(adjoint_of(in[i]), left);
+        copy<T>(adjoint_of(in[i]), columns);
       } else {
-        copy(in[i], left);
+        copy<T>(in[i], columns);
       }
-      const std::vector<double> values = jacobi_svd<T>(left, right);
-      std::copy(values.begin(), values.end(), s.data_ptr<double>() + i * k);
-      if (!compute_uv) continue;
-      complete_basis<T>(all, k);
-      copy<T>(wide ? right : all, u[i]);
-      copy<T>(adjoint_of<T>(wide ? all : right), vh[i]);
+      Band<T> band = to_bidiagonal<T>(columns, rows);
+      const Columns<T> left(compute_uv ? tall : 0, full_matrices ? tall : k),
+          right(compute_uv ? k : 0, k);
+      if (compute_uv) {
+        set_product<T>(columns, band.left, 0, left);
+        set_product<T>(rows, band.right, 1, right);
+      }
+      diagonalise_bidiagonal<T>(band, left, right);
+      std::vector<double> values;
+      for (const double x : band.diagonal) values.push_back(std::abs(x));
+      const std::vector<int64_t> order = sorted_places(values, true);
+      for (int64_t j = 0; j < left.cols(); ++j) {
+        const int64_t from = j < k ? order[static_cast<size_t>(j)] : j;
+        if (j < k) s.data_ptr<double>()[i * k + j] = values[static_cast<size_t>(from)];
+        if (!compute_uv) continue;
+        const View<T>&x = wide ? vh[i].transposed() : u[i], y = wide ? u[i] : vh[i].transposed();
+        copy(left.block(0, from, tall, 1), x.block(0, j, tall, 1));
+        if (j >= k) continue;
+        copy(right.block(0, from, k, 1), y.block(0, j, k, 1));
+        if (band.diagonal[static_cast<size_t>(from)] < 0) scale(y.col(j), T(-1));
+      }
+      if (compute_uv && is_complex(a.dtype())) copy<T>(adjoint_of(vh[i].transposed()), vh[i]);
     }
     Svd result{Tensor(), s.to(real_dtype(a.dtype())), Tensor()};
     if (compute_uv) {
@@ -237,7 +317,7 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
     const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kFloat64);
     for (int64_t i = 0; i < in.count(); ++i) {
       // Only the triangle that was asked for counts.
-      const Matrix<T> hermitian(n, n), vectors(n, n);
+      const Columns<T> hermitian(n, n), vectors(compute_vectors ? n : 0, n);
       for (int64_t r = 0; r < n; ++r) {
         hermitian(r, r) = T(std::real(in[i](r, r)));
         for (int64_t c = 0; c < r; ++c) {
@@ -245,14 +325,17 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
           hermitian(c, r) = conjugate(hermitian(r, c));
         }
       }
-      jacobi_eigh<T>(hermitian, vectors);
-      std::vector<double> found;
-      for (int64_t j = 0; j < n; ++j) found.push_back(std::real(hermitian(j, j)));
-      const std::vector<int64_t> order = sorted_places(found, false);
+      Band<T> band = to_tridiagonal<T>(hermitian);
+      if (compute_vectors) {
+        const int64_t others = std::max<int64_t>(0, n - 1);
+        set_product<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
+      }
+      diagonalise_tridiagonal<T>(band, vectors);
+      const std::vector<int64_t> order = sorted_places(band.diagonal, false);
       for (int64_t j = 0; j < n; ++j) {
         const int64_t from = order[static_cast<size_t>(j)];
-        values.data_ptr<double>()[i * n + j] = found[static_cast<size_t>(from)];
-        copy(vectors.block(0, from, n, 1), out[i].block(0, j, n, 1));
+        values.data_ptr<double>()[i * n + j] = band.diagonal[static_cast<size_t>(from)];
+        if (compute_vectors) copy(vectors.block(0, from, n, 1), out[i].block(0, j, n, 1));
       }
     }
     return Eigh{values.to(real_dtype(a.dtype())), compute_vectors ? out.to(a.dtype()) : Tensor()};

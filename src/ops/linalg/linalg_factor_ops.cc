@@ -261,22 +261,15 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& l, bool upper) {
 
 // ---- QR ----
 
-// Brings the first column of `a` to (beta, 0, ..) with beta real and reflects the others: the
-// reflection is I - conj(tau) v v^H, v with v[0] = 1 is left below beta (LAPACK's larfg). Returns
-// tau.
+// Reflects the first column of `a`, and the others with it. Returns tau.
 template <typename T>
 T reflect_column(const View<T>& a) {
-  const linalg::Vector<T> column = a.col(0), below = column.from(1);
-  const T alpha = column[0];
-  const double length = linalg::norm(below);
-  if (length == 0 && std::imag(alpha) == 0) return T(0);
-  const double whole = std::hypot(std::abs(alpha), length);
-  const double beta = std::real(alpha) >= 0 ? -whole : whole;
-  const T tau = (T(beta) - alpha) / T(beta);
-  linalg::scale(below, T(1) / (alpha - T(beta)));
+  const linalg::Vector<T> column = a.col(0);
+  const T tau = linalg::make_reflection(column), beta = column[0];
+  if (tau == T(0)) return tau;
   column[0] = T(1);
   linalg::reflect_rows(a.block(0, 1, a.rows(), a.cols() - 1), column, conjugate(tau));
-  column[0] = T(beta);
+  column[0] = beta;
   return tau;
 }
 

@@ -372,6 +372,51 @@ TEST(Linalg, LargeLdl) {
             std::vector<double>{81});
 }
 
+// Of full rank, of rank 2, with values that are equal, with a zero in the middle of a bidiagonal
+// matrix and at its end, and none but zeros.
+TEST(Linalg, Spectra) {
+  const Tensor parts = scattered({40, 30, 2});
+  const Tensor complex = result_of("aten::view_as_complex", "", {parts});
+  Tensor bidiagonal = result_of("aten::eye", "", {30}).to(DType::kFloat64);
+  fill(result_of("aten::diagonal", "", {bidiagonal, 1}), Scalar(2));
+  fill(select(select(bidiagonal, 0, 12), 0, 12), Scalar(0));
+  Tensor singular = bidiagonal.clone();
+  fill(select(select(singular, 0, 29), 0, 29), Scalar(0));
+  for (const Tensor& a :
+       {scattered({70, 41}), scattered({41, 70}), scattered({40, 30}, kF32), complex,
+        transpose(complex, 0, 1), matmul(scattered({50, 2}), scattered({2, 33})),
+        result_of("aten::eye", "", {20}).to(DType::kFloat64), bidiagonal, singular,
+        result_of("aten::mul", "Scalar", {singular, 1e-30}),
+        full(IntArray{7, 5}, Scalar(0), kF32)}) {
+    const double tolerance = a.dtype() == kF32 ? 1e-5 : 1e-12;
+    for (const bool all : {false, true}) {
+      const auto part = [&](int64_t i) { return result_of("aten::linalg_svd", "", {a, all}, i); };
+      const Tensor u = part(0), s = part(1), vh = part(2);
+      const int64_t k = s.numel();
+      expect_close(matmul(scaled_columns(slice(u, 1, 0, k, 1), s), slice(vh, 0, 0, k, 1)), a,
+                   tolerance);
+      for (const Tensor& q : {u, adjoint(vh)}) {
+        expect_close(matmul(adjoint(q), q), result_of("aten::eye", "", {q.size(1)}).to(a.dtype()),
+                     tolerance);
+      }
+      const std::vector<double> values = elements_of(s);
+      EXPECT_TRUE(std::ranges::is_sorted(values, std::greater<>()));
+      EXPECT_GE(values.back(), 0);
+      expect_close(result_of("aten::linalg_svdvals", "", {a}), s, 1e-15);
+    }
+    const Tensor gram = matmul(a, adjoint(a));
+    const Tensor values = result_of("aten::linalg_eigh", "", {gram}),
+                 vectors = result_of("aten::linalg_eigh", "", {gram}, 1);
+    expect_close(matmul(scaled_columns(vectors, values), adjoint(vectors)), gram,
+                 10 * tolerance * std::max(1.0, max_of(gram)));
+    expect_close(matmul(adjoint(vectors), vectors),
+                 result_of("aten::eye", "", {gram.size(0)}).to(a.dtype()), tolerance);
+    EXPECT_TRUE(std::ranges::is_sorted(elements_of(values)));
+    expect_close(result_of("aten::linalg_eigvalsh", "", {gram}), values,
+                 tolerance * 1e-3 * std::max(1.0, max_of(gram)));
+  }
+}
+
 TEST(Linalg, LargeExponentials) {
   for (const DType dtype : {kF32, DType::kFloat64, DType::kComplex128}) {
     for (const double size : {0.01, 0.3, 4.0}) {  // without halving, and with some
