@@ -405,9 +405,6 @@ int factor_cholesky(const View<T>& a) {
   template Matrix<T> adjoint_of(const View<T>&);                                   \
   template void subtract_product(const View<T>&, const View<T>&, const View<T>&);  \
   template Matrix<T> product(const View<T>&, const View<T>&);                      \
-  template void rotate(Vector<T>, Vector<T>, double, double);                      \
-  template T make_reflection(Vector<T>);                                           \
-  template void reflect_rows(const View<T>&, Vector<T>, T);                        \
   template void apply_reflections(const View<T>&, const T*, bool, const View<T>&); \
   template void solve_triangular(const View<T>&, bool, bool, const View<T>&);      \
   template int factor_lu(const View<T>&, int32_t*, bool);                          \
@@ -416,5 +413,12 @@ TORCHLET_DENSE(float);
 TORCHLET_DENSE(double);
 TORCHLET_DENSE(std::complex<double>);
 #undef TORCHLET_DENSE
+#define TORCHLET_REFLECTIONS(T)                               \
+  template void rotate(Vector<T>, Vector<T>, double, double); \
+  template T make_reflection(Vector<T>);                      \
+  template void reflect_rows(const View<T>&, Vector<T>, T)
+TORCHLET_REFLECTIONS(double);
+TORCHLET_REFLECTIONS(std::complex<double>);
+#undef TORCHLET_REFLECTIONS
 
 }  // namespace torchlet::ops::linalg

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/function_ref.h"
 #include "base/limits.h"
 #include "base/sort.h"
 
@@ -32,6 +33,35 @@ void check_square(const Tensor& a, const char* name) {
 DType real_dtype(DType dtype) {
   if (dtype == DType::kComplex64) return DType::kFloat32;
   return dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
+}
+
+Place place_of(const Tensor& matrices, int64_t i) {
+  int64_t offset = 0;
+  for (int64_t d = matrices.dim() - 3; d >= 0; i /= matrices.size(d--)) {
+    offset += i % matrices.size(d) * matrices.stride(d);
+  }
+  offset *= static_cast<int64_t>(element_size(matrices.dtype()));
+  return {static_cast<std::byte*>(matrices.raw_data()) + offset, matrices.size(-2),
+          matrices.size(-1), matrices.stride(-2), matrices.stride(-1)};
+}
+
+int64_t count_of(const Tensor& matrices) {
+  int64_t n = 1;
+  for (int64_t d = matrices.dim() - 3; d >= 0; --d) n *= matrices.size(d);
+  return n;
+}
+
+Tensor copied_batch(const Tensor& a, DType dtype) {
+  const Tensor data = empty(a.sizes(), dtype);
+  data.copy_(a);
+  return data;
+}
+
+Tensor empty_batch(IntSpan batch, int64_t m, int64_t n, DType dtype) {
+  IntArray sizes(batch);
+  sizes.push_back(m);
+  sizes.push_back(n);
+  return empty(sizes, dtype);
 }
 
 IntArray batch_of(const Tensor& a, const Tensor& b) {
@@ -86,6 +116,27 @@ void reflect_cols(const View<T>& a, Vector<T> v, T tau) {
   }
 }
 
+// H a H^H with H = I - conj(tau) v v^H, of a Hermitian matrix, of which the lower triangle is read
+// and written: a - v w^H - w v^H.
+template <typename T>
+void reflect_both(const View<T>& a, Vector<T> v, T tau) {
+  const int64_t n = a.rows();
+  const Matrix<T> products(1, n);  // a v, then w
+  const Vector<T> w = products.row(0);
+  for (int64_t j = 0; j < n; ++j) {
+    const Vector<T> below = a.col(j).from(j + 1);
+    w[j] += times(a(j, j), v[j]) + dot(below, v.from(j + 1));
+    add_scaled(v[j], below, w.from(j + 1));
+  }
+  scale(w, tau);
+  add_scaled(times(times(conjugate(tau), T(-0.5)), dot(v, w)), v, w);
+  for (int64_t j = 0; j < n; ++j) {
+    const Vector<T> column = a.col(j).from(j);
+    add_scaled(-conjugate(v[j]), w.from(j), column);
+    add_scaled(-conjugate(w[j]), v.from(j), column);
+  }
+}
+
 // What a matrix is brought to by reflections from both sides: real, a diagonal and what is beside
 // it. The factors of the reflections, whose vectors lie where the matrix was.
 template <typename T>
@@ -131,9 +182,7 @@ Band<T> to_tridiagonal(const View<T>& a) {
     band.left.push_back(make_reflection(column));
     band.beside.push_back(std::real(column[0]));
     column[0] = T(1);
-    const View<T> rest = a.block(k + 1, k + 1, n - k - 1, n - k - 1);
-    reflect_rows(rest, column, conjugate(band.left.back()));
-    reflect_cols(rest, column, band.left.back());
+    reflect_both(a.block(k + 1, k + 1, n - k - 1, n - k - 1), column, band.left.back());
   }
   return band;
 }
@@ -147,15 +196,20 @@ void set_product(const View<T>& reflections, const std::vector<T>& tau, int64_t 
   apply_reflections(reflections, tau.data(), false, q.block(first, 0, q.rows() - first, q.cols()));
 }
 
+// Turns columns k and k + 1 of singular or eigenvectors; does nothing if nobody wants them.
+using TurnColumns = FunctionRef<void(size_t k, double c, double s)>;
+template <typename T>
+auto turning(const View<T>& m) {
+  return [&m](size_t k, double c, double s) {
+    const auto column = static_cast<int64_t>(k);
+    if (m.rows() > 0) rotate(m.col(column), m.col(column + 1), c, s);
+  };
+}
+
 // The rotation that brings (x, y) to (length, 0), for numbers of which the largest is about 1.
 struct Turn {
   Turn(double x, double y) : length(std::sqrt(x * x + y * y)) {
     if (const double scale = 1 / length; length > kTiny) c = x * scale, s = y * scale;
-  }
-  // Of columns k and k + 1, if they are wanted.
-  template <typename T>
-  void of(const View<T>& m, int64_t k) const {
-    if (m.rows() > 0) rotate(m.col(k), m.col(k + 1), c, s);
   }
   double length, c = 1, s = 0;
 };
@@ -192,9 +246,8 @@ void iterate(std::vector<double>& d, std::vector<double>& e, const char* name, c
 }
 
 // Singular values, whatever their signs, by implicit QR steps on B^T B (Golub and Kahan 1965).
-template <typename T>
-void diagonalise_bidiagonal(Band<T>& band, const View<T>& u, const View<T>& v) {
-  std::vector<double>&d = band.diagonal, &e = band.beside;
+void diagonalise_bidiagonal(std::vector<double>& d, std::vector<double>& e, TurnColumns turn_u,
+                            TurnColumns turn_v) {
   iterate(d, e, "linalg.svd", [&](size_t low, size_t high) {
     // Without a shift where a value vanishes, which then goes to the end.
     bool shifted = true;
@@ -213,7 +266,7 @@ void diagonalise_bidiagonal(Band<T>& band, const View<T>& u, const View<T>& v) {
       e[i] = right.c * e[i] - right.s * d[i];
       y = right.s * d[i + 1];
       d[i + 1] *= right.c;
-      right.of(v, static_cast<int64_t>(i));
+      turn_v(i, right.c, right.s);
       const Turn left(x, y);
       d[i] = left.length;
       x = left.c * e[i] + left.s * d[i + 1];
@@ -222,16 +275,14 @@ void diagonalise_bidiagonal(Band<T>& band, const View<T>& u, const View<T>& v) {
         y = left.s * e[i + 1];
         e[i + 1] *= left.c;
       }
-      left.of(u, static_cast<int64_t>(i));
+      turn_u(i, left.c, left.s);
     }
     e[high - 1] = x;
   });
 }
 
 // Eigenvalues, by implicit QR steps.
-template <typename T>
-void diagonalise_tridiagonal(Band<T>& band, const View<T>& q) {
-  std::vector<double>&d = band.diagonal, &e = band.beside;
+void diagonalise_tridiagonal(std::vector<double>& d, std::vector<double>& e, TurnColumns turn_q) {
   iterate(d, e, "linalg.eigh", [&](size_t low, size_t high) {
     double x = d[low] - last_eigenvalue(d[high - 1], e[high - 1], d[high]), y = e[low];
     for (size_t i = low; i < high; ++i) {
@@ -247,7 +298,7 @@ void diagonalise_tridiagonal(Band<T>& band, const View<T>& q) {
         y = s * e[i + 1];
         e[i + 1] *= c;
       }
-      turn.of(q, static_cast<int64_t>(i));
+      turn_q(i, c, s);
     }
   });
 }
@@ -284,7 +335,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
         set_product<T>(columns, band.left, 0, left);
         set_product<T>(rows, band.right, 1, right);
       }
-      diagonalise_bidiagonal<T>(band, left, right);
+      diagonalise_bidiagonal(band.diagonal, band.beside, turning<T>(left), turning<T>(right));
       std::vector<double> values;
       for (const double x : band.diagonal) values.push_back(std::abs(x));
       const std::vector<int64_t> order = sorted_places(values, true);
@@ -330,7 +381,7 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
         const int64_t others = std::max<int64_t>(0, n - 1);
         set_product<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
       }
-      diagonalise_tridiagonal<T>(band, vectors);
+      diagonalise_tridiagonal(band.diagonal, band.beside, turning<T>(vectors));
       const std::vector<int64_t> order = sorted_places(band.diagonal, false);
       for (int64_t j = 0; j < n; ++j) {
         const int64_t from = order[static_cast<size_t>(j)];

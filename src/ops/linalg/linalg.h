@@ -33,41 +33,15 @@ auto with_type(DType dtype, F f) {
 }
 DType real_dtype(DType dtype);  // of the absolute value
 
-// A contiguous batch of matrices of the compute type.
-template <typename T>
-class Batch {
- public:
-  // A copy of `a` [..., m, n].
-  explicit Batch(const Tensor& a) : Batch(a.sizes()) { data_.copy_(a); }
-  // Uninitialised, [..., m, n].
-  explicit Batch(IntSpan sizes) : data_(empty(sizes, DTypeOf<T>::value)) {}
-  // batch... x m x n
-  Batch(IntSpan batch, int64_t m, int64_t n) : Batch(joined(batch, m, n)) {}
-
-  int64_t rows() const { return data_.size(-2); }
-  int64_t cols() const { return data_.size(-1); }
-  int64_t count() const {
-    int64_t n = 1;
-    for (const int64_t size : batch_sizes()) n *= size;
-    return n;
-  }
-  IntSpan batch_sizes() const { return data_.sizes().first(data_.sizes().size() - 2); }
-  View<T> operator[](int64_t i) const {
-    const int64_t m = rows(), n = cols();
-    return {static_cast<T*>(data_.raw_data()) + i * m * n, m, n, n, 1};
-  }
-  Tensor to(DType dtype) const { return data_.to(dtype); }
-  const Tensor& tensor() const { return data_; }
-
- private:
-  static IntArray joined(IntSpan batch, int64_t m, int64_t n) {
-    IntArray sizes(batch);
-    sizes.push_back(m);
-    sizes.push_back(n);
-    return sizes;
-  }
-  Tensor data_;
+// What batches of all types are made of.
+struct Place {
+  void* data;
+  int64_t rows, cols, row_step, col_step;
 };
+Place place_of(const Tensor& matrices, int64_t i);
+int64_t count_of(const Tensor& matrices);
+Tensor copied_batch(const Tensor& a, DType dtype);
+Tensor empty_batch(IntSpan batch, int64_t m, int64_t n, DType dtype);
 
 // A batch of matrices to be read: where they are, if they are of the compute type.
 template <typename T>
@@ -76,16 +50,36 @@ class Given {
   explicit Given(const Tensor& a) : data_(a.to(DTypeOf<T>::value)) {}
 
   View<T> operator[](int64_t i) const {
-    int64_t offset = 0;
-    for (int64_t d = data_.dim() - 3; d >= 0; i /= data_.size(d--)) {
-      offset += i % data_.size(d) * data_.stride(d);
-    }
-    return {static_cast<T*>(data_.raw_data()) + offset, data_.size(-2), data_.size(-1),
-            data_.stride(-2), data_.stride(-1)};
+    const Place p = place_of(data_, i);
+    return {static_cast<T*>(p.data), p.rows, p.cols, p.row_step, p.col_step};
   }
 
- private:
+ protected:
+  struct Whole {};
+  Given(Whole, Tensor data) : data_(std::move(data)) {}
   Tensor data_;
+};
+
+// A contiguous batch of matrices of the compute type.
+template <typename T>
+class Batch : public Given<T> {
+  using Whole = typename Given<T>::Whole;
+
+ public:
+  // A copy of `a` [..., m, n].
+  explicit Batch(const Tensor& a) : Given<T>(Whole(), copied_batch(a, DTypeOf<T>::value)) {}
+  // Uninitialised, [..., m, n].
+  explicit Batch(IntSpan sizes) : Given<T>(Whole(), empty(sizes, DTypeOf<T>::value)) {}
+  // batch... x m x n
+  Batch(IntSpan batch, int64_t m, int64_t n)
+      : Given<T>(Whole(), empty_batch(batch, m, n, DTypeOf<T>::value)) {}
+
+  int64_t rows() const { return this->data_.size(-2); }
+  int64_t cols() const { return this->data_.size(-1); }
+  int64_t count() const { return count_of(this->data_); }
+  IntSpan batch_sizes() const { return this->data_.sizes().first(this->data_.sizes().size() - 2); }
+  Tensor to(DType dtype) const { return this->data_.to(dtype); }
+  const Tensor& tensor() const { return this->data_; }
 };
 
 // The batch dimensions of both, broadcast; and a matrix tensor brought to them.
