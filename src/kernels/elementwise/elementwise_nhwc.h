@@ -15,6 +15,7 @@ enum class MatrixUnaryOp : uint8_t {
   kAbs,
   kNeg,
   kSquare,
+  kCube,
   kReciprocal,
   kSqrt,
   kRsqrt,

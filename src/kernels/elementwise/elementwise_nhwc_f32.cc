@@ -96,6 +96,8 @@ void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, const UnaryPar
       return run([](V v) HWY_ATTR { return hn::Abs(v); });
     case MatrixUnaryOp::kNeg:
       return run([](V v) HWY_ATTR { return hn::Neg(v); });
+    case MatrixUnaryOp::kCube:
+      return run([](V v) HWY_ATTR { return hn::Mul(hn::Mul(v, v), v); });
     case MatrixUnaryOp::kSquare:
       return run([](V v) HWY_ATTR { return hn::Mul(v, v); });
     case MatrixUnaryOp::kReciprocal:

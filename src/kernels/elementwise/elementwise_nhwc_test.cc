@@ -160,6 +160,7 @@ TEST(UnaryRows, EveryOpOnEveryTail) {
       {Op::kAbs, 0, 0, 1, [](double x) { return std::fabs(x); }},
       {Op::kNeg, 0, 0, 1, [](double x) { return -x; }},
       {Op::kSquare, 0, 0, 1, [](double x) { return x * x; }},
+      {Op::kCube, 0, 0, 1, [](double x) { return x * x * x; }},
       {Op::kExp, 0, 0, 1, [](double x) { return std::exp(x); }},
       {Op::kSin, 0, 0, 1, [](double x) { return std::sin(x); }},
       {Op::kFloor, 0, 0, 1, [](double x) { return std::floor(x); }},

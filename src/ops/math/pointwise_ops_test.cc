@@ -229,6 +229,35 @@ TEST(Special, FloatsAreAsDoubles) {
   });
 }
 
+TEST(Special, PolynomialsOfLowDegree) {
+  const std::vector<double> points = {-1, -0.5, 0, 0.25, 1, 1.5, kNan};
+  const auto compare = [&](const std::string& name, bool is_exact_at_ends = false) {
+    for (const double degree : {-1.0, 0.0, 1.0, 2.0, 3.5, 6.0, 7.0}) {
+      SCOPED_TRACE(name + " of degree " + std::to_string(degree));
+      const Tensor floats = result_of("aten::special_" + name, "n_scalar", {make(points), degree});
+      const Tensor doubles =
+          result_of("aten::special_" + name, "n_scalar", {make(points, kF64), degree});
+      expect_tensor(floats, elements_of(doubles));
+      for (size_t i : {0, 4}) {
+        EXPECT_TRUE(!is_exact_at_ends || elements_of(floats)[i] == elements_of(doubles)[i]);
+      }
+    }
+  };
+  for (const char* kind : {"t", "u", "v", "w"}) {
+    compare(std::string("chebyshev_polynomial_") + kind, true);
+    compare(std::string("shifted_chebyshev_polynomial_") + kind);
+  }
+  for (const char* name :
+       {"hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l"}) {
+    compare(name);
+  }
+  compare("legendre_polynomial_p", true);
+  expect_tensor(result_of("aten::special_hermite_polynomial_h", "n_scalar", {ints({2}), 3}), {40});
+  expect_tensor(
+      result_of("aten::special_hermite_polynomial_h", "n_scalar", {make({1, 0}, kBool), 3}),
+      {-4, 0});
+}
+
 // Where one series ends and another begins; the values are mpmath's.
 TEST(Special, SeriesOfBesselAndAiry) {
   const auto expect = [](const char* name, const std::vector<double>& x,

@@ -1,4 +1,5 @@
 // Gamma, its derivatives, the incomplete gamma functions and the Hurwitz zeta function.
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -67,8 +68,18 @@ double digamma(double x) {
   double result = 0;
   for (; x < 10; x += 1) result -= 1 / x;
   const double inverse = 1 / (x * x);
+  static constexpr auto kTerms = [] {
+    std::array<double, 8> terms{};
+    for (size_t k = 0; k < terms.size(); ++k) {
+      terms[k] = kBernoulli[k] / (2 * static_cast<double>(k) + 2);
+    }
+    return terms;
+  }();
   double power = inverse, series = 0;
-  for (int k = 1; k <= 8; ++k, power *= inverse) series += kBernoulli[k - 1] / (2 * k) * power;
+  for (const double term : kTerms) {
+    series += term * power;
+    power *= inverse;
+  }
   return result + std::log(x) - 0.5 / x - series;
 }
 

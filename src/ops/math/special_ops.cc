@@ -10,6 +10,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -145,6 +146,16 @@ template <typename T>
 T chebyshev(T x, int64_t n, T first) {
   return recurrence(n, first, [x](T, T here, T before) { return (x + x) * here - before; });
 }
+// p_1 = slope x + shift, and p_{k+1} = ((a x + b) p_k - c p_{k-1}) / d.
+struct First {
+  float slope, shift;
+};
+struct Next {
+  float a, b, c, d;
+};
+struct OfChebyshev {
+  static Next next(float /*k*/) { return {2, 0, 1, 1}; }
+};
 // (-1)^n
 template <typename T>
 T parity(int64_t n) {
@@ -152,7 +163,8 @@ T parity(int64_t n) {
 }
 bool even(int64_t n) { return n % 2 == 0; }
 
-struct ChebyshevT {
+struct ChebyshevT : OfChebyshev {
+  static constexpr First kFirst = {1, 0};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && std::abs(x) == T(1)) return x > 0 || even(n) ? T(1) : T(-1);
@@ -160,7 +172,8 @@ struct ChebyshevT {
     return chebyshev(x, n, x);
   }
 };
-struct ChebyshevU {
+struct ChebyshevU : OfChebyshev {
+  static constexpr First kFirst = {2, 0};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && std::abs(x) == T(1)) {
@@ -174,7 +187,8 @@ struct ChebyshevU {
     return chebyshev(x, n, x + x);
   }
 };
-struct ChebyshevV {
+struct ChebyshevV : OfChebyshev {
+  static constexpr First kFirst = {2, -1};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && x == T(1)) return T(1);
@@ -186,7 +200,8 @@ struct ChebyshevV {
     return chebyshev(x, n, x + x - T(1));
   }
 };
-struct ChebyshevW {
+struct ChebyshevW : OfChebyshev {
+  static constexpr First kFirst = {2, 1};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && x == T(1)) return static_cast<T>(2 * n + 1);
@@ -200,13 +215,15 @@ struct ChebyshevW {
 };
 // The same on [0, 1].
 template <typename Kind>
-struct Shifted {
+struct Shifted : Kind {
   template <typename T>
   T operator()(T x, int64_t n) const {
     return Kind()(x + x - T(1), n);
   }
 };
 struct HermiteH {
+  static constexpr First kFirst = {2, 0};
+  static Next next(float k) { return {2, 0, 2 * k, 1}; }
   template <typename T>
   T operator()(T x, int64_t n) const {
     return recurrence(n, x + x,
@@ -214,12 +231,16 @@ struct HermiteH {
   }
 };
 struct HermiteHe {
+  static constexpr First kFirst = {1, 0};
+  static Next next(float k) { return {1, 0, k, 1}; }
   template <typename T>
   T operator()(T x, int64_t n) const {
     return recurrence(n, x, [x](T k, T here, T before) { return x * here - k * before; });
   }
 };
 struct LaguerreL {
+  static constexpr First kFirst = {-1, 1};
+  static Next next(float k) { return {-1, 2 * k + 1, k, k + 1}; }
   template <typename T>
   T operator()(T x, int64_t n) const {
     return recurrence(n, T(1) - x, [x](T k, T here, T before) {
@@ -228,6 +249,8 @@ struct LaguerreL {
   }
 };
 struct LegendreP {
+  static constexpr First kFirst = {1, 0};
+  static Next next(float k) { return {2 * k + 1, 0, k, k + 1}; }
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && std::abs(x) == T(1)) return x > 0 || even(n) ? T(1) : T(-1);
@@ -237,6 +260,35 @@ struct LegendreP {
   }
 };
 
+// A polynomial of low degree n >= 1 of a float32 tensor, all elements a degree at a time. At 1 and
+// -1 it is the exact number that the polynomials above give there.
+Tensor of_low_degree(const Tensor& x, int64_t n, const First& first, Next (*next)(float)) {
+  const auto linear = [](const Tensor& self, const First& f) {
+    return map<kMapReal | kMapSteps, 1>({self}, DType::kFloat32, [f](auto v) {
+      using T = decltype(v);
+      return static_cast<T>(f.slope) * v + static_cast<T>(f.shift);
+    });
+  };
+  Tensor before = linear(x, {0, 1}), here = linear(x, first);
+  for (int64_t k = 1; k < n; ++k) {
+    const Tensor after = map<kMapReal | kMapSteps, 3>(
+        {x, here, before}, DType::kFloat32,
+        [f = next(static_cast<float>(k))](auto v, auto h, auto b) {
+          using T = decltype(v);
+          const T factor = static_cast<T>(f.a) * v + static_cast<T>(f.b);
+          return (factor * h - static_cast<T>(f.c) * b) / static_cast<T>(f.d);
+        });
+    before = here;
+    here = after;
+  }
+  return here;
+}
+
+template <typename T>
+constexpr bool is_shifted = false;
+template <typename Kind>
+constexpr bool is_shifted<Shifted<Kind>> = true;
+
 template <typename Polynomial>
 Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
   if (x.dtype() == DType::kBool && n.numel() == 1 && n.dim() == 0) {  // one of two results
@@ -245,6 +297,15 @@ Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
       return evaluate<Polynomial>(scalar_tensor(Scalar(value), result), n, result);
     };
     return where(x, of(1), of(0));
+  }
+  if (to_float_type(dtype) == DType::kFloat32 && n.dim() == 0 && !is_meta(n)) {
+    const double degree = n.to(DType::kFloat64).item<double>();
+    constexpr double kLow = 6;  // beyond, some are trigonometric functions
+    if (degree >= 1 && degree < kLow + 1) {
+      const Tensor value = x.to(DType::kFloat32);
+      return of_low_degree(is_shifted<Polynomial> ? sub(add(value, value), Scalar(1)) : value,
+                           static_cast<int64_t>(degree), Polynomial::kFirst, Polynomial::next);
+    }
   }
   return binary<kMapReal, true>(x, n, dtype, [](auto value, auto degree) {
     const int64_t whole = saturating_int(static_cast<double>(degree));
