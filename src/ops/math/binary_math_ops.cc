@@ -82,12 +82,14 @@ Tensor zeta(const Tensor& self, const Tensor& other, DType dtype) {
 }
 Tensor igamma(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal>(self, other, dtype, [](auto a, auto x) {
-    return static_cast<decltype(a)>(special::igamma(a, x));
+    using T = decltype(a);
+    return static_cast<T>(special::igamma(a, x, std::numeric_limits<T>::epsilon() / 16));
   });
 }
 Tensor igammac(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal>(self, other, dtype, [](auto a, auto x) {
-    return static_cast<decltype(a)>(special::igammac(a, x));
+    using T = decltype(a);
+    return static_cast<T>(special::igammac(a, x, std::numeric_limits<T>::epsilon() / 16));
   });
 }
 

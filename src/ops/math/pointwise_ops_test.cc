@@ -114,7 +114,16 @@ TEST(Unary, SpecialFunctions) {
   expect_tensor(result_of("aten::polygamma", "", {2, make({1, 0.5}, kF64)}),
                 {-2.404113806319188, -16.82879664423432}, kF64);
   expect_tensor(result_of("aten::mvlgamma", "", {make({3}, kF64), 2}), {1.5501949939575644}, kF64);
-  expect_tensor(result_of("aten::frexp", "Tensor", {make({10, -0.25})}, 1), {4, -1}, DType::kInt32);
+  for (const DType dtype : {DType::kFloat32, kF64}) {
+    const Tensor x = make({10, -0.25, 0, -0.0, kInf, kNan, -0x1.8p-140, 1}, dtype);
+    expect_tensor(result_of("aten::frexp", "Tensor", {x}, 0),
+                  {0.625, -0.5, 0, -0.0, kInf, kNan, -0.75, 0.5}, dtype);
+    expect_tensor(result_of("aten::frexp", "Tensor", {x}, 1), {4, -1, 0, 0, 0, 0, -139, 1},
+                  DType::kInt32);
+    expect_tensor(result_of("aten::special_spherical_bessel_j0", "",
+                            {make({0, 1e-5, 0.5, -2, kInf, kNan}, dtype)}),
+                  {1, 1, 0.95885107720840601, 0.45464871341284085, 0, kNan}, dtype);
+  }
 }
 
 TEST(Binary, BitsAndShifts) {

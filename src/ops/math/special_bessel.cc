@@ -194,11 +194,6 @@ double modified_bessel_k1(double x) { return k_of(kOne, x, false); }
 double scaled_modified_bessel_k0(double x) { return k_of(kZero, x, true); }
 double scaled_modified_bessel_k1(double x) { return k_of(kOne, x, true); }
 
-double spherical_bessel_j0(double x) {
-  if (std::isinf(x)) return 0;
-  return std::abs(x) < 1e-4 ? 1 - x * x / 6 : std::sin(x) / x;
-}
-
 double airy_ai(double x) {
   if (!std::isfinite(x)) return kNaN;
   if (x > 104) return 0;

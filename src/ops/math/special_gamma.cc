@@ -24,14 +24,14 @@ double power_over_gamma(double a, double x) {
 }
 
 // P(a, x) by its power series, 8.11.4; for x < a + 1.
-double lower_series(double a, double x) {
+double lower_series(double a, double x, double epsilon) {
   double term = 1, total = 1;
-  for (double k = a + 1; term > kEpsilon * total; k += 1) total += term *= x / k;
+  for (double k = a + 1; term > epsilon * total; k += 1) total += term *= x / k;
   return power_over_gamma(a, x) * total;
 }
 
 // Q(a, x) by the continued fraction 8.9.2, evaluated by Lentz's method; for x >= a + 1.
-double upper_fraction(double a, double x) {
+double upper_fraction(double a, double x, double epsilon) {
   constexpr double kTiny = 1e-300;
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, h = d;
   for (int k = 1; k < 100000; ++k) {
@@ -44,7 +44,7 @@ double upper_fraction(double a, double x) {
     d = 1 / d;
     const double factor = d * c;
     h *= factor;
-    if (std::abs(factor - 1) < kEpsilon) break;
+    if (std::abs(factor - 1) < epsilon) break;
   }
   return power_over_gamma(a, x) * a * h;
 }
@@ -55,6 +55,10 @@ double upper_fraction(double a, double x) {
 double lgamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);
+}
+float lgamma(float x) {
+  int sign;
+  return ::lgammaf_r(x, &sign);
 }
 
 // Recurrence up to x >= 10, then the asymptotic series 5.11.2; reflection 5.5.4 for x < 0.
@@ -121,22 +125,22 @@ double polygamma(int64_t n, double x) {
   return n % 2 ? magnitude : -magnitude;
 }
 
-double igamma(double a, double x) {
+double igamma(double a, double x, double epsilon) {
   if (x < 0 || a < 0 || std::isnan(a) || std::isnan(x)) return kNaN;
   if (a == 0) return x > 0 ? 1 : kNaN;
   if (x == 0) return 0;
   if (std::isinf(a)) return std::isinf(x) ? kNaN : 0;
   if (std::isinf(x)) return 1;
-  return x < a + 1 ? lower_series(a, x) : 1 - upper_fraction(a, x);
+  return x < a + 1 ? lower_series(a, x, epsilon) : 1 - upper_fraction(a, x, epsilon);
 }
 
-double igammac(double a, double x) {
+double igammac(double a, double x, double epsilon) {
   if (x < 0 || a < 0 || std::isnan(a) || std::isnan(x)) return kNaN;
   if (a == 0) return x > 0 ? 0 : kNaN;
   if (x == 0) return 1;
   if (std::isinf(a)) return std::isinf(x) ? kNaN : 1;
   if (std::isinf(x)) return 0;
-  return x < a + 1 ? 1 - lower_series(a, x) : upper_fraction(a, x);
+  return x < a + 1 ? 1 - lower_series(a, x, epsilon) : upper_fraction(a, x, epsilon);
 }
 
 }  // namespace torchlet::ops::special

@@ -20,11 +20,14 @@ namespace torchlet::ops::special {
 // ---- gamma and zeta (special_gamma.cc) ----
 
 double lgamma(double x);  // log|gamma(x)|
+float lgamma(float x);
 double digamma(double x);
 double polygamma(int64_t n, double x);  // n-th derivative of digamma, n >= 0
 double zeta(double s, double q);        // Hurwitz: sum over k >= 0 of (q + k)^-s
-double igamma(double a, double x);      // regularised lower incomplete gamma function P(a, x)
-double igammac(double a, double x);     // 1 - P(a, x)
+// The regularised lower incomplete gamma function P(a, x), and 1 - P(a, x), with a relative error
+// of about epsilon.
+double igamma(double a, double x, double epsilon);
+double igammac(double a, double x, double epsilon);
 
 // ---- error function (special_erf.cc) ----
 
@@ -47,7 +50,6 @@ double modified_bessel_k0(double x);
 double modified_bessel_k1(double x);
 double scaled_modified_bessel_k0(double x);  // exp(x) k0(x)
 double scaled_modified_bessel_k1(double x);
-double spherical_bessel_j0(double x);
 double airy_ai(double x);
 
 }  // namespace torchlet::ops::special

@@ -115,6 +115,19 @@ Tensor ndtr(const Tensor& self) {
       [](auto x) { return std::erfc(x); }, [](auto, auto erfc) { return erfc / 2; });
 }
 
+// sin(x) / x
+Tensor spherical_bessel_j0(const Tensor& x) {
+  return composed<1>(
+      kernels::MatrixUnaryOp::kSin, {x}, to_float_type(x.dtype()), [](auto v) { return v; },
+      [](auto v) { return std::sin(v); },
+      [](auto v, auto sine) {
+        using T = decltype(v);
+        const T size = std::abs(v);
+        const T limit = choose(size == std::numeric_limits<T>::infinity(), T(0), sine / v);
+        return choose(size < T(1e-4), T(1) - v * v / T(6), limit);
+      });
+}
+
 // ---- orthogonal polynomials ----
 //
 // Three-term recurrences (DLMF 18.9), in the precision of T. n is cut to an integer; a negative
@@ -215,7 +228,12 @@ struct ChebyshevW : OfChebyshev {
 };
 // The same on [0, 1].
 template <typename Kind>
-struct Shifted : Kind {
+struct Shifted {
+  static constexpr First kFirst = {2 * Kind::kFirst.slope, Kind::kFirst.shift - Kind::kFirst.slope};
+  static Next next(float k) {
+    const Next of_kind = Kind::next(k);
+    return {2 * of_kind.a, of_kind.b - of_kind.a, of_kind.c, of_kind.d};
+  }
   template <typename T>
   T operator()(T x, int64_t n) const {
     return Kind()(x + x - T(1), n);
@@ -284,11 +302,6 @@ Tensor of_low_degree(const Tensor& x, int64_t n, const First& first, Next (*next
   return here;
 }
 
-template <typename T>
-constexpr bool is_shifted = false;
-template <typename Kind>
-constexpr bool is_shifted<Shifted<Kind>> = true;
-
 template <typename Polynomial>
 Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
   if (x.dtype() == DType::kBool && n.numel() == 1 && n.dim() == 0) {  // one of two results
@@ -302,9 +315,8 @@ Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
     const double degree = n.to(DType::kFloat64).item<double>();
     constexpr double kLow = 6;  // beyond, some are trigonometric functions
     if (degree >= 1 && degree < kLow + 1) {
-      const Tensor value = x.to(DType::kFloat32);
-      return of_low_degree(is_shifted<Polynomial> ? sub(add(value, value), Scalar(1)) : value,
-                           static_cast<int64_t>(degree), Polynomial::kFirst, Polynomial::next);
+      return of_low_degree(x.to(DType::kFloat32), static_cast<int64_t>(degree), Polynomial::kFirst,
+                           Polynomial::next);
     }
   }
   return binary<kMapReal, true>(x, n, dtype, [](auto value, auto degree) {
@@ -355,7 +367,8 @@ TORCHLET_SPECIAL(modified_bessel_k0, "self");
 TORCHLET_SPECIAL(modified_bessel_k1, "self");
 TORCHLET_SPECIAL(scaled_modified_bessel_k0, "x");
 TORCHLET_SPECIAL(scaled_modified_bessel_k1, "x");
-TORCHLET_SPECIAL(spherical_bessel_j0, "x");
+TORCHLET_OP_WITH(special_spherical_bessel_j0, out("out") | pointwise(),
+                 "aten::special_spherical_bessel_j0(Tensor x) -> Tensor", spherical_bessel_j0);
 TORCHLET_SPECIAL(airy_ai, "x");
 
 #define TORCHLET_POLYNOMIAL(name, kind)                                              \

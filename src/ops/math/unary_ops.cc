@@ -221,23 +221,49 @@ Tensor nan_to_num(const Tensor& self, std::optional<double> nan, std::optional<d
   return map<kMapReal, 1>({self}, self.dtype(), replace);
 }
 
+// std::frexp() without branches: 0, infinity and NaN have an exponent of 0.
+struct BinaryParts {
+  float mantissa;
+  int32_t exponent;
+};
+[[gnu::always_inline]] inline BinaryParts binary_parts(float x) {
+  const bool is_tiny = std::abs(x) < 0x1p-126f, has_none = (x - x != 0) | (x == 0);
+  const auto bits = std::bit_cast<int32_t>(choose(is_tiny, x * 0x1p24f, x));
+  const int32_t exponent = (bits >> 23 & 0xff) - 126 - (is_tiny ? 24 : 0);
+  const auto mantissa = std::bit_cast<float>((bits & ~0x7f800000) | 0x3f000000);
+  return {choose(has_none, x, mantissa), has_none ? 0 : exponent};
+}
+
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   TORCHLET_CHECK(is_floating_point(self.dtype()),
                  "torch.frexp() only supports floating-point dtypes");
-  auto fraction = [](auto x) {
-    int exponent;
-    return std::frexp(x, &exponent);
-  };
   const Tensor exponents = empty_like(self, DType::kInt32);
-  elementwise(exponents, {&self, 1}, DType::kInt32, DType::kFloat64,
-              [](void* to, const void* const* in, int64_t count) {
-                for (int64_t i = 0; i < count; ++i) {
-                  int exponent;
-                  std::frexp(static_cast<const double*>(in[0])[i], &exponent);
-                  static_cast<int32_t*>(to)[i] = exponent;
-                }
-              });
-  return {map<kMapReal, 1>({self}, self.dtype(), fraction), exponents};
+  if (compute_kind(self.dtype()) == Compute::kFloat) {
+    const auto exponent = [](float x) { return binary_parts(x).exponent; };
+    elementwise(exponents, {&self, 1}, DType::kInt32, DType::kFloat32,
+                [&](void* to, const void* const* in, int64_t count) {
+                  detail::run_steps(&detail::map_steps<int32_t, float, 1, decltype(exponent)>,
+                                    &exponent, 1, to, sizeof(int32_t), in, sizeof(float), count);
+                });
+  } else {
+    elementwise(exponents, {&self, 1}, DType::kInt32, DType::kFloat64,
+                [](void* to, const void* const* in, int64_t count) {
+                  for (int64_t i = 0; i < count; ++i) {
+                    int exponent;
+                    std::frexp(static_cast<const double*>(in[0])[i], &exponent);
+                    static_cast<int32_t*>(to)[i] = exponent;
+                  }
+                });
+  }
+  const auto mantissa = [](auto x) {
+    if constexpr (std::is_same_v<decltype(x), float>) {
+      return binary_parts(x).mantissa;
+    } else {
+      int exponent;
+      return std::frexp(x, &exponent);
+    }
+  };
+  return {map<kMapReal | kMapSteps, 1>({self}, self.dtype(), mantissa), exponents};
 }
 
 // log of the multivariate gamma function (Wikipedia, "Multivariate gamma function").
@@ -248,12 +274,13 @@ Tensor mvlgamma(const Tensor& self, int64_t p) {
                  static_cast<long long>(kMost - 1));
   const DType dtype = to_float_type(self.dtype());
   return map<kMapReal, 1>({self}, dtype, [p](auto x) {
+    using T = decltype(x);
     double total = static_cast<double>(p * (p - 1)) / 4 * std::log(std::numbers::pi);
     for (int64_t i = 0; i < p; ++i) {
       poll();
-      total += special::lgamma(static_cast<double>(x) - static_cast<double>(i) / 2);
+      total += static_cast<double>(special::lgamma(x - static_cast<T>(i) / 2));
     }
-    return static_cast<decltype(x)>(total);
+    return static_cast<T>(total);
   });
 }
 
@@ -468,7 +495,7 @@ TORCHLET_UNARY(sinc, [](const Tensor& self) {
 
 TORCHLET_UNARY_FLOAT_KERNEL(erf, kernels::erf_f32, std::erf(x));
 TORCHLET_UNARY_FLOAT_KERNEL(erfc, kernels::erfc_f32, std::erfc(x));
-TORCHLET_UNARY_DOUBLE(lgamma, special::lgamma);
+TORCHLET_UNARY_FLOAT(lgamma, special::lgamma(x));
 TORCHLET_UNARY_DOUBLE(digamma, special::digamma);
 TORCHLET_OP_WITH(mvlgamma, inplace() | out("out") | pointwise(),
                  "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
