@@ -8,6 +8,9 @@
 #include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nchw/conv2d.h"
+#include "kernels/conv_nhwc/conv3d_nhwc.h"
+#include "kernels/layout/transpose.h"
+#include "kernels/simd/scratch.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
@@ -162,6 +165,46 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
   return shape;
 }
 
+// Whether a matrix of all windows would be large beside the product with it: many taps for few
+// channels. Then the kernels of plans, which make no such matrix, are worth packing the weights.
+bool has_large_windows(const Geometry& g) {
+  constexpr int64_t kManyTaps = 64, kFewChannels = 16;
+  return g.groups == 1 && Geometry::volume(g.kernel) >= kManyTaps &&
+         g.out_channels <= kFewChannels && Geometry::volume(g.out) >= 8 * g.out_channels;
+}
+
+void large_windows(const Geometry& g, bool has_depth, const float* input, const float* weight,
+                   const float* bias, float* output) {
+  const int64_t in_pixels = Geometry::volume(g.in), out_pixels = Geometry::volume(g.out);
+  const kernels::Scratch<float> in(g.batch * in_pixels * g.in_channels);
+  const kernels::Scratch<float> out(g.batch * out_pixels * g.out_channels);
+  kernels::nchw_to_nhwc(sizeof(float), g.batch, g.in_channels, in_pixels, input, in.data(),
+                        g.in_channels);
+  kernels::EpilogueF32 epilogue;
+  epilogue.bias = bias;
+  if (has_depth) {
+    const auto axis = [&](size_t d) {
+      return kernels::WindowAxis{g.in[d],     g.out[d], g.kernel[d],
+                                 g.stride[d], g.pad[d], g.dilation[d]};
+    };
+    const kernels::Conv3dNhwc conv(
+        {g.batch, g.in_channels, g.out_channels, 1, false, axis(0), axis(1), axis(2)});
+    const kernels::ScratchBytes packed(conv.packed_bytes());
+    conv.pack(weight, static_cast<float*>(packed.data()));
+    conv.run(in.data(), g.in_channels, static_cast<const float*>(packed.data()), epilogue,
+             out.data(), g.out_channels);
+  } else {
+    const kernels::ConvNhwcShape shape{g.batch, g.in_channels, g.out_channels, 1,
+                                       kernel_shape(g).window};
+    const kernels::ScratchBytes packed(kernels::conv_nhwc_f32_packed_bytes(shape));
+    kernels::conv_nhwc_f32_pack(shape, weight, packed.data());
+    kernels::conv_nhwc_f32(shape, in.data(), g.in_channels, packed.data(), epilogue, out.data(),
+                           g.out_channels);
+  }
+  kernels::nhwc_to_nchw(sizeof(float), g.batch, g.out_channels, out_pixels, out.data(),
+                        g.out_channels, output);
+}
+
 // What asks for transposed convolutions.
 constexpr bool kHasTransposed =
     selection::has_any("aten::conv_transpose") || selection::has_any("aten::convolution") ||
@@ -185,6 +228,9 @@ void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T
     return plain_transposed(g, input, weight, bias, output);
   }
   if constexpr (std::is_same_v<T, float>) {
+    if constexpr (selection::kHasRareConvolutions && selection::kHasVolumes) {
+      if (has_large_windows(g)) return large_windows(g, has_depth, input, weight, bias, output);
+    }
     if (!has_depth) return kernels::conv2d_f32(kernel_shape(g), input, weight, bias, output);
     const kernels::Conv3dShape shape{.planes = kernel_shape(g),
                                      .in_d = g.in[0],

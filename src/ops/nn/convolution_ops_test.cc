@@ -206,5 +206,30 @@ TEST(Convolution, WrongShapes) {
                Error);
 }
 
+// Many taps for few channels, which have a way of their own in float32.
+TEST(Convolution, LargeWindows) {
+  const auto expect_near = [](const char* op, const Tensor& x, const Tensor& w, const Tensor& b,
+                              IntArray stride, IntArray padding, IntArray dilation) {
+    const auto run = [&](DType dtype) {
+      return result_of(op, "",
+                       {x.to(dtype), w.to(dtype), b.to(dtype), int_list(stride), int_list(padding),
+                        int_list(dilation), int64_t{1}});
+    };
+    const Tensor expected = run(DType::kFloat64);
+    const Tensor got = run(DType::kFloat32).to(DType::kFloat64);
+    ASSERT_TRUE(std::ranges::equal(got.sizes(), expected.sizes()));
+    for (int64_t i = 0; i < got.numel(); ++i) {
+      ASSERT_NEAR(got.data_ptr<double>()[i], expected.data_ptr<double>()[i], 2e-3) << i;
+    }
+  };
+  const Tensor bias = ramp({3}), picture = ramp({2, 5, 20, 27}), volume = ramp({2, 2, 9, 10, 13});
+  expect_near("aten::conv2d", picture, ramp({3, 5, 8, 9}, 1), bias, {1, 1}, {0, 3}, {1, 1});
+  expect_near("aten::conv2d", picture, ramp({3, 5, 9, 8}, 2), bias, {2, 1}, {4, 1}, {1, 2});
+  expect_near("aten::conv3d", volume, ramp({3, 2, 4, 4, 5}, 3), bias, {1, 1, 1}, {1, 0, 2},
+              {1, 1, 1});
+  expect_near("aten::conv3d", volume, ramp({3, 2, 4, 5, 4}, 4), bias, {2, 1, 1}, {0, 2, 1},
+              {1, 2, 1});
+}
+
 }  // namespace
 }  // namespace torchlet::ops
