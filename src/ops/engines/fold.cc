@@ -12,6 +12,7 @@
 #include "ops/engines/elementwise.h"
 #include "ops/engines/reduce.h"
 #include "tensor/meta.h"
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::ops {
 namespace {
@@ -438,7 +439,11 @@ void fold_into(Fold fold, const Tensor& self, IntSpan dims, const Tensor& out,
   const Numbers numbers(out.dtype());
   auto* values = static_cast<std::byte*>(out.raw_data());
   if (self.numel() == 0) return numbers.fill(values, out.numel(), identity(fold));
-  fold_elements(fold, numbers, self, normalize_dims(dims, self.dim()),
+  // What lies dense is converted at once: results of few elements are many short pieces.
+  const bool is_converted = self.dtype() != numbers.dtype && out.numel() > 1 &&
+                            is_non_overlapping_and_dense(self.sizes(), self.strides());
+  fold_elements(fold, numbers, is_converted ? self.to(numbers.dtype) : self,
+                normalize_dims(dims, self.dim()),
                 center.defined() ? static_cast<const std::byte*>(center.raw_data()) : nullptr,
                 values, out.numel());
 }

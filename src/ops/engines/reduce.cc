@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
 #include "tensor/meta.h"
 
@@ -12,7 +13,8 @@ namespace torchlet::ops {
 namespace {
 
 constexpr int64_t kParallelGrain = 32768;
-constexpr int64_t kGroup = 16;              // runs gathered together
+constexpr int64_t kGroup = 16;  // runs gathered together, more of short ones:
+constexpr int64_t kGroupElements = 2048;
 constexpr int64_t kGatherElements = 65536;  // at most so many elements of them
 
 // The reduced dimensions of a tensor as one run, the others as places of runs.
@@ -66,7 +68,9 @@ struct Runs {
       int64_t offset = 0;
       for (size_t d = 0; d < index.size(); ++d) offset += index[d] * strides[d];
       const std::byte* from = base + offset * width;
-      if (members == 1) {
+      if (next == 1 && dtype == compute && wide <= 8 && members > 1) {
+        kernels::transpose(wide, inner, members, from, inner_stride(), to + done * wide, count);
+      } else if (members == 1) {
         convert_elements(from, dtype, inner_stride(), to + done * wide, compute, 1, inner);
       } else {
         for (int64_t i = 0; i < inner; ++i) {
@@ -108,14 +112,14 @@ void for_each_run_of(const Tensor& self, const IntArray& dims, DType compute,
   const auto& kept = runs.kept;
   const int64_t inner = kept.empty() ? 1 : kept[0].size;
   const int64_t next = kept.empty() ? 0 : kept[0].stride;
+  const int64_t count = std::max<int64_t>(runs.count, 1);
   // Neighbouring runs are gathered together when that reads along memory.
-  const int64_t group =
-      in_place || next >= runs.inner_stride()
-          ? 1
-          : std::clamp<int64_t>(kGatherElements / std::max<int64_t>(runs.count, 1), 1, kGroup);
+  const int64_t group = in_place || next >= runs.inner_stride()
+                            ? 1
+                            : std::clamp<int64_t>(kGatherElements / count, 1,
+                                                  std::max(kGroup, kGroupElements / count));
   const int64_t groups = (inner + group - 1) / group;
-  const int64_t grain =
-      std::max<int64_t>(1, kParallelGrain / checked_mul(std::max<int64_t>(runs.count, 1), group));
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / checked_mul(count, group));
   if (runs.outputs == 0) return;
   parallel_for(runs.outputs / inner * groups, grain, [&](int64_t begin, int64_t end) {
     const kernels::Scratch<std::byte> buffer(in_place ? 0 : checked_mul(runs.count, group * wide));

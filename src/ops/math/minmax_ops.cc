@@ -11,12 +11,21 @@
 namespace torchlet::ops {
 namespace {
 
+constexpr int64_t kShortRun = 8;
+
 // The first place of `value`, which is in the run; NaN, if there is one.
 template <typename C>
 int64_t position(const C* run, int64_t count, C value) {
-  int64_t i = 0;
-  while (i + 1 < count && run[i] != value && run[i] == run[i]) ++i;
-  return i;
+  const auto is_there = [&](int64_t i) {
+    return static_cast<int>(run[i] == value) | static_cast<int>(run[i] != run[i]);
+  };
+  int64_t at = 0;
+  if (count > kShortRun) {
+    while (at + 1 < count && !is_there(at)) ++at;
+  } else {  // not worth a branch that nobody foresees
+    for (int64_t i = count; i-- > 0;) at = is_there(i) ? i : at;
+  }
+  return at;
 }
 
 // Small ones fit a float exactly.
@@ -51,8 +60,9 @@ Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool ke
 
 // Values and indices along dimensions.
 template <bool Largest>
-std::tuple<Tensor, Tensor> extreme_at(const Tensor& self, IntSpan dims, bool keepdim) {
-  const DType compute = compute_type(self);
+std::tuple<Tensor, Tensor> extreme_at(const Tensor& input, IntSpan dims, bool keepdim) {
+  const DType compute = compute_type(input);
+  const Tensor self = input.to(compute);
   const Tensor values = fold(kExtreme<Largest>, self, dims, keepdim, compute);
   const Tensor indices = empty(values.sizes(), DType::kInt64);
   int64_t* at = indices.data_ptr<int64_t>();
@@ -65,7 +75,7 @@ std::tuple<Tensor, Tensor> extreme_at(const Tensor& self, IntSpan dims, bool kee
                       value[i] = run[at[i]];  // of zeros, the first
                     });
   });
-  return {values.to(self.dtype()), indices};
+  return {values.to(input.dtype()), indices};
 }
 
 template <bool Largest>

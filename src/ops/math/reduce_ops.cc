@@ -52,11 +52,11 @@ DType truth_type(const Tensor& self) {
 
 // Sums and minima of nothing are what PyTorch says of it.
 Tensor all_of(const Tensor& self, IntSpan dims, bool keepdim) {
-  const Tensor least = fold(Fold::kMin, self.to(DType::kBool), dims, keepdim, DType::kInt64);
+  const Tensor least = fold(Fold::kMin, self.to(DType::kBool), dims, keepdim, DType::kFloat32);
   return least.to(DType::kBool).to(truth_type(self));
 }
 Tensor any_of(const Tensor& self, IntSpan dims, bool keepdim) {
-  const Tensor count = fold(Fold::kSum, self.to(DType::kBool), dims, keepdim, DType::kInt64);
+  const Tensor count = fold(Fold::kSum, self.to(DType::kBool), dims, keepdim, DType::kFloat32);
   return count.to(DType::kBool).to(truth_type(self));
 }
 
@@ -94,7 +94,13 @@ Tensor sum_to_size(const Tensor& self, const IntArray& size) {
 
 Tensor sum(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   const DType result = sum_type(self, dtype);
-  if (!is_complex(result)) return fold(Fold::kSum, self, dims, keepdim, result).to(result);
+  if (!is_complex(result)) {
+    constexpr int64_t kExact = 1 << 24;  // counts that a float has
+    const bool is_count =
+        self.dtype() == DType::kBool && result == DType::kInt64 && self.numel() <= kExact;
+    const DType compute = is_count ? DType::kFloat32 : result;
+    return fold(Fold::kSum, self, dims, keepdim, compute).to(result);
+  }
   using Complex = std::complex<double>;
   return reduce<Complex>(self, dims, keepdim, result, [](const Complex* run, int64_t count) {
     return std::accumulate(run, run + count, Complex(0));

@@ -138,5 +138,25 @@ TEST(Scan, RunningSumsAndExtremes) {
   expect_tensor(result_of("aten::cumulative_trapezoid", "dx", {ints({1, 2, 3})}), {1.5, 4});
 }
 
+// Slices that lie side by side are scanned some at a time: more of them than that, and a tail.
+TEST(Scan, OfSlicesSideBySideIsThatOfSlices) {
+  constexpr int64_t kOuter = 3, kLength = 7, kInner = 131;
+  for (const DType dtype : {kF32, kI64, DType::kFloat64, DType::kFloat16, kU8}) {
+    const Tensor x = empty(IntArray{kOuter, kLength, kInner}, DType::kFloat64);
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      const bool is_nan = is_floating_point(dtype) && i % 97 == 5;
+      x.data_ptr<double>()[i] = is_nan ? kNan : static_cast<double>(i * i * 7 % 13 % 4);
+    }
+    const Tensor across = x.to(dtype), along = transpose(across, 1, 2).contiguous();
+    for (const char* name : {"aten::cumsum", "aten::cumprod", "aten::cummax", "aten::cummin"}) {
+      const bool has_places = std::string(name).starts_with("aten::cumm");
+      for (size_t k = 0; k < (has_places ? 2 : 1); ++k) {
+        const Tensor expected = transpose(result_of(name, "", {along, 2}, k), 1, 2);
+        expect_tensor(result_of(name, "", {across, 1}, k), elements_of(expected), expected.dtype());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

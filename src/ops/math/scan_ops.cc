@@ -1,10 +1,13 @@
 // Running sums, products and extremes along a dimension, and integrals by the trapezoidal rule.
+#include <algorithm>
 #include <cmath>
 
+#include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/dim_apply.h"
 #include "ops/engines/elementwise.h"
 #include "ops/math/math.h"
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::ops {
 namespace {
@@ -14,13 +17,52 @@ int64_t slice_length(const Tensor& self, int64_t dim) {
   return self.dim() == 0 ? 1 : self.size(dim);
 }
 
+// Whether slices of a tensor, whose results lie as it does, lie side by side.
+bool lies_across(const Tensor& self, int64_t dim) {
+  return self.dim() > 0 && self.numel() > 0 && self.size(dim) > 1 && self.stride(dim) > 1 &&
+         is_non_overlapping_and_dense(self.sizes(), self.strides());
+}
+
+// Scans such a tensor along memory, some slices at a time: states begin as start(place), and
+// step(state, i, place) changes them, place being that of element i of a slice.
+template <typename Start, typename Step>
+void scan_across(const Tensor& self, int64_t dim, Start start, Step step) {
+  constexpr int64_t kColumns = 64, kParallelGrain = 32768;
+  const int64_t n = self.size(dim), inner = self.stride(dim);
+  const int64_t blocks = (inner + kColumns - 1) / kColumns, outer = self.numel() / (n * inner);
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / kColumns / n);
+  parallel_for(outer * blocks, grain, [&](int64_t begin, int64_t end) {
+    decltype(start(int64_t())) states[kColumns];
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t column = b % blocks * kColumns, count = std::min(kColumns, inner - column);
+      int64_t place = b / blocks * n * inner + column;
+      for (int64_t k = 0; k < count; ++k) states[k] = start(place + k);
+      for (int64_t i = 1; i < n; ++i) {
+        place += inner;
+        for (int64_t k = 0; k < count; ++k) step(states[k], i, place + k);
+      }
+    }
+  });
+}
+
 // out[i] = f(out[i - 1], in[i]), in double precision for floats.
 template <typename C, typename F>
 Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
+  using Wide = std::conditional_t<std::is_same_v<C, float>, double, C>;
   const Tensor out = empty_like(self, result);
   const int64_t n = slice_length(self, dim);
+  if (result == DTypeOf<C>::value && lies_across(self, dim)) {
+    const C* const x = self.data_ptr<C>();
+    C* const y = out.data_ptr<C>();
+    scan_across(
+        self, dim, [=](int64_t place) { return static_cast<Wide>(y[place] = x[place]); },
+        [=](Wide& total, int64_t, int64_t place) {
+          total = f(total, static_cast<Wide>(x[place]));
+          y[place] = static_cast<C>(total);
+        });
+    return out;
+  }
   dim_apply<C>(self, dim, out, Tensor(), [=](const C* x, C* y, int64_t*) {
-    using Wide = std::conditional_t<std::is_same_v<C, float>, double, C>;
     Wide total = static_cast<Wide>(n > 0 ? x[0] : C());
     for (int64_t i = 0; i < n; ++i) {
       if (i > 0) total = f(total, static_cast<Wide>(x[i]));
@@ -73,20 +115,52 @@ Tensor logcumsumexp(const Tensor& self, int64_t dim) {
 }
 
 // The last of equal elements counts, and NaN stays once it was met.
+template <bool Largest, typename C>
+struct RunningExtreme {
+  C value;
+  int64_t at;
+
+  // Floats are seldom equal, so that branches know what comes; small integers often are.
+  void take(C x, int64_t i) {
+    if constexpr (std::is_integral_v<C>) {
+      const int64_t mask = -static_cast<int64_t>(is_less(x));
+      value = (value & mask) | (x & ~mask), at = (at & mask) | (i & ~mask);
+    } else if (!is_less(x) && (x != x || value == value)) {
+      value = x, at = i;
+    }
+  }
+  bool is_less(C x) const { return Largest ? x < value : x > value; }  // nothing is, next to NaN
+};
+
 template <bool Largest>
 std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
   const Tensor values = empty_like(self), indices = empty_like(self, DType::kInt64);
   const int64_t n = slice_length(self, dim);
   visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
+    using Extreme = RunningExtreme<Largest, C>;
+    if (self.dtype() == DTypeOf<C>::value && lies_across(self, dim)) {
+      const C* const x = self.data_ptr<C>();
+      C* const y = values.data_ptr<C>();
+      int64_t* const at = indices.data_ptr<int64_t>();
+      scan_across(
+          self, dim,
+          [=](int64_t place) {
+            y[place] = x[place], at[place] = 0;
+            return Extreme{x[place], 0};
+          },
+          [=](Extreme& best, int64_t i, int64_t place) {
+            best.take(x[place], i);
+            y[place] = best.value, at[place] = best.at;
+          });
+      return;
+    }
     dim_apply<C>(self, dim, values, indices, [=](const C* x, C* y, int64_t* at) {
-      int64_t best = 0;
-      C value = n > 0 ? x[0] : C();
+      Extreme best{n > 0 ? x[0] : C(), 0};
       for (int64_t i = 0; i < n; ++i) {
-        const bool better = Largest ? x[i] >= value : x[i] <= value;  // nothing is better than NaN
-        if (better || x[i] != x[i]) value = x[i], best = i;
-        y[i] = value;
-        at[i] = best;
+        best.take(x[i], i);
+        y[i] = best.value;
+        at[i] = best.at;
       }
     });
   });
