@@ -5,11 +5,27 @@
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
+#include "ops/engines/kernel_map.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
+
+// Differences of neighbours, `inner` apart, of rows of `length` floats: a kernel's.
+Tensor float_differences(const Tensor& x, int64_t dim) {
+  IntArray sizes(x.sizes());
+  int64_t& length = sizes[static_cast<size_t>(wrap_dim(dim, x.dim()))];
+  --length;
+  const Tensor out = empty(sizes, DType::kFloat32);
+  if (out.numel() == 0) return out;
+  const int64_t inner = x.stride(dim), count = length * inner, stride = count + inner;
+  const float* from = x.data_ptr<float>();
+  kernels::binary_rows_f32(kernels::MatrixBinaryOp::kSub, out.numel() / count, count, from + inner,
+                           stride, {.data = from, .stride = stride}, {}, out.data_ptr<float>(),
+                           count);
+  return out;
+}
 
 Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
             const Tensor& append) {
@@ -25,6 +41,10 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
   Tensor result = parts.size() > 1 ? cat(parts, dim) : self;
   for (int64_t round = 0; round < n && result.size(dim) > 0; ++round) {
     const int64_t length = result.size(dim);
+    if (has_kernel(result.dtype()) && result.is_contiguous()) {
+      result = float_differences(result.to(DType::kFloat32), dim).to(result.dtype());
+      continue;
+    }
     const Tensor later = narrow(result, dim, 1, length - 1);
     const Tensor earlier = narrow(result, dim, 0, length - 1);
     result = result.dtype() == DType::kBool

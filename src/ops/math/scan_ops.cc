@@ -214,9 +214,22 @@ Tensor empty_trapezoid(const Tensor& y, int64_t dim, bool cumulative) {
   return zeros(shape, to_float_type(y.dtype()));
 }
 
+// What is between the ends counts twice.
+Tensor sum_of_twice_heights(const Tensor& y, int64_t dim) {
+  const int64_t n = y.size(dim);
+  const Tensor ends = add(select(y, dim, 0), select(y, dim, n - 1));
+  return add(ends, mul(sum(narrow(y, dim, 1, n - 2), {&dim, 1}), Scalar(int64_t{2})));
+}
+
 template <bool Cumulative>
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
+  const bool is_half = is_floating_point(y.dtype()) && element_size(y.dtype()) == 2;
+  // Smaller integers wrap before they are added up.
+  if (!Cumulative && (is_floating_point(y.dtype()) || y.dtype() == DType::kInt64)) {
+    const Tensor heights = sum_of_twice_heights(is_half ? y.to(DType::kFloat32) : y, dim);
+    return mul(heights, Scalar(dx.to_double() / 2)).to(to_float_type(y.dtype()));
+  }
   return mul(added(twice_heights(y, dim), dim, Cumulative), Scalar(dx.to_double() / 2));
 }
 template <bool Cumulative>

@@ -127,6 +127,11 @@ Tensor norm_as(const Tensor& self, double p, IntSpan dims, bool keepdim,
     if (p == INFINITY && input.numel() > 0) {
       return maximum(folded(Fold::kMax), neg(folded(Fold::kMin))).to(result_type);
     }
+    if (p != 0 && !std::isinf(p)) {
+      const DType compute = element_size(input.dtype()) == 2 ? DType::kFloat32 : input.dtype();
+      const Tensor powers = pow(abs(input.to(compute)), Scalar(p));
+      return pow(fold(Fold::kSum, powers, dims, keepdim, compute), Scalar(1 / p)).to(result_type);
+    }
   }
   return reduce_any<kMapReal | kMapComplex>(
       input, dims, keepdim, input.dtype(), real_type(input.dtype()), [p](auto* run, int64_t count) {
