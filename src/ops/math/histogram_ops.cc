@@ -1,24 +1,18 @@
 // Counting elements in bins; covariance.
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "base/checked.h"
-#include "base/counted_vector.h"
 #include "base/limits.h"
 #include "ops/core/op.h"
-#include "ops/engines/elementwise.h"
+#include "ops/engines/compute.h"
 #include "ops/engines/matmul.h"
 #include "ops/math/math.h"
 
 namespace torchlet::ops {
 namespace {
-
-CountedVector<double> doubles_of(const Tensor& tensor) {
-  const Tensor flat = tensor.to(DType::kFloat64).contiguous();
-  const double* data = flat.data_ptr<double>();
-  return {data, data + flat.numel()};
-}
 
 void check_floating(const char* name, const Tensor& self) {
   TORCHLET_CHECK(self.dtype() == DType::kFloat32 || self.dtype() == DType::kFloat64,
@@ -29,15 +23,10 @@ void check_floating(const char* name, const Tensor& self) {
 struct Range {
   double low, high;
 };
-Range range_of(const CountedVector<double>& data, size_t first, size_t step, Range given,
-               double margin) {
+Range range_of(const Tensor& data, Range given, double margin) {
   Range range = given;
-  if (given.low == given.high && first < data.size()) {
-    range = {data[first], data[first]};
-    for (size_t i = first; i < data.size(); i += step) {
-      range.low = std::min(range.low, data[i]);
-      range.high = std::max(range.high, data[i]);
-    }
+  if (given.low == given.high && data.numel() > 0) {
+    range = {amin(data).item<double>(), amax(data).item<double>()};
   }
   if (range.low == range.high) range = {range.low - margin, range.high + margin};
   TORCHLET_CHECK(std::isfinite(range.low) && std::isfinite(range.high),
@@ -50,12 +39,12 @@ Tensor histc(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& 
   TORCHLET_CHECK(is_floating_point(self.dtype()), "\"histogram_cpu\" not implemented for '%s'",
                  dtype_name(self.dtype()).data());
   TORCHLET_CHECK(bins > 0, "bins must be > 0");
-  const CountedVector<double> data = doubles_of(self);
-  const Range range = range_of(data, 0, 1, {min.to_double(), max.to_double()}, 1);
+  const Range range = range_of(self, {min.to_double(), max.to_double()}, 1);
   const Tensor counts = zeros(IntArray{bins}, DType::kFloat64);
   double* count = counts.data_ptr<double>();
   const double scale = static_cast<double>(bins) / (range.high - range.low);
-  for (double x : data) {
+  const Tensor data = dense_as<double>(self);
+  for (double x : std::span(data.data_ptr<double>(), static_cast<size_t>(data.numel()))) {
     if (!(x >= range.low && x <= range.high)) continue;
     ++count[std::clamp<int64_t>(saturating_int((x - range.low) * scale), 0, bins - 1)];
   }
@@ -90,7 +79,6 @@ std::vector<Tensor> bin_edges(const Tensor& self, const IntArray& bins,
                  "torch.histogramdd: for a %lld-dimensional histogram range should have %lld "
                  "elements",
                  static_cast<long long>(dims), static_cast<long long>(2 * dims));
-  const CountedVector<double> data = doubles_of(self);
   std::vector<Tensor> edges;
   for (size_t d = 0; d < bins.size(); ++d) {
     TORCHLET_CHECK(bins[d] > 0, "torch.histogramdd: bins must be positive");
@@ -99,22 +87,51 @@ std::vector<Tensor> bin_edges(const Tensor& self, const IntArray& bins,
       TORCHLET_CHECK((*range)[2 * d] <= (*range)[2 * d + 1],
                      "torch.histogramdd: min should not exceed max, but got min %g max %g",
                      (*range)[2 * d], (*range)[2 * d + 1]);
-      found = range_of(data, d, bins.size(), {(*range)[2 * d], (*range)[2 * d + 1]}, 0.5);
-    } else if (!data.empty()) {
-      found = range_of(data, d, bins.size(), {0, 0}, 0.5);
+      found = {(*range)[2 * d], (*range)[2 * d + 1]};
+    }
+    if (range || self.numel() > 0) {
+      found = range_of(select(self, -1, static_cast<int64_t>(d)), range ? found : Range{0, 0}, 0.5);
     }
     edges.push_back(edges_between(found, bins[d], self.dtype()));
   }
   return edges;
 }
 
-// The bin of x: edge[b] <= x < edge[b + 1], with the last edge inside; -1 if there is none.
-int64_t bin_of(const CountedVector<double>& edges, double x) {
-  if (!(x >= edges.front() && x <= edges.back())) return -1;
-  const int64_t last = static_cast<int64_t>(edges.size()) - 2;
-  const auto above = std::upper_bound(edges.begin(), edges.end(), x);
-  return std::min<int64_t>(above - edges.begin() - 1, last);
-}
+// Bins between ascending edges.
+class Bins {
+ public:
+  explicit Bins(const Tensor& edges)
+      : dense_(dense_as<double>(edges)),
+        edges_(dense_.data_ptr<double>(), static_cast<size_t>(dense_.numel())),
+        scale_(static_cast<double>(count()) / (edges_.back() - edges_.front())) {
+    if (!std::isfinite(scale_)) return;
+    for (size_t i = 0; i < edges_.size(); ++i) {
+      const double place = (edges_[i] - edges_.front()) * scale_;
+      if (!(std::abs(place - static_cast<double>(i)) < 0.5)) return;
+    }
+    is_even_ = true;
+  }
+
+  int64_t count() const { return static_cast<int64_t>(edges_.size()) - 1; }
+
+  // The bin of x: edge[b] <= x < edge[b + 1], with the last edge inside; -1 if there is none.
+  int64_t of(double x) const {
+    if (!(x >= edges_.front() && x <= edges_.back())) return -1;
+    if (is_even_) {
+      const int64_t guess = static_cast<int64_t>((x - edges_.front()) * scale_);
+      const double* const edge = edges_.data() + guess;
+      if (guess < count() && x >= edge[0] && x < edge[1]) return guess;
+    }
+    const auto above = std::upper_bound(edges_.begin(), edges_.end(), x);
+    return std::min<int64_t>(above - edges_.begin(), count()) - 1;
+  }
+
+ private:
+  Tensor dense_;
+  std::span<const double> edges_;
+  double scale_;          // bins for each unit
+  bool is_even_ = false;  // all of about one width
+};
 
 Tensor count_in(const Tensor& self, const std::vector<Tensor>& bins, const Tensor& weight,
                 bool density) {
@@ -124,35 +141,36 @@ Tensor count_in(const Tensor& self, const std::vector<Tensor>& bins, const Tenso
                  "torch.histogramdd: expected one sequence of bin edges for each of the last "
                  "dimension of %s, got %zu",
                  self.describe().c_str(), dims);
-  const CountedVector<double> data = doubles_of(self);
-  const size_t points = dims ? data.size() / dims : 0;
+  const size_t points = dims ? static_cast<size_t>(self.numel()) / dims : 0;
   TORCHLET_CHECK(!weight.defined() || weight.dtype() == self.dtype(),
                  "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
                  "should have the same dtype");
   TORCHLET_CHECK(!weight.defined() || weight.numel() == static_cast<int64_t>(points),
                  "torch.histogramdd: if weight tensor is provided it should have the same shape as "
                  "the input tensor excluding its innermost dimension");
-  const CountedVector<double> weights =
-      weight.defined() ? doubles_of(weight) : CountedVector<double>();
-  std::vector<CountedVector<double>> edges;
+  const Tensor dense = self.to(DType::kFloat64).contiguous();
+  const Tensor weights = weight.defined() ? dense_as<double>(weight) : Tensor();
+  std::vector<Bins> edges;
   IntArray shape;
   for (const Tensor& sequence : bins) {
     TORCHLET_CHECK(sequence.dim() == 1 && sequence.numel() > 0,
                    "torch.histogramdd: bins tensor should have one dimension");
     TORCHLET_CHECK(sequence.dtype() == self.dtype(),
                    "torch.histogramdd: input tensor and bins tensors should have the same dtype");
-    edges.push_back(doubles_of(sequence));
-    shape.push_back(static_cast<int64_t>(edges.back().size()) - 1);
+    edges.emplace_back(sequence);
+    shape.push_back(edges.back().count());
   }
   const Tensor hist = zeros(shape, DType::kFloat64);
   double* count = hist.data_ptr<double>();
-  for (size_t i = 0; i < points; ++i) {
+  const double* x = const_data<double>(dense);
+  const double* const factor = const_data<double>(weights);
+  for (size_t i = 0; i < points; ++i, x += dims) {
     int64_t place = 0;
     for (size_t d = 0; d < dims && place >= 0; ++d) {
-      const int64_t bin = shape[d] > 0 ? bin_of(edges[d], data[i * dims + d]) : -1;
+      const int64_t bin = edges[d].of(x[d]);
       place = bin < 0 ? -1 : place * shape[d] + bin;
     }
-    if (place >= 0) count[place] += weights.empty() ? 1 : weights[i];
+    if (place >= 0) count[place] += factor ? factor[i] : 1;
   }
   if (!density) return hist.to(self.dtype());
   Tensor scaled = div(hist, sum(hist));
@@ -222,10 +240,11 @@ Tensor bincount(const Tensor& self, const Tensor& weights, int64_t minlength) {
     for (int64_t bin : bins) ++count[bin];
     return out;
   }
-  const CountedVector<double> weight = doubles_of(weights);
+  const Tensor weight = dense_as<double>(weights);
   const Tensor out = zeros(IntArray{size}, DType::kFloat64);
   double* total = out.data_ptr<double>();
-  for (size_t i = 0; i < bins.size(); ++i) total[bins[i]] += weight[i];
+  const double* const factor = weight.data_ptr<double>();
+  for (size_t i = 0; i < bins.size(); ++i) total[bins[i]] += factor[i];
   return weights.dtype() == DType::kFloat32 ? out.to(DType::kFloat32) : out;
 }
 

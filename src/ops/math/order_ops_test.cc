@@ -1,5 +1,8 @@
 // Sorting, searching, counting and torch.special. Expected numbers are PyTorch 1.13's.
+#include <algorithm>
+
 #include "ops/core/testing.h"
+#include "ops/shape/shape.h"
 #include "tensor/containers.h"
 
 namespace torchlet::ops {
@@ -208,6 +211,108 @@ TEST(Search, FewValuesAmongMany) {
                     kI64, {});
     }
   }
+}
+
+TEST(Unique, RunsOfEveryLengthAndDtype) {
+  for (const DType dtype : {kF32, kF64, DType::kFloat16, kI64, kI32, DType::kInt8, kBool}) {
+    for (const int64_t n : {0, 1, 2, 63, 64, 65, 66, 129, 300}) {
+      std::vector<double> list;
+      for (int64_t i = 0; i < n; ++i) {
+        list.push_back(static_cast<double>(i * i / 7 % 5 % 3));
+        if (is_floating_point(dtype) && i % 10 > 7) list.back() = i % 3 ? kNan : -0.0;
+      }
+      const Tensor x = make(list, dtype);
+      std::vector<double> values, inverse, counts;
+      for (double element : elements_of(x)) {
+        if (values.empty() || element != values.back()) {
+          values.push_back(element);
+          counts.push_back(0);
+        }
+        ++counts.back();
+        inverse.push_back(static_cast<double>(values.size()) - 1);
+      }
+      SCOPED_TRACE(description_of(x));
+      const std::vector<Value> args{x, true, true};
+      expect_tensor(result_of("aten::unique_consecutive", "", args, 0), values, dtype);
+      expect_tensor(result_of("aten::unique_consecutive", "", args, 1), inverse, kI64);
+      expect_tensor(result_of("aten::unique_consecutive", "", args, 2), counts, kI64);
+      expect_tensor(result_of("aten::unique_consecutive", "", {x}, 2), {}, kI64);
+    }
+  }
+}
+
+// Slices along each dimension, next to rows of their elements with `dim` and the first one swapped.
+TEST(Unique, SlicesOfAnyLayout) {
+  for (const DType dtype : {kF32, kI64, kBool, DType::kFloat16}) {
+    for (int64_t dim = 0; dim < 4; ++dim) {
+      for (const bool turned : {false, true}) {
+        Tensor x = ramp({2, 3, 2, 5}, dim, dtype);
+        for (int64_t d = 0; d < 4; ++d) {  // some slices are equal
+          if (d == dim) select(x, d, 1).copy_(select(x, d, 0));
+        }
+        if (turned) x = transpose(transpose(x, 1, 3).contiguous(), 1, 3);
+        SCOPED_TRACE(description_of(x) + " along " + std::to_string(dim));
+        const int64_t n = x.size(dim);
+        std::vector<std::vector<double>> rows;
+        for (int64_t i = 0; i < n; ++i) {
+          rows.push_back(elements_of(select(transpose(x, 0, dim), 0, i)));
+        }
+        std::vector<std::vector<double>> sorted = rows;
+        std::sort(sorted.begin(), sorted.end());
+        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+        std::vector<double> places, groups, found;
+        for (size_t i = 0; i < rows.size(); ++i) {
+          const auto at = std::find(sorted.begin(), sorted.end(), rows[i]);
+          places.push_back(static_cast<double>(at - sorted.begin()));
+          const bool same = i > 0 && rows[i] == rows[i - 1];
+          groups.push_back(i == 0 ? 0 : groups.back() + (same ? 0 : 1));
+        }
+        const Tensor distinct = result_of("aten::unique_dim", "", {x, dim});
+        ASSERT_EQ(distinct.size(dim), std::ssize(sorted));
+        for (size_t i = 0; i < sorted.size(); ++i) {
+          EXPECT_EQ(elements_of(select(transpose(distinct, 0, dim), 0, static_cast<int64_t>(i))),
+                    sorted[i]);
+        }
+        expect_tensor(result_of("aten::unique_dim", "", {x, dim}, 1), places, kI64);
+        expect_tensor(result_of("aten::unique_dim_consecutive", "", {x, dim}, 1), groups, kI64);
+      }
+    }
+  }
+}
+
+TEST(Search, MembershipOfIntegersInAnyRange) {
+  const double least = -0x1p63, most = 0x1p62;
+  const Tensor x = ints({least, -3, 0, 5, 7, most});
+  const auto is_in = [&](std::vector<double> tests, bool invert) {
+    return elements_of(result_of("aten::isin", "Tensor_Tensor", {x, ints(tests), false, invert}));
+  };
+  using Flags = std::vector<double>;
+  EXPECT_EQ(is_in({5, -3, 6}, false), (Flags{0, 1, 0, 1, 0, 0}));
+  EXPECT_EQ(is_in({5, -3, 6}, true), (Flags{1, 0, 1, 0, 1, 1}));
+  EXPECT_EQ(is_in({most, least, 7}, false), (Flags{1, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(is_in({least}, false), (Flags{1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(is_in({}, false), (Flags{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(is_in({}, true), (Flags{1, 1, 1, 1, 1, 1}));
+}
+
+TEST(Histogram, EdgesBelongToTheBinAbove) {
+  const Tensor x = make({0, 1, 1.5, 2, 3, 4, -1, 5, kNan});
+  const auto counts = [&](std::vector<double> edges) {
+    return elements_of(
+        result_of("aten::histogram", "bins_tensor", {x, make(edges), Value(), false}));
+  };
+  using Counts = std::vector<double>;
+  EXPECT_EQ(counts({0, 1, 2, 3, 4}), (Counts{1, 2, 1, 2}));
+  EXPECT_EQ(counts({0, 1.5, 4}), (Counts{2, 4}));
+  EXPECT_EQ(counts({0, 0.1, 0.2, 4}), (Counts{1, 0, 5}));
+  EXPECT_EQ(counts({1, 1, 4, 4}), (Counts{0, 4, 1}));
+  EXPECT_EQ(counts({2}), (Counts{}));
+  // Elements that are edges themselves, which are not where multiples of a width are.
+  const Tensor edges = result_of("aten::histogram", "bin_ct", {make({0, 0.7}), 49}, 1);
+  std::vector<double> one_each(49, 1);
+  one_each.back() = 2;
+  expect_tensor(result_of("aten::histogram", "bins_tensor", {edges, edges, Value(), false}),
+                one_each);
 }
 
 }  // namespace

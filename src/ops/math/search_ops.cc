@@ -7,8 +7,10 @@
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "ops/core/op.h"
-#include "ops/engines/elementwise.h"
+#include "ops/engines/compute.h"
+#include "ops/engines/indexed.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -27,13 +29,13 @@ CountedVector<C> elements_as(const Tensor& tensor) {
 // ---- searchsorted ----
 
 // How many elements come before `value` (on the right: before or equal). NaN comes after all.
-template <typename C, typename At>
-int64_t place_of(const At& sorted, const int64_t* sorter, int64_t n, C value, bool right) {
+template <bool kRight, typename C, typename At>
+int64_t place_of(const At& at, int64_t n, C value) {
   int64_t low = 0, high = n;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    const C at = sorted(sorter ? sorter[middle] : middle);
-    if (right ? !(at > value) : !(at >= value)) {
+    const C element = at(middle);
+    if (kRight ? !(element > value) : !(element >= value)) {
       low = middle + 1;
     } else {
       high = middle;
@@ -89,8 +91,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
     using C = decltype(zero);
     // A search looks at few of the boundaries, so few searches convert those that they look at.
     const bool is_few = sorted.dim() == 1 && values.numel() < sorted.numel() / 64;
-    const CountedVector<C> boundaries = is_few ? CountedVector<C>() : elements_as<C>(sorted),
-                           wanted = elements_as<C>(values);
+    const Tensor boundaries = is_few ? Tensor() : dense_as<C>(sorted), wanted = dense_as<C>(values);
     const auto one = [&](int64_t i) {
       C number;
       convert_elements(
@@ -101,17 +102,28 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
     };
     const CountedVector<int64_t> order =
         sorter.defined() ? elements_as<int64_t>(sorter) : CountedVector<int64_t>();
-    parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t row = i / per_row * n;
-        const int64_t* sorter_row = order.empty() ? nullptr : order.data() + row;
-        const C* numbers = boundaries.data() + row;
-        const C value = wanted[static_cast<size_t>(i)];
-        place[i] =
-            is_few ? place_of(one, sorter_row, n, value, right)
-                   : place_of([=](int64_t k) { return numbers[k]; }, sorter_row, n, value, right);
-      }
-    });
+    // at(k, row): element k of the boundaries that begin at `row`.
+    const auto find = [&](const auto& at) {
+      parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t row = i / per_row * n;
+          const C value = const_data<C>(wanted)[i];
+          const auto in_row = [&](int64_t k) { return at(k, row); };
+          place[i] = right ? place_of<true>(in_row, n, value) : place_of<false>(in_row, n, value);
+        }
+      });
+    };
+    const C* const numbers = const_data<C>(boundaries);
+    if (sorter.defined()) {
+      find([&](int64_t k, int64_t row) {
+        k = order[static_cast<size_t>(row + k)];
+        return is_few ? one(k) : numbers[row + k];
+      });
+    } else if (is_few) {
+      find([&](int64_t k, int64_t) { return one(k); });
+    } else {
+      find([=](int64_t k, int64_t row) { return numbers[row + k]; });
+    }
   });
   return out_int32 ? places.to(DType::kInt32) : places;
 }
@@ -132,6 +144,18 @@ Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, b
 
 // ---- isin ----
 
+// Whether contains(x) of each element, computed as C, or not if `invert`.
+template <typename C, typename Contains>
+void membership(const Tensor& out, const Tensor& elements, bool invert, const Contains& contains) {
+  elementwise(out, {&elements, 1}, DType::kBool, DTypeOf<C>::value,
+              [&](void* to, const void* const* in, int64_t count) {
+                const C* x = static_cast<const C*>(in[0]);
+                for (int64_t i = 0; i < count; ++i) {
+                  static_cast<bool*>(to)[i] = contains(x[i]) != invert;
+                }
+              });
+}
+
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
   const DType dtype = result_type(elements, test_elements);
   const Tensor out = empty_like(elements, DType::kBool);
@@ -139,16 +163,24 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
     using C = decltype(zero);
     CountedVector<C> set = elements_as<C>(test_elements);
     std::erase_if(set, [](C x) { return x != x; });  // NaN is in no set
+    if constexpr (std::is_same_v<C, int64_t>) {
+      // Integers of a small range are looked up in a table.
+      const auto least = std::min_element(set.begin(), set.end());
+      const auto most = std::max_element(set.begin(), set.end());
+      const uint64_t low = set.empty() ? 0 : static_cast<uint64_t>(*least);
+      const uint64_t range = set.empty() ? 0 : static_cast<uint64_t>(*most) - low;
+      if (range / 8 < set.size() + static_cast<uint64_t>(elements.numel())) {
+        CountedVector<uint8_t> held(static_cast<size_t>(range + 1));
+        for (C x : set) held[static_cast<size_t>(static_cast<uint64_t>(x) - low)] = 1;
+        return membership<C>(out, elements, invert, [&](C x) {
+          const uint64_t place = static_cast<uint64_t>(x) - low;
+          return place <= range && held[static_cast<size_t>(place)] != 0;
+        });
+      }
+    }
     std::sort(set.begin(), set.end());
-    elementwise(out, {&elements, 1}, DType::kBool, DTypeOf<C>::value,
-                [&](void* to, const void* const* in, int64_t count) {
-                  const C* x = static_cast<const C*>(in[0]);
-                  for (int64_t i = 0; i < count; ++i) {
-                    const bool found =
-                        x[i] == x[i] && std::binary_search(set.begin(), set.end(), x[i]);
-                    static_cast<bool*>(to)[i] = found != invert;
-                  }
-                });
+    membership<C>(out, elements, invert,
+                  [&](C x) { return x == x && std::binary_search(set.begin(), set.end(), x); });
   });
   return out;
 }
@@ -194,31 +226,177 @@ CountedVector<int64_t> iota(int64_t n) {
   return order;
 }
 
-// Distinct elements of a flattened tensor; neighbours only if not `sorted`.
-std::pair<Tensor, Groups> unique_elements(const Tensor& self, bool sorted) {
-  return visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
+ThreeTensors unique(const Tensor& self, bool return_inverse, bool return_counts) {
+  return visit_compute<kOrdered>(self.dtype(), [&](auto zero) -> ThreeTensors {
     using C = decltype(zero);
     const CountedVector<C> items = elements_as<C>(self);
     auto at = [&](int64_t i) { return items[static_cast<size_t>(i)]; };
     CountedVector<int64_t> order = iota(self.numel());
-    if (sorted) {
-      stable_sort(order, [&](int64_t a, int64_t b) {
-        return at(a) < at(b) || (at(b) != at(b) && at(a) == at(a));
-      });
-    }
-    Groups groups = group(order, [&](int64_t a, int64_t b) { return at(a) == at(b); });
+    stable_sort(order, [&](int64_t a, int64_t b) {
+      return at(a) < at(b) || (at(b) != at(b) && at(a) == at(a));
+    });
+    const Groups groups = group(order, [&](int64_t a, int64_t b) { return at(a) == at(b); });
     const Tensor out =
         empty(IntArray{static_cast<int64_t>(groups.first.size())}, DTypeOf<C>::value);
     C* value = out.template data_ptr<C>();
     for (int64_t i : groups.first) *value++ = at(i);
-    return std::pair<Tensor, Groups>{out.to(self.dtype()), std::move(groups)};
+    return {out.to(self.dtype()),
+            return_inverse ? index_tensor(groups.inverse, self.sizes()) : no_indices(),
+            return_counts ? index_tensor(groups.counts) : no_indices()};
   });
 }
 
-ThreeTensors unique(const Tensor& self, bool sorted, bool return_inverse, bool return_counts) {
-  const auto [values, groups] = unique_elements(self, sorted);
-  return {values, return_inverse ? index_tensor(groups.inverse, self.sizes()) : no_indices(),
-          return_counts ? index_tensor(groups.counts) : no_indices()};
+// Calls f with a zero of a type in which elements of the dtype are equal as they are in PyTorch,
+// and that they may lie in memory as: integers that are equal have equal bits.
+template <typename F>
+void with_equality(DType dtype, const F& f) {
+  TORCHLET_CHECK(!is_complex(dtype), "unique is not implemented for '%s'",
+                 dtype_name(dtype).data());
+  switch (dtype) {
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kFloat32:
+      return f(float());
+    case DType::kFloat64:
+      return f(double());
+    default:
+      return with_width(dtype, [&](auto zero) {
+        if constexpr (std::is_integral_v<decltype(zero)>) f(zero);
+      });
+  }
+}
+
+// Elements as a type of with_equality() has them.
+template <typename E>
+Tensor comparable(const Tensor& self) {
+  if constexpr (std::is_integral_v<E>) {
+    return self.contiguous();
+  } else {
+    return dense_as<E>(self);
+  }
+}
+
+// How many runs of equal neighbours there are.
+template <typename E>
+int64_t runs_of(const E* items, int64_t n) {
+  constexpr int64_t kStep = 64;  // of a known length, this becomes vectors
+  int64_t runs = n > 0, i = 1;
+  for (; i + kStep <= n; i += kStep) {
+    int32_t some = 0;
+    for (int64_t k = i; k < i + kStep; ++k) some += items[k] != items[k - 1];
+    runs += some;
+  }
+  for (; i < n; ++i) runs += items[i] != items[i - 1];
+  return runs;
+}
+
+// put(i, the run of element i) from the last element on, so that the first of a run is the last
+// that is put: there is no branch that depends on the elements.
+template <typename E, typename Put>
+void for_each_run(const E* items, int64_t n, int64_t runs, const Put& put) {
+  for (int64_t i = n - 1, run = runs - 1; i >= 0; --i) {
+    put(i, run);
+    run -= items[i] != items[i > 0 ? i - 1 : 0];
+  }
+}
+
+// Places of which each begins a run, as lengths of runs.
+void lengths_of(int64_t* first, int64_t runs, int64_t n) {
+  for (int64_t k = 0; k < runs; ++k) first[k] = (k + 1 < runs ? first[k + 1] : n) - first[k];
+}
+
+ThreeTensors unique_neighbours(const Tensor& self, bool return_inverse, bool return_counts) {
+  const int64_t n = self.numel();
+  ThreeTensors result{Tensor(), no_indices(), no_indices()};
+  with_equality(self.dtype(), [&](auto zero) {
+    using E = decltype(zero);
+    const Tensor dense = comparable<E>(self);
+    const E* const items = static_cast<const E*>(dense.raw_data());
+    const int64_t runs = runs_of(items, n);
+    auto& [values, inverse, counts] = result;
+    values = empty(IntArray{runs}, dense.dtype());
+    if (return_inverse) inverse = empty(self.sizes(), DType::kInt64);
+    if (return_counts) counts = empty(IntArray{runs}, DType::kInt64);
+    E* const value = static_cast<E*>(values.raw_data());
+    for_each_run(items, n, runs, [=](int64_t i, int64_t run) { value[run] = items[i]; });
+    if (return_inverse) {
+      int64_t* const group = inverse.data_ptr<int64_t>();
+      for_each_run(items, n, runs, [=](int64_t i, int64_t run) { group[i] = run; });
+    }
+    if (return_counts) {
+      int64_t* const first = counts.data_ptr<int64_t>();
+      for_each_run(items, n, runs, [=](int64_t i, int64_t run) { first[run] = i; });
+      lengths_of(first, runs, n);
+    }
+    values = values.to(self.dtype());
+  });
+  return result;
+}
+
+// Slices along `dim` that are equal to the one before them are of its group. They are compared in
+// the order in which memory lies, until all are known to differ.
+Groups neighbouring_slices(const Tensor& self, int64_t dim) {
+  IntArray order;
+  for (int64_t d = 0; d < self.dim(); ++d) order.push_back(d);
+  stable_sort(order, [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
+  const Tensor laid = permute(self, order);
+  const int64_t n = self.size(dim);
+  int64_t inner = 1, outer = 1;
+  for (int64_t d = 0, *place = &outer; d < self.dim(); ++d) {
+    if (order[static_cast<size_t>(d)] == dim) {
+      place = &inner;
+    } else {
+      *place *= laid.size(d);
+    }
+  }
+  CountedVector<uint8_t> differs(static_cast<size_t>(n));
+  with_equality(self.dtype(), [&](auto zero) {
+    using E = decltype(zero);
+    const Tensor dense = comparable<E>(laid);
+    const E* at = static_cast<const E*>(dense.raw_data());
+    int64_t left = n - 1;
+    for (int64_t o = 0; o < outer && left > 0; ++o, at += n * inner) {
+      for (int64_t i = 1; i < n; ++i) {
+        uint8_t& differ = differs[static_cast<size_t>(i)];
+        const E* const slice = at + i * inner;
+        if (differ || std::equal(slice, slice + inner, slice - inner)) continue;
+        differ = 1;
+        --left;
+      }
+    }
+  });
+  return group(iota(n), [&](int64_t, int64_t i) { return !differs[static_cast<size_t>(i)]; });
+}
+
+// Equal slices along `dim`, in lexicographic order of their elements, as they lie where `dim` and
+// the first dimension change places.
+Groups sorted_slices(const Tensor& self, int64_t dim) {
+  return visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
+    using C = decltype(zero);
+    IntArray order{dim};
+    int64_t between = 1, after = 1;
+    for (int64_t d = 0; d < self.dim(); ++d) {
+      if (d != dim) order.push_back(d);
+      if (d > 0 && d != dim) (d < dim ? between : after) *= self.size(d);
+    }
+    const Tensor rows = permute(self, order).to(DTypeOf<C>::value).contiguous();
+    const int64_t n = rows.size(0), width = rows.numel() / n;
+    const int64_t firsts = width / (between * after);
+    auto row = [&](int64_t i) { return const_data<C>(rows) + i * width; };
+    CountedVector<int64_t> places = iota(n);
+    stable_sort(places, [&](int64_t a, int64_t b) {
+      for (int64_t part = 0; part < between * firsts; ++part) {
+        const int64_t at = (part % firsts * between + part / firsts) * after;
+        const C *const x = row(a) + at, *const y = row(b) + at;
+        for (int64_t i = 0; i < after; ++i) {
+          if (x[i] < y[i] || y[i] < x[i]) return x[i] < y[i];
+        }
+      }
+      return false;
+    });
+    return group(places,
+                 [&](int64_t a, int64_t b) { return std::equal(row(a), row(a) + width, row(b)); });
+  });
 }
 
 // Distinct slices along a dimension, in lexicographic order if `sorted`.
@@ -231,37 +409,18 @@ ThreeTensors unique_slices(const Tensor& self, int64_t dim, bool sorted) {
                    "applied");
   }
   if (n == 0) return {self.clone(), no_indices(), no_indices()};
-  const Tensor rows = self.dim() == 0 ? self : transpose(self, 0, dim);
-  const Groups groups = visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
-    using C = decltype(zero);
-    const CountedVector<C> items = elements_as<C>(rows);
-    const int64_t width = static_cast<int64_t>(items.size()) / n;
-    auto row = [&](int64_t i) { return items.begin() + i * width; };
-    CountedVector<int64_t> order = iota(n);
-    if (sorted) {
-      stable_sort(order, [&](int64_t a, int64_t b) {
-        return std::lexicographical_compare(row(a), row(a) + width, row(b), row(b) + width);
-      });
-    }
-    return group(order,
-                 [&](int64_t a, int64_t b) { return std::equal(row(a), row(a) + width, row(b)); });
-  });
-  IntArray shape(self.sizes());
-  if (self.dim() > 0) shape[static_cast<size_t>(dim)] = static_cast<int64_t>(groups.first.size());
-  const Tensor values = empty(shape, self.dtype());
-  if (self.dim() == 0) {
-    values.copy_(self);
-  } else {
-    for (size_t i = 0; i < groups.first.size(); ++i) {
-      select(values, dim, static_cast<int64_t>(i)).copy_(select(self, dim, groups.first[i]));
-    }
-  }
-  return {values, index_tensor(groups.inverse), index_tensor(groups.counts)};
+  const Tensor slices = self.dim() == 0 ? reshape(self, IntArray{1}) : self;
+  const Groups groups = sorted ? sorted_slices(slices, dim) : neighbouring_slices(slices, dim);
+  const Tensor values = sorted || std::ssize(groups.first) < n
+                            ? index_select(slices, dim, index_tensor(groups.first))
+                            : clone(slices, MemoryFormat::kContiguous);
+  return {self.dim() == 0 ? reshape(values, {}) : values, index_tensor(groups.inverse),
+          index_tensor(groups.counts)};
 }
 
 ThreeTensors unique_consecutive(const Tensor& self, bool return_inverse, bool return_counts,
                                 std::optional<int64_t> dim) {
-  if (!dim) return unique(self, false, return_inverse, return_counts);
+  if (!dim) return unique_neighbours(self, return_inverse, return_counts);
   return unique_slices(self, *dim, false);
 }
 
@@ -309,14 +468,14 @@ TORCHLET_OP_WITH(_unique, out("out(out0, out1)"),
                  "aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> "
                  "(Tensor, Tensor)",
                  [](const Tensor& self, bool, bool return_inverse) {
-                   auto [values, inverse, counts] = unique(self, true, return_inverse, false);
+                   auto [values, inverse, counts] = unique(self, return_inverse, false);
                    return std::tuple(values, inverse);
                  });
 TORCHLET_OP_WITH(_unique2, out("out(out0, out1, out2)"),
                  "aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
                  "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
                  [](const Tensor& self, bool, bool return_inverse, bool return_counts) {
-                   return unique(self, true, return_inverse, return_counts);
+                   return unique(self, return_inverse, return_counts);
                  });
 TORCHLET_OP_WITH(unique_consecutive, out("out(out0, out1, out2)"),
                  "aten::unique_consecutive(Tensor self, bool return_inverse=False, bool "
