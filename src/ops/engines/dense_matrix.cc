@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/vectors.h"
 
 namespace torchlet::ops::linalg {
 namespace {
@@ -37,18 +38,6 @@ void subtract_with_kernel(const View<T>& a, const View<T>& b, const View<T>& c) 
   is_a ? multiply_add(negative, b, c) : multiply_add(a, negative, c);
 }
 
-// f(i, count) for `count` elements from i on: for steps that compilers make vectors of, then for
-// single ones.
-template <typename T, typename F>
-void in_steps(int64_t count, const F& f) {
-  constexpr int64_t kStep = 64 / sizeof(T);
-  int64_t i = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    for (; i + kStep <= count; i += kStep) f(i, std::integral_constant<int64_t, kStep>());
-  }
-  for (; i < count; ++i) f(i, std::integral_constant<int64_t, 1>());
-}
-
 // Elimination column by column; `pivots` count from the top of `a`.
 template <typename T>
 int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
@@ -79,15 +68,10 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
 template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y) {
   poll();
-  if (x.step == 1 && y.step == 1) {
-    in_steps<T>(x.size, [&](int64_t i, auto count) {
-      T step[count];
-      for (int64_t k = 0; k < count; ++k) step[k] = y.data[i + k] + times(factor, x.data[i + k]);
-      for (int64_t k = 0; k < count; ++k) y.data[i + k] = step[k];
-    });
-  } else {
-    for (int64_t i = 0; i < x.size; ++i) y[i] += times(factor, x[i]);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x.step == 1 && y.step == 1) return kernels::add_scaled(factor, x.data, y.data, x.size);
   }
+  for (int64_t i = 0; i < x.size; ++i) y[i] += times(factor, x[i]);
 }
 
 template <typename T>
@@ -103,21 +87,12 @@ void swap(Vector<T> x, Vector<T> y) {
 template <typename T>
 T dot(Vector<T> x, Vector<T> y) {
   poll();
-  constexpr size_t kSums = 64 / sizeof(T);
-  T sums[kSums] = {};  // independent of each other, so that additions overlap
-  if (x.step == 1 && y.step == 1) {
-    in_steps<T>(x.size, [&](int64_t i, auto count) {
-      for (int64_t k = 0; k < count; ++k) {
-        sums[k] += times(conjugate(x.data[i + k]), y.data[i + k]);
-      }
-    });
-  } else {
-    for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += times(conjugate(x[i]), y[i]);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x.step == 1 && y.step == 1) return kernels::dot(x.data, y.data, x.size);
   }
-  for (size_t half = kSums / 2; half > 0; half /= 2) {
-    for (size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-  }
-  return sums[0];
+  T sums[4] = {};  // independent of each other, so that additions overlap
+  for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += times(conjugate(x[i]), y[i]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 template <typename T>
@@ -219,21 +194,13 @@ Matrix<T> product(const View<T>& a, const View<T>& b) {
 template <typename T>
 void rotate(Vector<T> x, Vector<T> y, double c, double s) {
   poll();
-  const auto cosine = static_cast<T>(c), sine = static_cast<T>(s);
-  const auto turn = [&](T& p, T& q) {
-    const T first = p;
-    p = times(cosine, first) + times(sine, q);
-    q = times(cosine, q) - times(sine, first);
-  };
-  if (x.step == 1 && y.step == 1) {
-    in_steps<T>(x.size, [&](int64_t i, auto count) {
-      T first[count], second[count];
-      for (int64_t k = 0; k < count; ++k) first[k] = x.data[i + k], second[k] = y.data[i + k];
-      for (int64_t k = 0; k < count; ++k) turn(first[k], second[k]);
-      for (int64_t k = 0; k < count; ++k) x.data[i + k] = first[k], y.data[i + k] = second[k];
-    });
-  } else {
-    for (int64_t i = 0; i < x.size; ++i) turn(x[i], y[i]);
+  if constexpr (std::is_same_v<T, double>) {
+    if (x.step == 1 && y.step == 1) return kernels::rotate(c, s, x.data, y.data, x.size);
+  }
+  for (int64_t i = 0; i < x.size; ++i) {
+    const T first = x[i];
+    x[i] = c * first + s * y[i];
+    y[i] = c * y[i] - s * first;
   }
 }
 

@@ -1,0 +1,115 @@
+#include "kernels/gemm/vectors.h"
+
+#if defined(__arm__)
+#define HWY_COMPILE_ONLY_EMU128  // 32-bit NEON has no vectors of doubles
+#endif
+#define TORCHLET_NO_AVX3  // vectors wait for memory
+#include "kernels/simd/simd_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm/vectors.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "kernels/simd/simd-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace torchlet::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename T>
+void add_scaled_t(T factor, const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  const auto f = hn::Set(d, factor);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
+  }
+  const int64_t rest = count - i;
+  if (rest == 0) return;
+  store_first(hn::MulAdd(f, load_first(d, x + i, rest), load_first(d, y + i, rest)), d, y + i,
+              rest);
+}
+
+template <typename T>
+T dot_t(const T* HWY_RESTRICT x, const T* HWY_RESTRICT y, int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  // Independent of each other, so that additions overlap.
+  auto a = hn::Zero(d), b = hn::Zero(d), c = hn::Zero(d), e = hn::Zero(d);
+  int64_t i = 0;
+  const auto add = [&](auto sum) HWY_ATTR {
+    sum = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum);
+    i += kLanes;
+    return sum;
+  };
+  while (i + 4 * kLanes <= count) {
+    a = add(a);
+    b = add(b);
+    c = add(c);
+    e = add(e);
+  }
+  while (i + kLanes <= count) a = add(a);
+  if (const int64_t rest = count - i; rest > 0) {
+    b = hn::MulAdd(load_first(d, x + i, rest), load_first(d, y + i, rest), b);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+}
+
+void add_scaled_f32(float factor, const float* x, float* y, int64_t count) {
+  add_scaled_t(factor, x, y, count);
+}
+void add_scaled_f64(double factor, const double* x, double* y, int64_t count) {
+  add_scaled_t(factor, x, y, count);
+}
+float dot_f32(const float* x, const float* y, int64_t count) { return dot_t(x, y, count); }
+double dot_f64(const double* x, const double* y, int64_t count) { return dot_t(x, y, count); }
+
+void rotate_f64(double c, double s, double* HWY_RESTRICT x, double* HWY_RESTRICT y, int64_t count) {
+  const hn::ScalableTag<double> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(double));
+  const auto cosine = hn::Set(d, c), sine = hn::Set(d, s);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t n = count - i;
+    const auto p = load_first(d, x + i, n), q = load_first(d, y + i, n);
+    store_first(hn::MulAdd(cosine, p, hn::Mul(sine, q)), d, x + i, n);
+    store_first(hn::NegMulAdd(sine, p, hn::Mul(cosine, q)), d, y + i, n);
+  }
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace torchlet::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace torchlet::kernels {
+
+HWY_EXPORT(add_scaled_f32);
+HWY_EXPORT(add_scaled_f64);
+HWY_EXPORT(dot_f32);
+HWY_EXPORT(dot_f64);
+HWY_EXPORT(rotate_f64);
+
+void add_scaled(float factor, const float* x, float* y, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(add_scaled_f32)(factor, x, y, count);
+}
+void add_scaled(double factor, const double* x, double* y, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(add_scaled_f64)(factor, x, y, count);
+}
+float dot(const float* x, const float* y, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(dot_f32)(x, y, count);
+}
+double dot(const double* x, const double* y, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(dot_f64)(x, y, count);
+}
+void rotate(double c, double s, double* x, double* y, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(rotate_f64)(c, s, x, y, count);
+}
+
+}  // namespace torchlet::kernels
+
+#endif  // HWY_ONCE

@@ -1,0 +1,52 @@
+#include "kernels/gemm/vectors.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/simd/target_test.h"
+
+namespace torchlet::kernels {
+namespace {
+
+template <typename T>
+void check_vectors(int64_t count) {
+  std::vector<T> x, y;  // one longer than asked for; small integers, so that all is exact
+  for (int64_t i = 0; i <= count; ++i) {
+    x.push_back(static_cast<T>(i * 7 % 11 - 5));
+    y.push_back(static_cast<T>(i * 5 % 13 - 6));
+  }
+  T expected = 0;
+  std::vector<T> sum = y;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    expected += x[i] * y[i];
+    sum[i] += 3 * x[i];
+  }
+  EXPECT_EQ(dot(x.data(), y.data(), count), expected);
+  add_scaled(T(3), x.data(), y.data(), count);
+  EXPECT_EQ(y, sum);
+}
+
+TEST(Vectors, EveryTail) {
+  for_each_target([] {
+    for (int64_t count = 0; count < 80; ++count) {
+      SCOPED_TRACE(count);
+      check_vectors<float>(count);
+      check_vectors<double>(count);
+      std::vector<double> x, y, turned_x, turned_y;
+      for (int64_t i = 0; i <= count; ++i) {
+        const double p = static_cast<double>(i % 7), q = static_cast<double>(i % 5 - 2);
+        x.push_back(p);
+        y.push_back(q);
+        turned_x.push_back(i < count ? 2 * p + 5 * q : p);
+        turned_y.push_back(i < count ? 2 * q - 5 * p : q);
+      }
+      rotate(2, 5, x.data(), y.data(), count);
+      EXPECT_EQ(x, turned_x);
+      EXPECT_EQ(y, turned_y);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace torchlet::kernels
