@@ -187,11 +187,10 @@ Band<T> to_tridiagonal(const View<T>& a) {
   return band;
 }
 
-// The product of the reflections, the first of which leaves `first` rows alone.
+// q becomes the product of the reflections, the first of which leaves `first` rows alone, and q.
 template <typename T>
-void set_product(const View<T>& reflections, const std::vector<T>& tau, int64_t first,
-                 const View<T>& q) {
-  set_identity(q);
+void reflect(const View<T>& reflections, const std::vector<T>& tau, int64_t first,
+             const View<T>& q) {
   if (q.rows() <= first) return;
   apply_reflections(reflections, tau.data(), false, q.block(first, 0, q.rows() - first, q.cols()));
 }
@@ -323,19 +322,21 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       const bool wide = m < n;
       const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
       const Columns<T> columns(tall, k), rows(others, others);
-      if (wide) {
+      if (wide && is_complex(a.dtype())) {
         copy<T>(adjoint_of(in[i]), columns);
       } else {
-        copy<T>(in[i], columns);
+        copy<T>(wide ? in[i].transposed() : in[i], columns);
       }
       Band<T> band = to_bidiagonal<T>(columns, rows);
       const Columns<T> left(compute_uv ? tall : 0, full_matrices ? tall : k),
           right(compute_uv ? k : 0, k);
-      if (compute_uv) {
-        set_product<T>(columns, band.left, 0, left);
-        set_product<T>(rows, band.right, 1, right);
-      }
-      diagonalise_bidiagonal(band.diagonal, band.beside, turning<T>(left), turning<T>(right));
+      set_identity<T>(left);
+      set_identity<T>(right);
+      // What is turned has no more than k rows; the reflections make the others.
+      const View<T> top = left.block(0, 0, std::min(k, left.rows()), k);
+      diagonalise_bidiagonal(band.diagonal, band.beside, turning(top), turning<T>(right));
+      reflect<T>(columns, band.left, 0, left);
+      reflect<T>(rows, band.right, 1, right);
       std::vector<double> values;
       for (const double x : band.diagonal) values.push_back(std::abs(x));
       const std::vector<int64_t> order = sorted_places(values, true);
@@ -377,11 +378,10 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
         }
       }
       Band<T> band = to_tridiagonal<T>(hermitian);
-      if (compute_vectors) {
-        const int64_t others = std::max<int64_t>(0, n - 1);
-        set_product<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
-      }
+      set_identity<T>(vectors);
       diagonalise_tridiagonal(band.diagonal, band.beside, turning<T>(vectors));
+      const int64_t others = std::max<int64_t>(0, n - 1);
+      reflect<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
       const std::vector<int64_t> order = sorted_places(band.diagonal, false);
       for (int64_t j = 0; j < n; ++j) {
         const int64_t from = order[static_cast<size_t>(j)];
