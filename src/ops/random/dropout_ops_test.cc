@@ -74,5 +74,18 @@ TEST(ManualSeed, CountsInItsLowerHalf) {
   EXPECT_NE(elements_of(result_of("aten::dropout", "", {x, 0.5, true})), expected);
 }
 
+// Pieces of sixty-four times sixteen, what is left of them, and the last sixteen drawn again.
+TEST(Normal, ManyNumbersAtOnce) {
+  call_op("aten::manual_seed", "", {3});
+  const std::vector<double> numbers =
+      elements_of(result_of("aten::randn_like", "", {zeros(IntArray{2005}, DType::kFloat32)}));
+  for (const auto& [place, number] :
+       {std::pair(0, -0.076644), std::pair(8, -0.051681), std::pair(1023, 0.800642),
+        std::pair(1024, 0.934833), std::pair(1988, 0.892216), std::pair(1989, -1.808244),
+        std::pair(2004, 0.241038)}) {
+    EXPECT_NEAR(numbers[static_cast<size_t>(place)], number, 2e-6) << place;
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

@@ -1,9 +1,11 @@
 #include "ops/random/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
 
+#include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
 
@@ -22,13 +24,29 @@ Generator& generator() {
 }
 
 // Sixteen uniform numbers become sixteen normal ones: the first eight give radii, the others angles
-// (at::native::normal_fill_16).
-void to_normal(float* data, float mean, float std) {
-  for (int i = 0; i < 8; ++i) {
-    const float radius = std::sqrt(-2 * std::log(1 - data[i]));
-    const float theta = 2 * std::numbers::pi_v<float> * data[i + 8];
-    data[i] = radius * std::cos(theta) * std + mean;
-    data[i + 8] = radius * std::sin(theta) * std + mean;
+// (at::native::normal_fill_16). So many groups of sixteen, by the kernels of whole vectors.
+void to_normal(float* data, int64_t groups, float mean, float std) {
+  constexpr int64_t kHalf = 8, kMost = 64;
+  float radii[kHalf * kMost], sines[kHalf * kMost], cosines[kHalf * kMost];
+  const auto in_place = [](kernels::MatrixUnaryOp op, float* x, int64_t n) {
+    kernels::unary_rows_f32(op, 1, n, x, n, x, n);
+  };
+  for (; groups > 0; groups -= kMost, data += 2 * kHalf * kMost) {
+    const int64_t n = kHalf * std::min(groups, kMost);
+    for (int64_t i = 0; i < n; ++i) {
+      const float* from = data + i / kHalf * 2 * kHalf + i % kHalf;
+      radii[i] = 1 - from[0];
+      sines[i] = cosines[i] = 2 * std::numbers::pi_v<float> * from[kHalf];
+    }
+    in_place(kernels::MatrixUnaryOp::kLog, radii, n);
+    in_place(kernels::MatrixUnaryOp::kSin, sines, n);
+    in_place(kernels::MatrixUnaryOp::kCos, cosines, n);
+    for (int64_t i = 0; i < n; ++i) {
+      float* to = data + i / kHalf * 2 * kHalf + i % kHalf;
+      const float radius = std::sqrt(-2 * radii[i]);
+      to[0] = radius * cosines[i] * std + mean;
+      to[kHalf] = radius * sines[i] * std + mean;
+    }
   }
 }
 
@@ -126,11 +144,11 @@ void fill_normal(const Tensor& self, double mean, double std) {
     float* data = dense.data_ptr<float>();
     const auto m = static_cast<float>(mean), s = static_cast<float>(std);
     for (int64_t i = 0; i < numel; ++i) data[i] = random.uniform_float();
-    for (int64_t i = 0; i + 16 <= numel; i += 16) to_normal(data + i, m, s);
+    to_normal(data, numel / 16, m, s);
     if (numel % 16 != 0) {  // the last sixteen are drawn again
       float* tail = data + numel - 16;
       for (int i = 0; i < 16; ++i) tail[i] = random.uniform_float();
-      to_normal(tail, m, s);
+      to_normal(tail, 1, m, s);
     }
     target.copy_(dense);
     return;
