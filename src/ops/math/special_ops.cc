@@ -302,23 +302,28 @@ Tensor of_low_degree(const Tensor& x, int64_t n, const First& first, Next (*next
   return here;
 }
 
-template <typename Polynomial>
-Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
-  if (x.dtype() == DType::kBool && n.numel() == 1 && n.dim() == 0) {  // one of two results
-    const DType result = to_float_type(dtype);
+// Of bools and of low degree; undefined otherwise. `evaluate` is the polynomial.
+Tensor evaluate_quickly(const Tensor& x, const Tensor& n, DType dtype, const First& first,
+                        Next (*next)(float), BinaryFn evaluate) {
+  if (n.dim() != 0 || is_meta(n)) return {};
+  const DType result = to_float_type(dtype);
+  if (x.dtype() == DType::kBool) {  // one of two results
     const auto of = [&](double value) {
-      return evaluate<Polynomial>(scalar_tensor(Scalar(value), result), n, result);
+      return evaluate(scalar_tensor(Scalar(value), result), n, result);
     };
     return where(x, of(1), of(0));
   }
-  if (to_float_type(dtype) == DType::kFloat32 && n.dim() == 0 && !is_meta(n)) {
-    const double degree = n.to(DType::kFloat64).item<double>();
-    constexpr double kLow = 6;  // beyond, some are trigonometric functions
-    if (degree >= 1 && degree < kLow + 1) {
-      return of_low_degree(x.to(DType::kFloat32), static_cast<int64_t>(degree), Polynomial::kFirst,
-                           Polynomial::next);
-    }
-  }
+  const double degree = n.to(DType::kFloat64).item<double>();
+  constexpr double kLow = 6;  // beyond, some are trigonometric functions
+  if (result != DType::kFloat32 || !(degree >= 1 && degree < kLow + 1)) return {};
+  return of_low_degree(x.to(DType::kFloat32), static_cast<int64_t>(degree), first, next);
+}
+
+template <typename Polynomial>
+Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
+  const Tensor quick =
+      evaluate_quickly(x, n, dtype, Polynomial::kFirst, Polynomial::next, evaluate<Polynomial>);
+  if (quick.defined()) return quick;
   return binary<kMapReal, true>(x, n, dtype, [](auto value, auto degree) {
     const int64_t whole = saturating_int(static_cast<double>(degree));
     return Polynomial()(value, std::min(whole, int64_t{1} << 53));
