@@ -90,15 +90,18 @@ inline Tensor composed_of(FloatKernel kernel, std::span<const Tensor* const> inp
 }  // namespace detail
 
 // A kernel between two generic lambdas of a few instructions (kMapSteps), of one or two operands:
-// finish(in..., kernel(prepare(in...))) with a result of `dtype`; `function` stands for the kernel
-// in double.
+// finish(in..., kernel(prepare(in...))) with a result of `dtype`, of which has_kernel() is true.
+template <size_t N, typename Prepare, typename Finish>
+Tensor composed_floats(FloatKernel kernel, const Operands<N>& inputs, DType dtype,
+                       const Prepare& prepare, const Finish& finish) {
+  return detail::composed_of(kernel, inputs, dtype, &detail::map_steps<float, float, N, Prepare>,
+                             &prepare, &detail::map_steps<float, float, N + 1, Finish>, &finish);
+}
+// The same for double, too, where `function` stands for the kernel.
 template <size_t N, typename Prepare, typename Function, typename Finish>
 Tensor composed(FloatKernel kernel, const Operands<N>& inputs, DType dtype, const Prepare& prepare,
                 const Function& function, const Finish& finish) {
-  if (has_kernel(dtype)) {
-    return detail::composed_of(kernel, inputs, dtype, &detail::map_steps<float, float, N, Prepare>,
-                               &prepare, &detail::map_steps<float, float, N + 1, Finish>, &finish);
-  }
+  if (has_kernel(dtype)) return composed_floats<N>(kernel, inputs, dtype, prepare, finish);
   return map<kMapDouble, N>(inputs, dtype,
                             [&](auto... x) { return finish(x..., function(prepare(x...))); });
 }

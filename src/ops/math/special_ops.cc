@@ -64,16 +64,14 @@ template <int kOrder>
 Tensor bessel_i(const Tensor& self) {
   const DType dtype = to_float_type(self.dtype());
   if (!has_kernel(dtype)) return unary_double(self, kOrder == 0 ? special::i0 : special::i1);
-  return composed<1>(
-      kernels::exp_f32, {self}, dtype, [](auto x) { return std::abs(x); },
-      [](auto x) { return std::exp(x); },
-      [](auto x, auto exp) { return exp * scaled_i<kOrder>(static_cast<float>(x)); });
+  return composed_floats<1>(
+      kernels::exp_f32, {self}, dtype, [](float x) { return std::abs(x); },
+      [](float x, float exp) { return exp * scaled_i<kOrder>(x); });
 }
 
 // The inverse of erf from the logarithm of 1 - x^2: of its negative w, erfinv(x) / x is a
 // polynomial up to 5, and beyond, sqrt(w) and one in 1 / sqrt(w).
-template <typename T>
-[[gnu::always_inline]] inline T inverse_erf(T x, T log) {
+[[gnu::always_inline]] inline float inverse_erf(float x, float log) {
   constexpr float kNear[] = {1.501409359e+00f,  6.166007154e-01f, -2.610866738e-02f,
                              -1.957409185e-02f, 8.529079665e-03f, -4.847019389e-04f,
                              -8.453869039e-04f, 2.845279931e-04f, 3.545020183e-05f,
@@ -83,29 +81,27 @@ template <typename T>
                             7.613775174e-04f,  -2.579993805e-03f, -8.272781512e-04f,
                             5.461349604e-04f,  2.908317995e-04f};
   constexpr float kFirst = 1 / 10.5f, kLast = 0.4472135955f;  // of 1 / sqrt(w)
-  const auto w = static_cast<float>(-log);
+  const float w = -log;
   const float root = std::sqrt(choose(w < 5, 5.0f, w));
   const float near = polynomial(w / 2.5f - 1, kNear);
   const float place = (2 / root - (kFirst + kLast)) / (kLast - kFirst);
-  return x * static_cast<T>(choose(w < 5, near, root + polynomial(place, kFar)));
+  return x * choose(w < 5, near, root + polynomial(place, kFar));
 }
 Tensor erfinv(const Tensor& self) {
   const DType dtype = to_float_type(self.dtype());
   if (!has_kernel(dtype)) return unary_double(self, special::erfinv);
-  return composed<1>(
-      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](auto x) { return (1 - x) * (1 + x); },
-      [](auto x) { return std::log(x); }, [](auto x, auto log) { return inverse_erf(x, log); });
+  return composed_floats<1>(
+      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](float x) { return (1 - x) * (1 + x); },
+      [](float x, float log) { return inverse_erf(x, log); });
 }
 // sqrt(2) erfinv(2 p - 1)
 Tensor ndtri(const Tensor& self) {
   const DType dtype = to_float_type(self.dtype());
   if (!has_kernel(dtype)) return unary_double(self, special::ndtri);
-  return composed<1>(
-      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](auto p) { return 4 * p * (1 - p); },
-      [](auto x) { return std::log(x); },
-      [](auto p, auto log) {
-        using T = decltype(p);
-        return std::numbers::sqrt2_v<T> * inverse_erf(2 * p - 1, log);
+  return composed_floats<1>(
+      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](float p) { return 4 * p * (1 - p); },
+      [](float p, float log) {
+        return std::numbers::sqrt2_v<float> * inverse_erf(2 * p - 1, log);
       });
 }
 Tensor ndtr(const Tensor& self) {
