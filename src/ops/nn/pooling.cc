@@ -11,6 +11,8 @@
 #include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/elementwise/normalize.h"
+#include "kernels/reduce/fold.h"
+#include "kernels/simd/scratch.h"
 #include "kernels/spatial/pool2d.h"
 #include "kernels/spatial/pool_nhwc.h"
 #include "kernels/spatial/window_size.h"
@@ -172,7 +174,7 @@ bool has_channels_inside(const Tensor& volume) {
   return volume.stride(1) == 1 && volume.size(1) >= kMany && volume.numel() > 0 && !is_meta(volume);
 }
 
-constexpr int64_t kGroup = 32;  // channels that are pooled at once
+constexpr int64_t kGroup = 16;  // channels that are pooled at once
 
 // Of each channel the greater value, and where it is; NaN is greater than all. Compilers make
 // vectors of this.
@@ -202,7 +204,8 @@ struct Volume {
   int64_t strides[5];
 };
 
-// Maxima of volumes with channels inside, some channels at once. The results have any strides.
+// Maxima of volumes with channels inside, some channels at once. The results lie in any way, both
+// alike.
 template <typename T>
 void max_of_channels(const Tensor& self, const Axes& axes, const Tensor& values,
                      const Tensor& indices) {
@@ -230,9 +233,14 @@ void max_of_channels(const Tensor& self, const Axes& axes, const Tensor& values,
     }
     T* to = out.at(n, c0, d, h, w);
     int64_t* index_to = places.at(n, c0, d, h, w);
-    for (int64_t c = 0; c < count; ++c) {
-      to[c * out.strides[1]] = best[c];
-      index_to[c * places.strides[1]] = index[c];
+    const int64_t step = out.strides[1];  // both lie alike
+    if (step == 1) {
+      std::copy_n(best, count, to);
+      std::copy_n(index, count, index_to);
+    }
+    for (int64_t c = 0; c < count && step != 1; ++c) {
+      to[c * step] = best[c];
+      index_to[c * step] = index[c];
     }
   };
   parallel_for(self.size(0) * groups, 1, [&](int64_t begin, int64_t end) {
@@ -371,6 +379,38 @@ std::optional<Tensor> average_of_channels(int64_t spatial, const Tensor& self, c
   return view(out.contiguous(spatial == 2 ? format : MemoryFormat::kContiguous), shape);
 }
 
+// Of volumes: the sum of the planes under a window, averaged as planes are.
+Tensor average_of_planes(const Tensor& self, const Axes& axes, PoolWindow window,
+                         bool count_include_pad, int64_t divisor) {
+  for (IntArray* sizes : {&window.kernel, &window.stride, &window.padding}) {
+    if (sizes->size() == 3) sizes->erase(sizes->begin());
+  }
+  const kernels::Window2dShape planes = kernel_window(axes, window, 2);
+  const Tensor in = self.contiguous();
+  const Tensor out = empty(pooled_shape(3, self, axes), DType::kFloat32);
+  if (is_meta(out)) return out.contiguous(self.suggest_memory_format());
+  const Axis& depth = axes[0];
+  const int64_t from_plane = planes.in_h * planes.in_w, to_plane = planes.out_h * planes.out_w;
+  parallel_for(plane_count(3, self) * depth.out, 1, [&](int64_t begin, int64_t end) {
+    const kernels::Scratch<float> sums(from_plane);
+    for (int64_t i = begin; i < end; ++i) {
+      const size_t d = static_cast<size_t>(i % depth.out);
+      const int64_t taps = std::max<int64_t>(0, depth.end[d] - depth.begin[d]);
+      const float* from =
+          in.data_ptr<float>() + (i / depth.out * depth.in + depth.begin[d]) * from_plane;
+      float* to = out.data_ptr<float>() + i * to_plane;
+      std::fill_n(sums.data(), from_plane, 0.0f);
+      kernels::fold_rows(kernels::Fold::kSum,
+                         {kernels::FoldType::kFloat32, from, from_plane, taps, from_plane},
+                         sums.data());
+      kernels::avg_pool2d_f32(planes, count_include_pad, divisor, sums.data(), to, 1);
+      const int64_t count = count_include_pad ? depth.covered[d] : std::max<int64_t>(1, taps);
+      for (int64_t p = 0; p < to_plane && divisor == 0; ++p) to[p] /= static_cast<float>(count);
+    }
+  });
+  return out.contiguous(self.suggest_memory_format());
+}
+
 bool is_global(const Axes& axes) {
   return std::ranges::all_of(axes, [](const Axis& axis) { return axis.out == 1; });
 }
@@ -418,6 +458,9 @@ Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool cou
   auto size = [](const Axis& axis, size_t i) {
     return std::max<int64_t>(0, axis.end[i] - axis.begin[i]);
   };
+  if (self.dtype() == DType::kFloat32 && self.numel() > 0) {  // of volumes
+    return average_of_planes(self, axes, window, count_include_pad, divisor.value_or(0));
+  }
   return average_over(spatial, self, axes, [&](size_t d, size_t h, size_t w) -> int64_t {
     if (divisor) return *divisor;
     if (count_include_pad) {
