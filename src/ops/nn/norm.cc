@@ -334,13 +334,15 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
     for (int64_t g = 0; g < batch * groups; ++g) {
       rstd_data[g] = 1 / std::sqrt(rstd_data[g] + static_cast<T>(eps));
     }
-    std::vector<T> scale, shift;  // [batch * channels]
-    for (int64_t p = 0; p < batch * channels; ++p) {
+    // Of each channel of the batch, or of each group where its channels are alike.
+    const int64_t alike = w_data || b_data ? 1 : group_channels;
+    std::vector<T> scale, shift;
+    for (int64_t p = 0; p < batch * channels; p += alike) {
       const int64_t c = p % channels, g = p / group_channels;
       scale.push_back(rstd_data[g] * (w_data ? w_data[c] : T(1)));
       shift.push_back((b_data ? b_data[c] : T(0)) - mean_data[g] * scale.back());
     }
-    scale_planes(x_data, scale, shift, out.data_ptr<T>(), 1, plane);
+    scale_planes(x_data, scale, shift, out.data_ptr<T>(), 1, alike * plane);
     return result();
   });
 }
