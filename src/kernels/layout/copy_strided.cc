@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
 
@@ -46,7 +47,7 @@ void normalize(Copy& copy, int count, const Dim* dims) {
 }
 
 // Runs of a few bytes as one element.
-void widen(Copy& copy) {
+[[maybe_unused]] void widen(Copy& copy) {
   constexpr int64_t kWidest = 8;
   while (copy.count > 0 && copy.element_size < kWidest) {
     Dim& run = copy.dims[copy.count - 1];
@@ -122,7 +123,7 @@ void copy_planes(const Copy& copy, int64_t begin, int64_t end) {
 
 // The dimension of the most planes, if planes are so small that what each of them costs besides its
 // elements counts more; -1 otherwise.
-int worth_a_loop(const Copy& copy) {
+[[maybe_unused]] int worth_a_loop(const Copy& copy) {
   constexpr int64_t kSmallPlane = 16;
   int most = -1;
   if (copy.dims[copy.count - 2].size * copy.dims[copy.count - 1].size > kSmallPlane) return most;
@@ -133,7 +134,7 @@ int worth_a_loop(const Copy& copy) {
 }
 
 // The same elements of all small planes together: `along` is the dimension of the planes.
-void copy_small_planes(const Copy& copy, int along) {
+[[maybe_unused]] void copy_small_planes(const Copy& copy, int along) {
   constexpr int64_t kTogether = 256;  // whose lines stay in the cache
   Copy rest = copy;
   const Dim planes = copy.dims[along];
@@ -169,8 +170,10 @@ void copy_strided(int64_t element_size, int dims, const int64_t* sizes, const vo
   }
   Copy copy{element_size, 0, {}, static_cast<const char*>(from), static_cast<char*>(to)};
   normalize(copy, dims, all);
-  widen(copy);
-  element_size = copy.element_size;
+  if constexpr (selection::kHasConversions) {
+    widen(copy);
+    element_size = copy.element_size;
+  }
   // A plane that can be transposed in tiles comes last; it is otherwise that of the longest runs.
   int with_unit = copy.count - 1;
   for (int i = 0; i < copy.count; ++i) {
@@ -201,9 +204,11 @@ void copy_strided(int64_t element_size, int dims, const int64_t* sizes, const vo
   }
   int64_t planes = 1;
   for (int i = 0; i < copy.count - 2; ++i) planes *= copy.dims[i].size;
-  constexpr int64_t kMany = 32;
-  const int along = worth_a_loop(copy);
-  if (along >= 0 && copy.dims[along].size >= kMany) return copy_small_planes(copy, along);
+  if constexpr (selection::kHasConversions) {
+    constexpr int64_t kMany = 32;
+    const int along = worth_a_loop(copy);
+    if (along >= 0 && copy.dims[along].size >= kMany) return copy_small_planes(copy, along);
+  }
   const int64_t plane_bytes =
       element_size * copy.dims[copy.count - 2].size * copy.dims[copy.count - 1].size;
   const int64_t grain = std::max<int64_t>(1, kBytesPerTask / std::max<int64_t>(1, plane_bytes));

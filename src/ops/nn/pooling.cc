@@ -363,7 +363,7 @@ kernels::Window2dShape kernel_window(const Axes& axes, const PoolWindow& window,
 template <typename Pool>
 std::optional<Tensor> average_of_channels(int64_t spatial, const Tensor& self, const Axes& axes,
                                           const Pool& pool) {
-  if (!selection::kHasConversions || spatial > 2) return std::nullopt;
+  if (spatial > 2) return std::nullopt;
   const Tensor in = as_volume(spatial, self);
   const int64_t pixel = in.size(4) > 1 ? in.stride(4) : in.size(1);
   const int64_t row = pixel * in.size(4), plane = row * in.size(3);
@@ -439,13 +439,15 @@ Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool cou
   window.dilation = {1};
   const Axes axes = sliding_axes(spatial, self, window, 1);
   if (spatial < 3 && self.dtype() == DType::kFloat32) {
-    const auto pool = [&](const float* from, int64_t pixel, float* to) {
-      kernels::avg_pool_nhwc({plane_count(spatial, self) / self.size(-spatial - 1),
-                              self.size(-spatial - 1), kernel_window(axes, window, spatial)},
-                             count_include_pad, divisor.value_or(0), from, pixel, to,
-                             self.size(-spatial - 1));
-    };
-    if (const auto out = average_of_channels(spatial, self, axes, pool)) return *out;
+    if constexpr (selection::kHasConversions) {
+      const auto pool = [&](const float* from, int64_t pixel, float* to) {
+        kernels::avg_pool_nhwc({plane_count(spatial, self) / self.size(-spatial - 1),
+                                self.size(-spatial - 1), kernel_window(axes, window, spatial)},
+                               count_include_pad, divisor.value_or(0), from, pixel, to,
+                               self.size(-spatial - 1));
+      };
+      if (const auto out = average_of_channels(spatial, self, axes, pool)) return *out;
+    }
     const Tensor in = self.contiguous();
     const Tensor out = empty(pooled_shape(spatial, self, axes), DType::kFloat32);
     if (!is_meta(out)) {
@@ -473,14 +475,16 @@ Tensor avg_pool(int64_t spatial, const Tensor& self, PoolWindow window, bool cou
 
 Tensor adaptive_avg_pool(int64_t spatial, const Tensor& self, IntSpan output_size) {
   const Axes axes = adaptive_axes(spatial, self, output_size);
-  if (self.dtype() == DType::kFloat32) {
-    const auto pool = [&](const float* from, int64_t pixel, float* to) {
-      const int64_t channels = self.size(-spatial - 1);
-      kernels::adaptive_avg_pool_nhwc({plane_count(spatial, self) / channels, channels, axes[1].in,
-                                       axes[2].in, axes[1].out, axes[2].out},
-                                      from, pixel, to, channels);
-    };
-    if (const auto out = average_of_channels(spatial, self, axes, pool)) return *out;
+  if constexpr (selection::kHasConversions) {
+    if (self.dtype() == DType::kFloat32) {
+      const auto pool = [&](const float* from, int64_t pixel, float* to) {
+        const int64_t channels = self.size(-spatial - 1);
+        kernels::adaptive_avg_pool_nhwc({plane_count(spatial, self) / channels, channels,
+                                         axes[1].in, axes[2].in, axes[1].out, axes[2].out},
+                                        from, pixel, to, channels);
+      };
+      if (const auto out = average_of_channels(spatial, self, axes, pool)) return *out;
+    }
   }
   if (self.dtype() == DType::kFloat32 && is_global(axes)) {
     const Tensor in = self.contiguous();

@@ -159,7 +159,8 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
   const NhwcImage input = image_argument(plan, call, dims);
   constexpr int64_t kFewChannels = 4;
-  if (dims == 3 && input.c < kFewChannels) decline("vectors of few channels");
+  const bool is_thin = selection::kHasVolumes && dims == 3 && input.c < kFewChannels;
+  if (is_thin) decline("vectors of few channels");
   PoolArguments a;
   a.kernel = call.known_ints("kernel_size", dims);
   a.stride = stride_argument(call, a.kernel);
