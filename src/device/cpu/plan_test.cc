@@ -58,6 +58,22 @@ TEST(Plan, ZerosAroundAnImageArePaddingOfTheConvolution) {
   EXPECT_EQ(ones.kernels({x}), "pad_nhwc conv_nhwc_f32");
 }
 
+// What only moves pixels makes no image of them, unless something here reads the result.
+TEST(Plan, PlanesWhosePixelsAreOnlyMovedStayPlanes) {
+  const Tensor line = random_tensor({2, 3, 9}), image = random_tensor({2, 3, 6, 5});
+  for (const auto& [call, x] : {std::pair{"reflection_pad1d(x, [8, 1])", line},
+                                std::pair{"replication_pad2d(x, [9, 0, 1, 2])", image},
+                                std::pair{"upsample_nearest2d(x, [9, 11])", image}}) {
+    SCOPED_TRACE(call);
+    Case alone({}, "    return torch." + std::string(call) + "\n");
+    alone.check({x});
+    EXPECT_EQ(alone.kernels({x}).find("nhwc"), std::string::npos);
+    Case read({}, "    return torch.neg(torch." + std::string(call) + ")\n");
+    read.check({x});
+    EXPECT_NE(read.kernels({x}).find("nhwc"), std::string::npos);
+  }
+}
+
 TEST(Plan, BordersAndValuesAroundTensors) {
   const auto check = [](const std::string& call, const Tensor& x, const std::string& kernels) {
     SCOPED_TRACE(call);
