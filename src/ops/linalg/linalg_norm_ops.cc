@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/core/op.h"
+#include "ops/engines/kernel_map.h"
 #include "ops/engines/matmul.h"
 #include "ops/linalg/linalg.h"
 #include "ops/math/math.h"
@@ -136,10 +137,35 @@ Tensor norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
   return vector_norm(v, Scalar(pow), others, true);
 }
 
+// v * factors. Of floats with a factor for each row or column, by a kernel that reads each once.
+Tensor scaled(const Tensor& v, const Tensor& factors) {
+  if (v.dim() == 2 && factors.dim() == 2 && !v.is_contiguous()) {
+    const Tensor across = transpose(v, 0, 1);
+    if (!across.is_contiguous()) return mul(v, factors);
+    return transpose(scaled(across, transpose(factors, 0, 1)), 0, 1);
+  }
+  const auto has_one_for_each = [&](int64_t d) {
+    return factors.dim() == v.dim() && factors.numel() == v.size(d) && factors.size(d) == v.size(d);
+  };
+  const bool is_float = v.dtype() == DType::kFloat32 && factors.dtype() == DType::kFloat32;
+  if (!is_float || v.numel() == 0 || !v.is_contiguous()) return mul(v, factors);
+  const bool is_of_rows = has_one_for_each(0);
+  if (!is_of_rows && !(v.dim() == 2 && has_one_for_each(1))) return mul(v, factors);
+  const Tensor out = empty_like(v), all = factors.contiguous();
+  const int64_t rows = v.size(0), columns = v.numel() / rows;
+  kernels::binary_rows_f32(
+      kernels::MatrixBinaryOp::kMul, rows, columns, v.data_ptr<float>(), columns,
+      {.data = all.data_ptr<float>(),
+       .spread = is_of_rows ? kernels::Spread::kRows : kernels::Spread::kColumns,
+       .stride = 1},
+      {}, out.data_ptr<float>(), columns);
+  return out;
+}
+
 // v * (g / |v|)
 std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
   const Tensor norm = norm_except_dim(v, 2, dim);
-  return {mul(v, div(g, norm)), norm};
+  return {scaled(v, div(g, norm)), norm};
 }
 
 // At the first or last dimension g may be of any shape with an element for each norm, and the norms

@@ -508,6 +508,20 @@ TEST(Linalg, WeightNorm) {
   EXPECT_THROW(call_op("aten::_weight_norm_interface", "", {v, v, 1}), Error);
 }
 
+// Matrices in either order of memory, with a factor for each row, each column and for both.
+TEST(Linalg, WeightNormOfMatrices) {
+  const Tensor x = ramp({37, 21}), g = ramp({37, 1}, 3), h = ramp({1, 21}, 5);
+  for (const Tensor& v : {x, transpose(transpose(x, 0, 1).contiguous(), 0, 1)}) {
+    for (const auto& [factors, dim] :
+         {std::pair(g, 0), std::pair(h, 1), std::pair(g, -1), std::pair(h, -1)}) {
+      const Tensor expected = result_of("aten::_weight_norm", "",
+                                        {v.to(DType::kFloat64), factors.to(DType::kFloat64), dim});
+      expect_tensor(result_of("aten::_weight_norm", "", {v, factors, dim}), elements_of(expected),
+                    kF32, {37, 21});
+    }
+  }
+}
+
 TEST(Linalg, Products) {
   const Value chain =
       make_tensor_list({make({1, 2}, kF32, {1, 2}), square({1, 0, 2, 1}), make({3, 4})});
