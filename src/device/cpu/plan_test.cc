@@ -487,10 +487,13 @@ TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
 TEST(Plan, GatesAndOuterProducts) {
   for (const char* dim : {"0", "1", "-1"}) {
     Case gated({}, std::string("    return torch.glu(x, ") + dim + ")\n");
-    for (const IntArray& sizes : {IntArray{2, 6, 4}, IntArray{4, 2, 3, 6}}) {
+    for (const IntArray& sizes : {IntArray{2, 6, 4}, IntArray{4, 4, 3, 6}}) {
       const Tensor x = random_tensor(sizes);
       gated.check({x});
-      EXPECT_NE(gated.kernels({x}).find("binary_rows_f32"), std::string::npos);
+      const std::string kernels = gated.kernels({x});
+      const bool is_walked = std::string(dim) == "1";  // else rows
+      EXPECT_TRUE(kernels.ends_with(is_walked ? " broadcast_rows_f32" : " binary_rows_f32"))
+          << kernels << " dim " << dim;
     }
   }
   Case outer({}, "    return torch.outer(x, y)\n", "x: Tensor, y: Tensor");

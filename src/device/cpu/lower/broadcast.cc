@@ -4,7 +4,6 @@
 #include <numeric>
 #include <vector>
 
-#include "base/selection.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
 #include "device/cpu/lower/epilogue_step.h"
@@ -123,11 +122,7 @@ class BroadcastStep : public ActivatedStep {
 }  // namespace
 
 TensorId add_broadcast(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
-  // Networks that only add do so to sums of the same size.
-  constexpr bool kIsNeeded = selection::has_operator("aten::mul") ||
-                             selection::has_operator("aten::sub") ||
-                             selection::has_operator("aten::div");
-  if constexpr (!kIsNeeded) decline("an unusual broadcast");
+  if constexpr (!kHasBroadcasts) decline("an unusual broadcast");
   const IntArray sizes = ops::broadcast_shapes(plan.info(a).sizes, plan.info(b).sizes);
   if (std::ranges::find(sizes, 0) != sizes.end()) decline("an empty tensor");
   std::vector<int64_t> order;

@@ -347,6 +347,9 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
   auto spreading = spread(plan, a, b);
   if (!spreading && !(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
   if (!spreading) {
+    if constexpr (kHasBroadcasts) {  // walks over parts of tensors, too
+      if (!plan.image_view(a) && !plan.image_view(b)) return add_broadcast(plan, op, a, b);
+    }
     // One layout for both.
     const int64_t dim = plan.info(a).dim();
     if ((dim == 4 || (dim == 5 && (plan.image_view(a) || plan.image_view(b)))) &&
