@@ -1,12 +1,17 @@
 // The largest and smallest elements and where they are. NaN counts as beyond both ends, and the
 // first of equal elements is found.
+#include <algorithm>
 #include <cmath>
 
+#include "base/sort.h"
+#include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/fold.h"
 #include "ops/engines/quantize.h"
 #include "ops/engines/reduce.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
+#include "tensor/tensor_impl.h"
 
 namespace torchlet::ops {
 namespace {
@@ -58,6 +63,36 @@ Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool ke
   return fold(kExtreme<Largest>, self, dims, keepdim, compute_type(self)).to(self.dtype());
 }
 
+// The same for results that lie side by side: from the last element on, so that the first stays.
+template <typename C>
+void find_across(const C* x, int64_t outer, int64_t count, int64_t inner, C* value, int64_t* at) {
+  constexpr int64_t kParallelGrain = 32768;
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / (count * inner));
+  parallel_for(outer, grain, [=](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const C* const from = x + o * count * inner;
+      C* const best = value + o * inner;
+      int64_t* const to = at + o * inner;
+      std::fill_n(to, inner, 0);
+      for (int64_t i = count; i-- > 0;) {
+        const C* const row = from + i * inner;
+        for (int64_t k = 0; k < inner; ++k) {
+          // No branch, which nobody foresees: compilers see to that for floats alone.
+          if constexpr (std::is_integral_v<C>) {
+            const int64_t mask = -static_cast<int64_t>(row[k] == best[k]);
+            to[k] = (i & mask) | (to[k] & ~mask);
+          } else {
+            const int is_there =
+                static_cast<int>(row[k] == best[k]) | static_cast<int>(row[k] != row[k]);
+            to[k] = is_there ? i : to[k];
+          }
+        }
+      }
+      for (int64_t k = 0; k < inner; ++k) best[k] = from[to[k] * inner + k];  // of zeros, the first
+    }
+  });
+}
+
 // Values and indices along dimensions.
 template <bool Largest>
 std::tuple<Tensor, Tensor> extreme_at(const Tensor& input, IntSpan dims, bool keepdim) {
@@ -66,16 +101,48 @@ std::tuple<Tensor, Tensor> extreme_at(const Tensor& input, IntSpan dims, bool ke
   const Tensor values = fold(kExtreme<Largest>, self, dims, keepdim, compute);
   const Tensor indices = empty(values.sizes(), DType::kInt64);
   int64_t* at = indices.data_ptr<int64_t>();
+  const IntArray reduced = normalize_dims(dims, self.dim());
   visit_compute<kMapReal | kMapInt>(compute, [&](auto zero) {
     using C = decltype(zero);
     C* value = values.template data_ptr<C>();
-    for_each_run<C>(self, normalize_dims(dims, self.dim()),
-                    [&](const C* run, int64_t count, int64_t i) {
-                      at[i] = position(run, count, value[i]);
-                      value[i] = run[at[i]];  // of zeros, the first
-                    });
+    if (self.dtype() == DTypeOf<C>::value && reduced.size() == 1 && self.is_contiguous() &&
+        self.numel() > 0 && self.dim() > 0) {
+      const int64_t count = self.size(reduced[0]);
+      int64_t inner = 1;
+      for (int64_t d = reduced[0] + 1; d < self.dim(); ++d) inner *= self.size(d);
+      if (inner > 1) {
+        return find_across(self.template data_ptr<C>(), self.numel() / (count * inner), count,
+                           inner, value, at);
+      }
+    }
+    for_each_run<C>(self, reduced, [&](const C* run, int64_t count, int64_t i) {
+      at[i] = position(run, count, value[i]);
+      value[i] = run[at[i]];  // of zeros, the first
+    });
   });
   return {values.to(input.dtype()), indices};
+}
+
+// The same along one dimension, in the order of memory.
+template <bool Largest>
+std::tuple<Tensor, Tensor> extreme_along(const Tensor& self, int64_t dim, bool keepdim) {
+  if (self.is_contiguous() || !is_non_overlapping_and_dense(self.sizes(), self.strides())) {
+    return extreme_at<Largest>(self, {&dim, 1}, keepdim);
+  }
+  IntArray order, places;
+  for (int64_t d = 0; d < self.dim(); ++d) order.push_back(d);
+  stable_sort(order, [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
+  places.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  const int64_t place = places[static_cast<size_t>(wrap_dim(dim, self.dim()))];
+  const auto [values, indices] = extreme_at<Largest>(permute(self, order), {&place, 1}, true);
+  const auto back = [&](const Tensor& x) {
+    const Tensor kept = permute(x, places).contiguous();
+    return keepdim ? kept : squeeze(kept, dim);
+  };
+  return {back(values), back(indices)};
 }
 
 template <bool Largest>
@@ -83,10 +150,10 @@ std::tuple<Tensor, Tensor> extreme_dim(const Tensor& self, int64_t dim, bool kee
   wrap_dim(dim, self.dim());
   check_not_empty(Largest ? "max" : "min", self, {&dim, 1});
   if (self.is_quantized()) {
-    auto [values, indices] = extreme_at<Largest>(dequantize(self), {&dim, 1}, keepdim);
+    auto [values, indices] = extreme_along<Largest>(dequantize(self), dim, keepdim);
     return {quantize(values, self.dtype(), self.impl()->quantizer), indices};
   }
-  return extreme_at<Largest>(self, {&dim, 1}, keepdim);
+  return extreme_along<Largest>(self, dim, keepdim);
 }
 
 template <bool Largest>
