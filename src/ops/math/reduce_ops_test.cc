@@ -96,6 +96,10 @@ TEST(Reduce, ExtremesOfAnyTypeAndStride) {
       expect_tensor(result_of("aten::max", "dim", {laid, dim}, 1), most_at, kI64);
       expect_tensor(result_of("aten::min", "dim", {laid, dim}), least, dtype);
       expect_tensor(result_of("aten::min", "dim", {laid, dim}, 1), least_at, kI64);
+      const Tensor turned = transpose(laid, 0, 1);  // the same in the other order of memory
+      expect_tensor(result_of("aten::max", "dim", {turned, 1 - dim}), most, dtype);
+      expect_tensor(result_of("aten::max", "dim", {turned, 1 - dim, true}, 1), most_at, kI64,
+                    is_across ? IntArray{kRows, 1} : IntArray{1, kRows});
     }
   }
   const Tensor zeros = result_of("aten::max", "dim", {make({-0.0, 0.0}), 0});
