@@ -1,5 +1,6 @@
 // x[indices] and x[indices] = values with tensors as indices, and the index_* operators, which do
 // the same along one dimension.
+#include "base/sort.h"
 #include "ops/core/op.h"
 #include "ops/engines/indexed.h"
 #include "ops/shape/shape.h"
@@ -176,23 +177,40 @@ void check_source(const Tensor& self, int64_t dim, const Tensor& index, const Te
                  source.describe().c_str(), self.describe().c_str(), d);
 }
 
+// What is written along one dimension, with the dimensions in the order in which memory lies: runs
+// are long then, and the order of the others does not matter.
+struct Laid {
+  Tensor self, source;  // no source: undefined
+  int64_t dim;
+};
+Laid laid(const Tensor& self, const Tensor& source, int64_t dim) {
+  if (self.dim() == 0) return {self, source.defined() ? reshape(source, IntArray{1}) : source, dim};
+  IntArray order;
+  for (int64_t d = 0; d < self.dim(); ++d) order.push_back(d);
+  stable_sort(order, [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
+  const auto place = std::ranges::find(order, wrap_dim(dim, self.dim()));
+  return {permute(self, order), source.defined() ? permute(source, order) : source,
+          place - order.begin()};
+}
+
 Tensor index_copy_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
   check_source(self, dim, index, source, "index_copy_()");
-  const Indexed plan = index_along(self, dim, index, false, "index_copy_()");
-  write(self, plan, self.dim() == 0 ? reshape(source, IntArray{1}) : source);
+  const Laid to = laid(self, source, dim);
+  write(to.self, index_along(to.self, to.dim, index, false, "index_copy_()"), to.source);
   return self;
 }
 
 Tensor index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                   const Scalar& alpha) {
   check_source(self, dim, index, source, "index_add_()");
-  Tensor values = self.dim() == 0 ? reshape(source, IntArray{1}) : source;
+  const Laid to = laid(self, source, dim);
+  Tensor values = to.source;
   if (!(alpha.is_integral() && alpha.to_int() == 1)) {
     values = map<kMapAll, 2>({values, scalar_tensor(alpha, values.dtype())}, values.dtype(),
                              [](auto a, auto b) { return a * b; });
   }
-  accumulate(self, values, [&](const Tensor& wide) {
-    return index_along(wide, dim, index, false, "index_add_()");
+  accumulate(to.self, values, [&](const Tensor& wide) {
+    return index_along(wide, to.dim, index, false, "index_add_()");
   });
   return self;
 }
@@ -200,7 +218,9 @@ Tensor index_add_(const Tensor& self, int64_t dim, const Tensor& index, const Te
 Tensor index_fill_(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
   TORCHLET_CHECK(index.dim() <= 1, "Index has to be a vector/scalar");
   TORCHLET_CHECK(index.dtype() == DType::kInt64, "index_fill_(): Expected dtype int64 for index.");
-  write(self, index_along(self, dim, index, true, "index_fill_()"), element_of(self, value));
+  const Laid to = laid(self, Tensor(), dim);
+  write(to.self, index_along(to.self, to.dim, index, true, "index_fill_()"),
+        element_of(self, value));
   return self;
 }
 Tensor index_fill_tensor_(const Tensor& self, int64_t dim, const Tensor& index,
@@ -216,7 +236,25 @@ Tensor take(const Tensor& self, const Tensor& positions) {
   TORCHLET_CHECK(positions.dtype() == DType::kInt64, "take(): Expected a long tensor for index");
   TORCHLET_CHECK(self.numel() > 0 || positions.numel() == 0,
                  "take(): tried to take from an empty tensor");
-  return index(reshape(self, IntArray{-1}), {positions});
+  const Tensor dense = self.contiguous(), at = positions.contiguous();
+  const Tensor result = empty(positions.sizes(), self.dtype());
+  result.impl()->quantizer = self.impl()->quantizer;
+  const int64_t* const place = at.data_ptr<int64_t>();
+  const int64_t size = self.numel();
+  with_width(self.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* const from = static_cast<const T*>(dense.raw_data());
+    T* const to = static_cast<T*>(result.raw_data());
+    parallel_for(at.numel(), 32768, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        TORCHLET_CHECK(place[i] >= -size && place[i] < size,
+                       "take(): index %lld is out of bounds for %lld elements",
+                       static_cast<long long>(place[i]), static_cast<long long>(size));
+        to[i] = from[place[i] + (place[i] >> 63 & size)];
+      }
+    });
+  });
+  return result;
 }
 
 Tensor put_(const Tensor& self, const Tensor& positions, const Tensor& source, bool accumulated) {

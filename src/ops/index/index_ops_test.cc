@@ -144,5 +144,58 @@ TEST(IndexOps, WhatIsNotZeroIsFound) {
   }
 }
 
+// What is written along each dimension does not depend on how memory lies.
+TEST(IndexOps, EveryDimensionOfEveryLayoutIsWritten) {
+  for (int64_t dim = -3; dim < 3; ++dim) {
+    const Tensor dense = ramp({4, 3, 5}, 1);
+    const int64_t size = dense.size(dim);
+    const Tensor index = ints({static_cast<double>(size - 1), 0});
+    IntArray shape(dense.sizes());
+    shape[static_cast<size_t>((dim + 3) % 3)] = 2;
+    const Tensor source = ramp(shape, 3);
+    const auto both = [&](const char* name, std::vector<Value> more) {
+      std::vector<std::vector<double>> found;
+      for (const IntArray& order : {IntArray{0, 1, 2}, IntArray{2, 0, 1}, IntArray{1, 2, 0}}) {
+        IntArray back{0, 0, 0};
+        for (size_t d = 0; d < 3; ++d)
+          back[static_cast<size_t>(order[d])] = static_cast<int64_t>(d);
+        const Tensor self = permute(permute(dense, order).contiguous().clone(), back);
+        std::vector<Value> args{self, dim, index};
+        args.insert(args.end(), more.begin(), more.end());
+        call_op(name, more[0].is_tensor() ? "" : "int_Scalar", args);
+        found.push_back(elements_of(self));
+      }
+      EXPECT_EQ(found[0], found[1]) << name;
+      EXPECT_EQ(found[0], found[2]) << name;
+      return found[0];
+    };
+    const auto expected = [&](auto change) {
+      const Tensor self = dense.clone();
+      for (int64_t k = 0; k < 2; ++k) {
+        change(select(self, dim, k == 0 ? size - 1 : 0), select(source, dim, k));
+      }
+      return elements_of(self);
+    };
+    EXPECT_EQ(both("aten::index_copy_", {source}),
+              expected([](const Tensor& to, const Tensor& from) { to.copy_(from); }));
+    EXPECT_EQ(both("aten::index_add_", {source}),
+              expected([](const Tensor& to, const Tensor& from) {
+                to.copy_(result_of("aten::add", "Tensor", {to, from}));
+              }));
+    EXPECT_EQ(both("aten::index_fill_", {7.0}), expected([](const Tensor& to, const Tensor&) {
+                to.copy_(make({7}, DType::kFloat32, {}));
+              }));
+  }
+}
+
+TEST(IndexOps, ElementsAreTakenByTheirNumbers) {
+  const Tensor self = transpose(ints({0, 1, 2, 3, 4, 5}, {2, 3}), 0, 1);  // 0 3 1 4 2 5
+  expect_tensor(result_of("aten::take", "", {self, ints({1, -1, 0, -6}, {2, 2})}), {3, 5, 0, 0},
+                DType::kInt64, {2, 2});
+  for (const double place : {6.0, -7.0, 0x1p62, -0x1p63}) {
+    EXPECT_THROW(call_op("aten::take", "", {self, ints({0, place})}), Error);
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

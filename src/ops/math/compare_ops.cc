@@ -1,7 +1,9 @@
 // Comparisons, logic, minimum and maximum of two operands, clamp, where.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/engines/quantize.h"
@@ -178,10 +180,44 @@ Tensor clamp_max_tensor(const Tensor& self, const Tensor& max) {
   return clamp_tensors(self, Tensor(), max);
 }
 
+// Of tensors that lie alike in memory: bytes, which the elementwise engine computes as int64.
+Tensor where_bytes(const Tensor& condition, const Tensor& self, const Tensor& other) {
+  const Tensor out = empty_like(self);
+  const auto *take = static_cast<const uint8_t*>(condition.raw_data()),
+             *yes = static_cast<const uint8_t*>(self.raw_data()),
+             *no = static_cast<const uint8_t*>(other.raw_data());
+  auto* const to = static_cast<uint8_t*>(out.raw_data());
+  const auto chosen = [=](int64_t i) {
+    const auto mask = static_cast<uint8_t>(-(take[i] != 0));
+    return static_cast<uint8_t>((yes[i] & mask) | (no[i] & ~mask));
+  };
+  parallel_for(self.numel(), 65536, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kStep = 64;
+    int64_t i = begin;
+    for (; i + kStep <= end; i += kStep) {  // of which compilers make vectors
+      uint8_t step[kStep];
+      for (int64_t k = 0; k < kStep; ++k) step[k] = chosen(i + k);
+      std::memcpy(to + i, step, sizeof(step));
+    }
+    for (; i < end; ++i) to[i] = chosen(i);
+  });
+  return out;
+}
+
 Tensor where_as(const Tensor& condition, const Tensor& self, const Tensor& other, DType dtype) {
   TORCHLET_CHECK(condition.dtype() == DType::kBool || condition.dtype() == DType::kUInt8,
                  "where expected condition to be a boolean tensor, but got a tensor with dtype %s",
                  dtype_name(condition.dtype()).data());
+  const auto lies_as_self = [&](const Tensor& x) {
+    return !is_meta(x) && std::ranges::equal(x.sizes(), self.sizes()) &&
+           std::ranges::equal(x.strides(), self.strides());
+  };
+  if ((dtype == DType::kBool || dtype == DType::kUInt8 || dtype == DType::kInt8) &&
+      self.dtype() == dtype && other.dtype() == dtype && lies_as_self(self) &&
+      lies_as_self(condition) && lies_as_self(other) &&
+      is_non_overlapping_and_dense(self.sizes(), self.strides())) {
+    return where_bytes(condition, self, other);
+  }
   return map<kMapAll | kMapSteps, 3>({condition, self, other}, dtype, [](auto c, auto a, auto b) {
     return c != decltype(c)(0) ? a : b;
   });

@@ -1,5 +1,6 @@
 #include "kernels/simd/target_test.h"
 #include "ops/core/testing.h"
+#include "ops/shape/shape.h"
 
 // Expected numbers are PyTorch 1.13's.
 namespace torchlet::ops {
@@ -478,6 +479,29 @@ TEST(Compare, LargeTensorsAreEqualInAllElements) {
       element = at % 2 ? NAN : 2;
       EXPECT_FALSE(call_op("aten::equal", "", {x, y}).to_bool()) << at;
       element = 0;
+    }
+  }
+}
+
+// Bytes that lie alike are chosen in steps; what a step leaves over, and what does not, one by one.
+TEST(Where, BytesOfEveryLength) {
+  for (const DType dtype : {DType::kBool, DType::kUInt8, DType::kInt8}) {
+    for (const int64_t n : {0, 1, 63, 64, 65, 128, 200}) {
+      for (const DType condition_dtype : {DType::kBool, DType::kUInt8}) {
+        std::vector<double> flags, yes, no, expected;
+        for (int64_t i = 0; i < n; ++i) {
+          flags.push_back(i * 5 % 3 == 0 ? 0 : condition_dtype == DType::kBool ? 1 : i % 255 + 1);
+          yes.push_back(dtype == DType::kBool ? 1 : static_cast<double>(i % 100));
+          no.push_back(dtype == DType::kBool ? i % 2 : static_cast<double>(i % 27 + 100));
+          expected.push_back(flags.back() != 0 ? yes.back() : no.back());
+        }
+        const Tensor condition = make(flags, condition_dtype), a = make(yes, dtype),
+                     b = make(no, dtype);
+        expect_tensor(result_of("aten::where", "self", {condition, a, b}), expected, dtype);
+        const Tensor wide = empty(IntArray{n, 2}, dtype), spread = select(wide, 1, 1);
+        spread.copy_(b);
+        expect_tensor(result_of("aten::where", "self", {condition, a, spread}), expected, dtype);
+      }
     }
   }
 }
