@@ -315,5 +315,36 @@ TEST(Histogram, EdgesBelongToTheBinAbove) {
                 one_each);
 }
 
+// Of a small range, which are counted, and of the largest.
+TEST(Unique, IntegersOfAnyRange) {
+  for (const double far : {2.0, 11.0, 12.0, 13.0, 0x1p62, -0x1p63}) {
+    const Tensor x = ints({3, far, -1, 3, far, 1}, {2, 3});
+    const std::vector<Value> args{x, true, true, true};
+    const bool lowest = far < -1;
+    using List = std::vector<double>;
+    const bool between = far == 2;
+    expect_tensor(result_of("aten::_unique2", "", args, 0),
+                  lowest    ? List{far, -1, 1, 3}
+                  : between ? List{-1, 1, 2, 3}
+                            : List{-1, 1, 3, far},
+                  kI64);
+    expect_tensor(result_of("aten::_unique2", "", args, 1),
+                  lowest    ? List{3, 0, 1, 3, 0, 2}
+                  : between ? List{3, 2, 0, 3, 2, 1}
+                            : List{2, 3, 0, 2, 3, 1},
+                  kI64, {2, 3});
+    expect_tensor(result_of("aten::_unique2", "", args, 2),
+                  lowest ? List{2, 1, 1, 2} : List{1, 1, 2, 2}, kI64);
+  }
+  expect_tensor(result_of("aten::_unique2", "", {ints({})}), {}, kI64);
+  const Tensor tests = ints({3, 5});
+  for (const bool invert : {false, true}) {
+    expect_tensor(result_of("aten::isin", "Scalar_Tensor", {5, tests, false, invert}),
+                  {invert ? 0.0 : 1.0}, kBool, {});
+    expect_tensor(result_of("aten::isin", "Scalar_Tensor", {4.5, tests, false, invert}),
+                  {invert ? 1.0 : 0.0}, kBool, {});
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops

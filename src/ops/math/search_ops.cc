@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "base/counted_vector.h"
 #include "base/sort.h"
@@ -226,23 +227,58 @@ CountedVector<int64_t> iota(int64_t n) {
   return order;
 }
 
+// Elements between two integers that are not much further apart than there are elements: counted
+// in a table, which then has the group of each integer.
+Groups grouped_integers(std::span<const int64_t> items, int64_t low, uint64_t range,
+                        CountedVector<int64_t>& values) {
+  const auto place = [&](int64_t x) {
+    return static_cast<size_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(low));
+  };
+  CountedVector<int64_t> table(static_cast<size_t>(range + 1));
+  for (int64_t x : items) ++table[place(x)];
+  Groups groups;
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (table[i] == 0) continue;
+    groups.counts.push_back(table[i]);
+    table[i] = std::ssize(values);
+    values.push_back(static_cast<int64_t>(static_cast<uint64_t>(low) + i));
+  }
+  groups.inverse.resize(items.size());
+  for (size_t k = 0; k < items.size(); ++k) groups.inverse[k] = table[place(items[k])];
+  return groups;
+}
+
 ThreeTensors unique(const Tensor& self, bool return_inverse, bool return_counts) {
   return visit_compute<kOrdered>(self.dtype(), [&](auto zero) -> ThreeTensors {
     using C = decltype(zero);
-    const CountedVector<C> items = elements_as<C>(self);
+    const Tensor dense = dense_as<C>(self);
+    const std::span<const C> items(const_data<C>(dense), static_cast<size_t>(self.numel()));
+    const auto result = [&](const CountedVector<C>& values, const Groups& groups) -> ThreeTensors {
+      const Tensor out = empty(IntArray{std::ssize(values)}, DTypeOf<C>::value);
+      std::copy(values.begin(), values.end(), static_cast<C*>(out.raw_data()));
+      return {out.to(self.dtype()),
+              return_inverse ? index_tensor(groups.inverse, self.sizes()) : no_indices(),
+              return_counts ? index_tensor(groups.counts) : no_indices()};
+    };
+    CountedVector<C> values;
+    if constexpr (std::is_same_v<C, int64_t>) {
+      if (!items.empty()) {
+        const auto [low, high] = std::ranges::minmax(items);
+        const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+        if (range / 2 < items.size()) {
+          const Groups groups = grouped_integers(items, low, range, values);
+          return result(values, groups);
+        }
+      }
+    }
     auto at = [&](int64_t i) { return items[static_cast<size_t>(i)]; };
     CountedVector<int64_t> order = iota(self.numel());
     stable_sort(order, [&](int64_t a, int64_t b) {
       return at(a) < at(b) || (at(b) != at(b) && at(a) == at(a));
     });
     const Groups groups = group(order, [&](int64_t a, int64_t b) { return at(a) == at(b); });
-    const Tensor out =
-        empty(IntArray{static_cast<int64_t>(groups.first.size())}, DTypeOf<C>::value);
-    C* value = out.template data_ptr<C>();
-    for (int64_t i : groups.first) *value++ = at(i);
-    return {out.to(self.dtype()),
-            return_inverse ? index_tensor(groups.inverse, self.sizes()) : no_indices(),
-            return_counts ? index_tensor(groups.counts) : no_indices()};
+    for (int64_t i : groups.first) values.push_back(at(i));
+    return result(values, groups);
   });
 }
 
@@ -460,8 +496,8 @@ TORCHLET_OP_WITH(isin_Tensor_Scalar, out("Tensor_Scalar_out"),
 TORCHLET_OP_WITH(isin_Scalar_Tensor, out("Scalar_Tensor_out"),
                  "aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool "
                  "assume_unique=False, bool invert=False) -> Tensor",
-                 [](const Scalar& element, const Tensor& tests, bool unique, bool invert) {
-                   return isin(wrapped_number(element), tests, unique, invert);
+                 [](const Scalar& element, const Tensor& tests, bool, bool invert) {
+                   return scalar_tensor(any(eq(tests, element)) != invert, DType::kBool);
                  });
 
 TORCHLET_OP_WITH(_unique, out("out(out0, out1)"),
