@@ -165,6 +165,120 @@ TEST(Special, Polynomials) {
       {1, -0.125, 0});
 }
 
+// At the ends of what each series is for, and beyond.
+TEST(Special, DoublesAreExactTo13Digits) {
+  const struct {
+    const char* op;
+    std::vector<double> x, expected;
+  } kCases[] = {
+      {"special_i1e",
+       {0.5, 8, 50},
+       {0.1564208031848717, 0.13414249329269817, 0.055993123892895402}},
+      {"special_scaled_modified_bessel_k1",
+       {0.5, 2, 10},
+       {2.7310097082117859, 1.0334768470686886, 0.41076657059578875}},
+      {"special_modified_bessel_k1",
+       {0.5, 2, 10},
+       {1.6564411200033009, 0.13986588181652243, 1.8648773453825585e-05}},
+      {"special_airy_ai",
+       {-9, 2.25, 9},
+       {-0.022133721547341403, 0.023654658557747447, 2.4711684308724899e-09}},
+      {"erfinv", {0.125, 1 - 0x1p-30}, {0.11123545184094996, 4.3280282758009463}},
+      {"special_ndtri", {0x1p-1000, 0x1p-140}, {-37.11101193716479, -13.674855035788477}},
+      {"special_erfcx", {0.5, 100}, {0.6156903441929259, 0.005641613782989433}},
+  };
+  for (const auto& one : kCases) {
+    SCOPED_TRACE(one.op);
+    const auto got =
+        elements_of(result_of(std::string("aten::") + one.op, "", {make(one.x, kF64)}));
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_NEAR(got[i] / one.expected[i], 1, 1e-13) << one.x[i];
+    }
+  }
+}
+
+// Each in its ranges, among them where one ends and the next begins.
+TEST(Special, FloatsAreAsDoubles) {
+  std::vector<double> list = {
+      0,   -0.0,          1,      -1,   2,     3,    5,  6,   8,  -8,    2.25,   -9,   0.25,
+      0.5, 0.75,          -0.5,   kInf, -kInf, kNan, 40, -40, 80, 1e-30, -1e-30, 1e30, 0x1p-140,
+      9,   0x1.fffffep-1, -0.9375};
+  for (int i = 0; i < 1000; ++i) list.push_back(static_cast<double>(i * 379 % 1000 - 500) / 64);
+  const Tensor floats = make(list, kF32), doubles = floats.to(kF64);
+  for (const char* name : {"erfinv",
+                           "lgamma",
+                           "digamma",
+                           "i0",
+                           "special_erfcx",
+                           "special_ndtr",
+                           "special_ndtri",
+                           "special_log_ndtr",
+                           "special_i0e",
+                           "special_i1",
+                           "special_i1e",
+                           "special_bessel_j0",
+                           "special_bessel_j1",
+                           "special_bessel_y0",
+                           "special_bessel_y1",
+                           "special_modified_bessel_k0",
+                           "special_modified_bessel_k1",
+                           "special_scaled_modified_bessel_k0",
+                           "special_scaled_modified_bessel_k1",
+                           "special_spherical_bessel_j0",
+                           "special_airy_ai"}) {
+    const std::string op = std::string("aten::") + name;
+    const auto want = elements_of(result_of(op, "", {doubles}).to(kF32));
+    const auto got = elements_of(result_of(op, "", {floats}));
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) {
+      SCOPED_TRACE(op + " of " + std::to_string(list[i]));
+      if (std::isnan(want[i])) {
+        EXPECT_TRUE(std::isnan(got[i])) << got[i];
+      } else if (std::isinf(want[i])) {
+        EXPECT_EQ(got[i], want[i]);
+      } else {
+        // Near zeros of a function errors are of the terms that cancel.
+        const double room = std::max(4e-6 * std::abs(want[i]), std::abs(want[i]) > 1e-4 ? 5e-7 : 0);
+        EXPECT_NEAR(got[i], want[i], room + 1e-37);
+      }
+    }
+    // Of other types: as of these floats.
+    const Tensor whole = ints({0, 1, 2, 3, -1, 7, 100}), bools = make({0, 1, 1, 0, 1}, kBool);
+    for (const Tensor& x : {whole, bools}) {
+      expect_tensor(result_of(op, "", {x}), elements_of(result_of(op, "", {x.to(kF32)})));
+    }
+  }
+}
+
+TEST(Special, LowDegreesAreAsDegreesOfEachElement) {
+  for (const char* name :
+       {"chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v",
+        "chebyshev_polynomial_w", "shifted_chebyshev_polynomial_t",
+        "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+        "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he",
+        "laguerre_polynomial_l", "legendre_polynomial_p"}) {
+    const std::string op = std::string("aten::special_") + name;
+    for (const DType dtype : {kF32, kF64, kI64, kBool}) {
+      for (const int64_t count : {1, 5, 64, 131}) {
+        std::vector<double> list = {-1, 1, 0};
+        for (int64_t i = 3; i < count; ++i) list.push_back(static_cast<double>(i - 60) / 32);
+        list.resize(static_cast<size_t>(count));
+        const Tensor x = make(list, dtype);
+        for (double n : {-1.0, 0.0, 1.0, 2.0, 3.0, 6.0, 7.0, 2.75}) {
+          SCOPED_TRACE(op + " of degree " + std::to_string(n));
+          const std::vector<double> degrees(static_cast<size_t>(count), n);
+          const Tensor each = result_of(op, "", {x, make(degrees, dtype == kF64 ? kF64 : kF32)});
+          expect_tensor(result_of(op, "n_scalar", {x, n}), elements_of(each), each.dtype());
+        }
+      }
+    }
+  }
+  // A degree of a wider type decides the type of the result.
+  expect_tensor(
+      result_of("aten::special_hermite_polynomial_he", "", {ints({3}), make({2}, kF64, {})}), {8},
+      kF64);
+}
+
 // What is done along rows in memory, and along columns that are brought into rows.
 TEST(AlongADimension, ColumnsAreAsRows) {
   for (const DType dtype : {kF32, kF64, kI64, DType::kFloat16}) {

@@ -1,10 +1,11 @@
 // Gamma, its derivatives, the incomplete gamma functions and the Hurwitz zeta function.
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "ops/engines/elementwise.h"
 #include "ops/math/special_math.h"
+#include "ops/math/special_series.h"
 
 namespace torchlet::ops::special {
 namespace {
@@ -12,18 +13,25 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr double kFloatEpsilon = std::numeric_limits<float>::epsilon() / 2;
 
 // Bernoulli numbers B_2, B_4, ... B_24.
 constexpr double kBernoulli[] = {
     1.0 / 6, -1.0 / 30,     1.0 / 42,      -1.0 / 30,       5.0 / 66,       -691.0 / 2730,
     7.0 / 6, -3617.0 / 510, 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
 
+// For floats: lgamma(x) / ((x - 1) (x - 2)) for x in [1, 3], in x - 2.
+constexpr float kLgamma[] = {0.441489025f,    -0.111195803f,    0.0195104483f,   -0.00392246146f,
+                             0.00084789899f,  -0.000191538553f, 4.45447018e-05f, -1.05728744e-05f,
+                             2.54743369e-06f, -6.20853588e-07f, 1.52686774e-07f, -3.78263766e-08f,
+                             9.42810082e-09f};
+
 // x^a e^-x / gamma(a + 1)
 double power_over_gamma(double a, double x) {
   return std::exp(a * std::log(x) - x - lgamma(a + 1));
 }
 
-// P(a, x) by its power series, 8.11.4; for x < a + 1.
+// P(a, x) by its power series, 8.11.4; for x < a + 1. To a relative epsilon, as below.
 double lower_series(double a, double x, double epsilon) {
   double term = 1, total = 1;
   for (double k = a + 1; term > epsilon * total; k += 1) total += term *= x / k;
@@ -49,6 +57,44 @@ double upper_fraction(double a, double x, double epsilon) {
   return power_over_gamma(a, x) * a * h;
 }
 
+// P and Q of any arguments.
+double lower(double a, double x, double epsilon) {
+  if (x < 0 || a < 0 || std::isnan(a) || std::isnan(x)) return kNaN;
+  if (a == 0) return x > 0 ? 1 : kNaN;
+  if (x == 0) return 0;
+  if (std::isinf(a)) return std::isinf(x) ? kNaN : 0;
+  if (std::isinf(x)) return 1;
+  return x < a + 1 ? lower_series(a, x, epsilon) : 1 - upper_fraction(a, x, epsilon);
+}
+double upper(double a, double x, double epsilon) {
+  if (x < 0 || a < 0 || std::isnan(a) || std::isnan(x)) return kNaN;
+  if (a == 0) return x > 0 ? 0 : kNaN;
+  if (x == 0) return 1;
+  if (std::isinf(a)) return std::isinf(x) ? kNaN : 1;
+  if (std::isinf(x)) return 0;
+  return x < a + 1 ? 1 - lower_series(a, x, epsilon) : upper_fraction(a, x, epsilon);
+}
+
+// Recurrence up to where the asymptotic series 5.11.2 holds; reflection 5.5.4 for x < 0.
+template <typename T>
+T digamma_of(T x) {
+  constexpr bool kIsFloat = std::is_same_v<T, float>;
+  if (x == T(0)) return std::copysign(std::numeric_limits<T>::infinity(), -x);
+  if (x < T(0)) {
+    const double whole = std::trunc(x), angle = std::numbers::pi * (x - whole);
+    if (whole == x) return std::numeric_limits<T>::quiet_NaN();
+    return digamma_of(T(1) - x) - static_cast<T>(std::numbers::pi / std::tan(angle));
+  }
+  T result = 0;
+  for (; x < T(kIsFloat ? 5 : 10); x += 1) result -= T(1) / x;
+  const T inverse = T(1) / (x * x);
+  T series = 0;
+  for (int k = kIsFloat ? 4 : 8; k > 0; --k) {
+    series = (series + static_cast<T>(kBernoulli[k - 1] / (2 * k))) * inverse;
+  }
+  return result + std::log(x) - T(0.5) / x - series;
+}
+
 }  // namespace
 
 // std::lgamma writes a global sign, so two threads may not call it.
@@ -56,36 +102,25 @@ double lgamma(double x) {
   int sign;
   return ::lgamma_r(x, &sign);
 }
-float lgamma(float x) {
-  int sign;
-  return ::lgammaf_r(x, &sign);
+
+void lgamma(const double* x, double* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) y[i] = lgamma(x[i]);
+}
+// In (0, 1) from the value at x + 1.
+void lgamma(const float* x, float* y, int64_t count) {
+  with_log(
+      x, y, count, [](float v) { return choose(v < 1.0f, v, 1.0f); },
+      [](float v, float log) {
+        const float above = choose(v < 1.0f, v, v - 1.0f);  // x - 1 for an x >= 1
+        return above * (above - 1.0f) * series<kLgamma>(above - 1.0f) - log;
+      });
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(x[i] > 0 && x[i] <= 3)) y[i] = static_cast<float>(lgamma(double{x[i]}));
+  }
 }
 
-// Recurrence up to x >= 10, then the asymptotic series 5.11.2; reflection 5.5.4 for x < 0.
-double digamma(double x) {
-  if (x == 0) return std::copysign(kInfinity, -x);
-  if (x < 0) {
-    const double whole = std::trunc(x);
-    if (whole == x) return kNaN;
-    return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - whole));
-  }
-  double result = 0;
-  for (; x < 10; x += 1) result -= 1 / x;
-  const double inverse = 1 / (x * x);
-  static constexpr auto kTerms = [] {
-    std::array<double, 8> terms{};
-    for (size_t k = 0; k < terms.size(); ++k) {
-      terms[k] = kBernoulli[k] / (2 * static_cast<double>(k) + 2);
-    }
-    return terms;
-  }();
-  double power = inverse, series = 0;
-  for (const double term : kTerms) {
-    series += term * power;
-    power *= inverse;
-  }
-  return result + std::log(x) - 0.5 / x - series;
-}
+double digamma(double x) { return digamma_of(x); }
+void digamma(const float* x, float* y, int64_t count) { each(x, y, count, digamma_of<float>); }
 
 // Euler-Maclaurin summation, 25.11.
 double zeta(double s, double q) {
@@ -125,22 +160,9 @@ double polygamma(int64_t n, double x) {
   return n % 2 ? magnitude : -magnitude;
 }
 
-double igamma(double a, double x, double epsilon) {
-  if (x < 0 || a < 0 || std::isnan(a) || std::isnan(x)) return kNaN;
-  if (a == 0) return x > 0 ? 1 : kNaN;
-  if (x == 0) return 0;
-  if (std::isinf(a)) return std::isinf(x) ? kNaN : 0;
-  if (std::isinf(x)) return 1;
-  return x < a + 1 ? lower_series(a, x, epsilon) : 1 - upper_fraction(a, x, epsilon);
-}
-
-double igammac(double a, double x, double epsilon) {
-  if (x < 0 || a < 0 || std::isnan(a) || std::isnan(x)) return kNaN;
-  if (a == 0) return x > 0 ? 0 : kNaN;
-  if (x == 0) return 1;
-  if (std::isinf(a)) return std::isinf(x) ? kNaN : 1;
-  if (std::isinf(x)) return 0;
-  return x < a + 1 ? 1 - lower_series(a, x, epsilon) : upper_fraction(a, x, epsilon);
-}
+double igamma(double a, double x) { return lower(a, x, kEpsilon); }
+double igammac(double a, double x) { return upper(a, x, kEpsilon); }
+float igamma(float a, float x) { return static_cast<float>(lower(a, x, kFloatEpsilon)); }
+float igammac(float a, float x) { return static_cast<float>(upper(a, x, kFloatEpsilon)); }
 
 }  // namespace torchlet::ops::special

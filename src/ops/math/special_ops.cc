@@ -1,12 +1,13 @@
 // torch.special: Bessel functions and their like, and orthogonal polynomials.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/limits.h"
 #include "ops/core/op.h"
-#include "ops/engines/kernel_map.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
@@ -15,189 +16,180 @@
 namespace torchlet::ops {
 namespace {
 
-// ---- of floats by steps of vectors ----
+// y[i] = f(x[i])
+template <typename T>
+using Run = FunctionRef<void(const T* x, T* y, int64_t count)>;
 
-// c[0] + c[1] x + ..., without a loop, of which compilers would make no vectors.
-template <size_t kCount>
-[[gnu::always_inline]] inline float polynomial(float x, const float (&c)[kCount]) {
-  float sum = c[kCount - 1];
-  [&]<size_t... kIndex>(std::index_sequence<kIndex...>) __attribute__((always_inline)) {
-    ((sum = sum * x + c[kCount - 2 - kIndex]), ...);
+// f of each element, in doubles or, if `floats` is given, in floats for what PyTorch computes so.
+Tensor compute(const Tensor& x, Run<double> doubles, const Run<float>* floats) {
+  const DType dtype = to_float_type(x.dtype());
+  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
+  const Tensor out = empty_like(x, dtype);
+  if (!floats || dtype == DType::kFloat64) {
+    elementwise(out, {&x, 1}, DType::kFloat64, DType::kFloat64,
+                [&](void* y, const void* const* in, int64_t count) {
+                  doubles(static_cast<const double*>(in[0]), static_cast<double*>(y), count);
+                });
+  } else if (x.dtype() == DType::kBool) {  // two answers
+    constexpr float kBoth[] = {0, 1};
+    float answers[2];
+    (*floats)(kBoth, answers, 2);
+    elementwise(out, {&x, 1}, DType::kFloat32, DType::kBool,
+                [&](void* y, const void* const* in, int64_t count) {
+                  const auto* from = static_cast<const uint8_t*>(in[0]);
+                  for (int64_t i = 0; i < count; ++i) {
+                    static_cast<float*>(y)[i] = answers[from[i] != 0];
+                  }
+                });
+  } else {
+    elementwise(out, {&x, 1}, DType::kFloat32, DType::kFloat32,
+                [&](void* y, const void* const* in, int64_t count) {
+                  (*floats)(static_cast<const float*>(in[0]), static_cast<float*>(y), count);
+                });
   }
-  (std::make_index_sequence<kCount - 1>());
-  return sum;
+  return out;
 }
 
-// e^-|x| times I of order 0 or 1. For size = |x|, sqrt(size + 1) and for order 1 also (size + 1) /
-// x make of it a function of (size - 4) / (size + 4) that a polynomial fits over all sizes.
-constexpr float kScaledI0[] = {
-    4.628703493e-01f,  -1.350745339e-01f, 1.578873480e-01f, -1.854963442e-01f, 1.668794904e-01f,
-    -4.390994126e-02f, -1.140498248e-01f, 1.126835386e-01f, 4.676669238e-02f,  -8.771250002e-02f,
-    -3.916550686e-02f, 6.410321669e-02f,  2.940319634e-02f, -3.625742594e-02f, -1.402158622e-02f,
-    1.346604518e-02f,  2.901010437e-03f,  -2.330927274e-03f};
-constexpr float kScaledI1[] = {
-    4.996238061e-01f,  -1.676846541e-01f, 7.530258046e-02f,  5.772063470e-02f,  -1.653960326e-01f,
-    1.291520921e-01f,  4.441218025e-02f,  -1.236097176e-01f, -9.712648966e-03f, 9.728644104e-02f,
-    1.423723515e-02f,  -7.248957518e-02f, -1.584197110e-02f, 4.197582543e-02f,  8.826673924e-03f,
-    -1.553039660e-02f, -1.980701890e-03f, 2.650492550e-03f};
-template <int kOrder>
-[[gnu::always_inline]] inline float scaled_i(float x) {
-  const float size = std::abs(x);
-  const auto is_huge = size > 1e30f;
-  const float place = choose(is_huge, 1.0f, (size - 4) / (size + 4));
-  const float root = std::sqrt(size + 1);
-  if constexpr (kOrder == 0) return polynomial(place, kScaledI0) / root;
-  const float slope = choose(is_huge, std::copysign(1.0f, x), x / (size + 1));
-  return slope * polynomial(place, kScaledI1) / root;
+// A function of special_math.h, which may lack the form for many floats.
+Tensor compute(const Tensor& x, double (*f)(double),
+               void (*floats)(const float* x, float* y, int64_t count) = nullptr) {
+  const auto each_double = [f](const double* from, double* to, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) to[i] = f(from[i]);
+  };
+  const auto all_floats = [floats](const float* from, float* to, int64_t count) {
+    floats(from, to, count);
+  };
+  const Run<float> run = all_floats;
+  return compute(x, each_double, floats ? &run : nullptr);
 }
-template <int kOrder>
-Tensor bessel_ie(const Tensor& self) {
-  return map<kMapReal | kMapSteps, 1>({self}, to_float_type(self.dtype()), [](auto x) {
-    if constexpr (std::is_same_v<decltype(x), float>) {
-      return scaled_i<kOrder>(x);
-    } else {
-      return kOrder == 0 ? special::i0e(x) : special::i1e(x);
+
+// log of the multivariate gamma function (Wikipedia, "Multivariate gamma function").
+template <typename T>
+void mvlgamma_of(int64_t p, const T* x, T* y, int64_t count) {
+  constexpr int64_t kBlock = 256;
+  T arguments[kBlock], terms[kBlock];
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t n = std::min(kBlock, count - at);
+    double sums[kBlock];
+    std::fill_n(sums, n, static_cast<double>(p * (p - 1)) / 4 * std::log(std::numbers::pi));
+    for (int64_t k = 0; k < p; ++k) {
+      poll();
+      for (int64_t i = 0; i < n; ++i) arguments[i] = x[at + i] - static_cast<T>(k) / T(2);
+      special::lgamma(arguments, terms, n);
+      for (int64_t i = 0; i < n; ++i) sums[i] += static_cast<double>(terms[i]);
     }
-  });
+    for (int64_t i = 0; i < n; ++i) y[at + i] = static_cast<T>(sums[i]);
+  }
 }
-template <int kOrder>
-Tensor bessel_i(const Tensor& self) {
-  const DType dtype = to_float_type(self.dtype());
-  if (!has_kernel(dtype)) return unary_double(self, kOrder == 0 ? special::i0 : special::i1);
-  return composed_floats<1>(
-      kernels::exp_f32, {self}, dtype, [](float x) { return std::abs(x); },
-      [](float x, float exp) { return exp * scaled_i<kOrder>(x); });
-}
-
-// The inverse of erf from the logarithm of 1 - x^2: of its negative w, erfinv(x) / x is a
-// polynomial up to 5, and beyond, sqrt(w) and one in 1 / sqrt(w).
-[[gnu::always_inline]] inline float inverse_erf(float x, float log) {
-  constexpr float kNear[] = {1.501409359e+00f,  6.166007154e-01f, -2.610866738e-02f,
-                             -1.957409185e-02f, 8.529079665e-03f, -4.847019389e-04f,
-                             -8.453869039e-04f, 2.845279931e-04f, 3.545020183e-05f,
-                             -3.353521906e-05f};
-  constexpr float kFar[] = {-1.630339331e-01f, -2.010353360e-02f, 2.624470425e-02f,
-                            -5.932293723e-03f, 5.190628596e-03f,  3.188380699e-03f,
-                            7.613775174e-04f,  -2.579993805e-03f, -8.272781512e-04f,
-                            5.461349604e-04f,  2.908317995e-04f};
-  constexpr float kFirst = 1 / 10.5f, kLast = 0.4472135955f;  // of 1 / sqrt(w)
-  const float w = -log;
-  const float root = std::sqrt(choose(w < 5, 5.0f, w));
-  const float near = polynomial(w / 2.5f - 1, kNear);
-  const float place = (2 / root - (kFirst + kLast)) / (kLast - kFirst);
-  return x * choose(w < 5, near, root + polynomial(place, kFar));
-}
-Tensor erfinv(const Tensor& self) {
-  const DType dtype = to_float_type(self.dtype());
-  if (!has_kernel(dtype)) return unary_double(self, special::erfinv);
-  return composed_floats<1>(
-      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](float x) { return (1 - x) * (1 + x); },
-      [](float x, float log) { return inverse_erf(x, log); });
-}
-// sqrt(2) erfinv(2 p - 1)
-Tensor ndtri(const Tensor& self) {
-  const DType dtype = to_float_type(self.dtype());
-  if (!has_kernel(dtype)) return unary_double(self, special::ndtri);
-  return composed_floats<1>(
-      kernels::MatrixUnaryOp::kLog, {self}, dtype, [](float p) { return 4 * p * (1 - p); },
-      [](float p, float log) {
-        return std::numbers::sqrt2_v<float> * inverse_erf(2 * p - 1, log);
-      });
-}
-Tensor ndtr(const Tensor& self) {
-  return composed<1>(
-      kernels::erfc_f32, {self}, to_float_type(self.dtype()),
-      [](auto x) { return x * static_cast<decltype(x)>(-std::numbers::sqrt2 / 2); },
-      [](auto x) { return std::erfc(x); }, [](auto, auto erfc) { return erfc / 2; });
-}
-
-// sin(x) / x
-Tensor spherical_bessel_j0(const Tensor& x) {
-  return composed<1>(
-      kernels::MatrixUnaryOp::kSin, {x}, to_float_type(x.dtype()), [](auto v) { return v; },
-      [](auto v) { return std::sin(v); },
-      [](auto v, auto sine) {
-        using T = decltype(v);
-        const T size = std::abs(v);
-        const T limit = choose(size == std::numeric_limits<T>::infinity(), T(0), sine / v);
-        return choose(size < T(1e-4), T(1) - v * v / T(6), limit);
-      });
+Tensor mvlgamma(const Tensor& self, int64_t p) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  TORCHLET_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1");
+  TORCHLET_CHECK(p < kMost, "mvlgamma: p is %lld, and at most %lld", static_cast<long long>(p),
+                 static_cast<long long>(kMost - 1));
+  const auto run = [p](auto... operands) { mvlgamma_of(p, operands...); };
+  const Run<float> floats = run;
+  return compute(self, run, &floats);
 }
 
 // ---- orthogonal polynomials ----
 //
-// Three-term recurrences (DLMF 18.9), in the precision of T. n is cut to an integer; a negative
-// degree gives 0. For Chebyshev polynomials of high degree inside (-1, 1) the trigonometric form
-// (DLMF 18.5) is taken, as PyTorch does.
+// Three-term recurrences (DLMF 18.9), in the precision of T: p_0 = 1, p_1 = first(x), p_{k+1} =
+// next(x, k, p_k, p_{k-1}). n is cut to an integer; a negative degree gives 0. For
+// Chebyshev polynomials of high degree inside (-1, 1) the trigonometric form (DLMF 18.5) is taken,
+// as PyTorch does.
+
+// p_1 is scale x - minus, where x is 2 x - 1 if shifted.
+struct First {
+  int scale, minus;
+  bool is_shifted = false;
+};
 
 // A recurrence of more steps is nothing but rounding errors.
 constexpr int64_t kMostSteps = int64_t{1} << 20;
 
-// p_0 = 1, p_1 = first, p_{k+1} = next(k, p_k, p_{k-1}).
-template <typename T, typename F>
-T recurrence(int64_t n, T first, F next) {
+template <typename Polynomial, typename T>
+T recurrence(T x, int64_t n) {
   if (n < 0) return 0;
   if (n == 0) return 1;
+  constexpr First kFirst = Polynomial::kFirst;
+  T before = 1, here = T(kFirst.scale) * x - T(kFirst.minus);
   TORCHLET_CHECK(n < kMostSteps, "a polynomial of degree %lld is not computed for %g",
-                 static_cast<long long>(n), static_cast<double>(first));
-  T before = 1, here = first;
+                 static_cast<long long>(n), static_cast<double>(x));
   for (int64_t k = 1; k < n && !std::isnan(here); ++k) {
     if (k % 1024 == 0) poll();
-    const T after = next(static_cast<T>(k), here, before);
-    before = here;
-    here = after;
+    before = std::exchange(here, Polynomial::next(x, static_cast<T>(k), here, before));
   }
   return here;
 }
 
-// All four kinds obey p_{k+1} = 2 x p_k - p_{k-1} and differ in p_1.
-template <typename T>
-T chebyshev(T x, int64_t n, T first) {
-  return recurrence(n, first, [x](T, T here, T before) { return (x + x) * here - before; });
+// The same for a low degree n > 0 and many x, by blocks of which compilers make vectors. For such n
+// no polynomial of PyTorch's has another form than the recurrence, which is exact at x = 1 and -1.
+constexpr int64_t kLowDegree = 6;
+template <typename Family>
+void low_degree(const float* x, float* y, int64_t count, int64_t n, First first) {
+  constexpr int64_t kBlock = 64;
+  const auto scale = static_cast<float>(first.scale), minus = static_cast<float>(first.minus);
+  float values[2][kBlock], from[kBlock] = {};
+  for (int64_t i = 0; i < count; i += kBlock) {
+    const int64_t here = std::min(kBlock, count - i);
+    std::copy(x + i, x + i + here, from);
+    if (first.is_shifted) {
+      for (float& v : from) v = v + v - 1.0f;
+    }
+    for (int64_t j = 0; j < kBlock; ++j) {
+      values[0][j] = 1;
+      values[1][j] = scale * from[j] - minus;
+    }
+    for (int64_t k = 1; k < n; ++k) {
+      float* const next = values[(k + 1) % 2];
+      for (int64_t j = 0; j < kBlock; ++j) {
+        next[j] = Family::next(from[j], static_cast<float>(k), values[k % 2][j], next[j]);
+      }
+    }
+    std::copy(values[n % 2], values[n % 2] + here, y + i);
+  }
 }
-// p_1 = slope x + shift, and p_{k+1} = ((a x + b) p_k - c p_{k-1}) / d.
-struct First {
-  float slope, shift;
-};
-struct Next {
-  float a, b, c, d;
-};
-struct OfChebyshev {
-  static Next next(float /*k*/) { return {2, 0, 1, 1}; }
-};
+
 // (-1)^n
 template <typename T>
 T parity(int64_t n) {
   return n % 2 ? T(-1) : T(1);
 }
-bool even(int64_t n) { return n % 2 == 0; }
 
-struct ChebyshevT : OfChebyshev {
+// All four kinds obey p_{k+1} = 2 x p_k - p_{k-1} and differ in p_1.
+struct Chebyshev {
+  using Family = Chebyshev;
+  template <typename T>
+  static T next(T x, T, T here, T before) {
+    return (x + x) * here - before;
+  }
+};
+struct ChebyshevT : Chebyshev {
   static constexpr First kFirst = {1, 0};
   template <typename T>
   T operator()(T x, int64_t n) const {
-    if (n >= 0 && std::abs(x) == T(1)) return x > 0 || even(n) ? T(1) : T(-1);
+    if (n >= 0 && std::abs(x) == T(1)) return x > 0 ? T(1) : parity<T>(n);
     if (n > 6 && std::abs(x) < T(1)) return std::cos(static_cast<T>(n) * std::acos(x));
-    return chebyshev(x, n, x);
+    return recurrence<ChebyshevT>(x, n);
   }
 };
-struct ChebyshevU : OfChebyshev {
+struct ChebyshevU : Chebyshev {
   static constexpr First kFirst = {2, 0};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && std::abs(x) == T(1)) {
-      return x > 0 || even(n) ? static_cast<T>(n + 1) : -static_cast<T>(n + 1);
+      return static_cast<T>(n + 1) * (x > 0 ? T(1) : parity<T>(n));
     }
     if (n > 8 && std::abs(x) < T(1)) {
       const T angle = std::acos(x);
       if (std::sin(angle) != T(0)) return std::sin(static_cast<T>(n + 1) * angle) / std::sin(angle);
       return static_cast<T>(n + 1) * std::cos(static_cast<T>(n + 1) * angle) / x;
     }
-    return chebyshev(x, n, x + x);
+    return recurrence<ChebyshevU>(x, n);
   }
 };
-struct ChebyshevV : OfChebyshev {
-  static constexpr First kFirst = {2, -1};
+struct ChebyshevV : Chebyshev {
+  static constexpr First kFirst = {2, 1};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && x == T(1)) return T(1);
@@ -206,11 +198,11 @@ struct ChebyshevV : OfChebyshev {
       const T angle = std::acos(x);
       return std::cos((static_cast<T>(n) + T(0.5)) * angle) / std::cos(angle / T(2));
     }
-    return chebyshev(x, n, x + x - T(1));
+    return recurrence<ChebyshevV>(x, n);
   }
 };
-struct ChebyshevW : OfChebyshev {
-  static constexpr First kFirst = {2, 1};
+struct ChebyshevW : Chebyshev {
+  static constexpr First kFirst = {2, -1};
   template <typename T>
   T operator()(T x, int64_t n) const {
     if (n >= 0 && x == T(1)) return static_cast<T>(2 * n + 1);
@@ -219,110 +211,92 @@ struct ChebyshevW : OfChebyshev {
       const T angle = std::acos(x);
       return std::sin((static_cast<T>(n) + T(0.5)) * angle) / std::sin(angle / T(2));
     }
-    return chebyshev(x, n, x + x + T(1));
+    return recurrence<ChebyshevW>(x, n);
   }
 };
 // The same on [0, 1].
 template <typename Kind>
 struct Shifted {
-  static constexpr First kFirst = {2 * Kind::kFirst.slope, Kind::kFirst.shift - Kind::kFirst.slope};
-  static Next next(float k) {
-    const Next of_kind = Kind::next(k);
-    return {2 * of_kind.a, of_kind.b - of_kind.a, of_kind.c, of_kind.d};
-  }
+  using Family = Chebyshev;
+  static constexpr First kFirst = {Kind::kFirst.scale, Kind::kFirst.minus, true};
   template <typename T>
   T operator()(T x, int64_t n) const {
     return Kind()(x + x - T(1), n);
   }
 };
 struct HermiteH {
+  using Family = HermiteH;
   static constexpr First kFirst = {2, 0};
-  static Next next(float k) { return {2, 0, 2 * k, 1}; }
+  template <typename T>
+  static T next(T x, T k, T here, T before) {
+    return (x + x) * here - (k + k) * before;
+  }
   template <typename T>
   T operator()(T x, int64_t n) const {
-    return recurrence(n, x + x,
-                      [x](T k, T here, T before) { return (x + x) * here - (k + k) * before; });
+    return recurrence<HermiteH>(x, n);
   }
 };
 struct HermiteHe {
+  using Family = HermiteHe;
   static constexpr First kFirst = {1, 0};
-  static Next next(float k) { return {1, 0, k, 1}; }
+  template <typename T>
+  static T next(T x, T k, T here, T before) {
+    return x * here - k * before;
+  }
   template <typename T>
   T operator()(T x, int64_t n) const {
-    return recurrence(n, x, [x](T k, T here, T before) { return x * here - k * before; });
+    return recurrence<HermiteHe>(x, n);
   }
 };
 struct LaguerreL {
-  static constexpr First kFirst = {-1, 1};
-  static Next next(float k) { return {-1, 2 * k + 1, k, k + 1}; }
+  using Family = LaguerreL;
+  static constexpr First kFirst = {-1, -1};
+  template <typename T>
+  static T next(T x, T k, T here, T before) {
+    return ((k + k + T(1) - x) * here - k * before) / (k + T(1));
+  }
   template <typename T>
   T operator()(T x, int64_t n) const {
-    return recurrence(n, T(1) - x, [x](T k, T here, T before) {
-      return ((k + k + T(1) - x) * here - k * before) / (k + T(1));
-    });
+    return recurrence<LaguerreL>(x, n);
   }
 };
 struct LegendreP {
+  using Family = LegendreP;
   static constexpr First kFirst = {1, 0};
-  static Next next(float k) { return {2 * k + 1, 0, k, k + 1}; }
+  template <typename T>
+  static T next(T x, T k, T here, T before) {
+    return ((k + k + T(1)) * x * here - k * before) / (k + T(1));
+  }
   template <typename T>
   T operator()(T x, int64_t n) const {
-    if (n >= 0 && std::abs(x) == T(1)) return x > 0 || even(n) ? T(1) : T(-1);
-    return recurrence(n, x, [x](T k, T here, T before) {
-      return ((k + k + T(1)) * x * here - k * before) / (k + T(1));
-    });
+    if (n >= 0 && std::abs(x) == T(1)) return x > 0 ? T(1) : parity<T>(n);
+    return recurrence<LegendreP>(x, n);
   }
 };
 
-// A polynomial of low degree n >= 1 of a float32 tensor, all elements a degree at a time. At 1 and
-// -1 it is the exact number that the polynomials above give there.
-Tensor of_low_degree(const Tensor& x, int64_t n, const First& first, Next (*next)(float)) {
-  const auto linear = [](const Tensor& self, const First& f) {
-    return map<kMapReal | kMapSteps, 1>({self}, DType::kFloat32, [f](auto v) {
-      using T = decltype(v);
-      return static_cast<T>(f.slope) * v + static_cast<T>(f.shift);
-    });
-  };
-  Tensor before = linear(x, {0, 1}), here = linear(x, first);
-  for (int64_t k = 1; k < n; ++k) {
-    const Tensor after = map<kMapReal | kMapSteps, 3>(
-        {x, here, before}, DType::kFloat32,
-        [f = next(static_cast<float>(k))](auto v, auto h, auto b) {
-          using T = decltype(v);
-          const T factor = static_cast<T>(f.a) * v + static_cast<T>(f.b);
-          return (factor * h - static_cast<T>(f.c) * b) / static_cast<T>(f.d);
-        });
-    before = here;
-    here = after;
-  }
-  return here;
-}
-
-// Of bools and of low degree; undefined otherwise. `evaluate` is the polynomial.
-Tensor evaluate_quickly(const Tensor& x, const Tensor& n, DType dtype, const First& first,
-                        Next (*next)(float), BinaryFn evaluate) {
-  if (n.dim() != 0 || is_meta(n)) return {};
-  const DType result = to_float_type(dtype);
-  if (x.dtype() == DType::kBool) {  // one of two results
-    const auto of = [&](double value) {
-      return evaluate(scalar_tensor(Scalar(value), result), n, result);
-    };
-    return where(x, of(1), of(0));
-  }
-  const double degree = n.to(DType::kFloat64).item<double>();
-  constexpr double kLow = 6;  // beyond, some are trigonometric functions
-  if (result != DType::kFloat32 || !(degree >= 1 && degree < kLow + 1)) return {};
-  return of_low_degree(x.to(DType::kFloat32), static_cast<int64_t>(degree), first, next);
+template <typename T>
+int64_t whole_degree(T degree) {
+  return std::min(saturating_int(static_cast<double>(degree)), int64_t{1} << 53);
 }
 
 template <typename Polynomial>
 Tensor evaluate(const Tensor& x, const Tensor& n, DType dtype) {
-  const Tensor quick =
-      evaluate_quickly(x, n, dtype, Polynomial::kFirst, Polynomial::next, evaluate<Polynomial>);
-  if (quick.defined()) return quick;
+  const DType result = to_float_type(dtype);
+  if (n.dim() == 0 && !is_meta(n) && compute_kind(result) == Compute::kFloat) {
+    const int64_t degree = whole_degree(static_cast<float>(n.item<double>()));
+    if (degree > 0 && degree <= kLowDegree) {
+      const Tensor out = empty_like(x, result);
+      elementwise(out, {&x, 1}, DType::kFloat32, DType::kFloat32,
+                  [&](void* y, const void* const* in, int64_t count) {
+                    low_degree<typename Polynomial::Family>(static_cast<const float*>(in[0]),
+                                                            static_cast<float*>(y), count, degree,
+                                                            Polynomial::kFirst);
+                  });
+      return out;
+    }
+  }
   return binary<kMapReal, true>(x, n, dtype, [](auto value, auto degree) {
-    const int64_t whole = saturating_int(static_cast<double>(degree));
-    return Polynomial()(value, std::min(whole, int64_t{1} << 53));
+    return Polynomial()(value, whole_degree(degree));
   });
 }
 
@@ -339,27 +313,36 @@ Tensor entropy(const Tensor& self) {
 
 }  // namespace
 
+// In double alone, or in floats, too.
+#define TORCHLET_SPECIAL_DOUBLE(name, argument)                              \
+  TORCHLET_OP_WITH(special_##name, out("out") | pointwise(),                 \
+                   "aten::special_" #name "(Tensor " argument ") -> Tensor", \
+                   [](const Tensor& x) { return compute(x, special::name); })
 #define TORCHLET_SPECIAL(name, argument)                                     \
   TORCHLET_OP_WITH(special_##name, out("out") | pointwise(),                 \
                    "aten::special_" #name "(Tensor " argument ") -> Tensor", \
-                   [](const Tensor& x) { return unary_double(x, special::name); })
+                   [](const Tensor& x) { return compute(x, special::name, special::name); })
+// What is older than torch.special.
+#define TORCHLET_OLD_SPECIAL(name)                             \
+  TORCHLET_OP_WITH(name, inplace() | out("out") | pointwise(), \
+                   "aten::" #name "(Tensor self) -> Tensor",   \
+                   [](const Tensor& x) { return compute(x, special::name, special::name); })
 
 TORCHLET_OP_WITH(special_entr, out("out") | pointwise(),
                  "aten::special_entr(Tensor self) -> Tensor", entropy);
+TORCHLET_OLD_SPECIAL(erfinv);
+TORCHLET_OLD_SPECIAL(lgamma);
+TORCHLET_OLD_SPECIAL(digamma);
+TORCHLET_OLD_SPECIAL(i0);
+TORCHLET_OP_WITH(mvlgamma, inplace() | out("out") | pointwise(),
+                 "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
 TORCHLET_SPECIAL(erfcx, "self");
-TORCHLET_SPECIAL(log_ndtr, "self");
-#define TORCHLET_SPECIAL_OF(name, fn)                        \
-  TORCHLET_OP_WITH(special_##name, out("out") | pointwise(), \
-                   "aten::special_" #name "(Tensor self) -> Tensor", fn)
-TORCHLET_SPECIAL_OF(ndtr, ndtr);
-TORCHLET_SPECIAL_OF(ndtri, ndtri);
-TORCHLET_SPECIAL_OF(i0e, bessel_ie<0>);
-TORCHLET_SPECIAL_OF(i1, bessel_i<1>);
-TORCHLET_SPECIAL_OF(i1e, bessel_ie<1>);
-TORCHLET_OP_WITH(i0, inplace() | out("out") | pointwise(), "aten::i0(Tensor self) -> Tensor",
-                 bessel_i<0>);
-TORCHLET_OP_WITH(erfinv, inplace() | out("out") | pointwise(),
-                 "aten::erfinv(Tensor self) -> Tensor", erfinv);
+TORCHLET_SPECIAL(ndtr, "self");
+TORCHLET_SPECIAL(ndtri, "self");
+TORCHLET_SPECIAL_DOUBLE(log_ndtr, "self");
+TORCHLET_SPECIAL(i0e, "self");
+TORCHLET_SPECIAL(i1, "self");
+TORCHLET_SPECIAL(i1e, "self");
 TORCHLET_SPECIAL(bessel_j0, "self");
 TORCHLET_SPECIAL(bessel_j1, "self");
 TORCHLET_SPECIAL(bessel_y0, "self");
@@ -368,8 +351,7 @@ TORCHLET_SPECIAL(modified_bessel_k0, "self");
 TORCHLET_SPECIAL(modified_bessel_k1, "self");
 TORCHLET_SPECIAL(scaled_modified_bessel_k0, "x");
 TORCHLET_SPECIAL(scaled_modified_bessel_k1, "x");
-TORCHLET_OP_WITH(special_spherical_bessel_j0, out("out") | pointwise(),
-                 "aten::special_spherical_bessel_j0(Tensor x) -> Tensor", spherical_bessel_j0);
+TORCHLET_SPECIAL(spherical_bessel_j0, "x");
 TORCHLET_SPECIAL(airy_ai, "x");
 
 #define TORCHLET_POLYNOMIAL(name, kind)                                              \

@@ -266,24 +266,6 @@ std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   return {map<kMapReal | kMapSteps, 1>({self}, self.dtype(), mantissa), exponents};
 }
 
-// log of the multivariate gamma function (Wikipedia, "Multivariate gamma function").
-Tensor mvlgamma(const Tensor& self, int64_t p) {
-  constexpr int64_t kMost = int64_t{1} << 20;
-  TORCHLET_CHECK(p >= 1, "mvlgamma: p has to be greater than or equal to 1");
-  TORCHLET_CHECK(p < kMost, "mvlgamma: p is %lld, and at most %lld", static_cast<long long>(p),
-                 static_cast<long long>(kMost - 1));
-  const DType dtype = to_float_type(self.dtype());
-  return map<kMapReal, 1>({self}, dtype, [p](auto x) {
-    using T = decltype(x);
-    double total = static_cast<double>(p * (p - 1)) / 4 * std::log(std::numbers::pi);
-    for (int64_t i = 0; i < p; ++i) {
-      poll();
-      total += static_cast<double>(special::lgamma(x - static_cast<T>(i) / 2));
-    }
-    return static_cast<T>(total);
-  });
-}
-
 // By recurrence (DLMF 5.15.5) to where the asymptotic series (5.15.8) holds, and for negative x by
 // reflection (5.15.6) in the precision of T, which decides what a pole gives: a large number where
 // sin(pi x) is rounded.
@@ -315,22 +297,6 @@ Tensor polygamma(int64_t n, const Tensor& self) {
 }
 
 }  // namespace
-
-Tensor unary_double(const Tensor& self, double (*f)(double)) {
-  const DType dtype = to_float_type(self.dtype());
-  TORCHLET_CHECK(!is_complex(dtype), "not implemented for '%s'", dtype_name(dtype).data());
-  if (self.dtype() == DType::kBool) {  // one of two results
-    const auto result = [&](double x) { return scalar_tensor(Scalar(f(x)), dtype); };
-    return where(self, result(1), result(0));
-  }
-  const Tensor out = empty_like(self, dtype);
-  elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
-              [f](void* to, const void* const* in, int64_t count) {
-                const double* x = static_cast<const double*>(in[0]);
-                for (int64_t i = 0; i < count; ++i) static_cast<double*>(to)[i] = f(x[i]);
-              });
-  return out;
-}
 
 Tensor abs(const Tensor& self) {
   if (is_complex(self.dtype())) {
@@ -408,8 +374,6 @@ Tensor square(const Tensor& self) { return pow(self, 2); }
     return unary_kernel<kMapDouble | kMapComplex>(kernel, self,                                \
                                                   [](auto x) -> decltype(x) { return expr; }); \
   })
-#define TORCHLET_UNARY_DOUBLE(name, function) \
-  TORCHLET_UNARY(name, [](const Tensor& self) { return unary_double(self, function); })
 #define TORCHLET_UNARY_ROUNDING(name, op, expr)                                   \
   TORCHLET_UNARY(name, [](const Tensor& self) {                                   \
     return rounding(#name, op, self, [](auto x) -> decltype(x) { return expr; }); \
@@ -495,10 +459,6 @@ TORCHLET_UNARY(sinc, [](const Tensor& self) {
 
 TORCHLET_UNARY_FLOAT_KERNEL(erf, kernels::erf_f32, std::erf(x));
 TORCHLET_UNARY_FLOAT_KERNEL(erfc, kernels::erfc_f32, std::erfc(x));
-TORCHLET_UNARY_FLOAT(lgamma, special::lgamma(x));
-TORCHLET_UNARY_DOUBLE(digamma, special::digamma);
-TORCHLET_OP_WITH(mvlgamma, inplace() | out("out") | pointwise(),
-                 "aten::mvlgamma(Tensor self, int p) -> Tensor", mvlgamma);
 TORCHLET_OP_WITH(polygamma, out("out") | pointwise(),
                  "aten::polygamma(int n, Tensor self) -> Tensor", polygamma);
 TORCHLET_OP(polygamma_, "aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
