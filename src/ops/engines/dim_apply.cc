@@ -16,6 +16,7 @@ constexpr int64_t kGroup = 16;             // neighbouring slices that are read 
 
 // One tensor, seen as slices along a dimension.
 struct Side {
+  bool exists = false;
   std::byte* data = nullptr;
   DType dtype = DType::kFloat32;
   int64_t width = 0, length = 0, stride = 0;  // of a slice, in elements
@@ -23,6 +24,7 @@ struct Side {
 
   Side(const Tensor& tensor, int64_t dim, const IntArray& order) {
     if (!tensor.defined()) return;
+    exists = true;
     data = static_cast<std::byte*>(tensor.raw_data());
     dtype = tensor.dtype();
     width = static_cast<int64_t>(element_size(dtype));
@@ -38,8 +40,8 @@ struct Side {
   }
   int64_t next() const { return strides.empty() ? 0 : strides[0]; }  // distance of two slices
 
-  // Slices lie in memory as the computation wants them.
-  bool direct(DType compute) const { return data && dtype == compute && stride == 1; }
+  // Slices lie in memory as the computation wants them, or are null.
+  bool direct(DType compute) const { return !exists || (data && dtype == compute && stride == 1); }
 
   // `count` slices from `from` on, to or from rows of `length` in `buffer`; along memory.
   template <bool Load>

@@ -93,7 +93,6 @@ void pick_items(const Tensor& self, int64_t dim, bool down, int64_t count, const
   TORCHLET_CHECK(!is_complex(dtype), "sorting is not implemented for '%s'",
                  dtype_name(dtype).data());
   const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
-  const bool has_values = values.defined(), has_indices = indices.defined();
   const auto with_items = [&](auto item) {
     using I = decltype(item);
     auto load = &load_items<uint64_t, I>;
@@ -108,7 +107,7 @@ void pick_items(const Tensor& self, int64_t dim, bool down, int64_t count, const
       const auto run = [&](I* items) {
         load(in, dtype, n, down, items);
         const I* const found = pick(items, n);
-        store(found, count, in, has_values ? out : nullptr, has_indices ? at : nullptr);
+        store(found, count, in, out, at);
       };
       constexpr int64_t kFew = 32;
       if (n <= kFew) {
