@@ -132,9 +132,8 @@ Tensor complex(const Tensor& re, const Tensor& im) {
   if (dtype == im.dtype() && (dtype == DType::kFloat32 || dtype == DType::kFloat64)) {
     const Operands<2> parts(re, im);
     const Tensor result = empty_result(parts, complex_type(dtype));
-    const bool is_float = dtype == DType::kFloat32;
-    elementwise(result, parts, result.dtype(), dtype,
-                is_float ? interleave<float> : interleave<double>);
+    const auto interleaved = dtype == DType::kFloat32 ? &interleave<float> : &interleave<double>;
+    elementwise(result, parts, result.dtype(), dtype, interleaved);
     return result;
   }
   return from_pair(re, im, true, [](const Tensor& a, const Tensor& b) { return std::pair(a, b); });
