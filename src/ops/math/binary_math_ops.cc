@@ -32,7 +32,16 @@ Tensor atan2(const Tensor& self, const Tensor& other, DType dtype) {
       });
 }
 Tensor hypot(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal>(self, other, dtype, [](auto a, auto b) { return std::hypot(a, b); });
+  return binary<kMapReal | kMapSteps>(self, other, dtype, [](auto a, auto b) {
+    if constexpr (std::is_same_v<decltype(a), float>) {  // squares of floats fit doubles
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      const double x = a, y = b;
+      const bool is_infinite = std::fabs(a) == kInfinity || std::fabs(b) == kInfinity;
+      return choose(is_infinite, kInfinity, static_cast<float>(std::sqrt(x * x + y * y)));
+    } else {
+      return std::hypot(a, b);
+    }
+  });
 }
 Tensor copysign(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal | kMapSteps, true>(self, other, dtype,

@@ -467,6 +467,22 @@ TEST(Pointwise, WhatHasVectorsHandlesEveryKindOfNumber) {
   expect_tensor(numbers, {9, 10, 12, 15, -8, 24, 11, 13, 9}, DType::kInt64);
 }
 
+// Squares may leave the range of floats where the sides and the result do not; an infinite side
+// wins over NaN.
+TEST(Hypot, NeitherOverflowsNorLosesInfinity) {
+  const double inf = INFINITY, nan = NAN;
+  const Tensor a = make({3, 3e38, 3e-40, inf, nan, nan, -0.0}),
+               b = make({-4, 1e38, -4e-40, nan, -inf, 1, 0});
+  const auto got = elements_of(result_of("aten::hypot", "", {a, b}));
+  EXPECT_EQ(got[0], 5);
+  EXPECT_NEAR(got[1] / 3.16227766e38, 1, 1e-6);
+  EXPECT_NEAR(got[2] / 5e-40, 1, 1e-4);
+  EXPECT_EQ(got[3], inf);
+  EXPECT_EQ(got[4], inf);
+  EXPECT_TRUE(std::isnan(got[5]));
+  EXPECT_EQ(got[6], 0);
+}
+
 // Wherever they differ, in whatever order their memory lies.
 TEST(Compare, LargeTensorsAreEqualInAllElements) {
   for (const bool is_across : {false, true}) {
