@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/kernel_map.h"
@@ -298,7 +299,8 @@ namespace {
 // A small part first, then ever larger ones: what differs does so soon, as a rule.
 bool equal_parts(const Tensor& self, const Tensor& other) {
   constexpr int64_t kFewElements = 4096;
-  if (self.numel() <= kFewElements || self.is_quantized() || other.is_quantized()) {
+  if (!selection::kHasConversions || self.numel() <= kFewElements || self.is_quantized() ||
+      other.is_quantized()) {
     return all(compare<eq_as>(self, other));
   }
   int64_t widest = -1;
