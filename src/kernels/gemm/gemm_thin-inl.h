@@ -59,7 +59,14 @@ HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
     HWY_UNROLL(4)
     for (int s = 0; s < S; ++s) {
       T* out = p.c + (i + r) * p.c_row_stride + (j + s) * p.c_col_stride;
-      T value = hn::GetLane(hn::SumOfLanes(d, acc[r][s]));
+      T value = 0;
+      if constexpr (std::is_floating_point_v<T>) {
+        value = hn::GetLane(hn::SumOfLanes(d, acc[r][s]));
+      } else {  // GCC's sum of 512 bits is one of signed numbers, which may not overflow
+        HWY_ALIGN T lanes[kLanes];
+        hn::Store(acc[r][s], d, lanes);
+        for (const T lane : lanes) value += lane;
+      }
       if (e.accumulate) value += *out;
       if (e.row_bias) value += e.row_bias[i + r];
       if (e.col_bias) value += e.col_bias[j + s];
