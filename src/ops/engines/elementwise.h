@@ -81,6 +81,9 @@ constexpr bool is_stepped = std::is_same_v<C, int64_t> || std::is_same_v<C, floa
 constexpr int64_t kStep = 32;
 #if defined(__clang__)
 #define TORCHLET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+// It warns of loops that stay as they are: those that call functions, and all under sanitizers.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
 #else
 #define TORCHLET_INDEPENDENT _Pragma("GCC ivdep")
 #endif
@@ -99,6 +102,9 @@ template <typename Out, typename In, size_t N, typename F>
     }
   }
 }
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 // The library is compiled for any x86-64, whose vectors are short and know few operations of
 // int64; so these loops are there for AVX2, too.
