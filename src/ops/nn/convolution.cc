@@ -167,14 +167,15 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
 
 // Whether a matrix of all windows would be large beside the product with it: many taps for few
 // channels. Then the kernels of plans, which make no such matrix, are worth packing the weights.
-bool has_large_windows(const Geometry& g) {
+// Small builds do without.
+[[maybe_unused]] bool has_large_windows(const Geometry& g) {
   constexpr int64_t kManyTaps = 64, kFewChannels = 16;
   return g.groups == 1 && Geometry::volume(g.kernel) >= kManyTaps &&
          g.out_channels <= kFewChannels && Geometry::volume(g.out) >= 8 * g.out_channels;
 }
 
-void large_windows(const Geometry& g, bool has_depth, const float* input, const float* weight,
-                   const float* bias, float* output) {
+[[maybe_unused]] void large_windows(const Geometry& g, bool has_depth, const float* input,
+                                    const float* weight, const float* bias, float* output) {
   const int64_t in_pixels = Geometry::volume(g.in), out_pixels = Geometry::volume(g.out);
   const kernels::Scratch<float> in(g.batch * in_pixels * g.in_channels);
   const kernels::Scratch<float> out(g.batch * out_pixels * g.out_channels);
