@@ -55,6 +55,8 @@ TEST(FoldBatchNorms, IntoAConvolution) {
   const std::string layer = "torch.conv2d(x, self.w, self.b, [1, 1], [1, 1], [1, 1], 1)";
   const Optimized with_bias = optimized(layer, w, b);
   EXPECT_EQ(outline(*with_bias.graph), "conv2d");
+  const Node& conv = *with_bias.graph->outputs()[0]->node();
+  EXPECT_FALSE(constant_of(conv.input(1))->to_tensor().impl()->storage->has_memory());
   expect_same(with_bias, x,
               ops::result_of("aten::conv2d", "", {x, w, b, list(), list(), list(), 1}));
   const Optimized without = optimized(layer, w, Value());

@@ -51,7 +51,7 @@ class ArchiveWriter {
     const size_t known = storages.storages().size();
     const std::string bytes = archive::PickleWriter(model_.state_of, storages).write(value);
     for (size_t i = known; i < storages.storages().size(); ++i) {
-      const Storage& storage = *storages.storages()[i];
+      Storage& storage = *storages.storages()[i];
       zip_.add(folder + "/" + std::to_string(i), {storage.data(), storage.nbytes()});
     }
     zip_.add(name + ".pkl", bytes_of(bytes));

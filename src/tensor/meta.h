@@ -7,10 +7,10 @@
 
 namespace torchlet {
 
-// Until its end, tensors that this thread makes are meta tensors. Scopes nest.
+// Until its end, tensors that this thread makes are meta tensors, or are not. Scopes nest.
 class MetaScope {
  public:
-  MetaScope() : before_(std::exchange(internal::making_meta, true)) {}
+  explicit MetaScope(bool meta = true) : before_(std::exchange(internal::making_meta, meta)) {}
   ~MetaScope() { internal::making_meta = before_; }
   MetaScope(const MetaScope&) = delete;
   MetaScope& operator=(const MetaScope&) = delete;

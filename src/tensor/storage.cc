@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/pages.h"
 #include "tensor/block_cache.h"
 
 namespace torchlet {
@@ -10,6 +11,7 @@ namespace torchlet {
 Storage::Storage(size_t nbytes) : nbytes_(nbytes) {
   if (internal::making_meta) {
     check_block_size(nbytes);
+    is_meta_ = nbytes > 0;
     return;
   }
   charge_ = Charge(nbytes);
@@ -18,7 +20,10 @@ Storage::Storage(size_t nbytes) : nbytes_(nbytes) {
 }
 
 Storage::Storage(void* data, size_t nbytes, std::shared_ptr<void> keep_alive)
-    : data_(static_cast<std::byte*>(data)), nbytes_(nbytes), keep_alive_(std::move(keep_alive)) {}
+    : data_(static_cast<std::byte*>(data)),
+      nbytes_(nbytes),
+      is_meta_(!data && nbytes > 0),
+      keep_alive_(std::move(keep_alive)) {}
 
 Storage::~Storage() {
   if (owned_) free_block(data_, nbytes_);
@@ -28,12 +33,27 @@ void Storage::resize(size_t nbytes) {
   Charge charge(nbytes);
   std::byte* bigger = allocate_block(nbytes);
   const size_t keep = std::min(nbytes, nbytes_);
-  if (keep) std::memcpy(bigger, data_, keep);
+  if (keep) std::memcpy(bigger, data(), keep);
   if (owned_) free_block(data_, nbytes_);
   data_ = bigger;
   nbytes_ = nbytes;
   owned_ = true;
+  is_meta_ = false;
   charge_ = std::move(charge);
+}
+
+Ref<Storage> Storage::in_passing() { return Ref<Storage>(this); }
+
+void Storage::give_back(size_t offset, size_t nbytes) {
+  if (!owned_ && has_memory()) give_back_file_pages(data_ + offset, nbytes);
+}
+
+std::byte* Storage::take_over(Storage& made) {
+  charge_ = std::move(made.charge_);
+  owned_ = std::exchange(made.owned_, false);
+  std::byte* data = made.data_.exchange(nullptr);
+  data_.store(data, std::memory_order_release);
+  return data;
 }
 
 }  // namespace torchlet

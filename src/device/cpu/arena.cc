@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/huge_pages.h"
+#include "base/pages.h"
 #include "base/limits.h"
 
 namespace torchlet::cpu {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <unordered_map>
 
-#include "base/huge_pages.h"
 #include "base/limits.h"
+#include "base/pages.h"
 
 namespace torchlet::cpu {
 

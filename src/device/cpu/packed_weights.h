@@ -4,6 +4,9 @@
 // and its arguments are the key, so nothing that a packing depends on can be missing from it:
 // tensors count by their memory and how they look at it, everything else by its value. Views that
 // are made anew for every signature are found again.
+//
+// Who packs a tensor is done with it: memory that is only derived from another tensor or read from
+// a file goes again, and comes back if somebody else asks.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +23,7 @@
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
 #include "kernels/quantized/elementwise_q8.h"
-#include "tensor/tensor_impl.h"
+#include "tensor/derived_storage.h"
 
 namespace torchlet::cpu {
 
@@ -67,7 +70,10 @@ class PackedWeights {
     key.add(reinterpret_cast<uintptr_t>(pack));
     key.add(nbytes);
     (key.add(args), ...);
-    return find_or_pack(std::move(key), nbytes, [&](void* to) { pack(to, args...); });
+    return find_or_pack(std::move(key), nbytes, [&](void* to) {
+      pack(to, in_passing(args)...);
+      (give_back(args), ...);
+    });
   }
 
  private:

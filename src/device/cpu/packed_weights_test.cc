@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "device/cpu/testing.h"
 #include "ops/core/common.h"
 
@@ -20,6 +22,18 @@ TEST(PackedWeights, OneWeightInDifferentConvolutions) {
                   "    return torch.conv2d(torch.slice(y, 1, 0, 4), self.w, None, [1, 1], [0, 0], "
                   "[1, 1], 1)\n");
   transposed.check({random_tensor({1, 4, 4, 5})});
+}
+
+TEST(PackedWeights, OfADerivedTensorLeaveItWithoutMemory) {
+  const Tensor derived = derived_tensor(random_tensor({4}), [](const Tensor& from, std::byte* to) {
+    for (int i = 0; i < 4; ++i) reinterpret_cast<float*>(to)[i] = 3 * from.data_ptr<float>()[i];
+  });
+  const auto copy = [](void* to, const Tensor& from) { std::memcpy(to, from.raw_data(), 16); };
+  PackedWeights packed;
+  const auto made = packed.get(16, +copy, derived), again = packed.get(16, +copy, derived);
+  EXPECT_EQ(made, again);
+  EXPECT_FALSE(derived.impl()->storage->has_memory());
+  EXPECT_EQ(std::memcmp(made.get(), derived.raw_data(), 16), 0);
 }
 
 TEST(PackedWeights, ViewsOfOneWeight) {

@@ -183,7 +183,7 @@ std::vector<Tensor> tensors_in(const Value& value) {
 }
 
 std::string bytes_of(const Tensor& tensor) {
-  const Storage& storage = *tensor.impl()->storage;
+  Storage& storage = *tensor.impl()->storage;
   return std::string(reinterpret_cast<const char*>(storage.data()), storage.nbytes());
 }
 

@@ -5,6 +5,7 @@
 #include "passes/analysis/constants.h"
 #include "passes/analysis/layers.h"
 #include "passes/analysis/rewrite.h"
+#include "tensor/derived_storage.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {
@@ -12,23 +13,35 @@ namespace {
 
 const Symbol kLinear("aten::linear");
 
-// weight * scale along the output channels, in double.
+// Writes weight * scale along the output channels, in double, as a contiguous tensor.
 template <typename T>
-Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale) {
-  const Tensor scaled = layer.weight.contiguous().clone();
-  T* data = scaled.data_ptr<T>();
-  const int64_t outer = layer.channel_dim == 0 ? 1 : scaled.size(0);
-  const int64_t channels = scaled.size(layer.channel_dim);
-  const int64_t inner = scaled.numel() / (outer * channels);
-  const int64_t outer_per_group = outer / layer.groups;
+void scale_weight(const Tensor& weight, int64_t channel_dim, int64_t groups,
+                  const std::vector<double>& scale, std::byte* to) {
+  const Tensor dense = weight.contiguous();
+  const T* from = dense.data_ptr<T>();
+  T* scaled = reinterpret_cast<T*>(to);
+  const int64_t outer = channel_dim == 0 ? 1 : dense.size(0);
+  const int64_t channels = dense.size(channel_dim);
+  const int64_t inner = dense.numel() / (outer * channels);
+  const int64_t outer_per_group = outer / groups;
   for (int64_t o = 0; o < outer; ++o) {
-    const int64_t group = layer.channel_dim == 0 ? 0 : o / outer_per_group;
+    const int64_t group = channel_dim == 0 ? 0 : o / outer_per_group;
     for (int64_t c = 0; c < channels; ++c) {
       const double factor = scale[static_cast<size_t>(group * channels + c)];
-      for (int64_t i = 0; i < inner; ++i, ++data) *data = static_cast<T>(*data * factor);
+      for (int64_t i = 0; i < inner; ++i) scaled[i] = static_cast<T>(from[i] * factor);
+      from += inner;
+      scaled += inner;
     }
   }
-  return scaled;
+}
+
+// A plan packs the weight and has no other use for it, so its memory is made when it is needed.
+template <typename T>
+Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale) {
+  return derived_tensor(layer.weight, [channel_dim = layer.channel_dim, groups = layer.groups,
+                                       scale](const Tensor& weight, std::byte* to) {
+    scale_weight<T>(weight, channel_dim, groups, scale, to);
+  });
 }
 
 Tensor vector_of(const std::vector<double>& values, DType dtype) {

@@ -1,0 +1,17 @@
+// What the system is told of the pages that hold memory. Linux only: elsewhere nothing is done.
+#pragma once
+
+#include <cstddef>
+
+namespace torchlet {
+
+// Asks the system to back memory that was just allocated with pages of 2 MB, where it can: weights
+// and activations of many megabytes otherwise exceed what the processor remembers of small pages.
+// Does nothing below 2 MB.
+void prefer_huge_pages(void* data, size_t nbytes);
+
+// Lets go of the pages inside this memory that are a file's and that nobody has written to: the
+// system reads them again when somebody touches them. Others may read meanwhile, but not write.
+void give_back_file_pages(const void* data, size_t nbytes);
+
+}  // namespace torchlet

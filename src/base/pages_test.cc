@@ -1,0 +1,72 @@
+#include "base/pages.h"
+
+#include <gtest/gtest.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "base/mapped_file.h"
+
+namespace torchlet {
+namespace {
+
+TEST(Pages, AskedToBeHugeKeepWhatIsThere) {
+  for (const size_t size : {size_t{1}, size_t{5} << 20}) {
+    std::vector<char> memory(size, 7);
+    prefer_huge_pages(memory.data(), size);
+    EXPECT_EQ(memory, std::vector<char>(size, 7));
+  }
+}
+
+TEST(Pages, OfAnonymousMemoryStay) {
+  std::vector<char> memory(size_t{5} << 20, 7);
+  give_back_file_pages(memory.data(), memory.size());
+  EXPECT_EQ(memory, std::vector<char>(memory.size(), 7));
+}
+
+#ifdef __linux__
+TEST(Pages, OfAFileGoUnlessTheyWereWrittenTo) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const std::string path = testing::TempDir() + "pages_test";
+  const std::vector<char> content(600 * page, 7);
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(std::fwrite(content.data(), 1, content.size(), file), content.size());
+  std::fclose(file);
+
+  const MappedFile mapped(path);
+  auto* bytes = reinterpret_cast<char*>(mapped.bytes().data());
+  bytes[3 * page + 1] = bytes[599 * page] = 9;
+  ASSERT_EQ(std::count(bytes, bytes + content.size(), 7), content.size() - 2);  // reads all pages
+  give_back_file_pages(bytes + 1, content.size() - 1);  // not all of the first page
+  const auto count_ours = [&] {
+    // Of the process's own memory: mincore() tells what the system has in its cache.
+    std::FILE* smaps = std::fopen("/proc/self/smaps", "r");
+    char line[512];
+    long kilobytes = -1;
+    for (bool ours = false; std::fgets(line, sizeof line, smaps);) {
+      unsigned long from = 0, to = 0;
+      if (std::sscanf(line, "%lx-%lx ", &from, &to) == 2) {
+        ours = from == reinterpret_cast<uintptr_t>(bytes);
+      } else if (ours && std::sscanf(line, "Rss: %ld", &kilobytes) == 1) {
+        break;
+      }
+    }
+    std::fclose(smaps);
+    return static_cast<size_t>(kilobytes) * 1024 / page;
+  };
+  EXPECT_EQ(count_ours(), 3);
+  for (size_t i = 0; i < content.size(); ++i) {
+    ASSERT_EQ(bytes[i], i == 3 * page + 1 || i == 599 * page ? 9 : 7) << i;
+  }
+  std::remove(path.c_str());
+}
+#endif
+
+}  // namespace
+}  // namespace torchlet

@@ -1,0 +1,47 @@
+// Memory that is made of another tensor when somebody asks for it: constants that a pass computes
+// and a device then packs never need any of their own.
+#pragma once
+
+#include <functional>
+#include <mutex>
+
+#include "tensor/tensor_impl.h"
+
+namespace torchlet {
+
+// Writes the bytes of a storage, the same ones each time; may run in any thread.
+using Derivation = std::function<void(const Tensor& source, std::byte* to)>;
+
+class DerivedStorage : public Storage {
+ public:
+  DerivedStorage(Tensor source, size_t nbytes, Derivation derivation);
+  Ref<Storage> in_passing() override;
+  void give_back(size_t offset, size_t nbytes) override;
+
+ private:
+  std::byte* made() override;
+  Ref<Storage> derived() const;
+
+  const Tensor source_;
+  const Derivation derivation_;
+  std::mutex making_;
+};
+
+// A contiguous tensor of the source's dtype and sizes.
+Tensor derived_tensor(const Tensor& source, Derivation derivation);
+
+// For somebody who reads a tensor once: its elements, in memory that goes with the result where the
+// tensor has none of its own yet. Everything else is given as it is.
+Tensor in_passing(const Tensor& tensor);
+template <typename T>
+const T& in_passing(const T& value) {
+  return value;
+}
+
+// Lets go of the memory of a tensor's elements that the system can read from a file again, now or
+// in what they are derived of.
+void give_back(const Tensor& tensor);
+template <typename T>
+void give_back(const T&) {}
+
+}  // namespace torchlet

@@ -1,0 +1,92 @@
+#include "tensor/derived_storage.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "tensor/meta.h"
+
+namespace torchlet {
+namespace {
+
+Tensor numbers(int64_t count) {
+  const Tensor tensor = zeros(std::vector<int64_t>{count}, DType::kFloat32);
+  for (int64_t i = 0; i < count; ++i) tensor.data_ptr<float>()[i] = static_cast<float>(i);
+  return tensor;
+}
+
+Tensor doubled(const Tensor& source, std::atomic<int>* times = nullptr) {
+  return derived_tensor(source, [times](const Tensor& from, std::byte* to) {
+    if (times) ++*times;
+    auto* floats = reinterpret_cast<float*>(to);
+    for (int64_t i = 0; i < from.numel(); ++i) floats[i] = 2 * from.data_ptr<float>()[i];
+  });
+}
+
+const Storage& storage_of(const Tensor& tensor) { return *tensor.impl()->storage; }
+
+TEST(DerivedStorage, IsMadeOnceWhenSomebodyAsks) {
+  std::atomic<int> times = 0;
+  const Tensor tensor = doubled(numbers(5), &times);
+  EXPECT_FALSE(is_meta(tensor));
+  EXPECT_FALSE(storage_of(tensor).has_memory());
+  EXPECT_EQ(tensor.sizes()[0], 5);
+  const Tensor part = make_tensor(tensor.impl()->storage, DType::kFloat32, std::vector<int64_t>{2},
+                                  std::vector<int64_t>{2}, 1);
+  EXPECT_EQ(part.data_ptr<float>()[2], 6);
+  EXPECT_EQ(tensor.data_ptr<float>()[4], 8);
+  tensor.data_ptr<float>()[4] = 1;  // its own from now on
+  EXPECT_EQ(tensor.clone().data_ptr<float>()[4], 1);
+  EXPECT_EQ(in_passing(tensor).data_ptr<float>(), tensor.data_ptr<float>());
+  EXPECT_EQ(times, 1);
+}
+
+TEST(DerivedStorage, InPassingItStaysWithoutMemory) {
+  const Tensor source = doubled(numbers(3)), tensor = doubled(source);
+  const Tensor all = in_passing(tensor);
+  EXPECT_EQ(all.data_ptr<float>()[2], 8);
+  EXPECT_FALSE(storage_of(tensor).has_memory());
+  EXPECT_FALSE(storage_of(source).has_memory());
+  const Tensor plain = numbers(3);
+  EXPECT_EQ(in_passing(plain).impl(), plain.impl());
+  EXPECT_FALSE(in_passing(Tensor()).defined());
+  EXPECT_EQ(in_passing(7), 7);
+}
+
+TEST(DerivedStorage, IsRealWhereTensorsAreMadeWithoutMemory) {
+  const Tensor tensor = doubled(numbers(3));
+  const MetaScope scope;
+  EXPECT_EQ(tensor.data_ptr<float>()[2], 4);
+  EXPECT_FALSE(is_meta(tensor));
+}
+
+TEST(DerivedStorage, MayBeAskedByManyThreads) {
+  std::atomic<int> times = 0;
+  const Tensor tensor = doubled(numbers(1000), &times);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { right += tensor.data_ptr<float>()[999] == 1998; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 4);
+  EXPECT_EQ(times, 1);
+}
+
+TEST(DerivedStorage, AnErrorLeavesItUnmade) {
+  bool fails = true;
+  const Tensor tensor = derived_tensor(numbers(2), [&](const Tensor&, std::byte* to) {
+    if (fails) fail(ErrorCode::kRuntime, "not now");
+    std::memset(to, 0, 8);
+  });
+  EXPECT_THROW(tensor.raw_data(), Error);
+  EXPECT_FALSE(storage_of(tensor).has_memory());
+  fails = false;
+  EXPECT_EQ(tensor.data_ptr<float>()[1], 0);
+}
+
+}  // namespace
+}  // namespace torchlet
