@@ -61,6 +61,18 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
   return info;
 }
 
+// Reflects the first column of `a`, and the others with it. Returns tau.
+template <typename T>
+T reflect_column(const View<T>& a) {
+  const Vector<T> column = a.col(0);
+  const T tau = make_reflection(column), beta = column[0];
+  if (tau == T(0)) return tau;
+  column[0] = T(1);
+  reflect_rows(a.block(0, 1, a.rows(), a.cols() - 1), column, conjugate(tau));
+  column[0] = beta;
+  return tau;
+}
+
 }  // namespace
 
 // What goes over vectors and rows polls, so that whatever is made of it ends in time.
@@ -97,6 +109,11 @@ T dot(Vector<T> x, Vector<T> y) {
 
 template <typename T>
 double squared_norm(Vector<T> x) {
+  if constexpr (std::is_same_v<T, float>) {  // in double, where squares neither vanish nor overflow
+    double sums[4] = {};
+    for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += static_cast<double>(x[i]) * x[i];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
   return std::real(dot(x, x));
 }
 
@@ -163,6 +180,12 @@ Matrix<T> adjoint_of(const View<T>& a) {
 }
 
 template <typename T>
+void add_product(const View<T>& a, const View<T>& b, const View<T>& c) {
+  if (c.col_step != 1) return add_product<T>(b.transposed(), a.transposed(), c.transposed());
+  if (a.cols() > 0) multiply_add(a, b, c);
+}
+
+template <typename T>
 void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c) {
   if (c.row_step == 1 && c.rows() > 1 && (c.col_step != 1 || c.cols() == 1)) {  // as rows
     return subtract_product(b.transposed(), a.transposed(), c.transposed());
@@ -206,15 +229,19 @@ void rotate(Vector<T> x, Vector<T> y, double c, double s) {
 
 template <typename T>
 T make_reflection(Vector<T> column) {
+  using Wide = WideOf<T>;
   const Vector<T> below = column.from(1);
-  const T alpha = column[0];
+  const Wide alpha = column[0];
   const double length = norm(below);
   if (length == 0 && std::imag(alpha) == 0) return T(0);
   const double whole = std::hypot(std::abs(alpha), length);
-  const T beta = static_cast<T>(std::real(alpha) >= 0 ? -whole : whole);
-  scale(below, T(1) / (alpha - beta));
-  column[0] = beta;
-  return (beta - alpha) / beta;
+  const double beta = std::real(alpha) >= 0 ? -whole : whole;
+  const Wide factor = Wide(1) / (alpha - beta);
+  for (int64_t i = 0; i < below.size; ++i) {
+    below[i] = static_cast<T>(times(static_cast<Wide>(below[i]), factor));
+  }
+  column[0] = static_cast<T>(beta);
+  return static_cast<T>((beta - alpha) / beta);
 }
 
 template <typename T>
@@ -254,6 +281,35 @@ void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const 
     const Matrix<T> shares = product<T>(turned, rows);
     subtract_product<T>(v, product<T>(adjoint ? adjoint_of<T>(t) : copied<T>(t), shares), rows);
   }
+}
+
+// The left half of the columns, then the right half without what the left explains.
+template <typename T>
+void factor_qr(const View<T>& a, T* tau) {
+  const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
+  const int64_t half = count <= kSmall ? count : count / 2;
+  const View<T> left = a.block(0, 0, m, half), right = a.block(0, half, m, n - half);
+  if (count <= kSmall) {
+    // In double, so that columns that are nearly spanned by others keep what is their own, and with
+    // contiguous columns.
+    using Wide = WideOf<T>;
+    const Matrix<Wide> turned(count, m);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < count; ++j) turned(j, i) = left(i, j);
+    }
+    const View<Wide> columns = turned.transposed();
+    for (int64_t j = 0; j < count; ++j) {
+      tau[j] = static_cast<T>(reflect_column(columns.block(j, j, m - j, count - j)));
+    }
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < count; ++j) left(i, j) = static_cast<T>(turned(j, i));
+    }
+  } else {
+    factor_qr(left, tau);
+  }
+  if (n == half) return;
+  apply_reflections(left, tau, true, right);
+  if (half < count) factor_qr(right.block(half, 0, m - half, n - half), tau + half);
 }
 
 template <typename T>
@@ -370,6 +426,7 @@ int factor_cholesky(const View<T>& a) {
   template void copy(const View<T>&, const View<T>&);                              \
   template Matrix<T> copied(const View<T>&);                                       \
   template Matrix<T> adjoint_of(const View<T>&);                                   \
+  template void factor_qr(const View<T>&, T*);                                     \
   template void subtract_product(const View<T>&, const View<T>&, const View<T>&);  \
   template Matrix<T> product(const View<T>&, const View<T>&);                      \
   template void apply_reflections(const View<T>&, const T*, bool, const View<T>&); \
@@ -380,10 +437,13 @@ TORCHLET_DENSE(float);
 TORCHLET_DENSE(double);
 TORCHLET_DENSE(std::complex<double>);
 #undef TORCHLET_DENSE
+template void add_product(const View<float>&, const View<float>&, const View<float>&);
+template void add_product(const View<double>&, const View<double>&, const View<double>&);
 #define TORCHLET_REFLECTIONS(T)                               \
   template void rotate(Vector<T>, Vector<T>, double, double); \
   template T make_reflection(Vector<T>);                      \
   template void reflect_rows(const View<T>&, Vector<T>, T)
+TORCHLET_REFLECTIONS(float);
 TORCHLET_REFLECTIONS(double);
 TORCHLET_REFLECTIONS(std::complex<double>);
 #undef TORCHLET_REFLECTIONS

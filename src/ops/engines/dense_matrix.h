@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/counted_vector.h"
 
@@ -64,6 +65,10 @@ inline float conjugate(float x) { return x; }
 inline double conjugate(double x) { return x; }
 inline std::complex<double> conjugate(std::complex<double> x) { return std::conj(x); }
 
+// What floats become where much may be left out of a number.
+template <typename T>
+using WideOf = std::conditional_t<std::is_same_v<T, float>, double, T>;
+
 // All for T = float, double and std::complex<double>.
 template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y);  // y += factor x
@@ -93,6 +98,10 @@ Matrix<T> copied(const View<T>& a);
 template <typename T>
 Matrix<T> adjoint_of(const View<T>& a);
 
+// c += a b of floats or doubles, with the GEMM kernel; they may not overlap. The rows or the
+// columns of c are contiguous.
+template <typename T>
+void add_product(const View<T>& a, const View<T>& b, const View<T>& c);
 // c -= a b; they may not overlap.
 template <typename T>
 void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c);
@@ -117,6 +126,10 @@ void reflect_rows(const View<T>& a, Vector<T> v, T tau);
 constexpr int64_t kReflections = 64;  // that are applied together
 template <typename T>
 void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c);
+
+// QR in place, as LAPACK's geqrf: R, and below it the v of reflections of which `tau` are factors.
+template <typename T>
+void factor_qr(const View<T>& a, T* tau);
 
 // The X of A X = B in the place of B, where A is triangular; its other triangle is not read, nor
 // its diagonal if `unit`. Fastest if the rows of B are contiguous, or it has few columns.

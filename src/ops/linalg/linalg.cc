@@ -7,6 +7,8 @@
 #include "base/function_ref.h"
 #include "base/limits.h"
 #include "base/sort.h"
+#include "ops/linalg/reductions.h"
+#include "ops/linalg/tridiagonal.h"
 
 namespace torchlet::ops::linalg {
 
@@ -90,101 +92,6 @@ std::vector<int64_t> sorted_places(const std::vector<double>& values, bool desce
     return descending ? x > y : x < y;
   });
   return order;
-}
-
-// A matrix whose columns are contiguous.
-template <typename T>
-class Columns : public View<T> {
- public:
-  Columns(int64_t rows, int64_t cols) : rows_of_(cols, rows) {
-    static_cast<View<T>&>(*this) = rows_of_.transposed();
-  }
-  explicit Columns(const View<T>& a) : Columns(a.rows(), a.cols()) { copy<T>(a, *this); }
-
- private:
-  Matrix<T> rows_of_;
-};
-
-// a (I - tau v v^H): the reflection from the right.
-template <typename T>
-void reflect_cols(const View<T>& a, Vector<T> v, T tau) {
-  if constexpr (std::is_floating_point_v<T>) {
-    reflect_rows(a.transposed(), v, tau);
-  } else {
-    const Matrix<T> turned = adjoint_of<T>({v.data, v.size, 1, v.step, 1});
-    reflect_rows(a.transposed(), turned.row(0), tau);
-  }
-}
-
-// H a H^H with H = I - conj(tau) v v^H, of a Hermitian matrix, of which the lower triangle is read
-// and written: a - v w^H - w v^H.
-template <typename T>
-void reflect_both(const View<T>& a, Vector<T> v, T tau) {
-  const int64_t n = a.rows();
-  const Matrix<T> products(1, n);  // a v, then w
-  const Vector<T> w = products.row(0);
-  for (int64_t j = 0; j < n; ++j) {
-    const Vector<T> below = a.col(j).from(j + 1);
-    w[j] += times(a(j, j), v[j]) + dot(below, v.from(j + 1));
-    add_scaled(v[j], below, w.from(j + 1));
-  }
-  scale(w, tau);
-  add_scaled(times(times(conjugate(tau), T(-0.5)), dot(v, w)), v, w);
-  for (int64_t j = 0; j < n; ++j) {
-    const Vector<T> column = a.col(j).from(j);
-    add_scaled(-conjugate(v[j]), w.from(j), column);
-    add_scaled(-conjugate(w[j]), v.from(j), column);
-  }
-}
-
-// What a matrix is brought to by reflections from both sides: real, a diagonal and what is beside
-// it. The factors of the reflections, whose vectors lie where the matrix was.
-template <typename T>
-struct Band {
-  std::vector<double> diagonal, beside;
-  std::vector<T> left, right;
-};
-
-// a = U B V^H with B upper bidiagonal and m >= n. The reflections of V lie in `rows`, [n - 1, n -
-// 1].
-template <typename T>
-Band<T> to_bidiagonal(const View<T>& a, const View<T>& rows) {
-  const int64_t m = a.rows(), n = a.cols();
-  Band<T> band;
-  const auto reflect = [](Vector<T> v, std::vector<double>* beta) {
-    const T tau = make_reflection(v);
-    beta->push_back(std::real(v[0]));
-    v[0] = T(1);
-    return tau;
-  };
-  for (int64_t k = 0; k < n; ++k) {
-    const Vector<T> column = a.col(k).from(k);
-    band.left.push_back(reflect(column, &band.diagonal));
-    reflect_rows(a.block(k, k + 1, m - k, n - k - 1), column, conjugate(band.left.back()));
-    if (k + 1 == n) break;
-    const Vector<T> row = rows.col(k).from(k);
-    for (int64_t j = 0; j < row.size; ++j) row[j] = conjugate(a(k, k + 1 + j));
-    band.right.push_back(reflect(row, &band.beside));
-    reflect_cols(a.block(k + 1, k + 1, m - k - 1, n - k - 1), row, band.right.back());
-  }
-  return band;
-}
-
-// a = Q T Q^H with T tridiagonal, of a Hermitian matrix.
-template <typename T>
-Band<T> to_tridiagonal(const View<T>& a) {
-  const int64_t n = a.rows();
-  Band<T> band;
-  for (int64_t k = 0; k < n; ++k) {
-    band.diagonal.push_back(std::real(a(k, k)));
-    if (k + 1 == n) break;
-    const Vector<T> column = a.col(k).from(k + 1);
-    band.left.push_back(make_reflection(column));
-    band.beside.push_back(std::real(column[0]));
-    column[0] = T(1);
-    reflect_both(a.block(k + 1, k + 1, n - k - 1, n - k - 1), column, band.left.back());
-  }
-  return band;
 }
 
 // q becomes the product of the reflections, the first of which leaves `first` rows alone, and q.
@@ -302,30 +209,89 @@ void diagonalise_tridiagonal(std::vector<double>& d, std::vector<double>& e, Tur
   });
 }
 
+// A power of two near the largest element, by which a matrix is divided so that no square of its
+// numbers vanishes or overflows that matters.
+template <typename T>
+double unit_of(const View<T>& a) {
+  double size = 0;
+  for (int64_t j = 0; j < a.cols(); ++j) {
+    for (int64_t i = 0; i < a.rows(); ++i) {
+      size = std::max<double>({size, std::abs(std::real(a(i, j))), std::abs(std::imag(a(i, j)))});
+    }
+  }
+  return size == 0 ? 1 : std::ldexp(1, std::clamp(std::ilogb(size), -1000, 1000));
+}
+
+template <typename T>
+void conjugate_all(const View<T>& a) {
+  for (int64_t i = 0; i < a.rows(); ++i) {
+    for (int64_t j = 0; j < a.cols(); ++j) a(i, j) = conjugate(a(i, j));
+  }
+}
+
+template <typename T>
+void copy_scaled(const View<T>& from, double factor, const View<T>& to) {
+  for (int64_t j = 0; j < to.cols(); ++j) {
+    poll();
+    for (int64_t i = 0; i < to.rows(); ++i) {
+      to(i, j) = static_cast<T>(static_cast<WideOf<T>>(from(i, j)) * factor);
+    }
+  }
+}
+
+// The singular values of a bidiagonal matrix, as roots of the eigenvalues of B^T B: to within
+// rounding of a float of the largest.
+Reals coarse_values(const Reals& d, const Reals& e) {
+  Reals diagonal, beside;
+  for (size_t i = 0; i < d.size(); ++i) {
+    diagonal.push_back(d[i] * d[i] + (i > 0 ? e[i - 1] * e[i - 1] : 0));
+    if (i > 0) beside.push_back(d[i - 1] * e[i - 1]);
+  }
+  Reals values = tridiagonal_values(std::move(diagonal), std::move(beside));
+  for (double& x : values) x = std::sqrt(std::max(x, 0.0));
+  return values;
+}
+
+// Calls f with a T() of the type that a spectrum is computed in.
+template <typename F>
+auto with_spectrum_type(DType dtype, bool vectors, F f) {
+  return vectors ? with_wide_type(dtype, f) : with_type(dtype, f);
+}
+
 }  // namespace
 
 Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
-  return with_wide_type(a.dtype(), [&](auto zero) {
+  const bool coarse = real_dtype(a.dtype()) != DType::kFloat64;
+  return with_spectrum_type(a.dtype(), compute_uv, [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> in(a);
-    const int64_t m = in.rows(), n = in.cols(), k = std::min(m, n);
-    IntArray s_sizes(in.batch_sizes());
+    const Given<T> in(a);
+    const IntSpan batch = a.sizes().first(a.sizes().size() - 2);
+    const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
+    IntArray s_sizes(batch);
     s_sizes.push_back(k);
     const Tensor s = empty(s_sizes, DType::kFloat64);
-    const Batch<T> u(in.batch_sizes(), m, full_matrices ? m : k);
-    const Batch<T> vh(in.batch_sizes(), full_matrices ? n : k, n);
-    for (int64_t i = 0; i < in.count(); ++i) {
+    const Batch<T> u(batch, m, full_matrices ? m : k), vh(batch, full_matrices ? n : k, n);
+    for (int64_t i = 0; i < count_of(a); ++i) {
       TORCHLET_CHECK(all_finite(in[i]),
                      "linalg.svd: The algorithm failed to converge because the input matrix "
                      "contained non-finite values.");
       // The taller way round, so that there are at least as many rows as columns.
       const bool wide = m < n;
       const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
-      const Columns<T> columns(tall, k), rows(others, others);
-      if (wide && is_complex(a.dtype())) {
-        copy<T>(adjoint_of(in[i]), columns);
-      } else {
-        copy<T>(wide ? in[i].transposed() : in[i], columns);
+      Columns<T> columns(tall, k);
+      const Columns<T> rows(others, others);
+      copy<T>((wide ? in[i] : in[i].transposed()), columns.transposed());
+      const double unit = unit_of<T>(columns);
+      copy_scaled<T>(columns, 1 / unit, columns);
+      if (wide && is_complex(a.dtype())) conjugate_all<T>(columns);
+      if (!compute_uv && 3 * tall > 5 * k) {  // R has the same values
+        std::vector<T> tau(static_cast<size_t>(k));
+        factor_qr<T>(columns, tau.data());
+        Columns<T> r(k, k);
+        for (int64_t j = 0; j < k; ++j) {
+          for (int64_t row = 0; row <= j; ++row) r(row, j) = columns(row, j);
+        }
+        columns = std::move(r);
       }
       Band<T> band = to_bidiagonal<T>(columns, rows);
       const Columns<T> left(compute_uv ? tall : 0, full_matrices ? tall : k),
@@ -334,15 +300,21 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       set_identity<T>(right);
       // What is turned has no more than k rows; the reflections make the others.
       const View<T> top = left.block(0, 0, std::min(k, left.rows()), k);
-      diagonalise_bidiagonal(band.diagonal, band.beside, turning(top), turning<T>(right));
-      reflect<T>(columns, band.left, 0, left);
-      reflect<T>(rows, band.right, 1, right);
+      if (coarse && !compute_uv) {
+        band.diagonal = coarse_values(band.diagonal, band.beside);
+      } else {
+        diagonalise_bidiagonal(band.diagonal, band.beside, turning(top), turning<T>(right));
+      }
+      if (compute_uv) {
+        reflect<T>(columns, band.left, 0, left);
+        reflect<T>(rows, band.right, 1, right);
+      }
       std::vector<double> values;
       for (const double x : band.diagonal) values.push_back(std::abs(x));
       const std::vector<int64_t> order = sorted_places(values, true);
       for (int64_t j = 0; j < left.cols(); ++j) {
         const int64_t from = j < k ? order[static_cast<size_t>(j)] : j;
-        if (j < k) s.data_ptr<double>()[i * k + j] = values[static_cast<size_t>(from)];
+        if (j < k) s.data_ptr<double>()[i * k + j] = unit * values[static_cast<size_t>(from)];
         if (!compute_uv) continue;
         const View<T>&x = wide ? vh[i].transposed() : u[i], y = wide ? u[i] : vh[i].transposed();
         copy(left.block(0, from, tall, 1), x.block(0, j, tall, 1));
@@ -350,7 +322,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
         copy(right.block(0, from, k, 1), y.block(0, j, k, 1));
         if (band.diagonal[static_cast<size_t>(from)] < 0) scale(y.col(j), T(-1));
       }
-      if (compute_uv && is_complex(a.dtype())) copy<T>(adjoint_of(vh[i].transposed()), vh[i]);
+      if (compute_uv && is_complex(a.dtype())) conjugate_all<T>(vh[i]);
     }
     Svd result{Tensor(), s.to(real_dtype(a.dtype())), Tensor()};
     if (compute_uv) {
@@ -362,30 +334,37 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
 }
 
 Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
-  return with_wide_type(a.dtype(), [&](auto zero) {
+  return with_spectrum_type(a.dtype(), compute_vectors, [&](auto zero) {
     using T = decltype(zero);
-    const Batch<T> in(a), out(a.sizes());
-    const int64_t n = in.rows();
+    const Given<T> in(a);
+    const Batch<T> out(a.sizes());
+    const int64_t n = a.size(-1);
     const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kFloat64);
-    for (int64_t i = 0; i < in.count(); ++i) {
+    for (int64_t i = 0; i < count_of(a); ++i) {
       // Only the triangle that was asked for counts.
       const Columns<T> hermitian(n, n), vectors(compute_vectors ? n : 0, n);
-      for (int64_t r = 0; r < n; ++r) {
-        hermitian(r, r) = T(std::real(in[i](r, r)));
-        for (int64_t c = 0; c < r; ++c) {
+      for (int64_t c = 0; c < n; ++c) {
+        poll();
+        hermitian(c, c) = T(std::real(in[i](c, c)));
+        for (int64_t r = c + 1; r < n; ++r) {
           hermitian(r, c) = lower ? in[i](r, c) : conjugate(in[i](c, r));
-          hermitian(c, r) = conjugate(hermitian(r, c));
         }
       }
+      const double unit = unit_of<T>(hermitian);
+      copy_scaled<T>(hermitian, 1 / unit, hermitian);
       Band<T> band = to_tridiagonal<T>(hermitian);
-      set_identity<T>(vectors);
-      diagonalise_tridiagonal(band.diagonal, band.beside, turning<T>(vectors));
-      const int64_t others = std::max<int64_t>(0, n - 1);
-      reflect<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
+      if (compute_vectors) {
+        set_identity<T>(vectors);
+        diagonalise_tridiagonal(band.diagonal, band.beside, turning<T>(vectors));
+        const int64_t others = std::max<int64_t>(0, n - 1);
+        reflect<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
+      } else {
+        band.diagonal = tridiagonal_values(band.diagonal, band.beside);
+      }
       const std::vector<int64_t> order = sorted_places(band.diagonal, false);
       for (int64_t j = 0; j < n; ++j) {
         const int64_t from = order[static_cast<size_t>(j)];
-        values.data_ptr<double>()[i * n + j] = band.diagonal[static_cast<size_t>(from)];
+        values.data_ptr<double>()[i * n + j] = unit * band.diagonal[static_cast<size_t>(from)];
         if (compute_vectors) copy(vectors.block(0, from, n, 1), out[i].block(0, j, n, 1));
       }
     }

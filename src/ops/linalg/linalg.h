@@ -1,6 +1,5 @@
-// Dense linear algebra over batches of matrices [..., m, n]: spectra in double or complex double
-// whatever the dtype, factorisations and what is solved with them of floats in float. Results come
-// back in the dtype of the input. Decompositions follow LAPACK's conventions, which are PyTorch's.
+// Dense linear algebra over batches of matrices [..., m, n]: of floats in float, of all complex
+// numbers in complex double. Results come back in the dtype of the input. Decompositions follow LAPACK's conventions, which are PyTorch's.
 #pragma once
 
 #include <complex>
@@ -18,8 +17,7 @@ void check_inexact(const Tensor& a, const char* name);
 void check_matrix(const Tensor& a, const char* name);  // and at least two dimensions
 void check_square(const Tensor& a, const char* name);
 
-// Calls f with a T() of the type that spectra of `dtype` are computed in: double or
-// std::complex<double>.
+// Calls f with a T() of double or std::complex<double>.
 template <typename F>
 auto with_wide_type(DType dtype, F f) {
   return is_complex(dtype) ? f(std::complex<double>()) : f(double());

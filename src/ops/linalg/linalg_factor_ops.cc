@@ -261,48 +261,6 @@ Tensor cholesky_solve(const Tensor& b, const Tensor& l, bool upper) {
 
 // ---- QR ----
 
-// Reflects the first column of `a`, and the others with it. Returns tau.
-template <typename T>
-T reflect_column(const View<T>& a) {
-  const linalg::Vector<T> column = a.col(0);
-  const T tau = linalg::make_reflection(column), beta = column[0];
-  if (tau == T(0)) return tau;
-  column[0] = T(1);
-  linalg::reflect_rows(a.block(0, 1, a.rows(), a.cols() - 1), column, conjugate(tau));
-  column[0] = beta;
-  return tau;
-}
-
-// The left half of the columns, then the right half without what the left explains.
-template <typename T>
-void factor_qr(const View<T>& a, T* tau) {
-  constexpr int64_t kSmall = 16;
-  const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
-  const int64_t half = count <= kSmall ? count : count / 2;
-  const View<T> left = a.block(0, 0, m, half), right = a.block(0, half, m, n - half);
-  if (count <= kSmall) {
-    // In double, so that columns that are nearly spanned by others keep what is their own, and with
-    // contiguous columns.
-    using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
-    const Matrix<Wide> turned(count, m);
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < count; ++j) turned(j, i) = left(i, j);
-    }
-    const View<Wide> columns = turned.transposed();
-    for (int64_t j = 0; j < count; ++j) {
-      tau[j] = static_cast<T>(reflect_column(columns.block(j, j, m - j, count - j)));
-    }
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < count; ++j) left(i, j) = static_cast<T>(turned(j, i));
-    }
-  } else {
-    factor_qr(left, tau);
-  }
-  if (n == half) return;
-  linalg::apply_reflections(left, tau, true, right);
-  if (half < count) factor_qr(right.block(half, 0, m - half, n - half), tau + half);
-}
-
 // Householder vectors below R and their factors, as LAPACK's geqrf.
 std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
   linalg::check_matrix(a, "torch.geqrf");
@@ -314,7 +272,7 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& a) {
     const Batch<T> out(a);
     const Tensor tau = empty(tau_sizes, DTypeOf<T>::value);
     for (int64_t i = 0; i < out.count(); ++i) {
-      factor_qr(out[i], tau.data_ptr<T>() + i * k);
+      linalg::factor_qr(out[i], tau.data_ptr<T>() + i * k);
     }
     return std::tuple(out.to(a.dtype()), tau.to(a.dtype()));
   });

@@ -1,0 +1,235 @@
+#include "ops/linalg/reductions.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+
+namespace torchlet::ops::linalg {
+namespace {
+
+// Reflections that are gathered before what is left of the matrix changes: few, because what they
+// have done to a column is made up for one by one.
+constexpr int64_t kPanel = 16;
+// A symmetric matrix is its blocks of so many columns from the diagonal on, of which the first rows
+// are a square. They stay in the second-level cache while they are read twice.
+constexpr int64_t kBlock = 64;
+
+template <typename T>
+View<T> as_row(Vector<T> v) {
+  return {v.data, 1, v.size, v.size, 1};
+}
+
+// The reflection that leaves `beta` of v, and v itself, which begins with 1.
+template <typename T>
+T reflect(Vector<T> v, std::vector<double>* beta) {
+  const T tau = make_reflection(v);
+  beta->push_back(std::real(v[0]));
+  v[0] = T(1);
+  return tau;
+}
+
+// a (I - tau v v^H): the reflection from the right.
+template <typename T>
+void reflect_cols(const View<T>& a, Vector<T> v, T tau) {
+  const Matrix<T> turned = adjoint_of<T>({v.data, v.size, 1, v.step, 1});
+  reflect_rows(a.transposed(), turned.row(0), tau);
+}
+
+// H a H^H with H = I - conj(tau) v v^H, of a Hermitian matrix, of which the lower triangle is read
+// and written: a - v w^H - w v^H.
+template <typename T>
+void reflect_both(const View<T>& a, Vector<T> v, T tau) {
+  const int64_t n = a.rows();
+  const Matrix<T> products(1, n);  // a v, then w
+  const Vector<T> w = products.row(0);
+  for (int64_t j = 0; j < n; ++j) {
+    const Vector<T> below = a.col(j).from(j + 1);
+    w[j] += times(a(j, j), v[j]) + dot(below, v.from(j + 1));
+    add_scaled(v[j], below, w.from(j + 1));
+  }
+  scale(w, tau);
+  add_scaled(times(times(conjugate(tau), T(-0.5)), dot(v, w)), v, w);
+  for (int64_t j = 0; j < n; ++j) {
+    const Vector<T> column = a.col(j).from(j);
+    add_scaled(-conjugate(v[j]), w.from(j), column);
+    add_scaled(-conjugate(w[j]), v.from(j), column);
+  }
+}
+
+// What a real matrix A has become by the reflections of a panel is A + P Q^T, so that A itself
+// changes once for all of them.
+template <typename T>
+struct Changes {
+  Changes(int64_t m, int64_t n) : p(m, 2 * kPanel), q(n, 2 * kPanel), sums(1, 2 * kPanel) {}
+
+  // x += row i of P's first `known` columns times Q from row j on; and the other way round.
+  void add_row(int64_t i, int64_t j, int64_t known, Vector<T> x) const {
+    add_product<T>(p.block(i, 0, 1, known), q.block(j, 0, x.size, known).transposed(), as_row(x));
+  }
+  void add_column(int64_t i, int64_t j, int64_t known, Vector<T> x) const {
+    add_product<T>(q.block(j, 0, 1, known), p.block(i, 0, x.size, known).transposed(), as_row(x));
+  }
+  // y += left (right^T x), of the rows that belong to y and x.
+  void add_product_with(const View<T>& left, const View<T>& right, int64_t known, Vector<T> x,
+                        Vector<T> y) const {
+    const View<T> s = sums.block(0, 0, 1, known);
+    fill(s, T(0));
+    add_product<T>(as_row(x), right.block(right.rows() - x.size, 0, x.size, known), s);
+    add_product<T>(s, left.block(left.rows() - y.size, 0, y.size, known).transposed(), as_row(y));
+  }
+
+  Columns<T> p, q;
+  Matrix<T> sums;
+};
+
+// The columns of the symmetric block that j belongs to end here.
+int64_t block_end(int64_t j, int64_t n) { return std::min(n, (j / kBlock + 1) * kBlock); }
+
+// y = A x, of the last rows and columns of a symmetric matrix.
+template <typename T>
+void multiply_symmetric(const View<T>& a, Vector<T> x, Vector<T> y) {
+  const int64_t n = a.rows(), first = n - x.size;
+  fill(as_row(y), T(0));
+  for (int64_t j = first, end; j < n; j = end) {
+    end = block_end(j, n);
+    const View<T> some = as_row(x.from(j - first).head(end - j));
+    add_product<T>(some, a.block(j, j, n - j, end - j).transposed(), as_row(y.from(j - first)));
+    if (end == n) break;
+    add_product<T>(as_row(x.from(end - first)), a.block(end, j, n - end, end - j),
+                   as_row(y.from(j - first).head(end - j)));
+  }
+}
+
+template <typename T>
+void copy_vector(Vector<T> from, Vector<T> to, T factor) {
+  for (int64_t i = 0; i < from.size; ++i) to[i] = factor * from[i];
+}
+
+template <typename T>
+Band<T> bidiagonal_by_panels(const View<T>& a, const View<T>& rows) {
+  const int64_t m = a.rows(), n = a.cols();
+  const Changes<T> changes(m, n);
+  const Columns<T>&p = changes.p, &q = changes.q;
+  Band<T> band;
+  for (int64_t first = 0, last; first < n; first = last) {
+    last = std::min(n, first + kPanel);
+    for (int64_t k = first; k < last; ++k) {
+      poll();
+      const int64_t known = 2 * (k - first);
+      const Vector<T> column = a.col(k).from(k);
+      changes.add_column(k, k, known, column);
+      band.left.push_back(reflect(column, &band.diagonal));
+      if (k + 1 == n) return band;
+      const Vector<T> y = q.col(known).from(k + 1), x = p.col(known + 1).from(k + 1);
+      fill(as_row(y), T(0));
+      add_product<T>(as_row(column), a.block(k, k + 1, m - k, y.size), as_row(y));
+      changes.add_product_with(q, p, known, column, y);
+      scale(y, -band.left.back());
+      copy_vector(column, p.col(known).from(k), T(1));
+
+      const Vector<T> row = rows.col(k).from(k);
+      copy_vector(a.row(k).from(k + 1), row, T(1));
+      changes.add_row(k, k + 1, known + 1, row);
+      band.right.push_back(reflect(row, &band.beside));
+      fill(as_row(x), T(0));
+      add_product<T>(as_row(row), a.block(k + 1, k + 1, x.size, y.size).transposed(), as_row(x));
+      changes.add_product_with(p, q, known + 1, row, x);
+      scale(x, -band.right.back());
+      copy_vector(row, q.col(known + 1).from(k + 1), T(1));
+    }
+    add_product<T>(p.block(last, 0, m - last, 2 * kPanel),
+                   q.block(last, 0, n - last, 2 * kPanel).transposed(),
+                   a.block(last, last, m - last, n - last));
+  }
+  return band;
+}
+
+template <typename T>
+Band<T> tridiagonal_by_panels(const View<T>& a) {
+  const int64_t n = a.rows();
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j + 1; i < block_end(j, n); ++i) a(j, i) = a(i, j);
+  }
+  const Changes<T> changes(n, n);
+  const Columns<T>&p = changes.p, &q = changes.q;
+  Band<T> band;
+  for (int64_t first = 0, last; first < n; first = last) {
+    last = std::min(n, first + kPanel);
+    for (int64_t k = first; k < last; ++k) {
+      poll();
+      const int64_t known = 2 * (k - first);
+      changes.add_column(k, k, known, a.col(k).from(k));
+      band.diagonal.push_back(a(k, k));
+      if (k + 1 == n) return band;
+      const Vector<T> v = a.col(k).from(k + 1), w = p.col(known + 1).from(k + 1);
+      const T tau = reflect(v, &band.beside);
+      band.left.push_back(tau);
+      multiply_symmetric(a, v, w);
+      changes.add_product_with(p, q, known, v, w);
+      scale(w, tau);
+      add_scaled(T(-0.5) * tau * dot(v, w), v, w);
+      // The reflection from both sides: a - v w^T - w v^T.
+      copy_vector(v, p.col(known).from(k + 1), T(1));
+      copy_vector(w, q.col(known).from(k + 1), T(-1));
+      copy_vector(v, q.col(known + 1).from(k + 1), T(-1));
+    }
+    for (int64_t j = last, end; j < n; j = end) {
+      end = block_end(j, n);
+      add_product<T>(p.block(j, 0, n - j, 2 * kPanel),
+                     q.block(j, 0, end - j, 2 * kPanel).transposed(),
+                     a.block(j, j, n - j, end - j));
+    }
+  }
+  return band;
+}
+
+}  // namespace
+
+template <typename T>
+Band<T> to_bidiagonal(const View<T>& a, const View<T>& rows) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return bidiagonal_by_panels(a, rows);
+  } else {
+    const int64_t m = a.rows(), n = a.cols();
+    Band<T> band;
+    for (int64_t k = 0; k < n; ++k) {
+      const Vector<T> column = a.col(k).from(k);
+      band.left.push_back(reflect(column, &band.diagonal));
+      reflect_rows(a.block(k, k + 1, m - k, n - k - 1), column, conjugate(band.left.back()));
+      if (k + 1 == n) break;
+      const Vector<T> row = rows.col(k).from(k);
+      for (int64_t j = 0; j < row.size; ++j) row[j] = conjugate(a(k, k + 1 + j));
+      band.right.push_back(reflect(row, &band.beside));
+      reflect_cols(a.block(k + 1, k + 1, m - k - 1, n - k - 1), row, band.right.back());
+    }
+    return band;
+  }
+}
+
+template <typename T>
+Band<T> to_tridiagonal(const View<T>& a) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return tridiagonal_by_panels(a);
+  } else {
+    const int64_t n = a.rows();
+    Band<T> band;
+    for (int64_t k = 0; k < n; ++k) {
+      band.diagonal.push_back(std::real(a(k, k)));
+      if (k + 1 == n) break;
+      const Vector<T> column = a.col(k).from(k + 1);
+      band.left.push_back(reflect(column, &band.beside));
+      reflect_both(a.block(k + 1, k + 1, n - k - 1, n - k - 1), column, band.left.back());
+    }
+    return band;
+  }
+}
+
+#define TORCHLET_REDUCTIONS(T)                                    \
+  template Band<T> to_bidiagonal(const View<T>&, const View<T>&); \
+  template Band<T> to_tridiagonal(const View<T>&)
+TORCHLET_REDUCTIONS(float);
+TORCHLET_REDUCTIONS(double);
+TORCHLET_REDUCTIONS(std::complex<double>);
+#undef TORCHLET_REDUCTIONS
+
+}  // namespace torchlet::ops::linalg
