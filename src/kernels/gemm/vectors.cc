@@ -58,6 +58,53 @@ T dot_t(const T* HWY_RESTRICT x, const T* HWY_RESTRICT y, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
 }
 
+template <typename T>
+void multiply_both_ways_t(const T* HWY_RESTRICT a, int64_t stride, const T* HWY_RESTRICT factors,
+                          const T* HWY_RESTRICT x, T* HWY_RESTRICT y, T* HWY_RESTRICT sums,
+                          int64_t count) {
+  static_assert(kVectorsAtOnce == 4);
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  const auto f0 = hn::Set(d, factors[0]), f1 = hn::Set(d, factors[1]);
+  const auto f2 = hn::Set(d, factors[2]), f3 = hn::Set(d, factors[3]);
+  auto s0 = hn::Zero(d), s1 = hn::Zero(d), s2 = hn::Zero(d), s3 = hn::Zero(d);
+  int64_t i = 0;
+  // load(pointer): the next kLanes values, or what is left of them. Returns what y becomes.
+  const auto step = [&](const auto& load) HWY_ATTR {
+    const auto v = load(x + i);
+    const auto a0 = load(a + i), a1 = load(a + stride + i);
+    auto even = hn::MulAdd(f0, a0, load(y + i)), odd = hn::Mul(f1, a1);
+    s0 = hn::MulAdd(a0, v, s0);
+    s1 = hn::MulAdd(a1, v, s1);
+    const auto a2 = load(a + 2 * stride + i), a3 = load(a + 3 * stride + i);
+    even = hn::MulAdd(f2, a2, even);
+    odd = hn::MulAdd(f3, a3, odd);
+    s2 = hn::MulAdd(a2, v, s2);
+    s3 = hn::MulAdd(a3, v, s3);
+    return hn::Add(even, odd);
+  };
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(step([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); }), d, y + i);
+  }
+  if (const int64_t rest = count - i; rest > 0) {
+    store_first(step([&](const T* from) HWY_ATTR { return load_first(d, from, rest); }), d, y + i,
+                rest);
+  }
+  sums[0] += hn::GetLane(hn::SumOfLanes(d, s0));
+  sums[1] += hn::GetLane(hn::SumOfLanes(d, s1));
+  sums[2] += hn::GetLane(hn::SumOfLanes(d, s2));
+  sums[3] += hn::GetLane(hn::SumOfLanes(d, s3));
+}
+
+void multiply_both_ways_f32(const float* a, int64_t stride, const float* factors, const float* x,
+                            float* y, float* sums, int64_t count) {
+  multiply_both_ways_t(a, stride, factors, x, y, sums, count);
+}
+void multiply_both_ways_f64(const double* a, int64_t stride, const double* factors, const double* x,
+                            double* y, double* sums, int64_t count) {
+  multiply_both_ways_t(a, stride, factors, x, y, sums, count);
+}
+
 void add_scaled_f32(float factor, const float* x, float* y, int64_t count) {
   add_scaled_t(factor, x, y, count);
 }
@@ -93,6 +140,8 @@ HWY_EXPORT(add_scaled_f64);
 HWY_EXPORT(dot_f32);
 HWY_EXPORT(dot_f64);
 HWY_EXPORT(rotate_f64);
+HWY_EXPORT(multiply_both_ways_f32);
+HWY_EXPORT(multiply_both_ways_f64);
 
 void add_scaled(float factor, const float* x, float* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(add_scaled_f32)(factor, x, y, count);
@@ -108,6 +157,14 @@ double dot(const double* x, const double* y, int64_t count) {
 }
 void rotate(double c, double s, double* x, double* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(rotate_f64)(c, s, x, y, count);
+}
+void multiply_both_ways(const float* a, int64_t stride, const float* factors, const float* x,
+                        float* y, float* sums, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(multiply_both_ways_f32)(a, stride, factors, x, y, sums, count);
+}
+void multiply_both_ways(const double* a, int64_t stride, const double* factors, const double* x,
+                        double* y, double* sums, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(multiply_both_ways_f64)(a, stride, factors, x, y, sums, count);
 }
 
 }  // namespace torchlet::kernels

@@ -1,4 +1,4 @@
-// What factorisations do to two contiguous vectors, which may not overlap.
+// What factorisations do to a few contiguous vectors, which may not overlap.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,13 @@ void add_scaled(double factor, const double* x, double* y, int64_t count);
 // The sum of x y.
 float dot(const float* x, const float* y, int64_t count);
 double dot(const double* x, const double* y, int64_t count);
+// Of four vectors a that lie `stride` apart: y += the sum of factors[i] a[i], and sums[i] += the
+// sum of a[i] x. Each is read once.
+constexpr int64_t kVectorsAtOnce = 4;
+void multiply_both_ways(const float* a, int64_t stride, const float* factors, const float* x,
+                        float* y, float* sums, int64_t count);
+void multiply_both_ways(const double* a, int64_t stride, const double* factors, const double* x,
+                        double* y, double* sums, int64_t count);
 // (x, y) = (c x + s y, c y - s x)
 void rotate(double c, double s, double* x, double* y, int64_t count);
 

@@ -25,6 +25,21 @@ void check_vectors(int64_t count) {
   EXPECT_EQ(dot(x.data(), y.data(), count), expected);
   add_scaled(T(3), x.data(), y.data(), count);
   EXPECT_EQ(y, sum);
+
+  const int64_t stride = count + 3;
+  std::vector<T> a, sums = {1, 2, 3, 4}, expected_sums = sums;
+  for (int64_t i = 0; i < 4 * stride; ++i) a.push_back(static_cast<T>(i * 3 % 17 - 8));
+  const std::vector<T> factors = {2, -3, 5, -7};
+  for (size_t k = 0; k < 4; ++k) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      const T value = a[k * static_cast<size_t>(stride) + i];
+      sum[i] += factors[k] * value;
+      expected_sums[k] += value * x[i];
+    }
+  }
+  multiply_both_ways(a.data(), stride, factors.data(), x.data(), y.data(), sums.data(), count);
+  EXPECT_EQ(y, sum);
+  EXPECT_EQ(sums, expected_sums);
 }
 
 TEST(Vectors, EveryTail) {

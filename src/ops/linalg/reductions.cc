@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "kernels/gemm/vectors.h"
 
 namespace torchlet::ops::linalg {
 namespace {
@@ -10,8 +11,7 @@ namespace {
 // Reflections that are gathered before what is left of the matrix changes: few, because what they
 // have done to a column is made up for one by one.
 constexpr int64_t kPanel = 16;
-// A symmetric matrix is its blocks of so many columns from the diagonal on, of which the first rows
-// are a square. They stay in the second-level cache while they are read twice.
+// Columns of a symmetric matrix that change together, from the diagonal on.
 constexpr int64_t kBlock = 64;
 
 template <typename T>
@@ -82,21 +82,24 @@ struct Changes {
   Matrix<T> sums;
 };
 
-// The columns of the symmetric block that j belongs to end here.
-int64_t block_end(int64_t j, int64_t n) { return std::min(n, (j / kBlock + 1) * kBlock); }
-
-// y = A x, of the last rows and columns of a symmetric matrix.
+// y = A x, of the last rows and columns of a symmetric matrix, of which the lower triangle is read.
 template <typename T>
 void multiply_symmetric(const View<T>& a, Vector<T> x, Vector<T> y) {
-  const int64_t n = a.rows(), first = n - x.size;
+  const int64_t n = x.size, first = a.rows() - n;
   fill(as_row(y), T(0));
-  for (int64_t j = first, end; j < n; j = end) {
-    end = block_end(j, n);
-    const View<T> some = as_row(x.from(j - first).head(end - j));
-    add_product<T>(some, a.block(j, j, n - j, end - j).transposed(), as_row(y.from(j - first)));
+  for (int64_t j = 0; j < n; j += kernels::kVectorsAtOnce) {
+    const int64_t end = std::min(n, j + kernels::kVectorsAtOnce);
+    for (int64_t c = j; c < end; ++c) {
+      const Vector<T> column = a.col(first + c).from(first);
+      y[c] += column[c] * x[c];
+      for (int64_t r = c + 1; r < end; ++r) {
+        y[r] += column[r] * x[c];
+        y[c] += column[r] * x[r];
+      }
+    }
     if (end == n) break;
-    add_product<T>(as_row(x.from(end - first)), a.block(end, j, n - end, end - j),
-                   as_row(y.from(j - first).head(end - j)));
+    kernels::multiply_both_ways(&a(first + end, first + j), a.col_step, x.data + j, x.data + end,
+                                y.data + end, y.data + j, n - end);
   }
 }
 
@@ -147,9 +150,6 @@ Band<T> bidiagonal_by_panels(const View<T>& a, const View<T>& rows) {
 template <typename T>
 Band<T> tridiagonal_by_panels(const View<T>& a) {
   const int64_t n = a.rows();
-  for (int64_t j = 0; j < n; ++j) {
-    for (int64_t i = j + 1; i < block_end(j, n); ++i) a(j, i) = a(i, j);
-  }
   const Changes<T> changes(n, n);
   const Columns<T>&p = changes.p, &q = changes.q;
   Band<T> band;
@@ -174,7 +174,7 @@ Band<T> tridiagonal_by_panels(const View<T>& a) {
       copy_vector(v, q.col(known + 1).from(k + 1), T(-1));
     }
     for (int64_t j = last, end; j < n; j = end) {
-      end = block_end(j, n);
+      end = std::min(n, j + kBlock);
       add_product<T>(p.block(j, 0, n - j, 2 * kPanel),
                      q.block(j, 0, end - j, 2 * kPanel).transposed(),
                      a.block(j, j, n - j, end - j));
