@@ -81,6 +81,7 @@ Tensor expand_batch(const Tensor& a, IntSpan batch) {
 namespace {
 
 constexpr double kEpsilon = 2.2e-16, kTiny = 1e-150;
+constexpr int64_t kFew = 64;   // columns for which a QR factorisation does not pay
 constexpr int kMaxSteps = 60;  // for each value, of which two or three are usual
 
 // The places of the values in ascending or descending order; equal ones stay in order.
@@ -284,7 +285,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       const double unit = unit_of<T>(columns);
       copy_scaled<T>(columns, 1 / unit, columns);
       if (wide && is_complex(a.dtype())) conjugate_all<T>(columns);
-      if (!compute_uv && 3 * tall > 5 * k) {  // R has the same values
+      if (!compute_uv && 3 * tall > 5 * k && k > kFew) {  // R has the same values
         std::vector<T> tau(static_cast<size_t>(k));
         factor_qr<T>(columns, tau.data());
         Columns<T> r(k, k);
