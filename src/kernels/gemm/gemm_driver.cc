@@ -1,9 +1,12 @@
 #include "kernels/gemm/gemm_driver.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
@@ -176,38 +179,97 @@ void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels) {
   });
 }
 
+namespace {
+
 // Up to this many rows or columns, dot products beat the packing of panels.
 constexpr int64_t kThin = 16;
+// Up to this many rows or columns, sums of B's rows do, if there are so many of these.
+constexpr int64_t kThinRows = 3, kThinColumns = 8, kManySums = 16;
+// Vectors of this length are worth laying out for dot products.
+constexpr int64_t kLongDots = 128;
+
+// Rows of C, without clamping, as sums of the rows of B, which are contiguous.
+void sum_rows(const ThinProduct<float>& p, int64_t rows, int64_t begin, int64_t end) {
+  constexpr int64_t kColumns = 512;
+  const Scratch<float> sums(2 * kColumns);
+  const GemmEpilogue<float>& e = p.epilogue;
+  for (int64_t j = begin; j < end; j += kColumns) {
+    const int64_t n = std::min(kColumns, end - j);
+    for (int64_t i = 0; i < rows; i += 2) {
+      const int64_t count = std::min<int64_t>(2, rows - i);
+      std::fill_n(sums.data(), 2 * kColumns, 0.0f);
+      add_rows({.n = n,
+                .k = p.k,
+                .a = {p.a.data + i * p.a.row_stride, p.a.row_stride, p.a.col_stride},
+                .b = {p.b.data + j, p.b.row_stride},
+                .c = sums.data(),
+                .c_stride = kColumns},
+               count);
+      for (int64_t r = i; r < i + count; ++r) {
+        const float row_bias = e.row_bias ? e.row_bias[r] : 0;
+        float* const to = p.c + r * p.c_row_stride + j * p.c_col_stride;
+        for (int64_t x = 0; x < n; ++x) {
+          float value = sums[(r - i) * kColumns + x];
+          if (e.accumulate) value += to[x * p.c_col_stride];
+          if (e.row_bias) value += row_bias;
+          if (e.col_bias) value += e.col_bias[j + x];
+          to[x * p.c_col_stride] = value;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
 
 template <typename T>
 void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
                     int64_t c_stride, const GemmEpilogue<T>& epilogue) {
+  constexpr bool kHasMoreWays = std::is_same_v<T, float> && selection::kHasConversions;
   if (m <= 0 || n <= 0) return;
   static constexpr T kNothing = 0;  // is never read; the pointers to empty matrices may be null
   if (k == 0) a = b = {&kNothing, 0, 0};
-  if (n == 1 && m > 1 && a.col_stride != 1 && c_stride == 1) {  // a row is better than a column
-    GemmEpilogue<T> transposed = epilogue;
-    std::swap(transposed.row_bias, transposed.col_bias);
-    return run_plain_gemm<T>(1, m, k, {b.data, b.col_stride, b.row_stride},
-                             {a.data, a.col_stride, a.row_stride}, c, m, transposed);
-  }
-  if (std::min(m, n) > kThin || a.col_stride != 1 || b.row_stride != 1) {
-    run_gemm<T>(
-        {.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
-        MatrixPanels<T>(b, m));
-    return;
-  }
   ThinProduct<T> thin{k, a, b, c, c_stride, 1, epilogue};
+  int64_t few = m, many = n;
   if (n < m) {  // C^T = B^T A^T
     thin.a = {b.data, b.col_stride, b.row_stride};
     thin.b = {a.data, a.col_stride, a.row_stride};
     std::swap(thin.c_row_stride, thin.c_col_stride);
     std::swap(thin.epilogue.row_bias, thin.epilogue.col_bias);
-    std::swap(m, n);
+    std::swap(few, many);
   }
-  const int64_t ops_per_column = std::max<int64_t>(1, m * k);
+  const int64_t ops_per_column = std::max<int64_t>(1, few * k);
   const int64_t grain = (kOpsPerTask / ops_per_column + 3) / 4 * 4 + 4;
-  parallel_for(n, grain, [&](int64_t begin, int64_t end) { multiply_thin(thin, m, begin, end); });
+  if constexpr (kHasMoreWays) {
+    if (few <= (n < m ? kThinColumns : kThinRows) && k >= kManySums && thin.b.row_stride != 1 &&
+        thin.b.col_stride == 1 && epilogue.min == -epilogue.max && std::isinf(epilogue.max)) {
+      return parallel_for(many, grain,
+                          [&](int64_t begin, int64_t end) { sum_rows(thin, few, begin, end); });
+    }
+  }
+  if (n == 1 && m > 1 && a.col_stride != 1 && c_stride == 1) {  // a row is better than a column
+    return run_plain_gemm<T>(1, m, k, thin.a, thin.b, c, m, thin.epilogue);
+  }
+  const auto multiply_dots = [&] {
+    parallel_for(many, grain,
+                 [&](int64_t begin, int64_t end) { multiply_thin(thin, few, begin, end); });
+  };
+  const bool is_thin = few <= kThin && thin.b.row_stride == 1;
+  if (is_thin && thin.a.col_stride == 1) return multiply_dots();
+  if constexpr (kHasMoreWays) {
+    if (is_thin && many > kThin && k >= kLongDots) {
+      const Scratch<T> rows(few * k);
+      for (int64_t i = 0; i < few; ++i) {
+        for (int64_t l = 0; l < k; ++l) {
+          rows[i * k + l] = thin.a.data[i * thin.a.row_stride + l * thin.a.col_stride];
+        }
+      }
+      thin.a = {rows.data(), k, 1};
+      return multiply_dots();
+    }
+  }
+  run_gemm<T>({.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
+              MatrixPanels<T>(b, m));
 }
 
 // A panel that few rows read is not worth a copy.

@@ -32,17 +32,27 @@ struct BlockProduct {
   GemmEpilogue<T> epilogue;
 };
 
-// A product with few rows, or with few columns: it reads A and B where they are. Both are
-// contiguous along k; C may have any strides, so that one of few columns is the transposed product
-// of few rows.
+// A product with few rows, or with few columns: it reads A and B where they are. C may have any
+// strides, so that one of few columns is the transposed product of few rows. As dot products
+// (multiply_thin), A and B are contiguous along k.
 template <typename T>
 struct ThinProduct {
   int64_t k;
-  ConstMatrix<T> a;  // col_stride 1
-  ConstMatrix<T> b;  // row_stride 1
+  ConstMatrix<T> a;
+  ConstMatrix<T> b;
   T* c;
   int64_t c_row_stride, c_col_stride;
   GemmEpilogue<T> epilogue;
+};
+
+// Adds A[rows, k] B[k, n] to C, whose rows are aligned to vectors and long enough for whole ones.
+template <typename T>
+struct RowSum {
+  int64_t n, k;
+  ConstMatrix<T> a;
+  Panel<T> b;
+  T* c;
+  int64_t c_stride;
 };
 
 struct PanelShape {
@@ -62,6 +72,8 @@ void multiply_block(const BlockProduct<uint64_t>& product);
 void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end);
 void multiply_thin(const ThinProduct<double>& product, int64_t rows, int64_t begin, int64_t end);
 void multiply_thin(const ThinProduct<uint64_t>& product, int64_t rows, int64_t begin, int64_t end);
+
+void add_rows(const RowSum<float>& sum, int64_t rows);  // one or two
 
 // Where panels of B come from. Returns columns [n0, n0 + n) of rows [k0, k0 + k) of product
 // `index`: either in place, or written to `scratch` with a stride of the full width.
@@ -87,7 +99,7 @@ struct GemmBatch {
 template <typename T>
 void run_gemm(const GemmBatch<T>& batch, PanelSource<T> panels);
 
-// One product of plain matrices, by whichever of the two ways suits it.
+// One product of plain matrices, by whichever of the ways suits it.
 template <typename T>
 void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
                     int64_t c_stride, const GemmEpilogue<T>& epilogue);

@@ -18,6 +18,9 @@ void multiply_thin_f32(const ThinProduct<float>& product, int64_t rows, int64_t 
                        int64_t end) {
   multiply_thin_t(product, rows, begin, end);
 }
+void add_rows_f32(const RowSum<float>& sum, int64_t rows) {
+  rows == 1 ? add_rows_t<1>(sum) : add_rows_t<2>(sum);
+}
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
@@ -31,6 +34,7 @@ namespace torchlet::kernels {
 HWY_EXPORT(panel_shape_f32);
 HWY_EXPORT(multiply_block_f32);
 HWY_EXPORT(multiply_thin_f32);
+HWY_EXPORT(add_rows_f32);
 
 PanelShape panel_shape(const float*) { return HWY_DYNAMIC_DISPATCH(panel_shape_f32)(); }
 void multiply_block(const BlockProduct<float>& product) {
@@ -38,6 +42,9 @@ void multiply_block(const BlockProduct<float>& product) {
 }
 void multiply_thin(const ThinProduct<float>& product, int64_t rows, int64_t begin, int64_t end) {
   HWY_DYNAMIC_DISPATCH(multiply_thin_f32)(product, rows, begin, end);
+}
+void add_rows(const RowSum<float>& sum, int64_t rows) {
+  HWY_DYNAMIC_DISPATCH(add_rows_f32)(sum, rows);
 }
 
 void gemm_f32(int64_t m, int64_t n, int64_t k, ConstMatrix<float> a, ConstMatrix<float> b, float* c,

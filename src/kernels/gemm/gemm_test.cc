@@ -121,6 +121,31 @@ TYPED_TEST(GemmTest, EveryStrideAndEpilogue) {
   });
 }
 
+// A few rows or columns of a long product, with the large matrix either way round.
+TYPED_TEST(GemmTest, ThinAndLong) {
+  using T = TypeParam;
+  for_each_target([&] {
+    for (int64_t few : {1, 2, 3, 6, 9}) {
+      for (int64_t many : {6, 40, 1030}) {
+        for (int64_t k : {17, 150}) {
+          const auto a = this->random(few * k), b = this->random(k * many);
+          GemmEpilogue<T> epilogue;
+          epilogue.accumulate = many == 1030;
+          for (const ConstMatrix<T> thin : {ConstMatrix<T>{a.data(), k, 1}, {a.data(), 1, few}}) {
+            for (const ConstMatrix<T> large :
+                 {ConstMatrix<T>{b.data(), many, 1}, {b.data(), 1, k}}) {
+              this->check(few, many, k, thin, large, epilogue);
+              this->check(many, few, k, {large.data, large.col_stride, large.row_stride},
+                          {thin.data, thin.col_stride, thin.row_stride}, epilogue);
+              if (testing::Test::HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
 TYPED_TEST(GemmTest, MatrixTimesVector) {
   using T = TypeParam;
   for_each_target([&] {

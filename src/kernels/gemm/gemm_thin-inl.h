@@ -1,6 +1,6 @@
-// Products of a matrix with a few vectors: each value of C is a dot product of a row of A and a
-// column of B, both contiguous, so that a weight matrix is read once, where it is, and not packed
-// first. Included once per target.
+// Products of a matrix with a few vectors, which read a weight matrix once, where it is, and do not
+// pack it first. Either each value of C is a dot product of a row of A and a column of B, both
+// contiguous, or C is made of the rows of B. Included once per target.
 
 #if defined(TORCHLET_KERNELS_GEMM_THIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TORCHLET_KERNELS_GEMM_THIN_INL_H_
@@ -95,6 +95,51 @@ void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64
     }
     j += wide ? 4 : 1;
   }
+}
+
+// A few rows of B at a time, so that each is read as a stream and C, which the first-level cache
+// holds, not too often.
+template <int R, typename T>
+void add_rows_t(const RowSum<T>& p) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  // count rows from row l of B on, of which load(pointer, column) reads a vector.
+  const auto add = [&](auto count, int64_t l) HWY_ATTR {
+    constexpr int kCount = decltype(count)::value;
+    V factors[R][kCount];
+    HWY_UNROLL(2)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int i = 0; i < kCount; ++i) {
+        factors[r][i] = hn::Set(d, p.a.data[r * p.a.row_stride + (l + i) * p.a.col_stride]);
+      }
+    }
+    const T* HWY_RESTRICT b = p.b.data + l * p.b.stride;
+    const auto step = [&](int64_t j, const auto& load) HWY_ATTR {
+      V sums[R];
+      HWY_UNROLL(2)
+      for (int r = 0; r < R; ++r) sums[r] = hn::Load(d, p.c + r * p.c_stride + j);
+      HWY_UNROLL(4)
+      for (int i = 0; i < kCount; ++i) {
+        const V row = keep_in_register(load(b + i * p.b.stride + j));
+        HWY_UNROLL(2)
+        for (int r = 0; r < R; ++r) sums[r] = hn::MulAdd(factors[r][i], row, sums[r]);
+      }
+      HWY_UNROLL(2)
+      for (int r = 0; r < R; ++r) hn::Store(sums[r], d, p.c + r * p.c_stride + j);
+    };
+    int64_t j = 0;
+    for (; j + kLanes <= p.n; j += kLanes) {
+      step(j, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
+    }
+    if (const int64_t rest = p.n - j; rest > 0) {
+      step(j, [&](const T* from) HWY_ATTR { return load_first(d, from, rest); });
+    }
+  };
+  int64_t l = 0;
+  for (; l + 4 <= p.k; l += 4) add(std::integral_constant<int, 4>(), l);
+  for (; l < p.k; ++l) add(std::integral_constant<int, 1>(), l);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
