@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include "base/limits.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/vectors.h"
+#include "kernels/layout/transpose.h"
 
 namespace torchlet::ops::linalg {
 namespace {
@@ -16,9 +19,7 @@ constexpr int64_t kKernelWork = 4096;  // products worth the GEMM kernel
 
 template <typename T>
 void negate(const View<T>& a) {
-  for (int64_t i = 0; i < a.rows(); ++i) {
-    for (int64_t j = 0; j < a.cols(); ++j) a(i, j) = -a(i, j);
-  }
+  for (int64_t i = 0; i < a.rows(); ++i) scale(a.row(i), T(-1));
 }
 
 void multiply_add(const View<float>& a, const View<float>& b, const View<float>& c) {
@@ -38,22 +39,47 @@ void subtract_with_kernel(const View<T>& a, const View<T>& b, const View<T>& c) 
   is_a ? multiply_add(negative, b, c) : multiply_add(a, negative, c);
 }
 
+// The place of the largest absolute value, the first of equal ones. A NaN counts only at the
+// beginning.
+template <typename T>
+int64_t largest(Vector<T> x) {
+  int64_t best = 0;
+  double most = std::abs(x[0]);
+  constexpr int64_t kTogether = 8;  // compared with what was the largest before them
+  for (int64_t i = 0; i < x.size;) {
+    if (i + kTogether <= x.size) {
+      bool more = false;
+      for (int64_t j = i; j < i + kTogether; ++j) more |= std::abs(x[j]) > most;
+      if (!more) {
+        i += kTogether;
+        continue;
+      }
+    }
+    for (const int64_t end = std::min(x.size, i + kTogether); i < end; ++i) {
+      if (const double size = std::abs(x[i]); size > most) most = size, best = i;
+    }
+  }
+  return best;
+}
+
 // Elimination column by column; `pivots` count from the top of `a`.
 template <typename T>
 int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
   int info = 0;
   for (int64_t k = 0; k < a.cols(); ++k) {
-    int64_t best = k;
-    for (int64_t i = k + 1; pivot && i < a.rows(); ++i) {
-      if (std::abs(a(i, k)) > std::abs(a(best, k))) best = i;
-    }
+    const Vector<T> column = a.col(k).from(k);
+    const int64_t best = k + (pivot ? largest(column) : 0);
     pivots[k] = static_cast<int32_t>(best + 1);
     if (a(best, k) == T(0)) {
       if (info == 0) info = static_cast<int>(k + 1);
       continue;
     }
     if (best != k) swap(a.row(k), a.row(best));
-    for (int64_t i = k + 1; i < a.rows(); ++i) a(i, k) /= a(k, k);
+    if (std::abs(column[0]) >= std::numeric_limits<decltype(std::abs(T()))>::min()) {
+      scale(column.from(1), T(1) / column[0]);
+    } else {  // whose reciprocal may be infinite
+      for (int64_t i = 1; i < column.size; ++i) column[i] /= column[0];
+    }
     for (int64_t j = k + 1; j < a.cols(); ++j) {
       add_scaled(-a(k, j), a.col(k).from(k + 1), a.col(j).from(k + 1));
     }
@@ -88,11 +114,20 @@ void add_scaled(T factor, Vector<T> x, Vector<T> y) {
 
 template <typename T>
 void scale(Vector<T> x, T factor) {
+  if (x.step == 1) {  // of which the compiler makes vectors
+    for (T& value : std::span(x.data, static_cast<size_t>(x.size))) value = times(value, factor);
+    return;
+  }
   for (int64_t i = 0; i < x.size; ++i) x[i] = times(x[i], factor);
 }
 
 template <typename T>
 void swap(Vector<T> x, Vector<T> y) {
+  if (x.data == y.data) return;
+  if (x.step == 1 && y.step == 1) {
+    std::swap_ranges(x.data, x.data + x.size, y.data);
+    return;
+  }
   for (int64_t i = 0; i < x.size; ++i) std::swap(x[i], y[i]);
 }
 
@@ -156,8 +191,20 @@ void set_identity(const View<T>& a) {
 
 template <typename T>
 void copy(const View<T>& from, const View<T>& to) {
+  if (to.row_step == 1 && to.col_step != 1) return copy(from.transposed(), to.transposed());
+  if constexpr (sizeof(T) <= 8) {
+    if (from.row_step == 1 && from.col_step != 1 && to.col_step == 1) {
+      poll();
+      return kernels::transpose(sizeof(T), to.cols(), to.rows(), from.data, from.col_step, to.data,
+                                to.row_step);
+    }
+  }
   for (int64_t i = 0; i < to.rows(); ++i) {
     poll();
+    if (from.col_step == 1 && to.col_step == 1) {
+      std::copy_n(&from(i, 0), to.cols(), &to(i, 0));
+      continue;
+    }
     for (int64_t j = 0; j < to.cols(); ++j) to(i, j) = from(i, j);
   }
 }
