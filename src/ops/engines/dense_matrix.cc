@@ -256,8 +256,12 @@ void subtract_product(const View<T>& a, const View<T>& b, const View<T>& c) {
 template <typename T>
 Matrix<T> product(const View<T>& a, const View<T>& b) {
   Matrix<T> result(a.rows(), b.cols());
-  subtract_product<T>(a, b, result);
-  negate<T>(result);
+  if constexpr (std::is_floating_point_v<T>) {
+    add_product<T>(a, b, result);
+  } else {
+    subtract_product<T>(a, b, result);
+    negate<T>(result);
+  }
   return result;
 }
 
@@ -306,27 +310,37 @@ void reflect_rows(const View<T>& a, Vector<T> v, T tau) {
 
 template <typename T>
 void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c) {
+  constexpr bool kIsReal = std::is_floating_point_v<T>;
   const int64_t m = packed.rows(), count = packed.cols();
   for (int64_t done = 0; done < count; done += kReflections) {
     // Some of them are I - V T V^H with V below a diagonal of ones and an upper triangle T
     // (Schreiber and Van Loan 1989).
     const int64_t n = std::min(kReflections, count - done), at = adjoint ? done : count - done - n;
     const Matrix<T> v(m - at, n), t(n, n);
-    for (int64_t i = 0; i < v.rows(); ++i) {
-      for (int64_t j = 0; j < std::min(i, n); ++j) v(i, j) = packed(at + i, at + j);
-      if (i < n) v(i, i) = T(1);
+    for (int64_t i = 0; i < std::min(n, v.rows()); ++i) {
+      for (int64_t j = 0; j < i; ++j) v(i, j) = packed(at + i, at + j);
+      v(i, i) = T(1);
     }
-    const Matrix<T> turned = adjoint_of<T>(v), angles = product<T>(turned, v);
+    const int64_t below = std::max<int64_t>(0, v.rows() - n);
+    copy(packed.block(at + n, at, below, n), v.block(n, 0, below, n));
+    const Matrix<T> conjugated = kIsReal ? Matrix<T>(0, 0) : adjoint_of<T>(v);
+    const View<T> turned = kIsReal ? v.transposed() : View<T>(conjugated);
+    const Matrix<T> angles = product<T>(turned, v);
     for (int64_t j = 0; j < n; ++j) {
       t(j, j) = tau[at + j];
       for (int64_t i = 0; i < j; ++i) {
-        for (int64_t k = i; k < j; ++k) t(i, j) -= times(t(i, k), angles(k, j));
-        t(i, j) = times(t(i, j), tau[at + j]);
+        const T share = dot(angles.row(j).from(i).head(j - i), t.row(i).from(i).head(j - i));
+        t(i, j) = -times(share, tau[at + j]);
       }
     }
     const View<T> rows = c.block(at, 0, m - at, c.cols());
     const Matrix<T> shares = product<T>(turned, rows);
-    subtract_product<T>(v, product<T>(adjoint ? adjoint_of<T>(t) : copied<T>(t), shares), rows);
+    if constexpr (kIsReal) {
+      negate<T>(t);
+      add_product<T>(v, product<T>(adjoint ? t.transposed() : View<T>(t), shares), rows);
+    } else {
+      subtract_product<T>(v, product<T>(adjoint ? adjoint_of<T>(t) : copied<T>(t), shares), rows);
+    }
   }
 }
 
