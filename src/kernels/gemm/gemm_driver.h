@@ -45,7 +45,8 @@ struct ThinProduct {
   GemmEpilogue<T> epilogue;
 };
 
-// Adds A[rows, k] B[k, n] to C, whose rows are aligned to vectors and long enough for whole ones.
+// Adds A[rows, k] B[k, n] to C, which is zero at first and whose rows are aligned to vectors and
+// long enough for whole ones.
 template <typename T>
 struct RowSum {
   int64_t n, k;

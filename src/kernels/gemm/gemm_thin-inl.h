@@ -98,48 +98,53 @@ void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64
 }
 
 // A few rows of B at a time, so that each is read as a stream and C, which the first-level cache
-// holds, not too often.
+// holds, not too often; columns that are no whole vector last, with their sums in registers.
 template <int R, typename T>
 void add_rows_t(const RowSum<T>& p) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
-  // count rows from row l of B on, of which load(pointer, column) reads a vector.
+  const auto factor = [&](int64_t r, int64_t l) HWY_ATTR {
+    return hn::Set(d, p.a.data[r * p.a.row_stride + l * p.a.col_stride]);
+  };
+  const int64_t rest = p.n % kLanes, whole = p.n - rest;
   const auto add = [&](auto count, int64_t l) HWY_ATTR {
     constexpr int kCount = decltype(count)::value;
     V factors[R][kCount];
     HWY_UNROLL(2)
     for (int r = 0; r < R; ++r) {
       HWY_UNROLL(4)
-      for (int i = 0; i < kCount; ++i) {
-        factors[r][i] = hn::Set(d, p.a.data[r * p.a.row_stride + (l + i) * p.a.col_stride]);
-      }
+      for (int i = 0; i < kCount; ++i) factors[r][i] = factor(r, l + i);
     }
     const T* HWY_RESTRICT b = p.b.data + l * p.b.stride;
-    const auto step = [&](int64_t j, const auto& load) HWY_ATTR {
+    for (int64_t j = 0; j < whole; j += kLanes) {
       V sums[R];
       HWY_UNROLL(2)
       for (int r = 0; r < R; ++r) sums[r] = hn::Load(d, p.c + r * p.c_stride + j);
       HWY_UNROLL(4)
       for (int i = 0; i < kCount; ++i) {
-        const V row = keep_in_register(load(b + i * p.b.stride + j));
+        const V row = keep_in_register(hn::LoadU(d, b + i * p.b.stride + j));
         HWY_UNROLL(2)
         for (int r = 0; r < R; ++r) sums[r] = hn::MulAdd(factors[r][i], row, sums[r]);
       }
       HWY_UNROLL(2)
       for (int r = 0; r < R; ++r) hn::Store(sums[r], d, p.c + r * p.c_stride + j);
-    };
-    int64_t j = 0;
-    for (; j + kLanes <= p.n; j += kLanes) {
-      step(j, [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
-    }
-    if (const int64_t rest = p.n - j; rest > 0) {
-      step(j, [&](const T* from) HWY_ATTR { return load_first(d, from, rest); });
     }
   };
   int64_t l = 0;
   for (; l + 4 <= p.k; l += 4) add(std::integral_constant<int, 4>(), l);
   for (; l < p.k; ++l) add(std::integral_constant<int, 1>(), l);
+  if (rest == 0) return;
+  V sums[R];
+  HWY_UNROLL(2)
+  for (int r = 0; r < R; ++r) sums[r] = hn::Zero(d);
+  for (l = 0; l < p.k; ++l) {
+    const V row = load_first(d, p.b.data + l * p.b.stride + whole, rest);
+    HWY_UNROLL(2)
+    for (int r = 0; r < R; ++r) sums[r] = hn::MulAdd(factor(r, l), row, sums[r]);
+  }
+  HWY_UNROLL(2)
+  for (int r = 0; r < R; ++r) hn::Store(sums[r], d, p.c + r * p.c_stride + whole);
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -114,7 +114,7 @@ void add_scaled(T factor, Vector<T> x, Vector<T> y) {
 
 template <typename T>
 void scale(Vector<T> x, T factor) {
-  if (x.step == 1) {  // of which the compiler makes vectors
+  if (std::is_floating_point_v<T> && x.step == 1) {  // of which the compiler makes vectors
     for (T& value : std::span(x.data, static_cast<size_t>(x.size))) value = times(value, factor);
     return;
   }
@@ -198,13 +198,14 @@ void copy(const View<T>& from, const View<T>& to) {
       return kernels::transpose(sizeof(T), to.cols(), to.rows(), from.data, from.col_step, to.data,
                                 to.row_step);
     }
+    if (from.col_step == 1 && to.col_step == 1) {
+      poll();
+      for (int64_t i = 0; i < to.rows(); ++i) std::copy_n(&from(i, 0), to.cols(), &to(i, 0));
+      return;
+    }
   }
   for (int64_t i = 0; i < to.rows(); ++i) {
     poll();
-    if (from.col_step == 1 && to.col_step == 1) {
-      std::copy_n(&from(i, 0), to.cols(), &to(i, 0));
-      continue;
-    }
     for (int64_t j = 0; j < to.cols(); ++j) to(i, j) = from(i, j);
   }
 }

@@ -604,14 +604,6 @@ TORCHLET_OP(linalg_cholesky_ex,
 TORCHLET_OP(cholesky_solve,
             "aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
             cholesky_solve);
-TORCHLET_OP(cholesky_inverse, "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
-            [](const Tensor& l, bool upper) {
-              linalg::check_square(l, "cholesky_inverse");
-              const Tensor eye = zeros(IntArray{l.size(-1), l.size(-1)}, l.dtype());
-              for (int64_t i = 0; i < l.size(-1); ++i)
-                fill(select(select(eye, 0, i), 0, i), Scalar(1));
-              return cholesky_solve(eye, l, upper);
-            });
 TORCHLET_OP(geqrf, "aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", geqrf);
 TORCHLET_OP(linalg_householder_product,
             "aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor",

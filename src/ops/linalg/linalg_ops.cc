@@ -162,7 +162,89 @@ Tensor pinv(const Tensor& a, const Tensor& atol, const Tensor& rtol, bool hermit
   return matmul(mul(adjoint(svd.vh), unsqueeze(inverse, -2)), adjoint(svd.u));
 }
 
+Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper) {
+  return call("aten::linalg_solve_triangular", "", {a, b, upper, true, false});
+}
+
+// A block of a matrix cut into halves both ways.
+Tensor quarter(const Tensor& a, bool below, bool right) {
+  const int64_t n = a.size(-1), half = n / 2, rest = n - half;
+  return narrow(narrow(a, -2, below ? half : 0, below ? rest : half), -1, right ? half : 0,
+                right ? rest : half);
+}
+
+// L^-1 in the place of a lower triangle with zeros beside it.
+void invert_lower(const Tensor& l) {
+  constexpr int64_t kSmall = 64;
+  if (l.size(-1) <= kSmall) {
+    const Tensor identity = zeros(l.sizes(), l.dtype());
+    fill(call("aten::diagonal", "", {identity, 0, -2, -1}), Scalar(1));
+    l.copy_(solve_triangular(l, identity, false));
+    return;
+  }
+  const Tensor first = quarter(l, false, false), below = quarter(l, true, false),
+               last = quarter(l, true, true);
+  const Tensor share = solve_triangular(last, below, false);
+  invert_lower(first);
+  invert_lower(last);
+  below.copy_(neg(matmul(share, first)));
+}
+
+// L^H L in the place of a lower triangle with zeros beside it.
+void multiply_adjoint(const Tensor& l) {
+  constexpr int64_t kSmall = 128;
+  if (l.size(-1) <= kSmall) {
+    l.copy_(matmul(adjoint(l), l));
+    return;
+  }
+  const Tensor first = quarter(l, false, false), below = quarter(l, true, false),
+               last = quarter(l, true, true);
+  const Tensor beside = matmul(adjoint(last), below), share = matmul(adjoint(below), below);
+  multiply_adjoint(first);
+  multiply_adjoint(last);
+  first.copy_(add(first, share));
+  below.copy_(beside);
+  quarter(l, false, true).copy_(adjoint(beside));
+}
+
+Tensor cholesky_inverse(const Tensor& factor, bool upper) {
+  linalg::check_square(factor, "cholesky_inverse");
+  const Tensor result = call("aten::tril", "", {upper ? adjoint(factor) : factor, 0});
+  invert_lower(result);
+  multiply_adjoint(result);
+  return result;
+}
+
 // ---- least squares ----
+
+// The X of the smallest ||A X - B||, and of these the smallest itself, by QR of the taller one of A
+// and A^H. Undefined unless no singular value of any matrix is below `rtol` of the largest for
+// certain: ||A|| ||R^-1|| bounds their ratio.
+Tensor solve_by_qr(const Tensor& a, const Tensor& b, double rtol) {
+  const bool wide = a.size(-2) < a.size(-1);
+  const Tensor tall = wide ? adjoint(a) : a;
+  Value argument(tall), factors[2];
+  find_operator("aten::geqrf", "")->call({&argument, 1}, factors);
+  const int64_t n = tall.size(-1);
+  const Tensor lower = adjoint(narrow(factors[0].to_tensor(), -2, 0, n));  // and what lies beside
+  const Tensor inverse = call("aten::tril", "", {lower, 0});
+  invert_lower(inverse);
+  const auto size = [](const Tensor& x) {
+    return vector_norm(abs(x).to(DType::kFloat64), Scalar(2), {{-2, -1}});
+  };
+  const Tensor ratio = mul(mul(size(a), size(inverse)), Scalar(std::max(0.0, rtol)));
+  if (!(amax(ratio).item<double>() < 1)) return {};
+  Tensor x = b;
+  if (wide) {  // Q R^-H B
+    const Tensor y = solve_triangular(lower, b, false);
+    IntArray sizes(y.sizes());
+    sizes[sizes.size() - 2] = tall.size(-2);
+    x = zeros(sizes, y.dtype());
+    narrow(x, -2, 0, n).copy_(y);
+  }
+  x = call("aten::ormqr", "", {factors[0], factors[1], x, true, !wide});
+  return wide ? x : solve_triangular(adjoint(lower), narrow(x, -2, 0, n), true);
+}
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& b, OptDouble rcond,
                                                  const std::optional<std::string>& driver) {
@@ -171,17 +253,20 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& 
                  "torch.linalg.lstsq: Expected input and other to have the same dtype");
   const bool vectors = b.dim() == a.dim() - 1 || b.dim() == 1;
   const Tensor rhs = vectors ? unsqueeze(b, -1) : b;
-  const Tensor rtol = full({}, Scalar(rcond ? *rcond : default_rtol(a)), DType::kFloat64);
-  const Tensor x = matmul(pinv(a, Tensor(), rtol, false), rhs);
+  const double tolerance = rcond.value_or(default_rtol(a));
+  const Tensor rtol = full({}, Scalar(tolerance), DType::kFloat64);
   const int64_t m = a.size(-2), n = a.size(-1);
+  Tensor x = a.numel() > 0 ? solve_by_qr(a, rhs, tolerance) : Tensor();
+  const bool is_regular = x.defined();
+  if (!is_regular) x = matmul(pinv(a, Tensor(), rtol, false), rhs);
   const std::string method = driver.value_or("gelsy");
   const bool svd_method = method == "gelsd" || method == "gelss";
   Tensor residuals = empty(IntArray{0}, linalg::real_dtype(a.dtype()));
-  const Tensor rank =
-      method == "gels" ? empty(IntArray{0}, DType::kInt64) : matrix_rank(a, Tensor(), rtol, false);
-  const bool full_rank =
-      method == "gels" ||
-      call("aten::all", "", {call("aten::eq", "Scalar", {rank, n})}).item<bool>();
+  const IntSpan batch = a.sizes().first(a.sizes().size() - 2);
+  const Tensor rank = method == "gels" ? empty(IntArray{0}, DType::kInt64)
+                      : is_regular     ? full(batch, Scalar(std::min(m, n)), DType::kInt64)
+                                       : matrix_rank(a, Tensor(), rtol, false);
+  const bool full_rank = method == "gels" || rank.numel() == 0 || amin(rank).item<int64_t>() == n;
   if (m > n && full_rank && method != "gelsy") {
     residuals = sum(square(abs(sub(matmul(a, x), rhs))), IntArray{-2});
     if (vectors) residuals = squeeze(residuals, -1);
@@ -278,6 +363,8 @@ TORCHLET_OP(
       return matrix_rank(a, tol, optional_scalar(0.0), hermitian);
     });
 
+TORCHLET_OP(cholesky_inverse, "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+            cholesky_inverse);
 TORCHLET_OP(linalg_lstsq,
             "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> "
             "(Tensor solution, "

@@ -300,6 +300,51 @@ TEST(Linalg, LargeCholesky) {
   }
 }
 
+// By halves; the other triangle of a factor is not read.
+TEST(Linalg, LargeInversesOfCholesky) {
+  constexpr int64_t n = 301;
+  const Tensor parts = scattered({n, n, 2}), one = result_of("aten::eye", "", {n});
+  for (const Tensor& a : {scattered({n, n}), result_of("aten::view_as_complex", "", {parts})}) {
+    const Tensor gram = result_of("aten::add", "Tensor", {matmul(a, adjoint(a)), one});
+    const Tensor l = result_of("aten::linalg_cholesky", "", {gram});
+    const Tensor noisy = result_of("aten::add", "Tensor", {l, result_of("aten::triu", "", {a, 1})});
+    const Tensor inverse = result_of("aten::cholesky_inverse", "", {noisy});
+    expect_close(matmul(gram, inverse), one.to(a.dtype()), 1e-9);
+    expect_close(result_of("aten::cholesky_inverse", "", {adjoint(noisy), true}), inverse, 1e-12);
+  }
+}
+
+// As the pseudo-inverse, which comes of singular values, for tall and wide matrices of full rank
+// and for one that is not.
+TEST(Linalg, LargeLeastSquares) {
+  const Tensor parts = scattered({90, 70, 2});
+  const Tensor deficient = scattered({90, 70});
+  select(deficient, 1, 3).copy_(select(deficient, 1, 5));
+  for (const Tensor& a :
+       {scattered({90, 70}), scattered({70, 90}), scattered({2, 40, 20}), deficient,
+        result_of("aten::view_as_complex", "", {parts}),
+        adjoint(result_of("aten::view_as_complex", "", {parts})), scattered({90, 20}, kF32)}) {
+    const Tensor b = narrow(a, -1, 2, 3);
+    const Tensor rhs = result_of("aten::add", "Tensor", {b, scattered(IntArray(b.sizes()))});
+    const double tolerance = a.dtype() == kF32 ? 1e-4 : 1e-9;
+    const Tensor given = rhs.to(a.dtype());
+    const Tensor expected = matmul(result_of("aten::pinverse", "", {a, 1e-12}), given);
+    const bool full = !a.is_same(deficient);
+    for (const char* driver : {"gelsy", "gelsd"}) {
+      const std::vector<Value> args = {a, given, Value(), driver};
+      expect_close(result_of("aten::linalg_lstsq", "", args), expected, tolerance);
+      const Tensor rank = result_of("aten::linalg_lstsq", "", args, 2);
+      const auto count = static_cast<double>(std::min(a.size(-1), a.size(-2)) - (full ? 0 : 1));
+      EXPECT_EQ(elements_of(rank),
+                std::vector<double>(static_cast<size_t>(a.dim() == 3 ? a.size(0) : 1), count));
+    }
+  }
+  // Numbers whose squares vanish are no less regular.
+  const Tensor tiny = result_of("aten::mul", "Scalar", {scattered({30, 20}, kF32), 1e-30});
+  expect_tensor(result_of("aten::linalg_lstsq", "", {tiny, narrow(tiny, 1, 0, 1)}, 2), {20}, kI64,
+                {});
+}
+
 // Few columns and many, of matrices that lie by rows and by columns, on whichever side. What is not
 // of the triangle must not be read.
 TEST(Linalg, LargeTriangles) {
