@@ -106,15 +106,16 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
     if (rows == 2 && to_stride == 2) return interleave<2>(cols, from, from_stride, to);
     if (cols == 2 && from_stride == 2) return deinterleave<2>(rows, from, to, to_stride);
   }
-  // Wide blocks write whole cache lines. Bytes have enough of them with 128 bits.
+  // Wide blocks write whole cache lines, or half of them. Bytes have enough of them with 128 bits.
   constexpr int64_t kSize = 16 / sizeof(T), kLine = 64 / sizeof(T);
   const hn::FixedTag<T, kSize> narrow;
-  constexpr int64_t kWide = sizeof(T) == 4 ? kLine : kSize;
+  constexpr int64_t kWide = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? kLine : kSize;
   const hn::CappedTag<T, kWide> wide;
   constexpr int64_t lanes = static_cast<int64_t>(hn::MaxLanes(wide));
   // The rows of a block keep their lines in the first-level cache until all of a line is used. All
-  // of it is used at once, since rows far apart may share a place there.
-  constexpr int64_t kBlockRows = 64;
+  // of it is used at once, since rows far apart may share a place there. A block writes runs that
+  // are long enough for the processor to see where they go on.
+  constexpr int64_t kBlockRows = 256;
   const int64_t whole_cols = cols / kSize * kSize;
   for (int64_t top = 0; top < rows; top += kBlockRows) {
     const int64_t block = std::min(kBlockRows, rows - top);
