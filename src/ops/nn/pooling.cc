@@ -170,24 +170,8 @@ Tensor as_volume(int64_t spatial, const Tensor& tensor) {
 
 // Whether the channels of a pixel lie side by side and are worth a loop.
 bool has_channels_inside(const Tensor& volume) {
-  constexpr int64_t kMany = 8;
+  constexpr int64_t kMany = 8;  // what MaxOfChannels needs
   return volume.stride(1) == 1 && volume.size(1) >= kMany && volume.numel() > 0 && !is_meta(volume);
-}
-
-constexpr int64_t kGroup = 16;  // channels that are pooled at once
-
-// Of each channel the greater value, and where it is; NaN is greater than all. Compilers make
-// vectors of this.
-template <typename T>
-void take_greater(const T* __restrict pixel, int32_t here, T* __restrict best,
-                  int32_t* __restrict index) {
-  for (int64_t c = 0; c < kGroup; ++c) {
-    const T value = pixel[c], old = best[c];
-    int32_t mask = -static_cast<int32_t>(value > old);
-    if constexpr (std::is_floating_point_v<T>) mask |= -static_cast<int32_t>(value != value);
-    best[c] = mask ? value : old;
-    index[c] = mask ? here : index[c];
-  }
 }
 
 // The elements of [N, C, D, H, W].
@@ -204,56 +188,98 @@ struct Volume {
   int64_t strides[5];
 };
 
-// Maxima of volumes with channels inside, some channels at once. The results lie in any way, both
-// alike.
+// Maxima of volumes with channels inside, all channels of a pixel at once. The results lie in any
+// way, both alike.
 template <typename T>
-void max_of_channels(const Tensor& self, const Axes& axes, const Tensor& values,
-                     const Tensor& indices) {
-  const int64_t channels = self.size(1), groups = (channels + kGroup - 1) / kGroup;
-  const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
-  const Volume<T> in(self), out(values);
-  const Volume<int64_t> places(indices);
-  // At output (d, h, w) of the channels [c0, c0 + count) of picture n.
-  const auto pool = [&](int64_t n, int64_t c0, int64_t count, int64_t d, int64_t h, int64_t w) {
+struct MaxOfChannels {
+  static constexpr int64_t kGroup = 8;  // channels of which compilers make a vector
+
+  const Axes& axes;
+  int64_t channels;  // at least kGroup
+  Volume<T> in, out;
+  Volume<int64_t> places;
+
+  // Calls fn(slot, c) for groups of channels [c, c + kGroup) that cover all. The last two may
+  // overlap, but what is known of each is kept apart, from `slot` on.
+  template <typename Fn>
+  [[gnu::always_inline]] void for_groups(const Fn& fn) const {
+    for (int64_t c = 0; c < channels; c += kGroup) fn(c, std::min(c, channels - kGroup));
+  }
+
+  // Of each channel the greater value, and where it is; NaN is greater than all.
+  [[gnu::always_inline]] static void take_greater(const T* __restrict pixel, int32_t here,
+                                                  T* __restrict best, int32_t* __restrict index) {
+    for (int64_t c = 0; c < kGroup; ++c) {
+      const T value = pixel[c], old = best[c];
+      int32_t mask = -static_cast<int32_t>(value > old);
+      if constexpr (std::is_floating_point_v<T>) mask |= -static_cast<int32_t>(value != value);
+      best[c] = mask ? value : old;
+      index[c] = mask ? here : index[c];
+    }
+  }
+
+  // Output (d, h, w) of picture n, by way of `best` and `index` of all groups.
+  [[gnu::always_inline]] void pool(int64_t n, int64_t d, int64_t h, int64_t w, T* best,
+                                   int32_t* index) const {
+    const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
     const size_t i = static_cast<size_t>(d), j = static_cast<size_t>(h), k = static_cast<size_t>(w);
-    T best[kGroup], rest[kGroup] = {};
-    int32_t index[kGroup];
-    const int64_t first =
-        (depth.begin[i] * height.in + height.begin[j]) * width.in + width.begin[k];
-    std::fill_n(best, kGroup, lowest<T>());
-    std::fill_n(index, kGroup, static_cast<int32_t>(first));
+    const int64_t left = width.begin[k], right = width.end[k], step = out.strides[1];
+    T* to = out.at(n, 0, d, h, w);
+    int64_t* place = places.at(n, 0, d, h, w);
+    const int64_t first = (depth.begin[i] * height.in + height.begin[j]) * width.in + left;
+    for_groups([&](int64_t slot, int64_t) {
+      std::fill_n(best + slot, kGroup, lowest<T>());
+      std::fill_n(index + slot, kGroup, static_cast<int32_t>(first));
+    });
     for (int64_t z = depth.begin[i]; z < depth.end[i]; z += depth.step) {
       for (int64_t y = height.begin[j]; y < height.end[j]; y += height.step) {
-        for (int64_t x = width.begin[k]; x < width.end[k]; x += width.step) {
-          const T* from = in.at(n, c0, z, y, x);
-          if (count < kGroup) from = std::copy_n(from, count, rest) - count;
-          take_greater(from, static_cast<int32_t>((z * height.in + y) * width.in + x), best, index);
+        const T* pixel = in.at(n, 0, z, y, left);
+        const int64_t row = (z * height.in + y) * width.in;
+        for (int64_t x = left; x < right; x += width.step) {
+          for_groups([&](int64_t slot, int64_t c) {
+            take_greater(pixel + c, static_cast<int32_t>(row + x), best + slot, index + slot);
+          });
+          pixel += width.step * in.strides[4];
         }
       }
     }
-    T* to = out.at(n, c0, d, h, w);
-    int64_t* index_to = places.at(n, c0, d, h, w);
-    const int64_t step = out.strides[1];  // both lie alike
-    if (step == 1) {
-      std::copy_n(best, count, to);
-      std::copy_n(index, count, index_to);
-    }
-    for (int64_t c = 0; c < count && step != 1; ++c) {
-      to[c * step] = best[c];
-      index_to[c * step] = index[c];
-    }
-  };
-  parallel_for(self.size(0) * groups, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t g = begin; g < end; ++g) {
-      const int64_t c0 = g % groups * kGroup, count = std::min(kGroup, channels - c0);
-      for (int64_t d = 0; d < depth.out; ++d) {
-        for (int64_t h = 0; h < height.out; ++h) {
-          for (int64_t w = 0; w < width.out; ++w) pool(g / groups, c0, count, d, h, w);
+    for_groups([&](int64_t slot, int64_t c) {
+      if (step == 1) {
+        std::copy_n(best + slot, kGroup, to + c);
+        std::copy_n(index + slot, kGroup, place + c);
+      } else {
+        for (int64_t g = 0; g < kGroup; ++g) {
+          to[(c + g) * step] = best[slot + g];
+          place[(c + g) * step] = index[slot + g];
         }
       }
+    });
+  }
+
+  // Outputs [begin, end) of all pictures.
+  [[gnu::always_inline]] void pool_outputs(int64_t begin, int64_t end) const {
+    const int64_t planes = axes[0].out, rows = axes[1].out, cols = axes[2].out;
+    const kernels::Scratch<T> best(channels + kGroup);
+    const kernels::Scratch<int32_t> index(channels + kGroup);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / cols, plane = row / rows;
+      pool(plane / planes, plane % planes, row % rows, i % cols, best.data(), index.data());
     }
-  });
-}
+  }
+  TORCHLET_WIDE_STEPS void pool_wide(int64_t begin, int64_t end) const { pool_outputs(begin, end); }
+
+  void run(int64_t batch) const {
+    constexpr int64_t kElementsPerTask = 16384;
+    const int64_t outputs = batch * axes[0].out * axes[1].out * axes[2].out;
+    parallel_for(outputs, std::max<int64_t>(1, kElementsPerTask / channels),
+                 [&](int64_t begin, int64_t end) {
+                   if constexpr (detail::kHasWideSteps && std::is_same_v<T, float>) {
+                     if (kernels::has_avx2()) return pool_wide(begin, end);
+                   }
+                   pool_outputs(begin, end);
+                 });
+  }
+};
 
 std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Axes& axes) {
   const IntArray shape = pooled_shape(spatial, self, axes);
@@ -265,7 +291,10 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
         axes[0].in * axes[1].in * axes[2].in <= std::numeric_limits<int32_t>::max()) {
       const Tensor values = empty(shape, self.dtype(), format);
       const Tensor indices = empty(shape, DType::kInt64, format);
-      max_of_channels<T>(volume, axes, as_volume(spatial, values), as_volume(spatial, indices));
+      MaxOfChannels<T>{axes, volume.size(1), Volume<T>(volume),
+                       Volume<T>(as_volume(spatial, values)),
+                       Volume<int64_t>(as_volume(spatial, indices))}
+          .run(volume.size(0));
       return std::pair(values, indices);
     }
     const Tensor in = dense_as<T>(self);

@@ -160,6 +160,7 @@ TEST(Pooling, ChannelsInside) {
         others.insert(others.end(), rest.begin(), rest.end());
         const Tensor expected = result_of(op, "", args, r), got = result_of(op, "", others, r);
         EXPECT_EQ(got.suggest_memory_format(), b.suggest_memory_format()) << op;
+        EXPECT_EQ(got.stride(1), 1) << op;
         ASSERT_TRUE(std::ranges::equal(got.sizes(), expected.sizes())) << op;
         const Tensor x = expected.to(DType::kFloat64).contiguous();
         const Tensor y = got.to(DType::kFloat64).contiguous();
@@ -177,6 +178,8 @@ TEST(Pooling, ChannelsInside) {
       expect_alike("aten::adaptive_max_pool2d", planes.to(dtype), inside.to(dtype), {two}, 2);
       expect_alike("aten::max_pool1d_with_indices", lines.to(dtype), turned.to(dtype),
                    {int_list({3}), int_list({1}), int_list({1}), int_list({2}), false}, 2);
+      expect_alike("aten::adaptive_max_pool1d", lines.to(dtype), turned.to(dtype), {int_list({4})},
+                   2);
     }
     expect_alike("aten::avg_pool2d", planes, inside, {three, two, one, true, false, Value()}, 1);
     expect_alike("aten::adaptive_avg_pool2d", planes, inside, {int_list({2, 4})}, 1);
