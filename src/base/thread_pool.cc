@@ -58,12 +58,12 @@ bool comes_true_soon(const Condition& condition) {
 void run_watched(int64_t begin, int64_t end, int64_t grain,
                  const FunctionRef<void(int64_t, int64_t)>& body) {
   constexpr std::chrono::milliseconds kPiece{4};
-  for (int64_t count = grain; begin < end;) {
+  for (int64_t count = grain;;) {
     poll();
+    if (end - begin <= count) return body(begin, end);
     const auto start = std::chrono::steady_clock::now();
-    const int64_t piece = std::min(count, end - begin);
-    body(begin, begin + piece);
-    begin += piece;
+    body(begin, begin + count);
+    begin += count;
     if (count <= end - begin && std::chrono::steady_clock::now() - start < kPiece) count *= 2;
   }
 }
