@@ -12,10 +12,10 @@ using TensorPair = std::tuple<Tensor, Tensor>;
 // whose channels lie inside lies like them.
 Tensor as_row(const Tensor& lines) { return unsqueeze(lines, -2); }
 Tensor as_line(const Tensor& rows) { return squeeze(rows, -2); }
-IntArray in_row(const IntArray& of_line, int64_t of_height, const char* name) {
+[[gnu::noinline]] IntArray in_row(const IntArray& of_line, int64_t of_height, const char* name) {
   return {of_height, expand_param(of_line, 1, name)[0]};
 }
-PoolWindow in_row(const PoolWindow& w) {
+[[gnu::noinline]] PoolWindow in_row(const PoolWindow& w) {
   return {in_row(w.kernel, 1, "kernel_size"),
           w.stride.empty() ? w.stride : in_row(w.stride, 1, "stride"),
           in_row(w.padding, 0, "padding"), in_row(w.dilation, 1, "dilation"), w.ceil_mode};

@@ -58,21 +58,6 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
   });
 }
 
-// The value between pixels; 0 more than one pixel outside, clamped to the border within that.
-template <typename T>
-T bilinear(const T* plane, int64_t height, int64_t width, T y, T x) {
-  if (!(y >= -1 && y <= static_cast<T>(height) && x >= -1 && x <= static_cast<T>(width))) return 0;
-  y = std::max(y, T(0));
-  x = std::max(x, T(0));
-  int64_t y0 = static_cast<int64_t>(y), x0 = static_cast<int64_t>(x);
-  if (y0 >= height - 1) y = static_cast<T>(y0 = height - 1);
-  if (x0 >= width - 1) x = static_cast<T>(x0 = width - 1);
-  const int64_t y1 = std::min(y0 + 1, height - 1), x1 = std::min(x0 + 1, width - 1);
-  const T dy = y - static_cast<T>(y0), dx = x - static_cast<T>(x0);
-  return (1 - dy) * ((1 - dx) * plane[y0 * width + x0] + dx * plane[y0 * width + x1]) +
-         dy * ((1 - dx) * plane[y1 * width + x0] + dx * plane[y1 * width + x1]);
-}
-
 struct RoiShape {
   int64_t batch, channels, height, width;  // of the input
   int64_t rois, pooled_h, pooled_w;
@@ -104,44 +89,95 @@ int64_t roi_image(const T* roi, int64_t batch) {
   return static_cast<int64_t>(roi[0]);
 }
 
+// A sample between two pixels of a line.
+template <typename T>
+struct SampleTaps {
+  int64_t near, far;  // places
+  T near_weight, far_weight;
+};
+
+// The samples along one dimension of the bins of a region. Those more than one pixel outside of the
+// image count as 0 and are left out; within that they are of the border.
+template <typename T>
+class RoiSamples {
+ public:
+  [[gnu::noinline]] void set(T start, T bin, int64_t bins, int64_t grid, int64_t size,
+                             int64_t stride) {
+    constexpr int64_t kPolled = 4096;
+    grid = size > 0 ? std::max<int64_t>(grid, 0) : 0;
+    require_memory(checked_mul(bins, grid), sizeof(SampleTaps<T>), "samples of a region");
+    taps_.resize(static_cast<size_t>(bins * grid));
+    ends_.resize(static_cast<size_t>(bins + 1));
+    size_t count = 0;
+    for (int64_t p = 0; p < bins; ++p) {
+      for (int64_t i = 0; i < grid; ++i) {
+        if (i % kPolled == kPolled - 1) poll();
+        T at = start + static_cast<T>(p) * bin +
+               (static_cast<T>(i) + T(0.5)) * bin / static_cast<T>(grid);
+        if (!(at >= -1 && at <= static_cast<T>(size))) continue;
+        at = std::clamp(at, T(0), static_cast<T>(size - 1));
+        const int64_t near = std::min(static_cast<int64_t>(at), size - 1);
+        const T rest = at - static_cast<T>(near);
+        taps_[count++] = {near * stride, std::min(near + 1, size - 1) * stride, 1 - rest, rest};
+      }
+      ends_[static_cast<size_t>(p) + 1] = count;
+    }
+  }
+  std::span<const SampleTaps<T>> of(int64_t bin) const {
+    const size_t p = static_cast<size_t>(bin);
+    return {taps_.data() + ends_[p], ends_[p + 1] - ends_[p]};
+  }
+
+ private:
+  CountedVector<SampleTaps<T>> taps_;
+  CountedVector<size_t> ends_;  // of the bins, after a 0
+};
+
 // Bilinear samples in the bins of a region that begins at (y, x) and is at least `least_size` high
 // and wide; a bin's sum is divided by the number of its samples, at least `least_count`.
 template <typename T>
-struct RoiGrid {
-  T y, x, bin_h, bin_w;
-  int64_t grid_h, grid_w, count;
-
-  RoiGrid(const RoiShape& s, const T* roi, T offset, T least_size, int64_t least_count) {
-    const T scale = static_cast<T>(s.scale);
-    x = roi[1] * scale - offset;
-    y = roi[2] * scale - offset;
-    T w = roi[3] * scale - offset - x, h = roi[4] * scale - offset - y;
-    w = std::max(w, least_size);
-    h = std::max(h, least_size);
-    bin_h = h / static_cast<T>(s.pooled_h);
-    bin_w = w / static_cast<T>(s.pooled_w);
-    grid_h = s.sampling > 0 ? s.sampling : samples(bin_h);
-    grid_w = s.sampling > 0 ? s.sampling : samples(bin_w);
-    count = std::max(checked_mul(grid_h, grid_w), least_count);
+class RoiGrid {
+ public:
+  RoiGrid(const RoiShape& s, T offset, T least_size, int64_t least_count)
+      : s_(s), offset_(offset), least_size_(least_size), least_count_(least_count) {}
+  [[gnu::noinline]] void set(const T* roi) {
+    const T scale = static_cast<T>(s_.scale);
+    const T x = roi[1] * scale - offset_, y = roi[2] * scale - offset_;
+    const T w = std::max(roi[3] * scale - offset_ - x, least_size_);
+    const T h = std::max(roi[4] * scale - offset_ - y, least_size_);
+    const T bin_h = h / static_cast<T>(s_.pooled_h), bin_w = w / static_cast<T>(s_.pooled_w);
+    const int64_t grid_h = s_.sampling > 0 ? s_.sampling : samples(bin_h);
+    const int64_t grid_w = s_.sampling > 0 ? s_.sampling : samples(bin_w);
+    count_ = static_cast<T>(std::max(checked_mul(grid_h, grid_w), least_count_));
+    rows_.set(y, bin_h, s_.pooled_h, grid_h, s_.height, s_.width);
+    cols_.set(x, bin_w, s_.pooled_w, grid_w, s_.width, 1);
   }
+  [[gnu::noinline]] T mean(const T* plane, int64_t ph, int64_t pw) const {
+    constexpr size_t kPolled = 1024;
+    const auto rows = rows_.of(ph), cols = cols_.of(pw);
+    T sum = 0;
+    for (const SampleTaps<T>& y : rows) {
+      if (rows.size() * cols.size() > kPolled) poll();
+      const T *near = plane + y.near, *far = plane + y.far;
+      for (const SampleTaps<T>& x : cols) {
+        sum += y.near_weight * (x.near_weight * near[x.near] + x.far_weight * near[x.far]) +
+               y.far_weight * (x.near_weight * far[x.near] + x.far_weight * far[x.far]);
+      }
+    }
+    return sum / count_;
+  }
+
+ private:
   static int64_t samples(T bin) {
     TORCHLET_CHECK(std::abs(bin) < T(1 << 20), "a region of interest is too large");
     return static_cast<int64_t>(std::ceil(bin));
   }
-  T mean(const T* plane, int64_t height, int64_t width, int64_t ph, int64_t pw) const {
-    T sum = 0;
-    for (int64_t i = 0; i < grid_h; ++i) {
-      poll();
-      const T sy = y + static_cast<T>(ph) * bin_h +
-                   (static_cast<T>(i) + T(0.5)) * bin_h / static_cast<T>(grid_h);
-      for (int64_t j = 0; j < grid_w; ++j) {
-        const T sx = x + static_cast<T>(pw) * bin_w +
-                     (static_cast<T>(j) + T(0.5)) * bin_w / static_cast<T>(grid_w);
-        sum += bilinear(plane, height, width, sy, sx);
-      }
-    }
-    return sum / static_cast<T>(count);
-  }
+
+  const RoiShape& s_;
+  T offset_, least_size_;
+  int64_t least_count_;
+  T count_ = 1;
+  RoiSamples<T> rows_, cols_;
 };
 
 Tensor roi_align(const Tensor& input, const Tensor& rois, double scale, int64_t pooled_h,
@@ -153,17 +189,17 @@ Tensor roi_align(const Tensor& input, const Tensor& rois, double scale, int64_t 
     const Tensor out = empty({{s.rois, s.channels, pooled_h, pooled_w}}, DTypeOf<T>::value);
     constexpr T lowest = std::numeric_limits<T>::lowest();
     parallel_for(s.rois, 1, [&](int64_t begin, int64_t end) {
+      RoiGrid<T> grid(s, aligned ? T(0.5) : T(0), aligned ? lowest : T(1), 1);
       for (int64_t r = begin; r < end; ++r) {
         const T* roi = const_data<T>(regions) + r * 5;
         const int64_t image = roi_image(roi, s.batch);
-        const RoiGrid<T> grid(s, roi, aligned ? T(0.5) : T(0), aligned ? lowest : T(1), 1);
+        grid.set(roi);
         T* to = out.data_ptr<T>() + r * s.channels * pooled_h * pooled_w;
         for (int64_t c = 0; c < s.channels; ++c) {
+          poll();
           const T* plane = const_data<T>(in) + (image * s.channels + c) * s.height * s.width;
           for (int64_t ph = 0; ph < pooled_h; ++ph) {
-            for (int64_t pw = 0; pw < pooled_w; ++pw) {
-              *to++ = grid.mean(plane, s.height, s.width, ph, pw);
-            }
+            for (int64_t pw = 0; pw < pooled_w; ++pw) *to++ = grid.mean(plane, ph, pw);
           }
         }
       }
@@ -190,29 +226,20 @@ std::tuple<Tensor, Tensor> ps_roi_align(const Tensor& input, const Tensor& rois,
     const Tensor out = empty(shape, DTypeOf<T>::value), mapping = empty(shape, DType::kInt32);
     T* to = out.data_ptr<T>();
     int32_t* from = mapping.data_ptr<int32_t>();
+    RoiGrid<T> grid(s, T(0.5), std::numeric_limits<T>::lowest(), 0);
     for (int64_t r = 0; r < s.rois; ++r) {
+      poll();
       const T* roi = const_data<T>(regions) + r * 5;
       const int64_t image = roi_image(roi, s.batch);
-      const RoiGrid<T> grid(s, roi, T(0.5), std::numeric_limits<T>::lowest(), 0);
+      grid.set(roi);
       for (int64_t c = 0; c < s.channels; ++c) {
         const T* plane = const_data<T>(in) + (image * s.channels + c) * s.height * s.width;
         *from++ = static_cast<int32_t>(c);
-        *to++ = grid.mean(plane, s.height, s.width, c / pooled_w % pooled_h, c % pooled_w);
+        *to++ = grid.mean(plane, c / pooled_w % pooled_h, c % pooled_w);
       }
     }
     return std::tuple(out.to(input.dtype()), mapping);
   });
-}
-
-// The pixels [begin, end) of bin `i` of a region that begins at `start`, within [0, size).
-struct PixelRange {
-  int64_t begin, end;
-};
-template <typename T>
-PixelRange bin_range(int64_t i, T bin, int64_t start, int64_t low, int64_t high) {
-  const int64_t begin = static_cast<int64_t>(std::floor(static_cast<T>(i) * bin)) + start;
-  const int64_t end = static_cast<int64_t>(std::ceil(static_cast<T>(i + 1) * bin)) + start;
-  return {std::clamp(begin, low, high), std::clamp(end, low, high)};
 }
 
 // A corner of a region in whole pixels.
@@ -222,6 +249,45 @@ int64_t pixel(T coordinate, double scale) {
   TORCHLET_CHECK(std::abs(x) < T(1 << 24), "a region of interest is too large");
   return static_cast<int64_t>(x);
 }
+
+// The bins of a region in whole pixels, those of each row and of each column, within [0, size).
+struct PixelRange {
+  int64_t begin, end;
+};
+template <typename T>
+class PixelBins {
+ public:
+  PixelBins(const RoiShape& s, int64_t height, int64_t width)
+      : s_(s), height_(height), width_(width) {
+    require_memory(checked_add(s.pooled_h, s.pooled_w), sizeof(PixelRange), "bins of a region");
+    rows_.resize(static_cast<size_t>(s.pooled_h));
+    cols_.resize(static_cast<size_t>(s.pooled_w));
+  }
+  // `more` is added to the height and the width between the corners.
+  [[gnu::noinline]] void set(const T* roi, int64_t more) {
+    const int64_t x = pixel(roi[1], s_.scale), y = pixel(roi[2], s_.scale);
+    set(y, pixel(roi[4], s_.scale) - y + more, height_, rows_);
+    set(x, pixel(roi[3], s_.scale) - x + more, width_, cols_);
+  }
+  PixelRange rows(int64_t ph) const { return rows_[static_cast<size_t>(ph)]; }
+  PixelRange cols(int64_t pw) const { return cols_[static_cast<size_t>(pw)]; }
+
+ private:
+  [[gnu::noinline]] static void set(int64_t start, int64_t length, int64_t size,
+                                    CountedVector<PixelRange>& bins) {
+    const T bin = static_cast<T>(std::max<int64_t>(length, 1)) / static_cast<T>(bins.size());
+    for (size_t i = 0; i < bins.size(); ++i) {
+      const T begin = std::floor(static_cast<T>(i) * bin);
+      const T end = std::ceil(static_cast<T>(i + 1) * bin);
+      bins[i] = {std::clamp<int64_t>(static_cast<int64_t>(begin) + start, 0, size),
+                 std::clamp<int64_t>(static_cast<int64_t>(end) + start, 0, size)};
+    }
+  }
+
+  const RoiShape& s_;
+  int64_t height_, width_;
+  CountedVector<PixelRange> rows_, cols_;
+};
 
 std::tuple<Tensor, Tensor> roi_pool(const Tensor& input, const Tensor& rois, double scale,
                                     int64_t pooled_h, int64_t pooled_w) {
@@ -233,18 +299,14 @@ std::tuple<Tensor, Tensor> roi_pool(const Tensor& input, const Tensor& rois, dou
     const Tensor out = empty(shape, DTypeOf<T>::value), argmax = empty(shape, DType::kInt32);
     T* to = out.data_ptr<T>();
     int32_t* at = argmax.data_ptr<int32_t>();
+    PixelBins<T> bins(s, s.height, s.width);
     for (int64_t r = 0; r < s.rois; ++r) {
       const T* roi = const_data<T>(regions) + r * 5;
       const int64_t image = roi_image(roi, s.batch);
-      const int64_t x0 = pixel(roi[1], scale), y0 = pixel(roi[2], scale);
-      const int64_t w = std::max<int64_t>(pixel(roi[3], scale) - x0 + 1, 1);
-      const int64_t h = std::max<int64_t>(pixel(roi[4], scale) - y0 + 1, 1);
-      const T bin_h = static_cast<T>(h) / static_cast<T>(pooled_h);
-      const T bin_w = static_cast<T>(w) / static_cast<T>(pooled_w);
+      bins.set(roi, 1);
       for (int64_t i = 0; i < s.channels * pooled_h * pooled_w; ++i) {
         const int64_t c = i / (pooled_h * pooled_w);
-        const PixelRange ys = bin_range(i / pooled_w % pooled_h, bin_h, y0, 0, s.height);
-        const PixelRange xs = bin_range(i % pooled_w, bin_w, x0, 0, s.width);
+        const PixelRange ys = bins.rows(i / pooled_w % pooled_h), xs = bins.cols(i % pooled_w);
         const T* plane = const_data<T>(in) + (image * s.channels + c) * s.height * s.width;
         const bool is_empty = ys.end <= ys.begin || xs.end <= xs.begin;
         T best = is_empty ? T(0) : std::numeric_limits<T>::lowest();
@@ -272,17 +334,13 @@ std::tuple<Tensor, Tensor> ps_roi_pool(const Tensor& input, const Tensor& rois, 
     const Tensor out = empty(shape, DTypeOf<T>::value), mapping = empty(shape, DType::kInt32);
     T* to = out.data_ptr<T>();
     int32_t* from = mapping.data_ptr<int32_t>();
+    PixelBins<T> bins(s, std::max<int64_t>(s.height - 1, 0), std::max<int64_t>(s.width - 1, 0));
     for (int64_t r = 0; r < s.rois; ++r) {
       const T* roi = const_data<T>(regions) + r * 5;
       const int64_t image = roi_image(roi, s.batch);
-      const int64_t x0 = pixel(roi[1], scale), y0 = pixel(roi[2], scale);
-      const int64_t w = std::max<int64_t>(pixel(roi[3], scale) - x0, 1);
-      const int64_t h = std::max<int64_t>(pixel(roi[4], scale) - y0, 1);
-      const T bin_h = static_cast<T>(h) / static_cast<T>(pooled_h);
-      const T bin_w = static_cast<T>(w) / static_cast<T>(pooled_w);
+      bins.set(roi, 0);
       for (int64_t c = 0; c < s.channels; ++c) {
-        const PixelRange ys = bin_range(c / pooled_w % pooled_h, bin_h, y0, 0, s.height - 1);
-        const PixelRange xs = bin_range(c % pooled_w, bin_w, x0, 0, s.width - 1);
+        const PixelRange ys = bins.rows(c / pooled_w % pooled_h), xs = bins.cols(c % pooled_w);
         const T* plane = const_data<T>(in) + (image * s.channels + c) * s.height * s.width;
         T sum = 0;
         for (int64_t y = ys.begin; y < ys.end; ++y) {
