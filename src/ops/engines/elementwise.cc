@@ -95,6 +95,12 @@ class Run {
       width_[k] = static_cast<int64_t>(element_size(t.dtype()));
       stride_[k] = loop.strides[k][0];
       direct_[k] = t.dtype() == (k == 0 ? out_dtype : in_dtype) && stride_[k] == width_[k];
+      if constexpr (selection::kHasConversions) {
+        dense_[k] = direct_[k];
+        for (size_t d = 1; d < loop.sizes.size(); ++d) {
+          dense_[k] &= loop.strides[k][d] == loop.strides[k][d - 1] * loop.sizes[d - 1];
+        }
+      }
     }
   }
 
@@ -131,25 +137,30 @@ class Run {
   // Short runs of `count` elements that are computed together; next() goes from one to the next.
   void together(Places& at, int64_t runs, int64_t count, FunctionRef<void()> next) const {
     alignas(64) std::byte buffers[kMaxOperands][kBufferBytes];
-    const void* const in[] = {buffers[1], buffers[2], buffers[3]};
     const auto in_width = static_cast<int64_t>(element_size(in_dtype_)),
                out_width = static_cast<int64_t>(element_size(out_dtype_));
     SmallVector<std::byte*, 64> to;
     for (int64_t done = 0; done < runs; done += std::ssize(to)) {
       to.clear();
+      const void* in[kMaxOperands];
+      for (size_t k = 1; k <= count_; ++k) in[k - 1] = dense_[k] ? at[k] : buffers[k];
       for (int64_t i = 0; i < std::min(runs - done, kBlock / count); ++i, next()) {
         to.push_back(at[0]);
         for (size_t k = 1; k <= count_; ++k) {
+          if (dense_[k]) continue;
           std::byte* const element = buffers[k] + i * count * in_width;
           if (direct_[k]) {
             std::memcpy(element, at[k], static_cast<size_t>(count * in_width));
+          } else if (stride_[k] == 0) {
+            repeat(at[k], dtype_[k], element, count * in_width);
           } else {
             convert_elements(at[k], dtype_[k], stride_[k] / width_[k], element, in_dtype_, 1,
                              count);
           }
         }
       }
-      fn_(buffers[0], in, std::ssize(to) * count);
+      fn_(dense_[0] ? to[0] : buffers[0], in, std::ssize(to) * count);
+      if (dense_[0]) continue;
       const std::byte* from = buffers[0];
       for (std::byte* place : to) {
         if (direct_[0]) {
@@ -163,12 +174,21 @@ class Run {
   }
 
  private:
+  // The same element all over; up to a vector more of it than `bytes`.
+  void repeat(const std::byte* from, DType dtype, std::byte* to, int64_t bytes) const {
+    constexpr int64_t kVector = sizeof(std::complex<double>);
+    const auto width = static_cast<int64_t>(element_size(in_dtype_));
+    std::byte vector[kVector];
+    convert_elements(from, dtype, 0, vector, in_dtype_, 1, kVector / width);
+    for (int64_t at = 0; at < bytes; at += kVector) std::memcpy(to + at, vector, kVector);
+  }
+
   DType out_dtype_, in_dtype_;
   size_t count_;
   BlockFn fn_;
   std::array<DType, kMaxOperands> dtype_{};
   std::array<int64_t, kMaxOperands> width_{}, stride_{};
-  std::array<bool, kMaxOperands> direct_{};
+  std::array<bool, kMaxOperands> direct_{}, dense_{};  // without gaps: in runs, in all of them
 };
 
 }  // namespace
