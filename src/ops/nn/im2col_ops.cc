@@ -47,20 +47,25 @@ kernels::Window2dShape make_window(int64_t in_h, int64_t in_w, const IntArray& k
   return w;
 }
 
-// Calls fn(column element, plane element) for every tap that lies inside the plane; columns are
-// [kernel_h * kernel_w, out_h * out_w].
+// The places along one dimension at which a tap lies inside of the picture: outputs
+// [begin, begin + count), of which the first sees element `from`.
+struct Inside {
+  int64_t begin, count, from;
+};
+Inside places_inside(int64_t left, int64_t stride, int64_t in, int64_t out) {
+  const int64_t begin = left >= 0 ? 0 : (-left - 1) / stride + 1;
+  const int64_t end = left >= in ? 0 : std::min((in - 1 - left) / stride + 1, out);
+  return {begin, std::max<int64_t>(0, end - begin), left + begin * stride};
+}
+
+// Calls fn(tap, rows, columns) for every tap of the window that lies inside somewhere.
 template <typename Fn>
 void for_each_tap(const kernels::Window2dShape& w, Fn fn) {
-  int64_t column = 0;
   for (int64_t i = 0; i < w.kernel_h; ++i) {
-    for (int64_t j = 0; j < w.kernel_w; ++j) {
-      for (int64_t oy = 0; oy < w.out_h; ++oy) {
-        const int64_t y = oy * w.stride_h - w.pad_h + i * w.dilation_h;
-        for (int64_t ox = 0; ox < w.out_w; ++ox, ++column) {
-          const int64_t x = ox * w.stride_w - w.pad_w + j * w.dilation_w;
-          if (y >= 0 && y < w.in_h && x >= 0 && x < w.in_w) fn(column, y * w.in_w + x);
-        }
-      }
+    const Inside y = places_inside(i * w.dilation_h - w.pad_h, w.stride_h, w.in_h, w.out_h);
+    for (int64_t j = 0; j < w.kernel_w && y.count > 0; ++j) {
+      const Inside x = places_inside(j * w.dilation_w - w.pad_w, w.stride_w, w.in_w, w.out_w);
+      if (x.count > 0) fn(i * w.kernel_w + j, y, x);
     }
   }
 }
@@ -82,20 +87,21 @@ Tensor im2col(const Tensor& self, const IntArray& kernel_size, const IntArray& d
   IntArray shape(self.sizes().first(lead));
   shape.push_back(checked_mul(self.size(-3), taps));
   shape.push_back(positions);
-  return compute_as<kMapAll>(self.dtype(), "im2col", [&](auto zero) {
-    using T = decltype(zero);
-    const Tensor in = dense_as<T>(self), out = zeros(shape, DTypeOf<T>::value);
-    const int64_t plane = w.in_h * w.in_w;
-    const int64_t grain = std::max<int64_t>(1, 16384 / checked_mul(taps, positions));
-    parallel_for(in.numel() / plane, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        const T* from = const_data<T>(in) + p * plane;
-        T* to = out.data_ptr<T>() + p * taps * positions;
-        for_each_tap(w, [&](int64_t column, int64_t pixel) { to[column] = from[pixel]; });
-      }
-    });
-    return out.to(self.dtype());
+  const Tensor in = self.dim() == 3 ? unsqueeze(self, 0) : self, out = zeros(shape, self.dtype());
+  if (out.numel() == 0) return out;
+  const int64_t columns = taps * positions;
+  const IntArray to_strides{in.size(1) * columns, columns, w.out_w, 1};
+  IntArray from_strides(in.strides());
+  // With longer ones than that, a tap is inside once at most.
+  from_strides[2] *= std::min(w.stride_h, w.in_h);
+  from_strides[3] *= std::min(w.stride_w, w.in_w);
+  for_each_tap(w, [&](int64_t tap, const Inside& y, const Inside& x) {
+    const IntArray sizes{in.size(0), in.size(1), y.count, x.count};
+    const int64_t from = in.storage_offset() + y.from * in.stride(2) + x.from * in.stride(3);
+    const int64_t to = tap * positions + y.begin * w.out_w + x.begin;
+    make_view(out, sizes, to_strides, to).copy_(make_view(in, sizes, from_strides, from));
   });
+  return out;
 }
 
 Tensor col2im(const Tensor& self, const IntArray& output_size, const IntArray& kernel_size,
@@ -128,7 +134,13 @@ Tensor col2im(const Tensor& self, const IntArray& output_size, const IntArray& k
       for (int64_t p = begin; p < end; ++p) {
         const T* from = const_data<T>(in) + p * taps * positions;
         T* to = out.data_ptr<T>() + p * plane;
-        for_each_tap(w, [&](int64_t column, int64_t pixel) { to[pixel] += from[column]; });
+        for_each_tap(w, [&](int64_t tap, const Inside& y, const Inside& x) {
+          for (int64_t i = 0; i < y.count; ++i) {
+            const T* column = from + tap * positions + (y.begin + i) * w.out_w + x.begin;
+            T* pixel = to + (y.from + i * w.stride_h) * w.in_w + x.from;
+            for (int64_t k = 0; k < x.count; ++k) pixel[k * w.stride_w] += column[k];
+          }
+        });
       }
     });
     return out.to(self.dtype());
