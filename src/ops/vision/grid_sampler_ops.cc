@@ -43,48 +43,69 @@ T into_image(T x, int64_t size, Border border, bool align_corners) {
   return std::min(static_cast<T>(size - 1), std::max(x, T(0)));
 }
 
-// Up to four taps along one dimension; a tap outside of the image has index -1.
+// Up to four taps along one dimension: those inside of the image.
 template <typename T>
 struct AxisTaps {
-  int count;
-  int64_t index[4];
+  int count = 0;
+  int64_t index[4];  // times the stride
   T weight[4];
+
+  void add(int64_t i, int64_t size, int64_t stride, T w) {
+    // Without a jump, which nobody could foresee; what is outside is written over, and may wrap.
+    index[count] = static_cast<int64_t>(static_cast<uint64_t>(i) * static_cast<uint64_t>(stride));
+    weight[count] = w;
+    count += static_cast<uint64_t>(i) < static_cast<uint64_t>(size);
+  }
 };
 
-int64_t inside(int64_t i, int64_t size) { return i >= 0 && i < size ? i : -1; }
-
-// A position as an integer; NaN and what no image reaches become -1, which is never inside.
+// A position as an integer, rounded towards 0; NaN and what no image reaches become -2, which is
+// never inside, and neither is what follows it.
 template <typename T>
 int64_t to_index(T x) {
   return x > T(-0x1p62) && x < T(0x1p62) ? static_cast<int64_t>(x) : -2;
 }
-
 template <typename T>
-inline AxisTaps<T> axis_taps(T x, int64_t size, Sampling sampling, Border border,
-                             bool align_corners, bool is_volume) {
-  const T position = unnormalize(x, size, align_corners);
-  if (sampling == Sampling::kBicubic) {
-    constexpr T a = T(-0.75);
-    const T base = std::floor(position), t = position - base;
-    auto near = [](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-    auto far = [](T d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-    AxisTaps<T> taps{4, {}, {far(t + 1), near(t), near(1 - t), far(2 - t)}};
-    for (int k = 0; k < 4; ++k) {
-      const T at = into_image(base + static_cast<T>(k - 1), size, border, align_corners);
-      taps.index[k] = inside(to_index(at), size);
+int64_t floor_index(T x) {
+  const int64_t i = to_index(x);
+  return static_cast<T>(i) > x ? i - 1 : i;
+}
+
+// How one dimension of the image is sampled.
+struct SampledAxis {
+  int64_t size, stride;
+  Sampling sampling;
+  Border border;
+  bool align_corners, is_volume;
+
+  template <typename T>
+  AxisTaps<T> taps(T x) const {
+    AxisTaps<T> taps;
+    const T position = unnormalize(x, size, align_corners);
+    if (sampling == Sampling::kBicubic) {
+      constexpr T a = T(-0.75);
+      const T base = std::floor(position), t = position - base;
+      auto near = [](T d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+      auto far = [](T d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+      const T weight[] = {far(t + 1), near(t), near(1 - t), far(2 - t)};
+      for (int k = 0; k < 4; ++k) {
+        const T at = into_image(base + static_cast<T>(k - 1), size, border, align_corners);
+        taps.add(to_index(at), size, stride, weight[k]);
+      }
+      return taps;
     }
+    const T at = into_image(position, size, border, align_corners);
+    if (sampling == Sampling::kNearest) {
+      // PyTorch rounds a half to the even pixel of an image, but away from zero in a volume.
+      taps.add(to_index(is_volume ? std::round(at) : std::nearbyint(at)), size, stride, T(1));
+      return taps;
+    }
+    const int64_t first = floor_index(at);
+    const T base = static_cast<T>(first);
+    taps.add(first, size, stride, base + 1 - at);
+    taps.add(first + 1, size, stride, at - base);
     return taps;
   }
-  const T at = into_image(position, size, border, align_corners);
-  if (sampling == Sampling::kNearest) {
-    // PyTorch rounds a half to the even pixel of an image, but away from zero in a volume.
-    const T nearest = is_volume ? std::round(at) : std::nearbyint(at);
-    return {1, {inside(to_index(nearest), size)}, {T(1)}};
-  }
-  const T base = std::floor(at);
-  const int64_t first = to_index(base);
-  return {2, {inside(first, size), inside(first + 1, size)}, {base + 1 - at, at - base}};
-}
+};
 
 // The pixels of a plane that one position is made of, those outside left out.
 template <typename T>
@@ -93,16 +114,14 @@ struct PixelTaps {
   int64_t index[16];
   T weight[16];
 
-  void set(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x,
-           const std::array<int64_t, 3>& strides) {
-    count = 0;
+  void set(const AxisTaps<T>& z, const AxisTaps<T>& y, const AxisTaps<T>& x) {
     for (int k = 0; k < z.count; ++k) {
       for (int j = 0; j < y.count; ++j) {
+        const int64_t row = z.index[k] + y.index[j];
+        const T row_weight = z.weight[k] * y.weight[j];
         for (int l = 0; l < x.count; ++l) {
-          if (z.index[k] < 0 || y.index[j] < 0 || x.index[l] < 0) continue;
-          index[count] =
-              z.index[k] * strides[0] + y.index[j] * strides[1] + x.index[l] * strides[2];
-          weight[count++] = z.weight[k] * y.weight[j] * x.weight[l];
+          index[count] = row + x.index[l];
+          weight[count++] = row_weight * x.weight[l];
         }
       }
     }
@@ -113,28 +132,36 @@ struct PixelTaps {
 template <typename T>
 Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border border,
               bool align_corners) {
-  constexpr int64_t kBlock = 256;  // positions whose taps are kept at a time
+  constexpr int64_t kBlock = 64;  // positions whose taps are kept at a time
   const size_t spatial = input.sizes().size() - 2;
-  std::array<int64_t, 3> size{1, 1, 1};
   IntArray shape(input.sizes().first(2));
   int64_t positions = 1;
   for (size_t d = 0; d < spatial; ++d) {
-    size[3 - spatial + d] = input.sizes()[d + 2];
     shape.push_back(grid.sizes()[d + 1]);
     positions *= grid.sizes()[d + 1];
   }
   const int64_t batch = shape[0], channels = shape[1];
   // Few pixels may be looked at, so the input is read where it lies.
   const Tensor in = input.to(DTypeOf<T>::value), at = dense_as<T>(grid);
-  std::array<int64_t, 3> strides{};
-  for (size_t d = 0; d < spatial; ++d) strides[3 - spatial + d] = in.strides()[d + 2];
   const Tensor out = empty(shape, DTypeOf<T>::value);
   if (out.numel() == 0) return out;
-  const auto set_taps = [&](const T* where, PixelTaps<T>& taps) {
-    const auto along = [&](size_t i) {
-      return axis_taps(where[i], size[2 - i], sampling, border, align_corners, spatial == 3);
-    };
-    taps.set(spatial == 3 ? along(2) : AxisTaps<T>{1, {0}, {T(1)}}, along(1), along(0), strides);
+  SampledAxis axes[3];
+  for (size_t i = 0; i < spatial; ++i) {
+    axes[i] = {in.sizes()[spatial + 1 - i],
+               in.strides()[spatial + 1 - i],
+               sampling,
+               border,
+               align_corners,
+               spatial == 3};
+  }
+  const auto set_taps = [&axes, spatial](const T* where, PixelTaps<T>& taps) {
+    // Many positions may be outside, which any dimension can tell.
+    taps.count = 0;
+    const AxisTaps<T> x = axes[0].taps(where[0]);
+    if (x.count == 0) return;
+    const AxisTaps<T> y = axes[1].taps(where[1]);
+    if (y.count == 0) return;
+    taps.set(spatial == 3 ? axes[2].taps(where[2]) : AxisTaps<T>{1, {0}, {T(1)}}, y, x);
   };
   const int64_t blocks = (positions + kBlock - 1) / kBlock;
   parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
