@@ -11,6 +11,7 @@
 #include "base/counted_vector.h"
 #include "base/limits.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise/convert.h"
 #include "ops/engines/compute.h"
 #include "ops/vision/gather_spatial.h"
 #include "tensor/meta.h"
@@ -166,12 +167,42 @@ T blend(T a, T wa, T b, T wb) {
                         static_cast<double>(second));
 }
 
+// What has AVX2 fuses by itself.
+#if defined(__x86_64__)
+constexpr bool kHasFused = true;
+#define TORCHLET_FUSED [[gnu::target("avx2,fma")]]
+#else
+constexpr bool kHasFused = false;
+#define TORCHLET_FUSED
+#endif
+// resize_row() with two taps.
+TORCHLET_FUSED void fused_row(const float* in, const int64_t* index, const float* weight,
+                              int64_t out_size, float* out) {
+  for (int64_t i = 0; i < out_size; ++i, index += 2, weight += 2) {
+    out[i] = __builtin_fmaf(in[index[0]], weight[0], in[index[1]] * weight[1]);
+  }
+}
+// blend_rows() with two.
+TORCHLET_FUSED void fused_rows(const float* __restrict first, const float* __restrict second,
+                               const float* weight, int64_t inner, float* __restrict out) {
+  constexpr int64_t kVector = 8;
+  const float a = weight[0], b = weight[1];
+  int64_t x = 0;
+  for (; x + kVector <= inner; x += kVector) {
+    for (int64_t k = x; k < x + kVector; ++k) out[k] = __builtin_fmaf(first[k], a, second[k] * b);
+  }
+  for (; x < inner; ++x) out[x] = __builtin_fmaf(first[x], a, second[x] * b);
+}
+
 // One row of the last dimension: out[i] = sum of weight * in[index].
 template <typename T>
 void resize_row(const T* in, const Taps<T>& taps, int64_t out_size, T* out) {
   const int64_t* index = taps.index.data();
   const T* weight = taps.weight.data();
   if (taps.count == 2) {
+    if constexpr (kHasFused && std::is_same_v<T, float>) {
+      if (kernels::has_avx2()) return fused_row(in, index, weight, out_size, out);
+    }
     for (int64_t i = 0; i < out_size; ++i, index += 2, weight += 2) {
       out[i] = blend(in[index[0]], weight[0], in[index[1]], weight[1]);
     }
@@ -191,6 +222,9 @@ void blend_rows(const T* in, const int64_t* index, const T* weight, int64_t coun
   const T* first = in + index[0] * inner;
   if (count == 2) {
     const T* second = in + index[1] * inner;
+    if constexpr (kHasFused && std::is_same_v<T, float>) {
+      if (kernels::has_avx2()) return fused_rows(first, second, weight, inner, out);
+    }
     for (int64_t x = 0; x < inner; ++x) out[x] = blend(first[x], weight[0], second[x], weight[1]);
     return;
   }

@@ -79,6 +79,21 @@ TEST(Resize, LinearWeightsHaveEveryBitOfPytorchs) {
   EXPECT_EQ(aligned.data_ptr<float>()[6], 999.9999389648438f);
 }
 
+TEST(Resize, LinearOfEveryWidth) {
+  for (const int64_t width : {1, 7, 8, 9, 17, 40}) {
+    const std::vector<Value> rest{int_list({5, 2 * width + 1}), false, Value(), Value()};
+    const auto resized = [&](DType dtype) {
+      std::vector<Value> args{ramp({1, 2, 3, width}).to(dtype)};
+      args.insert(args.end(), rest.begin(), rest.end());
+      return result_of("aten::upsample_bilinear2d", "", args).to(DType::kFloat64);
+    };
+    const Tensor x = resized(DType::kFloat32), y = resized(DType::kFloat64);
+    for (int64_t i = 0; i < y.numel(); ++i) {
+      ASSERT_NEAR(x.data_ptr<double>()[i], y.data_ptr<double>()[i], 1e-6) << width << " " << i;
+    }
+  }
+}
+
 TEST(Resize, Nearest) {
   expect_tensor(
       result_of("aten::upsample_nearest1d", "vec", {ramp({1, 1, 5}), int_list({7}), Value()}),
