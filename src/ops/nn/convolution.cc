@@ -332,6 +332,32 @@ IntArray plan(const Tensor& input, const Tensor& weight, const ConvParams& p, Ge
   return shape;
 }
 
+// The weight without the taps at the borders of the window that see nothing but padding, where they
+// are most of it: a window that is large beside its input.
+[[maybe_unused]] Tensor seeing_taps(const Tensor& weight, Geometry& g) {
+  const size_t spatial = weight.sizes().size() - 2;
+  Geometry some = g;
+  Tensor seeing = weight;
+  for (size_t d = 3 - spatial; d < 3; ++d) {
+    const auto sees = [&](int64_t tap) {
+      const auto [from, to] =
+          places_inside(tap * g.dilation[d] - g.pad[d], g.stride[d], g.out[d], g.in[d]);
+      return from < to;
+    };
+    int64_t first = 0, last = g.kernel[d] - 1;
+    while (first < last && !sees(first)) ++first;
+    while (first < last && !sees(last)) --last;
+    if (first * g.dilation[d] > g.pad[d]) --first;
+    some.kernel[d] = last - first + 1;
+    some.pad[d] -= first * g.dilation[d];
+    const int64_t dim = static_cast<int64_t>(d + spatial) - 1;
+    seeing = narrow(seeing, dim, first, some.kernel[d]);
+  }
+  if (2 * Geometry::volume(some.kernel) > Geometry::volume(g.kernel)) return weight;
+  g = some;
+  return seeing;
+}
+
 // PyTorch gives channels_last if the input or the weight is.
 MemoryFormat output_format(const Tensor& input, const Tensor& weight) {
   const MemoryFormat format = input.suggest_memory_format();
@@ -363,7 +389,11 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
           shape_text(input.sizes()).c_str());
     }
     if (out.numel() > 0 && !is_meta(out)) {
-      const Tensor x = dense_as<T>(input), w = dense_as<T>(weight);
+      Tensor taps = weight;
+      if constexpr (selection::kHasRareConvolutions) {
+        if (!p.transposed && weight.numel() > 0) taps = seeing_taps(weight, g);
+      }
+      const Tensor x = dense_as<T>(input), w = dense_as<T>(taps);
       const Tensor b = bias.defined() ? dense_as<T>(bias) : Tensor();
       run_convolution(g, p.transposed, spatial == 3, const_data<T>(x), const_data<T>(w),
                       const_data<T>(b), out.data_ptr<T>());

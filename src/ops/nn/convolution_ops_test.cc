@@ -231,5 +231,35 @@ TEST(Convolution, LargeWindows) {
               {1, 2, 1});
 }
 
+// Most taps see the padding alone. They are not left out where the padding is part of the input.
+TEST(Convolution, WindowsBeyondTheInput) {
+  struct Case {
+    IntArray kernel, stride, padding, dilation;
+  };
+  const Case cases[] = {{{9, 11}, {1, 1}, {4, 5}, {1, 1}}, {{9, 8}, {2, 3}, {7, 6}, {1, 1}},
+                        {{5, 5}, {1, 2}, {9, 9}, {4, 5}},  {{12, 3}, {5, 1}, {11, 0}, {1, 1}},
+                        {{4, 9}, {9, 9}, {9, 9}, {5, 1}},  {{1, 40}, {1, 1}, {0, 30}, {1, 1}}};
+  for (const Case& c : cases) {
+    const Tensor x = ramp({2, 4, 3, 4}), bias = ramp({6}, 2);
+    const IntArray around{c.padding[1], c.padding[1], c.padding[0], c.padding[0]};
+    const Tensor padded = result_of("aten::constant_pad_nd", "", {x, int_list(around), 0.0});
+    for (const int64_t groups : {1, 2, 4}) {
+      const int64_t outputs = groups == 4 ? 4 : 6;
+      const Tensor weight = ramp({outputs, 4 / groups, c.kernel[0], c.kernel[1]}, 1);
+      const Value rest = narrow(bias, 0, 0, outputs);
+      const auto convolved = [&](const Tensor& input, const IntArray& padding) {
+        return result_of("aten::conv2d", "",
+                         {input, weight, rest, int_list(c.stride), int_list(padding),
+                          int_list(c.dilation), groups});
+      };
+      const Tensor got = convolved(x, c.padding), expected = convolved(padded, {0, 0});
+      ASSERT_TRUE(std::ranges::equal(got.sizes(), expected.sizes()));
+      for (int64_t i = 0; i < got.numel(); ++i) {
+        ASSERT_NEAR(got.data_ptr<float>()[i], expected.data_ptr<float>()[i], 1e-4) << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops
