@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "ops/core/op.h"
 #include "ops/vision/gather_spatial.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -59,6 +60,40 @@ void check_border(const Tensor& self, int64_t in, int64_t before, int64_t after,
                  self.describe().c_str(), ll(size));
 }
 
+// What `tensor` is within a border of these amounts times `sign`, where that is positive.
+Tensor within(Tensor tensor, IntSpan pad, int64_t sign) {
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    const int64_t dim = tensor.dim() - 1 - static_cast<int64_t>(i);
+    const int64_t before = std::max<int64_t>(checked_mul(sign, pad[2 * i]), 0);
+    const int64_t after = std::max<int64_t>(checked_mul(sign, pad[2 * i + 1]), 0);
+    tensor = narrow(tensor, dim, before, tensor.size(dim) - before - after);
+  }
+  return tensor;
+}
+
+// Calls fn(dim, before, size, after) for the dimensions that are padded, the first of them first.
+template <typename Fn>
+void for_each_border(IntSpan pad, const Tensor& padded, const Fn& fn) {
+  for (size_t i = pad.size() / 2; i-- > 0;) {
+    const int64_t dim = padded.dim() - 1 - static_cast<int64_t>(i);
+    const int64_t before = std::max<int64_t>(pad[2 * i], 0);
+    const int64_t after = std::max<int64_t>(pad[2 * i + 1], 0);
+    fn(dim, before, padded.size(dim) - before - after, after);
+  }
+}
+
+// Circular padding by no more than what is cropped has.
+Tensor wrap_blocks(const Tensor& self, IntSpan pad, IntSpan shape) {
+  const Tensor out = empty(shape, self.dtype(), self.suggest_memory_format());
+  within(out, pad, 1).copy_(within(self, pad, -1));
+  for_each_border(pad, out, [&](int64_t dim, int64_t before, int64_t size, int64_t after) {
+    const int64_t end = before + size;
+    if (before > 0) narrow(out, dim, 0, before).copy_(narrow(out, dim, size, before));
+    if (after > 0) narrow(out, dim, end, after).copy_(narrow(out, dim, before, after));
+  });
+  return out;
+}
+
 template <PadMode Mode, int64_t Spatial>
 Tensor pad_nd(const Tensor& self, const IntArray& padding) {
   const IntArray pad = expand_param(padding, 2 * Spatial, "padding");
@@ -104,7 +139,6 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
                  "input. Pad length is %zu while the input has %zu dimensions.",
                  pad.size(), rank);
   IntArray shape(self.sizes());
-  Tensor source = self;
   for (size_t i = 0; i < padded; ++i) {
     const size_t d = rank - 1 - i;
     const int64_t before = pad[2 * i], after = pad[2 * i + 1];
@@ -113,20 +147,15 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
                    "The input size %lld, plus negative padding %lld and %lld, resulted in a "
                    "negative output size, which is invalid. Check dimension %zu of your input.",
                    ll(self.sizes()[d]), ll(before), ll(after), d);
-    const int64_t dim = static_cast<int64_t>(d);
-    if (before < 0) {
-      source = narrow(source, dim, checked_sub(0, before), source.size(dim) + before);
-    }
-    if (after < 0) source = narrow(source, dim, 0, source.size(dim) + after);
   }
   const Tensor out = empty(shape, self.dtype(), self.suggest_memory_format());
-  fill(out, value);
-  Tensor target = out;
-  for (size_t i = 0; i < padded; ++i) {
-    const int64_t dim = static_cast<int64_t>(rank - 1 - i);
-    target = narrow(target, dim, std::max<int64_t>(pad[2 * i], 0), source.size(dim));
-  }
-  target.copy_(source);
+  Tensor rest = out;
+  for_each_border(pad, out, [&](int64_t dim, int64_t before, int64_t size, int64_t after) {
+    if (before > 0) fill(narrow(rest, dim, 0, before), value);
+    if (after > 0) fill(narrow(rest, dim, before + size, after), value);
+    rest = narrow(rest, dim, before, size);
+  });
+  rest.copy_(within(self, pad, -1));
   return out;
 }
 
@@ -142,13 +171,21 @@ Tensor border_pad(const Tensor& self, IntSpan pad, PadMode mode) {
                      self.describe().c_str());
     }
   }
+  // What does not lie in order is copied once, to its place, if that is all that wrapping needs.
+  bool by_blocks = mode == PadMode::kCircular && !self.is_contiguous() && !is_meta(self) &&
+                   !self.impl()->quantizer;
+  IntArray shape(self.sizes());
   IndexTables tables;
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t in = self.sizes()[rank - spatial + i];
     const int64_t before = pad[pad.size() - 2 - 2 * i], after = pad[pad.size() - 1 - 2 * i];
     check_border(self, in, before, after, mode);
     tables.push_back(border_table(in, before, after, mode));
+    shape[rank - spatial + i] = static_cast<int64_t>(tables[i].size());
+    by_blocks &=
+        std::max(before, after) <= in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
   }
+  if (by_blocks) return wrap_blocks(self, pad, shape);
   return gather_spatial(self, tables);
 }
 
