@@ -113,9 +113,8 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
   const hn::CappedTag<T, kWide> wide;
   constexpr int64_t lanes = static_cast<int64_t>(hn::MaxLanes(wide));
   // The rows of a block keep their lines in the first-level cache until all of a line is used. All
-  // of it is used at once, since rows far apart may share a place there. A block writes runs that
-  // are long enough for the processor to see where they go on.
-  constexpr int64_t kBlockRows = 256;
+  // of it is used at once, since rows far apart may share a place there.
+  constexpr int64_t kBlockRows = 128;
   const int64_t whole_cols = cols / kSize * kSize;
   for (int64_t top = 0; top < rows; top += kBlockRows) {
     const int64_t block = std::min(kBlockRows, rows - top);
@@ -126,6 +125,11 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
       const int64_t right = std::min(left + kLine, whole_cols);
       int64_t i = 0;
       for (; i + kWide <= whole_rows; i += kWide) {
+        if (sizeof(T) > 1 && i % kLine == 0) {  // what is written next is there by then
+          for (int64_t j = left; j < right; ++j) {
+            __builtin_prefetch(out + j * to_stride + i + kLine, 1);
+          }
+        }
         for (int64_t j = left; j < right; j += kSize) {
           HWY_UNROLL(4)
           for (int64_t k = i; k < i + kWide; k += lanes) {
