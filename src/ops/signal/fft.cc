@@ -26,26 +26,44 @@ DType real_of(DType dtype) {
   return complex_of(dtype) == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
 }
 
-// The lines of a contiguous tensor along a dimension.
+// The lines of a tensor along a dimension: groups of them with the same step from one to the next.
+// The tensor is contiguous, or [batch, count, size] with any strides and lines in the last
+// dimension.
 template <typename Value>
 struct Lines {
   Lines(const Tensor& tensor, int64_t dim)
       : data(tensor.data_ptr<Value>()), size(tensor.size(dim)), stride(tensor.stride(dim)) {
     count = size == 0 ? 0 : tensor.numel() / size;
+    if (!tensor.is_contiguous()) {
+      group = tensor.size(1), step = tensor.stride(1), group_step = tensor.stride(0);
+    } else if (stride > 1) {
+      group = stride, step = 1, group_step = stride * size;
+    } else {
+      group = count, step = size;
+    }
   }
-  Value* line(int64_t i) const { return data + i / stride * stride * size + i % stride; }
+  Value* line(int64_t i) const { return data + i / group * group_step + i % group * step; }
   // Whether lines [i, i + lanes) begin one after the other.
-  bool are_neighbours(int64_t i, int64_t lanes) const { return i % stride + lanes <= stride; }
+  bool are_neighbours(int64_t i, int64_t lanes) const {
+    return step == 1 && i % group + lanes <= group;
+  }
 
   Value* data;
   int64_t size, stride, count;
+  int64_t group, step, group_step = 0;  // lines of a group; distances of lines and of groups
 };
 
 // Where some lines begin.
 template <typename Value>
 struct LinesAt {
-  LinesAt(const Lines<Value>& lines, int64_t first, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) line[i] = lines.line(first + i);
+  [[gnu::noinline]] LinesAt(const Lines<Value>& lines, int64_t first, int64_t count) {
+    int64_t left = lines.group - first % lines.group;
+    line[0] = lines.line(first);
+    for (int64_t i = 1; i < count; ++i) {
+      const bool is_next = --left > 0;
+      line[i] = is_next ? line[i - 1] + lines.step : lines.line(first + i);
+      if (!is_next) left = lines.group;
+    }
   }
   Value* line[2 * kLanes];
 };
@@ -283,7 +301,8 @@ Tensor fft_r2c(const Tensor& self, IntSpan dims, FftScale scale, bool forward, b
                  dtype_name(self.dtype()).data());
   if (dims.empty()) return fft_c2c(self, dims, scale, forward);
   const int64_t last = dims.back(), n = self.size(last);
-  const Tensor in = self.to(real_of(self.dtype())).contiguous();
+  Tensor in = self.to(real_of(self.dtype()));
+  if (in.dim() != 3 || last != 2) in = in.contiguous();  // frames of a signal may overlap
   const Tensor out =
       empty(with_size(self.sizes(), last, onesided ? n / 2 + 1 : n), complex_of(self.dtype()));
   const double factor = factor_of(scale, points(self, dims));

@@ -113,6 +113,24 @@ TEST(FftOps, ShortTimeTransforms) {
   EXPECT_THROW(call_op("aten::stft", "", {make({1, 2}), 4, 2}), Error);
 }
 
+// As many as fill a tile and not, beside each other, apart and overlapping.
+TEST(FftOps, FramesAreReadWhereTheyLie) {
+  const Tensor signal = ramp({2, 400});
+  for (const int64_t hop : {1, 3, 0}) {
+    for (const int64_t count : {1, 31, 32, 70}) {
+      const Tensor frames = make_view(signal, IntArray{2, count, 6}, IntArray{400, hop, 1}, 0);
+      const Tensor got = result_of("aten::fft_rfft", "", {frames}, 0);
+      const Tensor expected = result_of("aten::fft_rfft", "", {frames.contiguous()}, 0);
+      const Tensor x = result_of("aten::view_as_real", "", {got});
+      const Tensor y = result_of("aten::view_as_real", "", {expected});
+      ASSERT_TRUE(std::ranges::equal(x.sizes(), IntArray{2, count, 4, 2}));
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        ASSERT_NEAR(x.data_ptr<float>()[i], y.data_ptr<float>()[i], 1e-5) << hop << " " << count;
+      }
+    }
+  }
+}
+
 TEST(FftOps, InverseShortTimeTransform) {
   const Tensor x = make({1, 2, 3, 4, 5, 6}), window = make({0.5, 1, 1, 0.5});
   const Tensor spectrum = result_of(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <complex>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "tensor/meta.h"
@@ -67,7 +68,7 @@ Tensor empty_as(const Tensor& like, IntSpan sizes) {
   return quantizer ? empty_quantized(sizes, like.dtype(), quantizer) : empty(sizes, like.dtype());
 }
 
-Tensor gather_spatial(const Tensor& self, const IndexTables& tables) {
+Tensor gather_spatial(const Tensor& self, IndexTables tables) {
   TORCHLET_ASSERT(tables.size() <= 3 && static_cast<size_t>(self.dim()) >= tables.size());
   IntArray shape(self.sizes()), in_sizes{1, 1, 1};
   IndexTables all(3 - tables.size(), {0});
@@ -75,7 +76,7 @@ Tensor gather_spatial(const Tensor& self, const IndexTables& tables) {
     const size_t d = shape.size() - tables.size() + i;
     in_sizes[3 - tables.size() + i] = shape[d];
     shape[d] = static_cast<int64_t>(tables[i].size());
-    all.push_back(tables[i]);
+    all.push_back(std::move(tables[i]));
   }
   const Tensor in = self.contiguous();
   const Tensor out = empty_as(self, shape);

@@ -21,7 +21,7 @@ CountedVector<int64_t> border_table(int64_t in, int64_t before, int64_t after, P
   // Circular padding crops first and wraps around what is left.
   const int64_t cropped = in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
   require_memory(size, sizeof(int64_t), "places of a padded tensor");
-  CountedVector<int64_t> table;
+  CountedVector<int64_t> table(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {
     int64_t at = i - before;
     switch (mode) {
@@ -29,13 +29,14 @@ CountedVector<int64_t> border_table(int64_t in, int64_t before, int64_t after, P
         at = at < 0 ? -at : at >= in ? 2 * (in - 1) - at : at;
         break;
       case PadMode::kCircular:
-        at = std::max<int64_t>(-before, 0) +
-             ((i - std::max<int64_t>(before, 0)) % cropped + cropped) % cropped;
+        at = i - std::max<int64_t>(before, 0);
+        if (at < 0 || at >= cropped) at = (at % cropped + cropped) % cropped;
+        at += std::max<int64_t>(-before, 0);
         break;
       default:
         at = std::clamp<int64_t>(at, 0, in - 1);
     }
-    table.push_back(at);
+    table[static_cast<size_t>(i)] = at;
   }
   return table;
 }
@@ -186,7 +187,7 @@ Tensor border_pad(const Tensor& self, IntSpan pad, PadMode mode) {
         std::max(before, after) <= in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
   }
   if (by_blocks) return wrap_blocks(self, pad, shape);
-  return gather_spatial(self, tables);
+  return gather_spatial(self, std::move(tables));
 }
 
 TORCHLET_OP_WITH(constant_pad_nd,
