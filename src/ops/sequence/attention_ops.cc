@@ -224,14 +224,14 @@ TORCHLET_OP_WITH(_masked_softmax, out("out"),
                  "aten::_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? "
                  "mask_type=None) -> Tensor",
                  masked_softmax);
-TORCHLET_OP_WITH(_native_multi_head_attention, keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(_native_multi_head_attention, on_meta() | keeps_rank() | keeps_dtype(),
                  "aten::_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int "
                  "embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, "
                  "Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool "
                  "average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
                  native_multi_head_attention);
 TORCHLET_OP_WITH(
-    _transformer_encoder_layer_fwd, out("out"),
+    _transformer_encoder_layer_fwd, on_meta() | out("out"),
     "aten::_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor "
     "qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool "
     "norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor "
