@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/core/op.h"
 #include "ops/engines/elementwise.h"
 #include "ops/engines/matmul.h"
@@ -193,12 +194,34 @@ std::tuple<Tensor, Tensor, Tensor> transform_bias_rescale_qkv(const Tensor& qkv,
       "_transform_bias_rescale_qkv: expected [batch, time, 3 * heads * size], got %s",
       qkv.describe().c_str());
   const int64_t width = qkv.size(2) / 3;
-  const Tensor sum = add(qkv, qkv_bias);
-  auto part = [&](int64_t i) {
-    return split_heads(narrow(sum, 2, i * width, width), num_heads).contiguous();
-  };
   const double scale = 1 / std::sqrt(static_cast<double>(width / num_heads));
-  return {mul(part(0), Scalar(scale)), part(1), part(2)};
+  const auto heads = [&](const Tensor& x, int64_t i) {
+    return split_heads(narrow(x, 2, i * width, width), num_heads);
+  };
+  if (qkv.dtype() == DType::kFloat32 && qkv_bias.dtype() == DType::kFloat32 && qkv.stride(2) == 1 &&
+      qkv_bias.is_contiguous() && qkv_bias.numel() == 3 * width) {
+    // Rows go where they lie in the results.
+    const int64_t length = qkv.size(1), size = width / num_heads;
+    const auto part = [&](int64_t i) {
+      const Tensor out = empty({{qkv.size(0), num_heads, length, size}}, DType::kFloat32);
+      for (int64_t j = 0; out.numel() > 0 && j < qkv.size(0) * num_heads; ++j) {
+        const int64_t column = i * width + j % num_heads * size;
+        const float* const x = qkv.data_ptr<float>() + j / num_heads * qkv.stride(0) + column;
+        float* const y = out.data_ptr<float>() + j * length * size;
+        kernels::binary_rows_f32(
+            kernels::MatrixBinaryOp::kAdd, length, size, x, qkv.stride(1),
+            {.data = qkv_bias.data_ptr<float>() + column, .spread = kernels::Spread::kColumns}, {},
+            y, size);
+        if (i > 0) continue;
+        kernels::affine_rows_f32(length, size, y, size, static_cast<float>(scale), 0, y, size);
+      }
+      return out;
+    };
+    return {part(0), part(1), part(2)};
+  }
+  const Tensor sum = add(qkv, qkv_bias);
+  return {mul(heads(sum, 0).contiguous(), Scalar(scale)), heads(sum, 1).contiguous(),
+          heads(sum, 2).contiguous()};
 }
 
 }  // namespace

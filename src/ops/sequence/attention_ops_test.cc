@@ -93,6 +93,28 @@ TEST(Attention, MultiHead) {
                 DType::kFloat32, {1, 2, 4});
 }
 
+// Rows of floats go straight to their places, doubles by a sum: both must agree.
+TEST(Attention, HeadsOfProjections) {
+  for (const int64_t heads : {1, 2, 6}) {
+    const Tensor rows = slice(ramp({2, 6, 54}, 3), 1, 1, 6, 2), qkv = narrow(rows, 2, 9, 36),
+                 bias = ramp({36}, 5);
+    for (size_t part = 0; part < 3; ++part) {
+      const auto result = [&](DType dtype) {
+        return result_of("aten::_transform_bias_rescale_qkv", "",
+                         {qkv.to(dtype), bias.to(dtype), heads}, part);
+      };
+      const Tensor strided =
+          result_of("aten::_transform_bias_rescale_qkv", "", {qkv, bias, heads}, part);
+      expect_tensor(strided, elements_of(result(DType::kFloat64)), DType::kFloat32,
+                    {2, heads, 3, 12 / heads});
+      EXPECT_TRUE(strided.is_contiguous());
+    }
+  }
+  result_of("aten::_transform_bias_rescale_qkv", "",
+            {empty(IntArray{2, 3, 0}, DType::kFloat32), empty(IntArray{0}, DType::kFloat32),
+             int64_t{1} << 40});
+}
+
 TEST(Attention, NestedTensors) {
   const Tensor nested =
       result_of("aten::_nested_tensor_from_mask", "",
