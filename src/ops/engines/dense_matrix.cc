@@ -345,11 +345,11 @@ void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const 
   }
 }
 
-// The left half of the columns, then the right half without what the left explains.
+// Some columns on the left, by halves, then the others without what these explain.
 template <typename T>
 void factor_qr(const View<T>& a, T* tau) {
   const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
-  const int64_t half = count <= kSmall ? count : std::min(count / 2, kReflections);  // applied together
+  const int64_t half = count <= kSmall ? count : std::min(count / 2, kReflections);
   const View<T> left = a.block(0, 0, m, half), right = a.block(0, half, m, n - half);
   if (count <= kSmall) {
     // In double, so that columns that are nearly spanned by others keep what is their own, and with

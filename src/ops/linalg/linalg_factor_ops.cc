@@ -354,15 +354,15 @@ int64_t ldl_panel(const View<T>& a, int32_t* pivots, LdlPivoting<T> rule, int* i
   auto size = [](T x) -> double { return std::abs(std::real(x)) + std::abs(std::imag(x)); };
   // Columns of L D, by which others change only when they are looked at. Until the end, rows are
   // exchanged in all of the panel.
-  const Matrix<T> columns(std::min(kPanel, n), n), row(1, kPanel);
-  const View<T> w = columns.transposed();
+  const Matrix<T> columns(std::min(kPanel, n), n), factors(columns.rows(), n), row(1, kPanel);
+  const View<T> w = columns.transposed(), l = factors.transposed();  // l goes to `a` at the end
   int64_t k = 0;
   // Column `from` of what is left of `a` goes to column `to` of w.
   auto take = [&](int64_t from, int64_t to) {
     for (int64_t i = k; i < from; ++i) w(i, to) = rule.conj(a(from, i));
     for (int64_t i = from; i < n; ++i) w(i, to) = a(i, from);
     for (int64_t j = 0; j < k; ++j) row(0, j) = rule.conj(w(from, j));
-    linalg::subtract_product(a.block(k, 0, n - k, k), row.block(0, 0, 1, k).transposed(),
+    linalg::subtract_product(l.block(k, 0, n - k, k), row.block(0, 0, 1, k).transposed(),
                              w.block(k, to, n - k, 1));
     if (rule.hermitian) w(from, to) = T(std::real(w(from, to)));
   };
@@ -397,25 +397,26 @@ int64_t ldl_panel(const View<T>& a, int32_t* pivots, LdlPivoting<T> rule, int* i
       a(pivot, pivot) = a(last, last);
       for (int64_t j = last + 1; j < pivot; ++j) a(pivot, j) = rule.conj(a(j, last));
       for (int64_t i = pivot + 1; i < n; ++i) a(i, pivot) = a(i, last);
-      linalg::swap(a.row(last).head(k), a.row(pivot).head(k));
+      linalg::swap(l.row(last).head(k), l.row(pivot).head(k));
       linalg::swap(w.row(last).head(last + 1), w.row(pivot).head(last + 1));
     }
-    linalg::copy(w.block(k, k, n - k, step), a.block(k, k, n - k, step));
+    linalg::copy(w.block(k, k, n - k, step), l.block(k, k, n - k, step));
     if (step == 1) {
-      if (a(k, k) != T(0)) linalg::scale(a.col(k).from(k + 1), T(1) / a(k, k));
+      if (l(k, k) != T(0)) linalg::scale(l.col(k).from(k + 1), T(1) / l(k, k));
     } else {
-      const T d11 = a(k, k), d22 = a(k + 1, k + 1), d21 = a(k + 1, k);
+      const T d11 = l(k, k), d22 = l(k + 1, k + 1), d21 = l(k + 1, k);
       const T determinant = d11 * d22 - d21 * rule.conj(d21);
       for (int64_t i = k + 2; i < n; ++i) {  // rows of (L D) D^-1
         const T first = w(i, k), second = w(i, k + 1);
-        a(i, k) = (d22 * first - d21 * second) / determinant;
-        a(i, k + 1) = (d11 * second - rule.conj(d21) * first) / determinant;
+        l(i, k) = (d22 * first - d21 * second) / determinant;
+        l(i, k + 1) = (d11 * second - rule.conj(d21) * first) / determinant;
       }
       pivots[k] = static_cast<int32_t>(-(pivot + 1));
     }
     pivots[last] = static_cast<int32_t>(step == 1 ? pivot + 1 : -(pivot + 1));
     k += step;
   }
+  linalg::copy(l.block(0, 0, n, k), a.block(0, 0, n, k));
   for (int64_t j = k; j < n; ++j) {
     for (int64_t c = 0; c < k; ++c) w(j, c) = rule.conj(w(j, c));
   }
