@@ -189,7 +189,8 @@ constexpr int64_t kThinRows = 3, kThinColumns = 8, kManySums = 16;
 constexpr int64_t kLongDots = 128;
 
 // Rows of C, without clamping, as sums of the rows of B, which are contiguous.
-void sum_rows(const ThinProduct<float>& p, int64_t rows, int64_t begin, int64_t end) {
+[[maybe_unused]] void sum_rows(const ThinProduct<float>& p, int64_t rows, int64_t begin,
+                               int64_t end) {
   constexpr int64_t kColumns = 512;
   const Scratch<float> sums(2 * kColumns);
   const GemmEpilogue<float>& e = p.epilogue;
