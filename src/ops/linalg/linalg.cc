@@ -4,11 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/function_ref.h"
 #include "base/limits.h"
 #include "base/sort.h"
+#include "ops/linalg/bands.h"
 #include "ops/linalg/reductions.h"
-#include "ops/linalg/tridiagonal.h"
 
 namespace torchlet::ops::linalg {
 
@@ -80,9 +79,7 @@ Tensor expand_batch(const Tensor& a, IntSpan batch) {
 
 namespace {
 
-constexpr double kEpsilon = 2.2e-16, kTiny = 1e-150;
-constexpr int64_t kFew = 64;   // columns for which a QR factorisation does not pay
-constexpr int kMaxSteps = 60;  // for each value, of which two or three are usual
+constexpr int64_t kFew = 64;  // columns for which a QR factorisation does not pay
 
 // The places of the values in ascending or descending order; equal ones stay in order.
 std::vector<int64_t> sorted_places(const std::vector<double>& values, bool descending) {
@@ -103,111 +100,13 @@ void reflect(const View<T>& reflections, const std::vector<T>& tau, int64_t firs
   apply_reflections(reflections, tau.data(), false, q.block(first, 0, q.rows() - first, q.cols()));
 }
 
-// Turns columns k and k + 1 of singular or eigenvectors; does nothing if nobody wants them.
-using TurnColumns = FunctionRef<void(size_t k, double c, double s)>;
+// Turns columns of what there is.
 template <typename T>
 auto turning(const View<T>& m) {
   return [&m](size_t k, double c, double s) {
     const auto column = static_cast<int64_t>(k);
     if (m.rows() > 0) rotate(m.col(column), m.col(column + 1), c, s);
   };
-}
-
-// The rotation that brings (x, y) to (length, 0), for numbers of which the largest is about 1.
-struct Turn {
-  Turn(double x, double y) : length(std::sqrt(x * x + y * y)) {
-    if (const double scale = 1 / length; length > kTiny) c = x * scale, s = y * scale;
-  }
-  double length, c = 1, s = 0;
-};
-
-// The eigenvalue of [a b; b c] that is nearer to c.
-double last_eigenvalue(double a, double b, double c) {
-  const double half = (a - c) / 2, root = std::sqrt(half * half + b * b);
-  return root == 0 ? c : c - b * (b / (half + (half < 0 ? -root : root)));
-}
-
-// Makes what is beside the diagonal vanish by steps(low, high) over blocks where it does not.
-template <typename Step>
-void iterate(std::vector<double>& d, std::vector<double>& e, const char* name, const Step& step) {
-  double size = 0;
-  for (const double x : d) size = std::max(size, std::abs(x));
-  for (const double x : e) size = std::max(size, std::abs(x));
-  if (size == 0) return;
-  for (double& x : d) x /= size;
-  for (double& x : e) x /= size;
-  int steps = 0;
-  for (size_t high = d.empty() ? 0 : d.size() - 1; high > 0;) {
-    size_t low = high;
-    while (low > 0 && std::abs(e[low - 1]) > kEpsilon) --low;
-    if (low == high) {
-      --high;
-      steps = 0;
-      continue;
-    }
-    poll();
-    TORCHLET_CHECK(++steps < kMaxSteps, "%s: the iteration did not converge", name);
-    step(low, high);
-  }
-  for (double& x : d) x *= size;
-}
-
-// Singular values, whatever their signs, by implicit QR steps on B^T B (Golub and Kahan 1965).
-void diagonalise_bidiagonal(std::vector<double>& d, std::vector<double>& e, TurnColumns turn_u,
-                            TurnColumns turn_v) {
-  iterate(d, e, "linalg.svd", [&](size_t low, size_t high) {
-    // Without a shift where a value vanishes, which then goes to the end.
-    bool shifted = true;
-    for (size_t i = low; i <= high; ++i) shifted = shifted && std::abs(d[i]) > kEpsilon;
-    double x = d[low], y = e[low];
-    if (shifted) {
-      const double before = high - 1 > low ? e[high - 2] : 0;
-      x -= last_eigenvalue(d[high - 1] * d[high - 1] + before * before, d[high - 1] * e[high - 1],
-                           d[high] * d[high] + e[high - 1] * e[high - 1]) /
-           d[low];
-    }
-    for (size_t i = low; i < high; ++i) {
-      const Turn right(x, y);
-      if (i > low) e[i - 1] = right.length;
-      x = right.c * d[i] + right.s * e[i];
-      e[i] = right.c * e[i] - right.s * d[i];
-      y = right.s * d[i + 1];
-      d[i + 1] *= right.c;
-      turn_v(i, right.c, right.s);
-      const Turn left(x, y);
-      d[i] = left.length;
-      x = left.c * e[i] + left.s * d[i + 1];
-      d[i + 1] = left.c * d[i + 1] - left.s * e[i];
-      if (i + 1 < high) {
-        y = left.s * e[i + 1];
-        e[i + 1] *= left.c;
-      }
-      turn_u(i, left.c, left.s);
-    }
-    e[high - 1] = x;
-  });
-}
-
-// Eigenvalues, by implicit QR steps.
-void diagonalise_tridiagonal(std::vector<double>& d, std::vector<double>& e, TurnColumns turn_q) {
-  iterate(d, e, "linalg.eigh", [&](size_t low, size_t high) {
-    double x = d[low] - last_eigenvalue(d[high - 1], e[high - 1], d[high]), y = e[low];
-    for (size_t i = low; i < high; ++i) {
-      const Turn turn(x, y);
-      if (i > low) e[i - 1] = turn.length;
-      const double first = d[i], second = d[i + 1], c = turn.c, s = turn.s;
-      const double both = 2 * c * s * e[i];
-      d[i] = c * c * first + both + s * s * second;
-      d[i + 1] = s * s * first - both + c * c * second;
-      e[i] = c * s * (second - first) + (c * c - s * s) * e[i];
-      x = e[i];
-      if (i + 1 < high) {
-        y = s * e[i + 1];
-        e[i + 1] *= c;
-      }
-      turn_q(i, c, s);
-    }
-  });
 }
 
 // A power of two near the largest element, by which a matrix is divided so that no square of its
@@ -240,30 +139,64 @@ void copy_scaled(const View<T>& from, double factor, const View<T>& to) {
   }
 }
 
-// The singular values of a bidiagonal matrix, as roots of the eigenvalues of B^T B: to within
-// rounding of a float of the largest.
-Reals coarse_values(const Reals& d, const Reals& e) {
-  Reals diagonal, beside;
-  for (size_t i = 0; i < d.size(); ++i) {
-    diagonal.push_back(d[i] * d[i] + (i > 0 ? e[i - 1] * e[i - 1] : 0));
-    if (i > 0) beside.push_back(d[i - 1] * e[i - 1]);
+// B^T B of a bidiagonal matrix B, the eigenvalues of which are the squares of B's singular values.
+// From squares in double these come to within rounding of the largest in float.
+void square_band(Reals& d, Reals& e) {
+  for (size_t i = d.size(); i-- > 0;) {
+    d[i] = d[i] * d[i] + (i > 0 ? e[i - 1] * e[i - 1] : 0);
+    if (i > 0) e[i - 1] *= d[i - 1];
   }
-  Reals values = tridiagonal_values(std::move(diagonal), std::move(beside));
-  for (double& x : values) x = std::sqrt(std::max(x, 0.0));
-  return values;
 }
 
-// Calls f with a T() of the type that a spectrum is computed in.
-template <typename F>
-auto with_spectrum_type(DType dtype, bool vectors, F f) {
-  return vectors ? with_wide_type(dtype, f) : with_type(dtype, f);
+// The columns of Q in those of `w`, of which the later ones may be no more than roundings: the
+// columns of R, which is next to diagonal, decide about signs.
+template <typename T>
+void orthonormalise(const View<T>& w) {
+  const int64_t n = w.cols();
+  std::vector<T> tau(static_cast<size_t>(n));
+  factor_qr(w, tau.data());
+  const Columns<T> q(n, n);
+  set_identity<T>(q);
+  apply_reflections<T>(w, tau.data(), false, q);
+  for (int64_t j = 0; j < n; ++j) {
+    if (std::real(w(j, j)) < 0) scale(q.col(j), T(-1));
+  }
+  copy<T>(q.transposed(), w.transposed());
+}
+
+// Singular values, descending, and vectors of a bidiagonal matrix B in the first columns of `left`
+// and in `right`, as good as they are in float: of B^T B in double, where B v is the other vector
+// times the value. Values are small where its direction is lost; but then it is what is orthogonal
+// to those before.
+template <typename T>
+void coarse_vectors(Reals& d, const Reals& e, const View<T>& left, const View<T>& right) {
+  const int64_t n = right.rows();
+  Reals values = d, beside = e;
+  square_band(values, beside);
+  const Matrix<double> v(n, n);
+  tridiagonal_vectors<double>(values, std::move(beside), v);
+  std::ranges::reverse(values);
+  for (double& x : values) x = std::sqrt(std::max(x, 0.0));
+  const bool lost = n > 0 && !(values.back() > 1e-4 * values.front());
+  for (int64_t j = 0; j < n; ++j) {
+    poll();
+    const Vector<double> x = v.row(n - 1 - j);
+    const double factor = lost ? 1 : 1 / values[static_cast<size_t>(j)];
+    for (int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<size_t>(i);
+      right(i, j) = static_cast<T>(x[i]);
+      left(i, j) = static_cast<T>(factor * (d[at] * x[i] + (i + 1 < n ? e[at] * x[i + 1] : 0)));
+    }
+  }
+  if (lost) orthonormalise(left.block(0, 0, n, n));
+  d = std::move(values);
 }
 
 }  // namespace
 
 Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
   const bool coarse = real_dtype(a.dtype()) != DType::kFloat64;
-  return with_spectrum_type(a.dtype(), compute_uv, [&](auto zero) {
+  return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Given<T> in(a);
     const IntSpan batch = a.sizes().first(a.sizes().size() - 2);
@@ -302,9 +235,17 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       // What is turned has no more than k rows; the reflections make the others.
       const View<T> top = left.block(0, 0, std::min(k, left.rows()), k);
       if (coarse && !compute_uv) {
-        band.diagonal = coarse_values(band.diagonal, band.beside);
-      } else {
-        diagonalise_bidiagonal(band.diagonal, band.beside, turning(top), turning<T>(right));
+        square_band(band.diagonal, band.beside);
+        band.diagonal = tridiagonal_values(band.diagonal, band.beside);
+        for (double& x : band.diagonal) x = std::sqrt(std::max(x, 0.0));
+      }
+      if constexpr (!std::is_same_v<T, double>) {
+        if (coarse && compute_uv) coarse_vectors<T>(band.diagonal, band.beside, top, right);
+      }
+      if constexpr (!std::is_same_v<T, float>) {
+        if (!coarse) {
+          bidiagonal_values(band.diagonal, band.beside, turning(top), turning<T>(right));
+        }
       }
       if (compute_uv) {
         reflect<T>(columns, band.left, 0, left);
@@ -335,7 +276,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
 }
 
 Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
-  return with_spectrum_type(a.dtype(), compute_vectors, [&](auto zero) {
+  return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Given<T> in(a);
     const Batch<T> out(a.sizes());
@@ -355,10 +296,18 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
       copy_scaled<T>(hermitian, 1 / unit, hermitian);
       Band<T> band = to_tridiagonal<T>(hermitian);
       if (compute_vectors) {
-        set_identity<T>(vectors);
-        diagonalise_tridiagonal(band.diagonal, band.beside, turning<T>(vectors));
+        if constexpr (std::is_floating_point_v<T>) {
+          tridiagonal_vectors<T>(band.diagonal, band.beside, vectors.transposed());
+        } else {
+          const Matrix<double> rows(n, n);
+          tridiagonal_vectors<double>(band.diagonal, band.beside, rows);
+          for (int64_t c = 0; c < n; ++c) {
+            for (int64_t r = 0; r < n; ++r) vectors(r, c) = rows(c, r);
+          }
+        }
         const int64_t others = std::max<int64_t>(0, n - 1);
         reflect<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
+        copy<T>(vectors, out[i]);
       } else {
         band.diagonal = tridiagonal_values(band.diagonal, band.beside);
       }
@@ -366,7 +315,6 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
       for (int64_t j = 0; j < n; ++j) {
         const int64_t from = order[static_cast<size_t>(j)];
         values.data_ptr<double>()[i * n + j] = unit * band.diagonal[static_cast<size_t>(from)];
-        if (compute_vectors) copy(vectors.block(0, from, n, 1), out[i].block(0, j, n, 1));
       }
     }
     return Eigh{values.to(real_dtype(a.dtype())), compute_vectors ? out.to(a.dtype()) : Tensor()};
