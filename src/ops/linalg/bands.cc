@@ -86,6 +86,7 @@ constexpr int64_t kLeaf = 32;
 struct Secular {
   Reals d, z;
   double rho;
+  double precision;  // of the roots
 };
 
 // An eigenvalue as what is added to the nearest of d: the differences from the others are exact.
@@ -98,22 +99,33 @@ double difference(const Secular& s, size_t j, const Root& root) {
 }
 
 // The sums of z^2 / (d - x) over the poles up to one and beyond it, and their derivatives.
+struct Sum {
+  double value = 0, slope = 0;
+};
 struct Sums {
-  double low = 0, low_slope = 0, high = 0, high_slope = 0;
+  Sum low, high;
 };
 Sums sums_at(const Secular& s, const Root& x, size_t low_count) {
-  Sums sums;
-  for (size_t j = 0; j < low_count; ++j) {
-    const double ratio = s.z[j] / difference(s, j, x);
-    sums.low += s.z[j] * ratio;
-    sums.low_slope += ratio * ratio;
-  }
-  for (size_t j = low_count; j < s.d.size(); ++j) {
-    const double ratio = s.z[j] / difference(s, j, x);
-    sums.high += s.z[j] * ratio;
-    sums.high_slope += ratio * ratio;
-  }
-  return sums;
+  const double *d = s.d.data(), *z = s.z.data();
+  const double pole = d[x.pole], offset = x.offset;
+  const auto sum_of = [=](size_t first, size_t last) {
+    Sum even, odd;  // independent of each other, so that divisions overlap
+    size_t j = first;
+    for (; j + 2 <= last; j += 2) {
+      const double r = z[j] / ((d[j] - pole) - offset), q = z[j + 1] / ((d[j + 1] - pole) - offset);
+      even.value += z[j] * r;
+      odd.value += z[j + 1] * q;
+      even.slope += r * r;
+      odd.slope += q * q;
+    }
+    if (j < last) {
+      const double r = z[j] / ((d[j] - pole) - offset);
+      even.value += z[j] * r;
+      even.slope += r * r;
+    }
+    return Sum{even.value + odd.value, even.slope + odd.slope};
+  };
+  return {sum_of(0, low_count), sum_of(low_count, s.d.size())};
 }
 
 // A root of c x^2 - a x + b: the one that lies between the two poles where this comes from, or, if
@@ -139,7 +151,7 @@ Root root_of(const Secular& s, size_t i) {
   const size_t p = last ? i - 1 : i, q = p + 1;
   Root x{i, reach / 2};
   Sums sums = sums_at(s, x, q);
-  double f = 1 / s.rho + sums.low + sums.high, low = 0, high = reach;
+  double f = 1 / s.rho + sums.low.value + sums.high.value, low = 0, high = reach;
   const double dp = difference(s, p, x), dq = difference(s, q, x);
   // At first with what the other poles come to in the middle.
   const double others = f - s.z[p] * s.z[p] / dp - s.z[q] * s.z[q] / dq;
@@ -154,16 +166,16 @@ Root root_of(const Secular& s, size_t i) {
     if (next == low || next == high) break;
     x.offset = next;
     sums = sums_at(s, x, q);
-    f = 1 / s.rho + sums.low + sums.high;
-    const double slope = sums.low_slope + sums.high_slope;
-    const double terms = 1 / s.rho + std::abs(sums.low) + std::abs(sums.high);
+    f = 1 / s.rho + sums.low.value + sums.high.value;
+    const double slope = sums.low.slope + sums.high.slope;
+    const double terms = 1 / s.rho + std::abs(sums.low.value) + std::abs(sums.high.value);
     if (std::abs(f) <=
         kEpsilon * ((8 + static_cast<double>(count) / 8) * terms + std::abs(x.offset) * slope)) {
       break;
     }
     (f < 0 ? low : high) = x.offset;
     const double a = difference(s, p, x), b = difference(s, q, x);
-    next = x.offset + quadratic_root(f - a * sums.low_slope - b * sums.high_slope,
+    next = x.offset + quadratic_root(f - a * sums.low.slope - b * sums.high.slope,
                                      (a + b) * f - a * b * slope, a * b * f, last);
     if (next == x.offset) break;
   }
@@ -178,28 +190,34 @@ Reals solve_secular(Secular& s, const std::vector<int64_t>& places, const View<T
   const size_t count = s.d.size();
   std::vector<Root> roots(count);
   Reals values(count), squares(count, 1.0), vector(count);
+  const double* d = s.d.data();
   for (size_t i = 0; i < count; ++i) {
     poll();
     const Root root = roots[i] = root_of(s, i);
-    values[i] = s.d[root.pole] + root.offset;
+    values[i] = d[root.pole] + root.offset;
+    const double pole = d[root.pole], own = d[i];
+    double* square = squares.data();
     for (size_t j = 0; j < count; ++j) {
-      squares[j] *= difference(s, j, root) / (j == i ? 1 : s.d[j] - s.d[i]);
+      const double gap = (d[j] - pole) - root.offset;
+      square[j] *= j == i ? gap : gap / (d[j] - own);
     }
   }
   for (size_t j = 0; j < count; ++j) {
     s.z[j] = std::copysign(std::sqrt(std::abs(squares[j])), s.z[j]);
   }
+  const double* z = s.z.data();
   for (size_t i = 0; i < count; ++i) {
     poll();
     double sum = 0;
+    const double pole = d[roots[i].pole], offset = roots[i].offset;
+    double* x = vector.data();
     for (size_t j = 0; j < count; ++j) {
-      vector[j] = s.z[j] / difference(s, j, roots[i]);
-      sum += vector[j] * vector[j];
+      x[j] = z[j] / ((d[j] - pole) - offset);
+      sum += x[j] * x[j];
     }
     const double factor = 1 / std::sqrt(sum);
-    for (size_t j = 0; j < count; ++j) {
-      vectors(static_cast<int64_t>(i), places[j]) = static_cast<T>(factor * vector[j]);
-    }
+    const Vector<T> row = vectors.row(static_cast<int64_t>(i));
+    for (size_t j = 0; j < count; ++j) row.data[places[j]] = static_cast<T>(factor * x[j]);
   }
   return values;
 }
@@ -279,7 +297,7 @@ void merge(Reals& d, int64_t half, double beside, const View<T>& q) {
   const int64_t top_count = ends[kTop | kBottom], bottom_first = ends[kTop];
   const Matrix<T> top(top_count, half), bottom(count - bottom_first, n - half),
       shares(count, count), turned(count, n), others(n - count, n);
-  Secular secular{{}, {}, rho};
+  Secular secular{{}, {}, rho, std::numeric_limits<T>::epsilon() / 8};
   for (size_t j = 0; j < kept.size(); ++j) {
     const Vector<T> row = q.row(kept[j]);
     secular.d.push_back(d[static_cast<size_t>(kept[j])]);

@@ -110,16 +110,21 @@ auto turning(const View<T>& m) {
 }
 
 // A power of two near the largest element, by which a matrix is divided so that no square of its
-// numbers vanishes or overflows that matters.
+// numbers vanishes or overflows that matters; 1 if none does. Of a triangle, if nothing above the
+// diagonal counts.
 template <typename T>
-double unit_of(const View<T>& a) {
+double unit_of(const View<T>& a, bool triangle) {
   double size = 0;
   for (int64_t j = 0; j < a.cols(); ++j) {
-    for (int64_t i = 0; i < a.rows(); ++i) {
-      size = std::max<double>({size, std::abs(std::real(a(i, j))), std::abs(std::imag(a(i, j)))});
+    poll();
+    for (int64_t i = triangle ? j : 0; i < a.rows(); ++i) {
+      const double real = std::abs(std::real(a(i, j))), imaginary = std::abs(std::imag(a(i, j)));
+      size = real > size ? real : size;
+      size = imaginary > size ? imaginary : size;
     }
   }
-  return size == 0 ? 1 : std::ldexp(1, std::clamp(std::ilogb(size), -1000, 1000));
+  if (size == 0 || (size > 1e-6 && size < 1e6)) return 1;
+  return std::ldexp(1, std::clamp(std::ilogb(size), -1000, 1000));
 }
 
 template <typename T>
@@ -130,11 +135,10 @@ void conjugate_all(const View<T>& a) {
 }
 
 template <typename T>
-void copy_scaled(const View<T>& from, double factor, const View<T>& to) {
-  for (int64_t j = 0; j < to.cols(); ++j) {
-    poll();
-    for (int64_t i = 0; i < to.rows(); ++i) {
-      to(i, j) = static_cast<T>(static_cast<WideOf<T>>(from(i, j)) * factor);
+void divide_all(const View<T>& a, double unit) {
+  for (int64_t j = 0; j < a.cols() && unit != 1; ++j) {
+    for (int64_t i = 0; i < a.rows(); ++i) {
+      a(i, j) = static_cast<T>(static_cast<WideOf<T>>(a(i, j)) * (1 / unit));
     }
   }
 }
@@ -198,34 +202,33 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
   const bool coarse = real_dtype(a.dtype()) != DType::kFloat64;
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Given<T> in(a);
-    const IntSpan batch = a.sizes().first(a.sizes().size() - 2);
+    // The taller way round, so that there are at least as many rows as columns, which are
+    // contiguous.
+    const bool wide = a.size(-2) < a.size(-1);
+    const Batch<T> in(wide ? a : transpose(a, -2, -1));
+    const IntSpan batch = in.batch_sizes();
     const int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
     IntArray s_sizes(batch);
     s_sizes.push_back(k);
     const Tensor s = empty(s_sizes, DType::kFloat64);
     const Batch<T> u(batch, m, full_matrices ? m : k), vh(batch, full_matrices ? n : k, n);
-    for (int64_t i = 0; i < count_of(a); ++i) {
+    for (int64_t i = 0; i < in.count(); ++i) {
       TORCHLET_CHECK(all_finite(in[i]),
                      "linalg.svd: The algorithm failed to converge because the input matrix "
                      "contained non-finite values.");
-      // The taller way round, so that there are at least as many rows as columns.
-      const bool wide = m < n;
       const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
-      Columns<T> columns(tall, k);
+      View<T> columns = in[i].transposed();
       const Columns<T> rows(others, others);
-      copy<T>((wide ? in[i] : in[i].transposed()), columns.transposed());
-      const double unit = unit_of<T>(columns);
-      copy_scaled<T>(columns, 1 / unit, columns);
+      const double unit = unit_of<T>(columns, false);
+      divide_all<T>(columns, unit);
       if (wide && is_complex(a.dtype())) conjugate_all<T>(columns);
       if (!compute_uv && 3 * tall > 5 * k && k > kFew) {  // R has the same values
         std::vector<T> tau(static_cast<size_t>(k));
         factor_qr<T>(columns, tau.data());
-        Columns<T> r(k, k);
+        columns = columns.block(0, 0, k, k);
         for (int64_t j = 0; j < k; ++j) {
-          for (int64_t row = 0; row <= j; ++row) r(row, j) = columns(row, j);
+          for (int64_t row = j + 1; row < k; ++row) columns(row, j) = T(0);
         }
-        columns = std::move(r);
       }
       Band<T> band = to_bidiagonal<T>(columns, rows);
       const Columns<T> left(compute_uv ? tall : 0, full_matrices ? tall : k),
@@ -278,36 +281,31 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
 Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
   return with_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const Given<T> in(a);
-    const Batch<T> out(a.sizes());
+    // Columns that are contiguous, with what counts below the diagonal.
+    const Batch<T> in(lower ? transpose(a, -2, -1) : a);
     const int64_t n = a.size(-1);
+    const Batch<T> rows(in.batch_sizes(), n, compute_vectors ? n : 0);  // are the vectors
     const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kFloat64);
-    for (int64_t i = 0; i < count_of(a); ++i) {
-      // Only the triangle that was asked for counts.
-      const Columns<T> hermitian(n, n), vectors(compute_vectors ? n : 0, n);
-      for (int64_t c = 0; c < n; ++c) {
-        poll();
-        hermitian(c, c) = T(std::real(in[i](c, c)));
-        for (int64_t r = c + 1; r < n; ++r) {
-          hermitian(r, c) = lower ? in[i](r, c) : conjugate(in[i](c, r));
-        }
-      }
-      const double unit = unit_of<T>(hermitian);
-      copy_scaled<T>(hermitian, 1 / unit, hermitian);
+    for (int64_t i = 0; i < in.count(); ++i) {
+      const View<T> hermitian = in[i].transposed(), vectors = rows[i].transposed();
+      if (!lower && is_complex(a.dtype())) conjugate_all<T>(hermitian);
+      for (int64_t j = 0; j < n; ++j) hermitian(j, j) = T(std::real(hermitian(j, j)));
+      const double unit = unit_of<T>(hermitian, true);
+      divide_all<T>(hermitian, unit);
       Band<T> band = to_tridiagonal<T>(hermitian);
       if (compute_vectors) {
+        fill(rows[i], T(0));
         if constexpr (std::is_floating_point_v<T>) {
-          tridiagonal_vectors<T>(band.diagonal, band.beside, vectors.transposed());
+          tridiagonal_vectors<T>(band.diagonal, band.beside, rows[i]);
         } else {
-          const Matrix<double> rows(n, n);
-          tridiagonal_vectors<double>(band.diagonal, band.beside, rows);
+          const Matrix<double> real(n, n);
+          tridiagonal_vectors<double>(band.diagonal, band.beside, real);
           for (int64_t c = 0; c < n; ++c) {
-            for (int64_t r = 0; r < n; ++r) vectors(r, c) = rows(c, r);
+            for (int64_t r = 0; r < n; ++r) vectors(r, c) = real(c, r);
           }
         }
         const int64_t others = std::max<int64_t>(0, n - 1);
         reflect<T>(hermitian.block(n - others, 0, others, others), band.left, 1, vectors);
-        copy<T>(vectors, out[i]);
       } else {
         band.diagonal = tridiagonal_values(band.diagonal, band.beside);
       }
@@ -317,7 +315,8 @@ Eigh eigh(const Tensor& a, bool lower, bool compute_vectors) {
         values.data_ptr<double>()[i * n + j] = unit * band.diagonal[static_cast<size_t>(from)];
       }
     }
-    return Eigh{values.to(real_dtype(a.dtype())), compute_vectors ? out.to(a.dtype()) : Tensor()};
+    return Eigh{values.to(real_dtype(a.dtype())),
+                compute_vectors ? transpose(rows.to(a.dtype()), -2, -1) : Tensor()};
   });
 }
 
