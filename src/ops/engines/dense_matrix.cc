@@ -501,15 +501,13 @@ TORCHLET_DENSE(std::complex<double>);
 #undef TORCHLET_DENSE
 template void add_product(const View<float>&, const View<float>&, const View<float>&);
 template void add_product(const View<double>&, const View<double>&, const View<double>&);
-#define TORCHLET_REFLECTIONS(T)          \
-  template T make_reflection(Vector<T>); \
-  template void rotate(Vector<T>, Vector<T>, double, double)
+#define TORCHLET_REFLECTIONS(T)                               \
+  template void rotate(Vector<T>, Vector<T>, double, double); \
+  template T make_reflection(Vector<T>);                      \
+  template void reflect_rows(const View<T>&, Vector<T>, T)
 TORCHLET_REFLECTIONS(float);
 TORCHLET_REFLECTIONS(double);
 TORCHLET_REFLECTIONS(std::complex<double>);
 #undef TORCHLET_REFLECTIONS
-template void reflect_rows(const View<double>&, Vector<double>, double);
-template void reflect_rows(const View<std::complex<double>>&, Vector<std::complex<double>>,
-                           std::complex<double>);
 
 }  // namespace torchlet::ops::linalg

@@ -117,7 +117,7 @@ void rotate(Vector<T> x, Vector<T> y, double c, double s);
 template <typename T>
 T make_reflection(Vector<T> column);
 
-// a -= tau v (v^H a): the reflection I - tau v v^H from the left. Not for float.
+// a -= tau v (v^H a): the reflection I - tau v v^H from the left.
 template <typename T>
 void reflect_rows(const View<T>& a, Vector<T> v, T tau);
 

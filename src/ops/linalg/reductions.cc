@@ -11,6 +11,7 @@ namespace {
 // Reflections that are gathered before what is left of the matrix changes: few, because what they
 // have done to a column is made up for one by one.
 constexpr int64_t kPanel = 16;
+constexpr int64_t kSmall = 48;  // columns for which panels do not pay
 // Columns of a symmetric matrix that change together, from the diagonal on.
 constexpr int64_t kBlock = 64;
 
@@ -31,8 +32,12 @@ T reflect(Vector<T> v, std::vector<double>* beta) {
 // a (I - tau v v^H): the reflection from the right.
 template <typename T>
 void reflect_cols(const View<T>& a, Vector<T> v, T tau) {
-  const Matrix<T> turned = adjoint_of<T>({v.data, v.size, 1, v.step, 1});
-  reflect_rows(a.transposed(), turned.row(0), tau);
+  if constexpr (std::is_floating_point_v<T>) {
+    reflect_rows(a.transposed(), v, tau);
+  } else {
+    const Matrix<T> turned = adjoint_of<T>({v.data, v.size, 1, v.step, 1});
+    reflect_rows(a.transposed(), turned.row(0), tau);
+  }
 }
 
 // H a H^H with H = I - conj(tau) v v^H, of a Hermitian matrix, of which the lower triangle is read
@@ -187,23 +192,22 @@ Band<T> tridiagonal_by_panels(const View<T>& a) {
 
 template <typename T>
 Band<T> to_bidiagonal(const View<T>& a, const View<T>& rows) {
+  const int64_t m = a.rows(), n = a.cols();
   if constexpr (std::is_floating_point_v<T>) {
-    return bidiagonal_by_panels(a, rows);
-  } else {
-    const int64_t m = a.rows(), n = a.cols();
-    Band<T> band;
-    for (int64_t k = 0; k < n; ++k) {
-      const Vector<T> column = a.col(k).from(k);
-      band.left.push_back(reflect(column, &band.diagonal));
-      reflect_rows(a.block(k, k + 1, m - k, n - k - 1), column, conjugate(band.left.back()));
-      if (k + 1 == n) break;
-      const Vector<T> row = rows.col(k).from(k);
-      for (int64_t j = 0; j < row.size; ++j) row[j] = conjugate(a(k, k + 1 + j));
-      band.right.push_back(reflect(row, &band.beside));
-      reflect_cols(a.block(k + 1, k + 1, m - k - 1, n - k - 1), row, band.right.back());
-    }
-    return band;
+    if (n > kSmall) return bidiagonal_by_panels(a, rows);
   }
+  Band<T> band;
+  for (int64_t k = 0; k < n; ++k) {
+    const Vector<T> column = a.col(k).from(k);
+    band.left.push_back(reflect(column, &band.diagonal));
+    reflect_rows(a.block(k, k + 1, m - k, n - k - 1), column, conjugate(band.left.back()));
+    if (k + 1 == n) break;
+    const Vector<T> row = rows.col(k).from(k);
+    for (int64_t j = 0; j < row.size; ++j) row[j] = conjugate(a(k, k + 1 + j));
+    band.right.push_back(reflect(row, &band.beside));
+    reflect_cols(a.block(k + 1, k + 1, m - k - 1, n - k - 1), row, band.right.back());
+  }
+  return band;
 }
 
 template <typename T>
