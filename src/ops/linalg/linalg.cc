@@ -109,6 +109,15 @@ auto turning(const View<T>& m) {
   };
 }
 
+// That no element is infinite or NaN, and the largest not far from 1: as a rule, what matters of
+// them is known from their squares.
+template <typename T>
+bool is_moderate(const View<T>& a) {
+  double sum = 0;
+  for (int64_t j = 0; j < a.cols(); ++j) sum += std::real(dot(a.col(j), a.col(j)));
+  return sum > 1e-12 * static_cast<double>(a.rows() * a.cols()) && sum < 1e12;
+}
+
 // A power of two near the largest element, by which a matrix is divided so that no square of its
 // numbers vanishes or overflows that matters; 1 if none does. Of a triangle, if nothing above the
 // diagonal counts.
@@ -125,6 +134,11 @@ double unit_of(const View<T>& a, bool triangle) {
   }
   if (size == 0 || (size > 1e-6 && size < 1e6)) return 1;
   return std::ldexp(1, std::clamp(std::ilogb(size), -1000, 1000));
+}
+
+template <typename T>
+void copy_vector(Vector<T> from, Vector<T> to) {
+  copy<T>({from.data, 1, from.size, 1, from.step}, {to.data, 1, to.size, 1, to.step});
 }
 
 template <typename T>
@@ -213,14 +227,17 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
     const Tensor s = empty(s_sizes, DType::kFloat64);
     const Batch<T> u(batch, m, full_matrices ? m : k), vh(batch, full_matrices ? n : k, n);
     for (int64_t i = 0; i < in.count(); ++i) {
-      TORCHLET_CHECK(all_finite(in[i]),
-                     "linalg.svd: The algorithm failed to converge because the input matrix "
-                     "contained non-finite values.");
       const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
       View<T> columns = in[i].transposed();
       const Columns<T> rows(others, others);
-      const double unit = unit_of<T>(columns, false);
-      divide_all<T>(columns, unit);
+      double unit = 1;
+      if (!is_moderate(columns)) {
+        TORCHLET_CHECK(all_finite(columns),
+                       "linalg.svd: The algorithm failed to converge because the input matrix "
+                       "contained non-finite values.");
+        unit = unit_of<T>(columns, false);
+        divide_all<T>(columns, unit);
+      }
       if (wide && is_complex(a.dtype())) conjugate_all<T>(columns);
       if (!compute_uv && 3 * tall > 5 * k && k > kFew) {  // R has the same values
         std::vector<T> tau(static_cast<size_t>(k));
@@ -262,9 +279,9 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
         if (j < k) s.data_ptr<double>()[i * k + j] = unit * values[static_cast<size_t>(from)];
         if (!compute_uv) continue;
         const View<T>&x = wide ? vh[i].transposed() : u[i], y = wide ? u[i] : vh[i].transposed();
-        copy(left.block(0, from, tall, 1), x.block(0, j, tall, 1));
+        copy_vector(left.col(from), x.col(j));
         if (j >= k) continue;
-        copy(right.block(0, from, k, 1), y.block(0, j, k, 1));
+        copy_vector(right.col(from), y.col(j));
         if (band.diagonal[static_cast<size_t>(from)] < 0) scale(y.col(j), T(-1));
       }
       if (compute_uv && is_complex(a.dtype())) conjugate_all<T>(vh[i]);
