@@ -40,7 +40,8 @@ template <typename C>
 Tensor dense_as(const Tensor& tensor) {
   if (tensor.dtype() == DTypeOf<C>::value) return tensor.contiguous();
   Tensor copy = empty(tensor.sizes(), DTypeOf<C>::value);
-  copy.copy_(tensor);
+  // Elements are put in order, and then converted, by kernels; both at once is done one by one.
+  copy.copy_(selection::kHasConversions ? tensor.contiguous() : tensor);
   return copy;
 }
 
