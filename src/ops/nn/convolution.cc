@@ -174,6 +174,25 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
          g.out_channels <= kFewChannels && Geometry::volume(g.out) >= 8 * g.out_channels;
 }
 
+// Pictures [N, H, W, C] by the kernel of plans.
+[[maybe_unused]] void convolve_inside(const Geometry& g, const float* input, const float* weight,
+                                      const float* bias, float* output) {
+  const kernels::ConvNhwcShape shape{g.batch, g.in_channels, g.out_channels, 1,
+                                     kernel_shape(g).window};
+  const kernels::ScratchBytes packed(kernels::conv_nhwc_f32_packed_bytes(shape));
+  kernels::conv_nhwc_f32_pack(shape, weight, packed.data());
+  kernels::EpilogueF32 epilogue;
+  epilogue.bias = bias;
+  kernels::conv_nhwc_f32(shape, input, g.in_channels, packed.data(), epilogue, output,
+                         g.out_channels);
+}
+
+// Whether what becomes channels last is worth packing the weights.
+[[maybe_unused]] bool has_many_pixels(const Geometry& g) {
+  constexpr int64_t kMany = 1024;
+  return g.groups == 1 && g.in_channels > 0 && g.batch * Geometry::volume(g.out) >= kMany;
+}
+
 [[maybe_unused]] void large_windows(const Geometry& g, bool has_depth, const float* input,
                                     const float* weight, const float* bias, float* output) {
   const int64_t in_pixels = Geometry::volume(g.in), out_pixels = Geometry::volume(g.out);
@@ -181,8 +200,6 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
   const kernels::Scratch<float> out(g.batch * out_pixels * g.out_channels);
   kernels::nchw_to_nhwc(sizeof(float), g.batch, g.in_channels, in_pixels, input, in.data(),
                         g.in_channels);
-  kernels::EpilogueF32 epilogue;
-  epilogue.bias = bias;
   if (has_depth) {
     const auto axis = [&](size_t d) {
       return kernels::WindowAxis{g.in[d],     g.out[d], g.kernel[d],
@@ -192,15 +209,12 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
         {g.batch, g.in_channels, g.out_channels, 1, false, axis(0), axis(1), axis(2)});
     const kernels::ScratchBytes packed(conv.packed_bytes());
     conv.pack(weight, static_cast<float*>(packed.data()));
+    kernels::EpilogueF32 epilogue;
+    epilogue.bias = bias;
     conv.run(in.data(), g.in_channels, static_cast<const float*>(packed.data()), epilogue,
              out.data(), g.out_channels);
   } else {
-    const kernels::ConvNhwcShape shape{g.batch, g.in_channels, g.out_channels, 1,
-                                       kernel_shape(g).window};
-    const kernels::ScratchBytes packed(kernels::conv_nhwc_f32_packed_bytes(shape));
-    kernels::conv_nhwc_f32_pack(shape, weight, packed.data());
-    kernels::conv_nhwc_f32(shape, in.data(), g.in_channels, packed.data(), epilogue, out.data(),
-                           g.out_channels);
+    convolve_inside(g, in.data(), weight, bias, out.data());
   }
   kernels::nhwc_to_nchw(sizeof(float), g.batch, g.out_channels, out_pixels, out.data(),
                         g.out_channels, output);
@@ -381,7 +395,12 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   const IntArray shape = plan(input, weight, p, &g);
   return compute_as<kMapAll>(input.dtype(), "convolution", [&](auto zero) {
     using T = decltype(zero);
-    const Tensor out = empty(shape, DTypeOf<T>::value);
+    const MemoryFormat format = output_format(input, weight);
+    const bool is_inside = selection::kHasRareConvolutions && selection::kHasVolumes &&
+                           input.dtype() == DType::kFloat32 && !p.transposed &&
+                           format == MemoryFormat::kChannelsLast && has_many_pixels(g);
+    const Tensor out =
+        empty(shape, DTypeOf<T>::value, is_inside ? format : MemoryFormat::kContiguous);
     if (out.numel() > 0) {
       TORCHLET_CHECK(
           input.numel() > 0 || input.size(1) == 0,
@@ -393,12 +412,21 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
       if constexpr (selection::kHasRareConvolutions) {
         if (!p.transposed && weight.numel() > 0) taps = seeing_taps(weight, g);
       }
-      const Tensor x = dense_as<T>(input), w = dense_as<T>(taps);
-      const Tensor b = bias.defined() ? dense_as<T>(bias) : Tensor();
+      const Tensor w = dense_as<T>(taps), b = bias.defined() ? dense_as<T>(bias) : Tensor();
+      if constexpr (std::is_same_v<T, float> && selection::kHasRareConvolutions &&
+                    selection::kHasVolumes) {
+        if (is_inside) {
+          const Tensor x = input.contiguous(format);
+          convolve_inside(g, const_data<T>(x), const_data<T>(w), const_data<T>(b),
+                          out.data_ptr<T>());
+          return out;
+        }
+      }
+      const Tensor x = dense_as<T>(input);
       run_convolution(g, p.transposed, spatial == 3, const_data<T>(x), const_data<T>(w),
                       const_data<T>(b), out.data_ptr<T>());
     }
-    return out.to(input.dtype()).contiguous(output_format(input, weight));
+    return out.to(input.dtype()).contiguous(format);
   });
 }
 

@@ -261,5 +261,31 @@ TEST(Convolution, WindowsBeyondTheInput) {
   }
 }
 
+// As planes, and by the kernel of plans for what has many pixels.
+TEST(Convolution, ChannelsLast) {
+  constexpr MemoryFormat kLast = MemoryFormat::kChannelsLast;
+  for (const int64_t channels : {2, 3, 17}) {
+    for (const int64_t size : {2, 3}) {
+      const Tensor x = ramp({2, channels, 33, 31}), bias = ramp({5}, 2);
+      const Tensor weight = ramp({5, channels, size, 3}, 1);
+      const auto convolved = [&](const Tensor& input, const Tensor& w) {
+        return result_of("aten::conv2d", "",
+                         {input, w, bias, int_list({1, 1}), int_list({1, 2}), int_list({1, 2}), 1});
+      };
+      const Tensor expected = convolved(x, weight);
+      for (const bool input_is_last : {true, false}) {
+        const Tensor got = input_is_last ? convolved(x.contiguous(kLast), weight)
+                                         : convolved(x, weight.contiguous(kLast));
+        ASSERT_EQ(got.suggest_memory_format(), kLast);
+        const Tensor planes = got.contiguous();
+        ASSERT_TRUE(std::ranges::equal(planes.sizes(), expected.sizes()));
+        for (int64_t i = 0; i < planes.numel(); ++i) {
+          ASSERT_NEAR(planes.data_ptr<float>()[i], expected.data_ptr<float>()[i], 1e-4) << i;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::ops
