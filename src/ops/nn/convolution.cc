@@ -193,6 +193,42 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
   return g.groups == 1 && g.in_channels > 0 && g.batch * Geometry::volume(g.out) >= kMany;
 }
 
+// One volume [D, H, W, C] by the kernel of plans, as a sum over some planes of the window at a
+// time: their weights stay in the second-level cache while all of the volume meets them.
+[[maybe_unused]] void convolve_volume(const Geometry& g, const float* input, const float* weight,
+                                      const float* bias, float* output) {
+  constexpr int64_t kWeights = int64_t{1} << 16;
+  const int64_t filters = g.out_channels * g.in_channels, taps = g.kernel[1] * g.kernel[2];
+  const int64_t most = std::max<int64_t>(1, kWeights / (filters * taps));
+  const kernels::Scratch<float> some(filters * std::min(most, g.kernel[0]) * taps);
+  kernels::EpilogueF32 epilogue;
+  epilogue.bias = bias;
+  for (int64_t z = 0; z < g.kernel[0]; z += most) {
+    const int64_t planes = std::min(most, g.kernel[0] - z), pad = g.pad[0] - z * g.dilation[0];
+    const int64_t first = std::max<int64_t>(-pad, 0);  // of what is seen
+    if (first >= g.in[0]) break;
+    for (int64_t f = 0; f < filters; ++f) {
+      std::copy_n(weight + (f * g.kernel[0] + z) * taps, planes * taps,
+                  some.data() + f * planes * taps);
+    }
+    const auto axis = [&](size_t d) {
+      return kernels::WindowAxis{g.in[d],     g.out[d], g.kernel[d],
+                                 g.stride[d], g.pad[d], g.dilation[d]};
+    };
+    const kernels::WindowAxis depth{g.in[0] - first, g.out[0],    planes,
+                                    g.stride[0],     pad + first, g.dilation[0]};
+    const kernels::Conv3dNhwc conv(
+        {1, g.in_channels, g.out_channels, 1, false, depth, axis(1), axis(2)});
+    const kernels::ScratchBytes packed(conv.packed_bytes());
+    conv.pack(some.data(), static_cast<float*>(packed.data()));
+    conv.run(input + first * g.in[1] * g.in[2] * g.in_channels, g.in_channels,
+             static_cast<const float*>(packed.data()), epilogue, output, g.out_channels);
+    epilogue = {};
+    epilogue.residual = output;
+    epilogue.residual_stride = g.out_channels;
+  }
+}
+
 [[maybe_unused]] void large_windows(const Geometry& g, bool has_depth, const float* input,
                                     const float* weight, const float* bias, float* output) {
   const int64_t in_pixels = Geometry::volume(g.in), out_pixels = Geometry::volume(g.out);
@@ -201,18 +237,10 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
   kernels::nchw_to_nhwc(sizeof(float), g.batch, g.in_channels, in_pixels, input, in.data(),
                         g.in_channels);
   if (has_depth) {
-    const auto axis = [&](size_t d) {
-      return kernels::WindowAxis{g.in[d],     g.out[d], g.kernel[d],
-                                 g.stride[d], g.pad[d], g.dilation[d]};
-    };
-    const kernels::Conv3dNhwc conv(
-        {g.batch, g.in_channels, g.out_channels, 1, false, axis(0), axis(1), axis(2)});
-    const kernels::ScratchBytes packed(conv.packed_bytes());
-    conv.pack(weight, static_cast<float*>(packed.data()));
-    kernels::EpilogueF32 epilogue;
-    epilogue.bias = bias;
-    conv.run(in.data(), g.in_channels, static_cast<const float*>(packed.data()), epilogue,
-             out.data(), g.out_channels);
+    for (int64_t i = 0; i < g.batch; ++i) {
+      convolve_volume(g, in.data() + i * in_pixels * g.in_channels, weight, bias,
+                      out.data() + i * out_pixels * g.out_channels);
+    }
   } else {
     convolve_inside(g, in.data(), weight, bias, out.data());
   }

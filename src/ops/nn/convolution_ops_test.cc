@@ -229,6 +229,12 @@ TEST(Convolution, LargeWindows) {
               {1, 1, 1});
   expect_near("aten::conv3d", volume, ramp({3, 2, 4, 5, 4}, 4), bias, {2, 1, 1}, {0, 2, 1},
               {1, 2, 1});
+  // Windows whose weights are taken some planes at a time.
+  const Tensor deep = ramp({2, 8, 12, 14, 15}), narrow_deep = ramp({1, 20, 9, 16, 17});
+  expect_near("aten::conv3d", deep, ramp({12, 8, 10, 12, 12}, 5), ramp({12}), {1, 1, 1}, {2, 1, 0},
+              {1, 1, 1});
+  expect_near("aten::conv3d", narrow_deep, ramp({3, 20, 10, 12, 12}, 6), bias, {2, 1, 1}, {9, 0, 1},
+              {2, 1, 1});
 }
 
 // Most taps see the padding alone. They are not left out where the padding is part of the input.
