@@ -485,16 +485,18 @@ TEST(Plan, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
 }
 
 TEST(Plan, GatesAndOuterProducts) {
+  const auto permuted = [](const Tensor& t) { return ops::permute(t, IntArray{0, 2, 3, 1}); };
   for (const char* dim : {"0", "1", "-1"}) {
     Case gated({}, std::string("    return torch.glu(x, ") + dim + ")\n");
-    for (const IntArray& sizes : {IntArray{2, 6, 4}, IntArray{4, 4, 3, 6}}) {
-      const Tensor x = random_tensor(sizes);
+    for (const Tensor& x :
+         {random_tensor({2, 6, 4}), random_tensor({4, 4, 3, 6}), random_tensor({6, 2, 4190}),
+          permuted(random_tensor({2, 6, 4, 10})), permuted(random_tensor({2, 2, 18, 10}))}) {
       gated.check({x});
-      const std::string kernels = gated.kernels({x});
-      const bool is_walked = std::string(dim) == "1";  // else rows
-      EXPECT_TRUE(kernels.ends_with(is_walked ? " broadcast_rows_f32" : " binary_rows_f32"))
-          << kernels << " dim " << dim;
+      EXPECT_EQ(gated.kernels({x}), "glu_rows_f32") << x.describe() << " dim " << dim;
     }
+    const Tensor part = ops::narrow(random_tensor({4, 4, 3, 7}), 3, 1, 6);
+    gated.check({part});
+    EXPECT_TRUE(gated.kernels({part}).ends_with("glu_rows_f32")) << dim;
   }
   Case outer({}, "    return torch.outer(x, y)\n", "x: Tensor, y: Tensor");
   const Tensor a = random_tensor({5}), b = random_tensor({19});
