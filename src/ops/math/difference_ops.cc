@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/counted_vector.h"
+#include "base/sort.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
@@ -12,19 +13,42 @@
 namespace torchlet::ops {
 namespace {
 
+// The dimensions in the order of memory, if the tensor lies dense.
+std::optional<IntArray> dense_order(const Tensor& x) {
+  if (!is_non_overlapping_and_dense(x.sizes(), x.strides())) return std::nullopt;
+  IntArray order;
+  for (int64_t d = 0; d < x.dim(); ++d) order.push_back(d);
+  stable_sort(order, [&](int64_t a, int64_t b) { return x.stride(a) > x.stride(b); });
+  return order;
+}
+
+// Where each dimension went.
+IntArray inverse(const IntArray& order) {
+  IntArray places = order;
+  for (size_t i = 0; i < order.size(); ++i) {
+    places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  return places;
+}
+
 // Differences of neighbours, `inner` apart, of rows of `length` floats: a kernel's.
-Tensor float_differences(const Tensor& x, int64_t dim) {
+Tensor float_differences(const Tensor& self, int64_t dim, const IntArray& order) {
+  const IntArray places = inverse(order);
+  const Tensor x = permute(self, order);
+  dim = places[static_cast<size_t>(wrap_dim(dim, self.dim()))];
   IntArray sizes(x.sizes());
-  int64_t& length = sizes[static_cast<size_t>(wrap_dim(dim, x.dim()))];
+  int64_t& length = sizes[static_cast<size_t>(dim)];
   --length;
   const Tensor out = empty(sizes, DType::kFloat32);
-  if (out.numel() == 0) return out;
-  const int64_t inner = x.stride(dim), count = length * inner, stride = count + inner;
+  if (out.numel() == 0) return permute(out, places);
+  int64_t inner = 1;
+  for (size_t d = static_cast<size_t>(dim) + 1; d < sizes.size(); ++d) inner *= sizes[d];
+  const int64_t count = length * inner, stride = count + inner;
   const float* from = x.data_ptr<float>();
   kernels::binary_rows_f32(kernels::MatrixBinaryOp::kSub, out.numel() / count, count, from + inner,
                            stride, {.data = from, .stride = stride}, {}, out.data_ptr<float>(),
                            count);
-  return out;
+  return permute(out, places);
 }
 
 Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
@@ -41,8 +65,9 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
   Tensor result = parts.size() > 1 ? cat(parts, dim) : self;
   for (int64_t round = 0; round < n && result.size(dim) > 0; ++round) {
     const int64_t length = result.size(dim);
-    if (has_kernel(result.dtype()) && result.is_contiguous()) {
-      result = float_differences(result.to(DType::kFloat32), dim).to(result.dtype());
+    const auto order = dense_order(result);
+    if (order && has_kernel(result.dtype())) {
+      result = float_differences(result.to(DType::kFloat32), dim, *order).to(result.dtype());
       continue;
     }
     const Tensor later = narrow(result, dim, 1, length - 1);
@@ -64,6 +89,11 @@ struct Stencil {
   int64_t first = 0, count = 0;
   std::array<double, 3> weights{};
 };
+// Of all positions. Between the ends of even spacing, the one in the middle has no weight.
+struct Stencils {
+  CountedVector<Stencil> all;
+  std::optional<double> even_weight;  // of the successor, and less the predecessor's
+};
 
 // Weights of the second-order difference at the point that lies `left` behind its predecessor and
 // `right` before its successor.
@@ -75,9 +105,11 @@ Stencil central(int64_t at, double left, double right) {
 }
 
 // spacing[i] is the distance between positions i and i + 1.
-CountedVector<Stencil> stencils(const CountedVector<double>& spacing, int64_t edge_order) {
+Stencils stencils(const CountedVector<double>& spacing, int64_t edge_order) {
   const auto last = std::ssize(spacing);
-  CountedVector<Stencil> result(spacing.size() + 1);
+  Stencils both{CountedVector<Stencil>(spacing.size() + 1), std::nullopt};
+  CountedVector<Stencil>& result = both.all;
+  if (std::ranges::count(spacing, spacing[0]) == last) both.even_weight = 0.5 / spacing[0];
   for (int64_t i = 1; i < last; ++i) {
     const auto at = static_cast<size_t>(i);
     result[at] = central(i, spacing[at - 1], spacing[at]);
@@ -85,33 +117,45 @@ CountedVector<Stencil> stencils(const CountedVector<double>& spacing, int64_t ed
   if (edge_order == 1) {
     result.front() = {0, 2, {-1 / spacing.front(), 1 / spacing.front(), 0}};
     result.back() = {last - 1, 2, {-1 / spacing.back(), 1 / spacing.back(), 0}};
-    return result;
+    return both;
   }
   const double a = spacing[0], b = spacing[1];
   result.front() = {0, 3, {-(2 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b))}};
   const double c = spacing[spacing.size() - 2], d = spacing.back();
   result.back() = {
       last - 2, 3, {d / (c * (c + d)), -(c + d) / (c * d), (2 * d + c) / (d * (c + d))}};
-  return result;
+  return both;
 }
 
-Tensor apply_stencils(const Tensor& self, int64_t dim, const CountedVector<Stencil>& all,
-                      DType dtype) {
-  const Tensor result = empty(self.sizes(), dtype);
-  compute_as<kMapReal | kMapComplex>(dtype, "gradient", [&](auto zero) {
+Tensor apply_stencils(const Tensor& self, int64_t dim, const Stencils& stencils, DType dtype) {
+  if (self.numel() == 0) return empty(self.sizes(), dtype);
+  const MemoryFormat format = self.suggest_memory_format();
+  const IntArray order = dense_order(self).value_or(*dense_order(empty(self.sizes(), dtype)));
+  const IntArray places = inverse(order);
+  const Tensor dense = permute(self, order);
+  dim = places[static_cast<size_t>(dim)];
+  return compute_as<kMapReal | kMapComplex>(dtype, "gradient", [&](auto zero) {
     using C = decltype(zero);
     using Real = std::conditional_t<std::is_same_v<C, float>, float, double>;
-    const Tensor values = dense_as<C>(self);
-    const Tensor sums = empty(self.sizes(), DTypeOf<C>::value);
+    const Tensor values = dense_as<C>(dense);
+    const Tensor sums = empty(dense.sizes(), DTypeOf<C>::value);
     const C* in = values.template data_ptr<C>();
     C* out = sums.template data_ptr<C>();
-    const int64_t length = self.size(dim);
-    const int64_t inner = values.stride(dim);
-    for (int64_t outer = 0; outer < self.numel() / (length * inner); ++outer) {
-      for (int64_t i = 0; i < length; ++i) {
-        const Stencil& stencil = all[static_cast<size_t>(i)];
-        const C* from = in + (outer * length + stencil.first) * inner;
-        C* to = out + (outer * length + i) * inner;
+    const int64_t length = dense.size(dim);
+    int64_t inner = 1;
+    for (int64_t d = dim + 1; d < dense.dim(); ++d) inner *= dense.size(d);
+    const bool is_even = stencils.even_weight.has_value();
+    const Real weight = static_cast<Real>(stencils.even_weight.value_or(0));
+    const int64_t step = is_even ? std::max<int64_t>(1, length - 1) : 1;  // from end to end
+    for (int64_t outer = 0; outer < self.numel() / (length * inner);
+         ++outer, in += length * inner, out += length * inner) {
+      for (int64_t k = inner; is_even && k < (length - 1) * inner; ++k) {
+        out[k] = (in[k + inner] - in[k - inner]) * weight;
+      }
+      for (int64_t i = 0; i < length; i += step) {
+        const Stencil& stencil = stencils.all[static_cast<size_t>(i)];
+        const C* from = in + stencil.first * inner;
+        C* to = out + i * inner;
         for (int64_t k = 0; k < inner; ++k) {
           const auto term = [&](int64_t j) {
             return from[j * inner + k] * static_cast<Real>(stencil.weights[static_cast<size_t>(j)]);
@@ -120,9 +164,8 @@ Tensor apply_stencils(const Tensor& self, int64_t dim, const CountedVector<Stenc
         }
       }
     }
-    result.copy_(sums);
+    return permute(sums.to(dtype), places).contiguous(format);
   });
-  return result;
 }
 
 // What lies between the positions of one dimension: one step for all, or their coordinates.

@@ -310,6 +310,42 @@ TEST(AlongADimension, ColumnsAreAsRows) {
   }
 }
 
+// Columns of every layout; infinity has a gradient on both sides of it, but none of its own.
+TEST(AlongADimension, DifferencesLieAsTheirInput) {
+  std::vector<double> numbers(3 * 4 * 5 * 2);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(i * i % 37);
+  const Tensor plain = make(numbers, DType::kFloat32, {3, 4, 5, 2});
+  const Tensor last = plain.contiguous(MemoryFormat::kChannelsLast);
+  const Tensor turned = transpose(transpose(plain, 2, 3).contiguous(), 2, 3);
+  for (int64_t dim = 0; dim < 4; ++dim) {
+    const auto differences = [&](const Tensor& x) {
+      return result_of("aten::diff", "", {x, int64_t{1}, dim});
+    };
+    const auto gradient = [&](const Tensor& x) {
+      return call_op("aten::gradient", "scalarint", {x, Value(), dim}).to_list()[0].to_tensor();
+    };
+    for (const Tensor& x : {last, turned}) {
+      expect_tensor(differences(x), elements_of(differences(plain)), kF32,
+                    IntArray(differences(plain).sizes()));
+      expect_tensor(gradient(x), elements_of(gradient(plain)), kF32,
+                    IntArray(gradient(plain).sizes()));
+    }
+    EXPECT_TRUE(differences(last).is_contiguous(MemoryFormat::kChannelsLast)) << dim;
+    EXPECT_TRUE(gradient(last).is_contiguous(MemoryFormat::kChannelsLast)) << dim;
+    EXPECT_TRUE(gradient(turned).is_contiguous()) << dim;
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  expect_tensor(call_op("aten::gradient", "scalarint", {make({1, kInfinity, 3, 4, 7}), Value(2.0)})
+                    .to_list()[0]
+                    .to_tensor(),
+                {kInfinity, 0.5, -kInfinity, 1, 1.5});
+  EXPECT_EQ(call_op("aten::gradient", "scalarint", {zeros({{0, 3}}, DType::kFloat32), Value(), 1})
+                .to_list()[0]
+                .to_tensor()
+                .numel(),
+            0);
+}
+
 TEST(Search, FewValuesAmongMany) {
   std::vector<double> list;
   for (int64_t i = 0; i < 500; ++i) list.push_back(static_cast<double>(i / 2));
