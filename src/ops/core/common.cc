@@ -5,6 +5,8 @@
 
 #include "base/checked.h"
 #include "base/selection.h"
+#include "base/sort.h"
+#include "ops/core/dense_order.h"
 
 namespace torchlet::ops {
 
@@ -255,6 +257,22 @@ Tensor reshape(const Tensor& tensor, IntSpan sizes) {
   }
   const Tensor copy = tensor.contiguous();
   return make_view(copy, shape, contiguous_strides(shape), copy.storage_offset());
+}
+
+std::optional<IntArray> dense_order(const Tensor& tensor) {
+  if (!is_non_overlapping_and_dense(tensor.sizes(), tensor.strides())) return std::nullopt;
+  IntArray order;
+  for (int64_t d = 0; d < tensor.dim(); ++d) order.push_back(d);
+  stable_sort(order, [&](int64_t a, int64_t b) { return tensor.stride(a) > tensor.stride(b); });
+  return order;
+}
+
+IntArray inverse_order(const IntArray& order) {
+  IntArray places = order;
+  for (size_t i = 0; i < order.size(); ++i) {
+    places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  return places;
 }
 
 Tensor permute(const Tensor& tensor, IntSpan dims) {

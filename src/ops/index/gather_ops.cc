@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/counted_vector.h"
+#include "ops/core/dense_order.h"
 #include "ops/core/op.h"
 #include "ops/engines/indexed.h"
 #include "ops/shape/shape.h"
@@ -17,17 +18,17 @@ Tensor at_least_1d(const Tensor& tensor) {
 }
 
 // The walk over all elements of `index`: element (i, j, k) pairs other[i, j, k] with self[i, j, k],
-// in which the coordinate of dimension `dim` is replaced by index[i, j, k].
+// in which the coordinate of dimension `dim` is replaced by index[i, j, k]; in the order of the
+// index's memory, if that is as good.
 struct IndexWalk {
-  Tensor index;  // int64, contiguous
-  size_t dim;
+  Tensor index;            // int64, contiguous
   IntArray self_strides;   // 0 in `dim`
   IntArray other_strides;  // of the second tensor, along the index's dimensions
   int64_t dim_size, dim_stride;
 };
 
 IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other,
-                    const char* name) {
+                    const char* name, bool in_any_order = false) {
   TORCHLET_CHECK(index.dtype() == DType::kInt64, "%s: Expected dtype int64 for index, got %s", name,
                  index.describe().c_str());
   const Tensor target = at_least_1d(self), positions = at_least_1d(index);
@@ -42,11 +43,12 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
                    i, index.describe().c_str(), self.describe().c_str(), d);
   }
   IndexWalk walk;
-  walk.index = positions.contiguous();
-  walk.dim = d;
-  walk.self_strides = target.strides();
-  walk.self_strides[d] = 0;
-  walk.other_strides = at_least_1d(other).strides();
+  const auto order = in_any_order ? dense_order(positions) : std::nullopt;
+  const auto ordered = [&](const Tensor& x) { return order ? permute(x, *order) : x; };
+  walk.index = ordered(positions).contiguous();
+  walk.self_strides = ordered(target).strides();
+  walk.self_strides[order ? static_cast<size_t>(inverse_order(*order)[d]) : d] = 0;
+  walk.other_strides = ordered(at_least_1d(other)).strides();
   walk.dim_size = target.sizes()[d];
   walk.dim_stride = target.strides()[d];
   return walk;
@@ -148,7 +150,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   }
   result.impl()->quantizer = self.impl()->quantizer;
   TORCHLET_CHECK(index.dtype() == DType::kInt64, "gather(): Expected dtype int64 for index");
-  const IndexWalk walk = make_walk(self, dim, index, result, "gather()");
+  const IndexWalk walk = make_walk(self, dim, index, result, "gather()", /*in_any_order=*/true);
   with_width(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_run(walk, self, result, true, pair_fn<T>([](const T& from, T& to) { to = from; }));

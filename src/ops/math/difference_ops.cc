@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/counted_vector.h"
-#include "base/sort.h"
+#include "ops/core/dense_order.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
@@ -13,27 +13,9 @@
 namespace torchlet::ops {
 namespace {
 
-// The dimensions in the order of memory, if the tensor lies dense.
-std::optional<IntArray> dense_order(const Tensor& x) {
-  if (!is_non_overlapping_and_dense(x.sizes(), x.strides())) return std::nullopt;
-  IntArray order;
-  for (int64_t d = 0; d < x.dim(); ++d) order.push_back(d);
-  stable_sort(order, [&](int64_t a, int64_t b) { return x.stride(a) > x.stride(b); });
-  return order;
-}
-
-// Where each dimension went.
-IntArray inverse(const IntArray& order) {
-  IntArray places = order;
-  for (size_t i = 0; i < order.size(); ++i) {
-    places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  }
-  return places;
-}
-
 // Differences of neighbours, `inner` apart, of rows of `length` floats: a kernel's.
 Tensor float_differences(const Tensor& self, int64_t dim, const IntArray& order) {
-  const IntArray places = inverse(order);
+  const IntArray places = inverse_order(order);
   const Tensor x = permute(self, order);
   dim = places[static_cast<size_t>(wrap_dim(dim, self.dim()))];
   IntArray sizes(x.sizes());
@@ -131,7 +113,7 @@ Tensor apply_stencils(const Tensor& self, int64_t dim, const Stencils& stencils,
   if (self.numel() == 0) return empty(self.sizes(), dtype);
   const MemoryFormat format = self.suggest_memory_format();
   const IntArray order = dense_order(self).value_or(*dense_order(empty(self.sizes(), dtype)));
-  const IntArray places = inverse(order);
+  const IntArray places = inverse_order(order);
   const Tensor dense = permute(self, order);
   dim = places[static_cast<size_t>(dim)];
   return compute_as<kMapReal | kMapComplex>(dtype, "gradient", [&](auto zero) {

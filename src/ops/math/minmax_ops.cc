@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/sort.h"
 #include "base/thread_pool.h"
+#include "ops/core/dense_order.h"
 #include "ops/core/op.h"
 #include "ops/engines/fold.h"
 #include "ops/engines/quantize.h"
@@ -126,18 +126,11 @@ std::tuple<Tensor, Tensor> extreme_at(const Tensor& input, IntSpan dims, bool ke
 // The same along one dimension, in the order of memory.
 template <bool Largest>
 std::tuple<Tensor, Tensor> extreme_along(const Tensor& self, int64_t dim, bool keepdim) {
-  if (self.is_contiguous() || !is_non_overlapping_and_dense(self.sizes(), self.strides())) {
-    return extreme_at<Largest>(self, {&dim, 1}, keepdim);
-  }
-  IntArray order, places;
-  for (int64_t d = 0; d < self.dim(); ++d) order.push_back(d);
-  stable_sort(order, [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
-  places.resize(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    places[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  }
+  const auto order = dense_order(self);
+  if (self.is_contiguous() || !order) return extreme_at<Largest>(self, {&dim, 1}, keepdim);
+  const IntArray places = inverse_order(*order);
   const int64_t place = places[static_cast<size_t>(wrap_dim(dim, self.dim()))];
-  const auto [values, indices] = extreme_at<Largest>(permute(self, order), {&place, 1}, true);
+  const auto [values, indices] = extreme_at<Largest>(permute(self, *order), {&place, 1}, true);
   const auto back = [&](const Tensor& x) {
     const Tensor kept = permute(x, places).contiguous();
     return keepdim ? kept : squeeze(kept, dim);
