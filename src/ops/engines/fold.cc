@@ -374,8 +374,22 @@ class Folder {
   bool is_few_rows_;  // that a kernel folds at once, of any number of elements
 };
 
-void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const float* center,
-                     float* out, int64_t outputs) {
+// The sum of a run, which wraps.
+int64_t sum_of_run(const int64_t* x, int64_t count) {
+  uint64_t even = 0, odd = 0;
+  int64_t i = 0;
+  for (; i + 2 <= count; i += 2) {
+    even += static_cast<uint64_t>(x[i]);
+    odd += static_cast<uint64_t>(x[i + 1]);
+  }
+  if (i < count) even += static_cast<uint64_t>(x[i]);
+  return static_cast<int64_t>(even + odd);
+}
+
+// Of floats, or the sums of integers.
+void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std::byte* centers,
+                     std::byte* results, int64_t outputs) {
+  const auto* center = reinterpret_cast<const float*>(centers);
   const Dim runs = walk.kept.back();
   const int64_t count = walk.reduced[0].size;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (runs.size * count));
@@ -386,6 +400,15 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const floa
         offset += index % walk.kept[d].size * walk.kept[d].stride;
         output += index % walk.kept[d].size * walk.kept[d].output_stride;
       }
+      if (selection::kHasConversions && self.dtype() == DType::kInt64) {
+        auto* const out = reinterpret_cast<int64_t*>(results) + output;
+        const auto* const x = static_cast<const int64_t*>(self.raw_data()) + offset;
+        for (int64_t r = 0; r < runs.size; ++r) {
+          out[r * runs.output_stride] = sum_of_run(x + r * runs.stride, count);
+        }
+        continue;
+      }
+      auto* const out = reinterpret_cast<float*>(results);
       kernels::fold_runs(fold,
                          {static_cast<const float*>(self.raw_data()) + offset, runs.stride,
                           runs.size, count, center ? center + output : nullptr},
@@ -396,12 +419,12 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const floa
 
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
-  const bool is_float = numbers.dtype == DType::kFloat32 && self.dtype() == DType::kFloat32;
-  const Walk walk(self, dims, is_float);
-  if (walk.is_runs) {
-    return fold_along_runs(fold, self, walk, reinterpret_cast<const float*>(center),
-                           reinterpret_cast<float*>(out), outputs);
-  }
+  const bool may_be_runs =
+      self.dtype() == numbers.dtype &&
+      (numbers.dtype == DType::kFloat32 ||
+       (selection::kHasConversions && numbers.dtype == DType::kInt64 && fold == Fold::kSum));
+  const Walk walk(self, dims, may_be_runs);
+  if (walk.is_runs) return fold_along_runs(fold, self, walk, center, out, outputs);
   const Folder folder(fold, numbers, self, walk, center);
   const int64_t widest =
       walk.is_short ? std::max(kAcross, kAcrossElements / walk.reduced.back().size) : kTileColumns;
