@@ -77,6 +77,17 @@ HWY_INLINE void step(const From* HWY_RESTRICT from, To* HWY_RESTRICT to) {
   for (int64_t i = 0; i < kStep; ++i) assign(from[i], to[i]);
 }
 
+// Processors without 512-bit vectors know int32 alone.
+HWY_INLINE void step(const float* HWY_RESTRICT from, int64_t* HWY_RESTRICT to) {
+  int is_small = 1;
+  for (int64_t i = 0; i < kStep; ++i) is_small &= std::fabs(from[i]) < 0x1p31f;
+  if (is_small) {
+    for (int64_t i = 0; i < kStep; ++i) to[i] = static_cast<int32_t>(from[i]);
+  } else {
+    for (int64_t i = 0; i < kStep; ++i) assign(from[i], to[i]);
+  }
+}
+
 template <typename From, typename To>
 void loop(const void* from, void* to, int64_t steps) {
   for (int64_t i = 0; i < steps; ++i) {
