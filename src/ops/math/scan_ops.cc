@@ -139,9 +139,11 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
   visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
     using Extreme = RunningExtreme<Largest, C>;
-    if (self.dtype() == DTypeOf<C>::value && lies_across(self, dim)) {
-      const C* const x = self.data_ptr<C>();
-      C* const y = values.data_ptr<C>();
+    if (lies_across(self, dim)) {
+      const Tensor wide = self.to(DTypeOf<C>::value);
+      const Tensor extremes = wide.is_same(self) ? values : empty_like(wide);
+      const C* const x = wide.data_ptr<C>();
+      C* const y = extremes.data_ptr<C>();
       int64_t* const at = indices.data_ptr<int64_t>();
       scan_across(
           self, dim,
@@ -153,6 +155,7 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
             best.take(x[place], i);
             y[place] = best.value, at[place] = best.at;
           });
+      if (!extremes.is_same(values)) values.copy_(extremes);
       return;
     }
     dim_apply<C>(self, dim, values, indices, [=](const C* x, C* y, int64_t* at) {
