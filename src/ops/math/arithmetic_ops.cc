@@ -289,6 +289,9 @@ Tensor pow(const Tensor& self, const Scalar& exponent) {
     if (e == -1) return power([](auto x) { return decltype(x)(1) / x; });
     if (e == -2) return power([](auto x) { return decltype(x)(1) / (x * x); });
   }
+  if (is_integral(dtype, true) && exponent.to_int() == 2) {
+    return map<kMapInt | kMapSteps, 1>({self}, dtype, [](auto x) { return wrap_mul(x, x); });
+  }
   return pow_as(self, scalar_tensor(exponent, dtype), dtype);
 }
 

@@ -42,6 +42,15 @@ TEST(Arithmetic, PowersOfIntegersAndFloats) {
   expect_tensor(x, {2, 3});
 }
 
+TEST(Arithmetic, SquaresOfIntegersWrap) {
+  expect_tensor(result_of("aten::square", "", {ints({3, -4, 4294967296})}), {9, 16, 0},
+                DType::kInt64);
+  expect_tensor(result_of("aten::square", "", {make({3, 16, 20}, DType::kUInt8)}), {9, 0, 144},
+                DType::kUInt8);
+  expect_tensor(result_of("aten::pow", "Tensor_Scalar", {make({0, 1}, DType::kBool), 2}), {0, 1},
+                DType::kInt64);
+}
+
 TEST(Arithmetic, InPlaceRefusesWhatDoesNotFit) {
   EXPECT_THROW(call_op("aten::div_", "Tensor", {ints({1}), ints({2})}), Error);
   EXPECT_THROW(call_op("aten::add_", "Tensor", {make({1}), make({1, 2})}), Error);
