@@ -96,7 +96,7 @@ void fill_integers(const Tensor& self, int64_t from, uint64_t range) {
     const uint64_t offset = range == 0 ? random.next64() : random.below(range);
     data[i] = static_cast<int64_t>(static_cast<uint64_t>(from) + offset);
   }
-  self.copy_(dense);
+  self.copy_(self.is_contiguous() ? dense : dense.to(self.dtype()));  // each in one way at a time
 }
 
 // One more than the largest integer below which all are exact in the dtype.
