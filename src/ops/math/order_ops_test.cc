@@ -346,6 +346,59 @@ TEST(AlongADimension, DifferencesLieAsTheirInput) {
             0);
 }
 
+// Rows of integers are added where they lie, also in parts of a tensor; sums wrap.
+TEST(AlongADimension, RowsOfIntegersAreAddedInPlace) {
+  for (int64_t length : {16, 17, 31, 64}) {
+    const Tensor wide = zeros({{5, length + 3}}, kI64), rows = narrow(wide, 1, 2, length);
+    std::vector<double> sums(5);
+    for (int64_t i = 0; i < 5; ++i) {
+      for (int64_t k = 0; k < length + 3; ++k) {
+        const int64_t value = i * 1000 + k * k - 77;
+        wide.data_ptr<int64_t>()[i * (length + 3) + k] = value;
+        if (k >= 2 && k < length + 2) sums[static_cast<size_t>(i)] += static_cast<double>(value);
+      }
+    }
+    expect_tensor(result_of("aten::sum", "dim_IntList", {rows, int_list({1})}), sums, kI64);
+  }
+  const Tensor large = empty(IntArray{2, 16}, kI64);
+  std::fill_n(large.data_ptr<int64_t>(), 32, std::numeric_limits<int64_t>::max());
+  expect_tensor(result_of("aten::sum", "dim_IntList", {large, int_list({1})}), {-16, -16}, kI64);
+}
+
+// Of types that are computed in another one, too.
+TEST(AlongADimension, ExtremesOfBoolsAcrossRows) {
+  const Tensor bools = make({0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 0}, kBool, {4, 3});
+  for (const DType dtype : {kBool, DType::kInt32, DType::kFloat16}) {
+    const Tensor x = bools.to(dtype);
+    expect_tensor(result_of("aten::cummax", "", {x, 0}), {0, 1, 0, 1, 1, 0, 1, 1, 0, 1, 1, 0},
+                  dtype, {4, 3});
+    expect_tensor(result_of("aten::cummax", "", {x, 0}, 1), {0, 0, 0, 1, 0, 1, 2, 2, 2, 2, 2, 3},
+                  kI64, {4, 3});
+    expect_tensor(result_of("aten::cummin", "", {x, 0}, 1), {0, 0, 0, 0, 1, 1, 0, 1, 2, 3, 3, 3},
+                  kI64, {4, 3});
+  }
+}
+
+TEST(AlongADimension, GatherGoesInTheOrderOfTheIndex) {
+  const Tensor x = make({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, kF32, {3, 4});
+  const Tensor index = ints({2, 0, 1, 1, 2, 0}, {2, 3}),
+               by_column = ints({3, 0, 2, 1, 0, 0}, {3, 2});
+  const auto turned = [](const Tensor& t) {
+    return transpose(transpose(t, 0, 1).contiguous(), 0, 1);
+  };
+  for (const Tensor& self : {x, turned(x)}) {
+    for (const bool is_turned : {false, true}) {
+      const auto laid = [&](const Tensor& t) { return is_turned ? turned(t) : t; };
+      const Tensor rows = result_of("aten::gather", "", {self, 0, laid(index)});
+      expect_tensor(rows, {8, 1, 6, 4, 9, 2}, kF32, {2, 3});
+      EXPECT_TRUE(rows.is_contiguous());
+      expect_tensor(result_of("aten::gather", "", {self, -1, laid(by_column)}), {3, 0, 6, 5, 8, 8},
+                    kF32, {3, 2});
+      EXPECT_THROW(result_of("aten::gather", "", {self, 1, laid(ints({0, 4}, {2, 1}))}), Error);
+    }
+  }
+}
+
 TEST(Search, FewValuesAmongMany) {
   std::vector<double> list;
   for (int64_t i = 0; i < 500; ++i) list.push_back(static_cast<double>(i / 2));
