@@ -375,11 +375,13 @@ TEST(Plan, PlanesAreNormalizedAndAveragedAsTheyLie) {
 }
 
 TEST(Plan, SmallGroupsAreConvolvedLikeChannels) {
-  for (int64_t group : {4, 16}) {
-    Case c({{"w", random_tensor({32, group, 3, 3})}},
+  for (const auto& [groups, group] :
+       {std::pair(8, 4), std::pair(2, 16), std::pair(15, 3), std::pair(3, 12), std::pair(5, 8)}) {
+    const int64_t channels = groups * group;
+    Case c({{"w", random_tensor({channels, group, 3, 3})}},
            "    y = torch.conv2d(x, self.w, None, [1, 1], [1, 1], [1, 1], " +
-               std::to_string(32 / group) + ")\n    return torch.relu(y)\n");
-    const Tensor x = random_tensor({2, 32, 6, 7}).contiguous(MemoryFormat::kChannelsLast);
+               std::to_string(groups) + ")\n    return torch.relu(y)\n");
+    const Tensor x = random_tensor({2, channels, 6, 7}).contiguous(MemoryFormat::kChannelsLast);
     c.check({x});
     EXPECT_EQ(c.kernels({x}), "group_conv_nhwc_f32");
   }

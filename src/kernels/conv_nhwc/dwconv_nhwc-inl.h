@@ -9,6 +9,34 @@ constexpr int kVectorsPerBlock = static_cast<int>(kBlock / kLanes);
 HWY_INLINE V load_part(const T* from, int64_t count) {
   return count <= 0 ? zero() : load_first(from, count);
 }
+// Channel k of the groups of a vector: a lane takes one of the kLanes values from `first` on, or
+// else, counted from kLanes on, of those from `second`. Both count from the vector's own channels.
+struct GroupLanes {
+  alignas(kLanes * sizeof(int32_t)) int32_t lane[kLanes];
+  int64_t first, second;
+};
+// Those of some blocks: [entries, vectors, channels of a group]. What blocks hold of their groups
+// repeats after `period` of them. The last two may be short of channels behind them, or overlap, so
+// that they have entries of their own.
+struct GroupBlocks {
+  const GroupLanes* lanes;
+  int64_t group, begin, end, period, entries;
+  GroupBlocks(int64_t channels, int64_t first_block, int64_t last_block)
+      : lanes(nullptr),
+        group(channels),
+        begin(first_block),
+        end(last_block),
+        period(group / std::gcd(group, kBlock)),
+        entries(std::min(period + 2, end - begin)) {}
+  int64_t block(int64_t entry) const {
+    return entry < period ? begin + entry : end - (entries - entry);
+  }
+  const GroupLanes* at(int64_t block, int64_t vector) const {
+    int64_t entry = block - begin;
+    if (entry >= period) entry = end - block <= 2 ? entries - (end - block) : entry % period;
+    return lanes + (entry * kVectorsPerBlock + vector) * group;
+  }
+};
 // What the pixels of one output row have in common. Pointers are those of channel 0.
 struct Row {
   const T* const* input_rows;  // of the first tap row that lies on the picture
@@ -16,10 +44,10 @@ struct Row {
   int64_t taps;                // tap rows on the picture
   int width;                   // tap columns
   int64_t group;
-  const int32_t* lookup;  // for channel k of a group, which lane each lane takes
-  const T* weight;        // of the first of them, block 0
-  int64_t weight_stride;  // from block to block
-  int64_t input_begin;    // of pixel 0 in each row of the input
+  const GroupBlocks* groups;  // unless a group fills vectors
+  const T* weight;            // of the first of them, block 0
+  int64_t weight_stride;      // from block to block
+  int64_t input_begin;        // of pixel 0 in each row of the input
   int64_t input_stride;
   int64_t channels;
   const float* bias;
@@ -78,28 +106,80 @@ HWY_INLINE void add_wide_taps(int width, const T* HWY_RESTRICT in, int64_t strid
 // What a vector of output channels, the first of them `c`, takes of a pixel of the input: channel k
 // of its group, which begins at `channel`.
 struct OwnChannel {
-  static constexpr bool kIsGrouped = false, kIsBroadcast = false;
-  OwnChannel(const Row&, int64_t c, int64_t, Part part) : channel(c), lanes(part) {}
+  static constexpr bool kIsGrouped = false, kIsBroadcast = false, kIsInParts = false;
+  OwnChannel(const Row&, int64_t c, const GroupLanes*, int64_t, Part part)
+      : channel(c), lanes(part) {}
   HWY_INLINE V operator()(const T* in) const { return load(in, lanes); }
   int64_t channel;
   Part lanes;
 };
 #if TORCHLET_DWCONV_RARE
+// The rarer end of a tile of many taps, which may be the same code for all of them.
+HWY_NOINLINE void store_hardswish(const V* HWY_RESTRICT sum, int count, T* HWY_RESTRICT out,
+                                  int64_t stride) {
+  for (int t = 0; t < count; ++t) store(apply_hardswish(sum[t]), out + t * stride);
+}
+
 struct WithinGroup {
-  static constexpr bool kIsGrouped = true, kIsBroadcast = true;
-  WithinGroup(const Row& row, int64_t c, int64_t k, Part)
+  static constexpr bool kIsGrouped = true, kIsBroadcast = true, kIsInParts = false;
+  WithinGroup(const Row& row, int64_t c, const GroupLanes*, int64_t k, Part)
       : channel(c / row.group * row.group + k) {}
   HWY_INLINE V operator()(const T* in) const { return set(*in); }
   int64_t channel;
 };
-struct AcrossGroups {
-  static constexpr bool kIsGrouped = true, kIsBroadcast = false;
-  AcrossGroups(const Row& row, int64_t c, int64_t k, Part)
-      : channel(c), lanes(lookup_lanes(row.lookup + k * kLanes)) {}
-  HWY_INLINE V operator()(const T* in) const { return lookup(load(in), lanes); }
+struct WholeGroups {
+  static constexpr bool kIsGrouped = true, kIsBroadcast = false, kIsInParts = false;
+  WholeGroups(const Row&, int64_t c, const GroupLanes* groups, int64_t k, Part)
+      : channel(c), lanes(groups[k].lane) {}
+  HWY_INLINE V operator()(const T* in) const { return lanes(load(in)); }
   int64_t channel;
   Lookup lanes;
 };
+struct PartsOfGroups {
+  static constexpr bool kIsGrouped = true, kIsBroadcast = false, kIsInParts = true;
+  PartsOfGroups(const Row&, int64_t c, const GroupLanes* groups, int64_t k, Part)
+      : channel(c + groups[k].first),
+        second(groups[k].second - groups[k].first),
+        lanes(groups[k].lane) {}
+  HWY_INLINE V operator()(const T* in) const { return lanes(load(in), load(in + second)); }
+  int64_t channel, second;
+  Lookup2 lanes;
+};
+
+// The channels of the groups that channels [c, c + kLanes) of the output belong to. Channel k of
+// them all lies in two vectors: groups are of few channels more than a vector has, or two at most.
+void find_lanes(const DwConvShape& shape, int64_t c, GroupLanes* to) {
+  const int64_t group = shape.group;
+  int32_t start[kLanes];  // of a lane's group
+  int64_t next = c / group * group;
+  for (int64_t i = 0; i < kLanes; ++i) {
+    if (next + group <= c + i) next += group;
+    start[i] = static_cast<int32_t>(next - c);
+  }
+  for (int64_t k = 0; k < group; ++k, ++to) {
+    const int64_t begin = c + start[0] + k, end = c + start[kLanes - 1] + k + 1;
+    // Those that lie beside the vector are as much aligned as it is.
+    if (begin >= c) {
+      to->first = 0;
+    } else {
+      const bool is_beside = begin >= c - kLanes && end <= c + kLanes && c >= kLanes;
+      to->first = is_beside ? -kLanes : begin - c;
+    }
+    if (end <= c + kLanes) {
+      to->second = 0;
+    } else {
+      const bool is_beside =
+          begin >= c && end <= c + 2 * kLanes && c + 2 * kLanes <= shape.channels;
+      to->second = is_beside ? kLanes : end - kLanes - c;
+    }
+    const int32_t first = static_cast<int32_t>(k - to->first);
+    const int32_t second = static_cast<int32_t>(k - to->second + kLanes);
+    constexpr int32_t kCount = static_cast<int32_t>(kLanes);
+    for (int64_t i = 0; i < kLanes; ++i) {
+      to->lane[i] = start[i] + (start[i] + first < kCount ? first : second);
+    }
+  }
+}
 #endif
 
 // kTile output pixels side by side, whole blocks [begin, end) of channels. A kWidth of 0 stands for
@@ -128,10 +208,14 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
     HWY_UNROLL(16)
     for (int t = 0; t < kTile; ++t) sum[t] = start;
     const T* HWY_RESTRICT weight = weights + block * weight_stride + part;
+    const GroupLanes* groups = nullptr;
+    if constexpr (Pixel::kIsGrouped && !Pixel::kIsBroadcast) {
+      groups = row.groups->at(block, v % kVectorsPerBlock);
+    }
     for (int64_t i = 0; i < taps; ++i) {
       const T* HWY_RESTRICT in = input_rows[i * row_step] + column;
       for (int64_t k = 0; k < (Pixel::kIsGrouped ? row.group : 1); ++k) {
-        const Pixel pixel(row, c, k, lanes);
+        const Pixel pixel(row, c, groups, k, lanes);
         if constexpr (kWidth == 0) {
           add_wide_taps<kStride, kTile>(width, in + pixel.channel, stride, pixel, weight, left,
                                         inside, sum);
@@ -143,6 +227,15 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
       }
     }
     T* HWY_RESTRICT out = output + c;
+#if TORCHLET_DWCONV_RARE
+    if ((Pixel::kIsGrouped || kWidth == 0) && hardswish) {
+      V done[kTile];
+      HWY_UNROLL(16)
+      for (int t = 0; t < kTile; ++t) done[t] = sum[t];
+      store_hardswish(done, kTile, out, out_stride);
+      continue;
+    }
+#endif
     if (hardswish) {
       HWY_UNROLL(16)
       for (int t = 0; t < kTile; ++t) sum[t] = apply_hardswish(sum[t]);
@@ -219,14 +312,14 @@ Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w) {
   }
   return best;
 }
+template <class Pixel, int kWidth, int kStride, int... kSizes>
+Tile tile_of_sizes(int64_t out_w) {
+  static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, kSizes>, kSizes}...};
+  return best_tile(kTiles, out_w);
+}
 template <int kWidth, int kStride>
 Tile choose_tile(int64_t out_w) {
-  static constexpr Tile kTiles[] = {
-      {convolve_tile<OwnChannel, kWidth, kStride, kWideTile>, kWideTile},
-      {convolve_tile<OwnChannel, kWidth, kStride, 7>, 7},
-      {convolve_tile<OwnChannel, kWidth, kStride, 4>, 4},
-      {convolve_tile<OwnChannel, kWidth, kStride, 1>, 1}};
-  return best_tile(kTiles, out_w);
+  return tile_of_sizes<OwnChannel, kWidth, kStride, kWideTile, 7, 4, 1>(out_w);
 }
 // Of windows and groups that are rarer there are fewer. Each sum waits for the one before it, so
 // that 16 at a time are faster where there are registers for them; 14 are what 28 and 56 pixels
@@ -234,35 +327,34 @@ Tile choose_tile(int64_t out_w) {
 template <int kWidth, int kStride, class Pixel>
 Tile choose_rare_tile(int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kStride == 1) {
-    static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, 16>, 16},
-                                      {convolve_tile<Pixel, kWidth, kStride, 14>, 14},
-                                      {convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
-                                      {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
-    return best_tile(kTiles, out_w);
+  if constexpr (kStride == 1 && !Pixel::kIsInParts) {
+    return tile_of_sizes<Pixel, kWidth, kStride, 16, 14, kWideTile, 4>(out_w);
+  } else if constexpr (kStride == 1) {
+    return tile_of_sizes<Pixel, kWidth, kStride, 14, kWideTile, 4>(out_w);
   } else if constexpr (Pixel::kIsBroadcast) {
-    static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, 16>, 16},
-                                      {convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
-                                      {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
-    return best_tile(kTiles, out_w);
+    return tile_of_sizes<Pixel, kWidth, kStride, 16, kWideTile, 4>(out_w);
   }
 #endif
-  static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, kWideTile>, kWideTile},
-                                    {convolve_tile<Pixel, kWidth, kStride, 4>, 4}};
-  return best_tile(kTiles, out_w);
+  if constexpr (kLanes == 4 && Pixel::kIsInParts) {
+    return tile_of_sizes<Pixel, kWidth, kStride, 4>(out_w);
+  } else {
+    return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
+  }
+}
+
+template <class Pixel>
+Tile choose_group_tile(const Window2dShape& s) {
+  return s.stride_w == 1 ? choose_rare_tile<3, 1, Pixel>(s.out_w)
+                         : choose_rare_tile<3, 2, Pixel>(s.out_w);
 }
 
 Tile choose_tile(const DwConvShape& shape, const Window2dShape& s) {
 #if TORCHLET_DWCONV_RARE
   if constexpr (selection::kHasRareConvolutions) {
     if (shape.group > 1) {  // dwconv_takes() holds
-      const bool is_within = shape.group % kLanes == 0;
-      if (s.stride_w == 1) {
-        return is_within ? choose_rare_tile<3, 1, WithinGroup>(s.out_w)
-                         : choose_rare_tile<3, 1, AcrossGroups>(s.out_w);
-      }
-      return is_within ? choose_rare_tile<3, 2, WithinGroup>(s.out_w)
-                       : choose_rare_tile<3, 2, AcrossGroups>(s.out_w);
+      if (shape.group % kLanes == 0) return choose_group_tile<WithinGroup>(s);
+      if (kLanes % shape.group == 0) return choose_group_tile<WholeGroups>(s);
+      return choose_group_tile<PartsOfGroups>(s);
     }
   }
 #endif
@@ -316,7 +408,8 @@ void convolve_row(const Window2dShape& s, const Tile& tile, const Row& row, int6
   }
 }
 
-void convolve(const DwConvTask<T>& task) {
+// The GroupBlocks are those of the task.
+HWY_NOINLINE void convolve_rows(const DwConvTask<T>& task, const GroupBlocks* groups) {
   const DwConvShape& shape = *task.shape;
   const Window2dShape& s = shape.window;
   const Epilogue<T>& epilogue = *task.epilogue;
@@ -326,11 +419,6 @@ void convolve(const DwConvTask<T>& task) {
   const int64_t begin = dwconv_block_channel<T>(shape.channels, task.block_begin);
   const int64_t end = std::min(shape.channels, task.block_end * kBlock);
   const int64_t phases = dwconv_phases(s);
-  int32_t lookup[kBlock * kLanes];
-  for (int64_t i = 0; i < std::min(kBlock, shape.group) * kLanes; ++i) {
-    const int64_t lane = i % kLanes;
-    lookup[i] = static_cast<int32_t>(lane / shape.group * shape.group + i / kLanes);
-  }
   for (int64_t y = task.row_begin; y < task.row_end; ++y) {
     const int64_t first = y * s.stride_h - s.pad_h;
     const Range taps = taps_inside(first, s.dilation_h, s.kernel_h, s.in_h);
@@ -341,7 +429,7 @@ void convolve(const DwConvTask<T>& task) {
             taps.end - taps.begin,
             static_cast<int>(s.kernel_w),
             shape.group,
-            lookup,
+            groups,
             task.weight + taps.begin * s.kernel_w * shape.group * kBlock,
             s.kernel_h * s.kernel_w * shape.group * kBlock,
             0,
@@ -365,4 +453,23 @@ void convolve(const DwConvTask<T>& task) {
       finish_rows(epilogue, residual, output + begin, task.output_stride, s.out_w, end - begin);
     }
   }
+}
+
+void convolve(const DwConvTask<T>& task) {
+#if TORCHLET_DWCONV_RARE
+  const DwConvShape& shape = *task.shape;
+  if (selection::kHasRareConvolutions && shape.group > 1 && shape.group % kLanes != 0) {
+    GroupBlocks groups(shape.group, task.block_begin, task.block_end);
+    const int64_t vectors = groups.entries * kVectorsPerBlock;
+    const Scratch<GroupLanes> lanes(vectors * shape.group);
+    for (int64_t i = 0; i < vectors; ++i) {
+      const int64_t block = groups.block(i / kVectorsPerBlock);
+      const int64_t c = dwconv_block_channel<T>(shape.channels, block);
+      find_lanes(shape, c + i % kVectorsPerBlock * kLanes, &lanes[i * shape.group]);
+    }
+    groups.lanes = lanes.data();
+    return convolve_rows(task, &groups);
+  }
+#endif
+  convolve_rows(task, nullptr);
 }

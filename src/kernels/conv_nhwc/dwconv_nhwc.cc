@@ -133,8 +133,9 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
 bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w) {
   if (group == 1) return dwconv_is_wide(kernel_w);
   constexpr int64_t kBlock = kDwConvBlock<float>, kMostChannels = 32;
-  const bool fills_vectors = kBlock % group == 0 || group % kBlock == 0;
-  return group <= kMostChannels && fills_vectors && channels % kBlock == 0 && kernel_w == 3;
+  const bool fits_vectors = group <= kBlock || group % kBlock == 0;
+  return group <= kMostChannels && fits_vectors && channels >= kBlock && channels % group == 0 &&
+         kernel_w == 3;
 }
 
 bool dwconv_takes(const DwConvShape& shape) {

@@ -17,7 +17,7 @@ struct DwConvShape {
   int64_t group = 1;  // channels that belong together
 };
 
-// Whether groups of 2 to 32 channels fill the vectors; in float32.
+// Whether tiles take groups of 2 to 16, or 32 channels; in float32.
 bool dwconv_takes(const DwConvShape& shape);
 
 // Whether filters [channels, group, kernel_h, kernel_w] are of the rarer kinds that have tiles:

@@ -6,10 +6,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/selection.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/simd/activation-inl.h"
+#include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -43,9 +45,36 @@ HWY_INLINE V load(const float* from, Part) { return load(from); }
 HWY_INLINE V load_bias(const float* from, Part) { return load(from); }
 HWY_INLINE void store(V v, float* to, Part) { store(v, to); }
 
-using Lookup = decltype(hn::SetTableIndices(d, static_cast<const int32_t*>(nullptr)));
-HWY_INLINE Lookup lookup_lanes(const int32_t* lanes) { return hn::SetTableIndices(d, lanes); }
-HWY_INLINE V lookup(V v, Lookup lanes) { return hn::TableLookupLanes(v, lanes); }
+using DI = hn::RebindToSigned<D>;
+struct Lookup {
+  explicit Lookup(const int32_t* lane) : lanes(hn::SetTableIndices(d, lane)) {}
+  HWY_INLINE V operator()(V v) const { return hn::TableLookupLanes(v, lanes); }
+  decltype(hn::SetTableIndices(d, static_cast<const int32_t*>(nullptr))) lanes;
+};
+// Lanes from kLanes on are those of the second vector.
+#if HWY_TARGET <= HWY_AVX3
+struct Lookup2 {
+  explicit Lookup2(const int32_t* lane) : lanes(hn::LoadU(DI(), lane)) {}
+  HWY_INLINE V operator()(V first, V second) const {
+    return V{_mm512_permutex2var_ps(first.raw, lanes.raw, second.raw)};
+  }
+  hn::Vec<DI> lanes;
+};
+#else
+struct Lookup2 {
+  explicit Lookup2(const int32_t* lane)
+      : Lookup2(hn::LoadU(DI(), lane), hn::Set(DI(), kLanes - 1)) {}
+  Lookup2(hn::Vec<DI> lane, hn::Vec<DI> last)
+      : lanes(hn::IndicesFromVec(d, hn::And(lane, last))),
+        is_second(hn::RebindMask(d, hn::Gt(lane, last))) {}
+  HWY_INLINE V operator()(V first, V second) const {
+    return hn::IfThenElse(is_second, hn::TableLookupLanes(second, lanes),
+                          hn::TableLookupLanes(first, lanes));
+  }
+  decltype(hn::IndicesFromVec(d, hn::Zero(DI()))) lanes;
+  hn::Mask<D> is_second;
+};
+#endif
 #define TORCHLET_DWCONV_RARE 1  // wide windows and groups
 
 #include "kernels/conv_nhwc/dwconv_nhwc-inl.h"

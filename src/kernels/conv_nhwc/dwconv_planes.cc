@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
@@ -99,14 +100,16 @@ class Planes {
 void dwconv_planes_f32(const DwConvShape& shape, bool reads_planes, const float* input,
                        int64_t input_stride, const void* packed, const EpilogueF32& epilogue,
                        bool writes_planes, float* output, int64_t output_stride) {
-  // As many channels as a transpose moves at its best, and of those as many rows as stay near.
-  constexpr int64_t kSpan = 2 * kBlock, kPieceBytes = int64_t{384} << 10;
+  // As many channels as a transpose moves at its best, whole groups, and of those as many rows as
+  // stay near.
+  constexpr int64_t kPieceBytes = int64_t{384} << 10;
+  const int64_t span_channels = std::lcm(2 * kBlock, shape.group);
   const Window2dShape& s = shape.window;
   const int64_t row_bytes =
-      (s.in_w * s.stride_h + s.out_w) * kSpan * static_cast<int64_t>(sizeof(float));
+      (s.in_w * s.stride_h + s.out_w) * span_channels * static_cast<int64_t>(sizeof(float));
   const int64_t strips = std::clamp<int64_t>(s.out_h * row_bytes / kPieceBytes, 1, s.out_h);
   // If the last block overlaps the one before it, they stay together.
-  const int64_t spans = std::max<int64_t>(1, shape.channels / kSpan);
+  const int64_t spans = std::max<int64_t>(1, shape.channels / span_channels);
   const Planes planes(shape, input, input_stride, static_cast<const float*>(packed), epilogue,
                       output, output_stride);
   constexpr int64_t kOpsPerTask = int64_t{1} << 16;
@@ -116,13 +119,13 @@ void dwconv_planes_f32(const DwConvShape& shape, bool reads_planes, const float*
   parallel_for(pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t strip = i % strips, span = i / strips % spans;
-      const int64_t channel = span * kSpan;
+      const int64_t channel = span * span_channels;
       planes.run(reads_planes, writes_planes,
                  {.picture = i / strips / spans,
                   .row_begin = dwconv_strip_row(shape, strip, strips),
                   .row_end = dwconv_strip_row(shape, strip + 1, strips),
                   .channel = channel,
-                  .channels = span + 1 == spans ? shape.channels - channel : kSpan});
+                  .channels = span + 1 == spans ? shape.channels - channel : span_channels});
     }
   });
 }

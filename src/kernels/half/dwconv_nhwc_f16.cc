@@ -3,9 +3,11 @@
 #if TORCHLET_FLOAT16
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/half/float16-inl.h"
+#include "kernels/simd/scratch.h"
 
 TORCHLET_FLOAT16_BEGIN
 namespace torchlet::kernels {
