@@ -90,7 +90,8 @@ void copy_plane(int64_t element_size, const Dim& outer, const Dim& inner, const 
     for (int64_t i = 0; i < outer.size; ++i) {
       std::memcpy(to + i * outer.to * element_size, from + i * outer.from * element_size, bytes);
     }
-  } else if (inner.to == 1 && outer.from == 1 && outer.size * inner.size > kFewElements) {
+  } else if (inner.to == 1 && outer.from == 1 &&
+             (!selection::kHasConversions || outer.size * inner.size > kFewElements)) {
     transpose(element_size, inner.size, outer.size, from, inner.from, to, outer.to);
   } else if (element_size == 1) {
     copy_elements<uint8_t>(outer, inner, from, to);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
 
@@ -109,7 +110,9 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
   // Wide blocks write whole cache lines, or half of them. Bytes have enough of them with 128 bits.
   constexpr int64_t kSize = 16 / sizeof(T), kLine = 64 / sizeof(T);
   const hn::FixedTag<T, kSize> narrow;
-  constexpr int64_t kWide = sizeof(T) == 8 ? 4 : sizeof(T) == 4 ? kLine : kSize;
+  constexpr int64_t kWide = sizeof(T) == 8 && selection::kHasConversions ? 4
+                            : sizeof(T) == 4                             ? kLine
+                                                                         : kSize;
   const hn::CappedTag<T, kWide> wide;
   constexpr int64_t lanes = static_cast<int64_t>(hn::MaxLanes(wide));
   // The rows of a block keep their lines in the first-level cache until all of a line is used. All
@@ -125,8 +128,9 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
       const int64_t right = std::min(left + kLine, whole_cols);
       int64_t i = 0;
       for (; i + kWide <= whole_rows; i += kWide) {
-        if (sizeof(T) > 1 && i % kLine == 0) {  // what is written next is there by then
-          for (int64_t j = left; j < right; ++j) {
+        if constexpr (sizeof(T) > 1 && selection::kHasConversions) {
+          // What is written next is there by then.
+          for (int64_t j = left; j < right && i % kLine == 0; ++j) {
             __builtin_prefetch(out + j * to_stride + i + kLine, 1);
           }
         }

@@ -41,7 +41,11 @@ Tensor dense_as(const Tensor& tensor) {
   if (tensor.dtype() == DTypeOf<C>::value) return tensor.contiguous();
   Tensor copy = empty(tensor.sizes(), DTypeOf<C>::value);
   // Elements are put in order, and then converted, by kernels; both at once is done one by one.
-  copy.copy_(selection::kHasConversions ? tensor.contiguous() : tensor);
+  if constexpr (selection::kHasConversions) {
+    copy.copy_(tensor.contiguous());
+  } else {
+    copy.copy_(tensor);
+  }
   return copy;
 }
 
