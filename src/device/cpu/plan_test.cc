@@ -385,6 +385,11 @@ TEST(Plan, SmallGroupsAreConvolvedLikeChannels) {
     c.check({x});
     EXPECT_EQ(c.kernels({x}), "group_conv_nhwc_f32");
   }
+  Case wide({{"w", random_tensor({32, 16, 5, 5})}},
+            "    return torch.conv2d(x, self.w, None, [1, 1], [2, 2], [1, 1], 2)\n");
+  const Tensor two = random_tensor({1, 32, 6, 7}).contiguous(MemoryFormat::kChannelsLast);
+  wide.check({two});
+  EXPECT_EQ(wide.kernels({two}), "group_conv_nhwc_f32");
   // One group of all channels, too, but where Winograd is faster.
   for (const auto& [channels, kernel] :
        {std::pair(16, "group_conv_nhwc_f32"), std::pair(32, "conv_nhwc_f32")}) {

@@ -300,11 +300,12 @@ struct Tile {
   int64_t size;  // output pixels
 };
 
-// Of the tiles no wider than the row the one that computes the fewest pixels twice.
+// Of the tiles no wider than the row the one that computes the fewest pixels twice. One of fewer
+// pixels than `least` takes as long as one of those.
 template <size_t kCount>
-Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w) {
+Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w, int64_t least) {
   const auto computed = [&](const Tile& tile) {
-    return (out_w + tile.size - 1) / tile.size * tile.size + (tile.size == 1 ? out_w : 0);
+    return ceil_div(out_w, tile.size) * std::max(tile.size, least) + (tile.size == 1 ? out_w : 0);
   };
   Tile best = {nullptr, 0};
   for (const Tile& tile : tiles) {
@@ -315,7 +316,8 @@ Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w) {
 template <class Pixel, int kWidth, int kStride, int... kSizes>
 Tile tile_of_sizes(int64_t out_w) {
   static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, kSizes>, kSizes}...};
-  return best_tile(kTiles, out_w);
+  // A sum waits for the one before it, if lookups and loads do not take that long anyway.
+  return best_tile(kTiles, out_w, Pixel::kIsBroadcast ? kWideTile : 1);
 }
 template <int kWidth, int kStride>
 Tile choose_tile(int64_t out_w) {
@@ -327,19 +329,22 @@ Tile choose_tile(int64_t out_w) {
 template <int kWidth, int kStride, class Pixel>
 Tile choose_rare_tile(int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kStride == 1 && !Pixel::kIsInParts) {
-    return tile_of_sizes<Pixel, kWidth, kStride, 16, 14, kWideTile, 4>(out_w);
-  } else if constexpr (kStride == 1) {
+  if constexpr (kStride == 1 && (Pixel::kIsInParts || kWidth == 5)) {
     return tile_of_sizes<Pixel, kWidth, kStride, 14, kWideTile, 4>(out_w);
+  } else if constexpr (kStride == 1) {
+    return tile_of_sizes<Pixel, kWidth, kStride, 16, 14, kWideTile, 4>(out_w);
   } else if constexpr (Pixel::kIsBroadcast) {
     return tile_of_sizes<Pixel, kWidth, kStride, 16, kWideTile, 4>(out_w);
+  } else {
+    return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
   }
-#endif
-  if constexpr (kLanes == 4 && Pixel::kIsInParts) {
+#else
+  if constexpr (Pixel::kIsInParts || (kWidth == 5 && kLanes == 4)) {
     return tile_of_sizes<Pixel, kWidth, kStride, 4>(out_w);
   } else {
     return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
   }
+#endif
 }
 
 template <class Pixel>
@@ -352,6 +357,7 @@ Tile choose_tile(const DwConvShape& shape, const Window2dShape& s) {
 #if TORCHLET_DWCONV_RARE
   if constexpr (selection::kHasRareConvolutions) {
     if (shape.group > 1) {  // dwconv_takes() holds
+      if (s.kernel_w == 5) return choose_rare_tile<5, 1, WithinGroup>(s.out_w);
       if (shape.group % kLanes == 0) return choose_group_tile<WithinGroup>(s);
       if (kLanes % shape.group == 0) return choose_group_tile<WholeGroups>(s);
       return choose_group_tile<PartsOfGroups>(s);

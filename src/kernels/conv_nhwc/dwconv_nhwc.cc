@@ -133,16 +133,20 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
 bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w) {
   if (group == 1) return dwconv_is_wide(kernel_w);
   constexpr int64_t kBlock = kDwConvBlock<float>, kMostChannels = 32;
-  const bool fits_vectors = group <= kBlock || group % kBlock == 0;
-  return group <= kMostChannels && fits_vectors && channels >= kBlock && channels % group == 0 &&
-         kernel_w == 3;
+  if (group > kMostChannels || channels < kBlock || channels % group != 0) return false;
+  // One group is a matrix product without gaps, as fast if the window is wide.
+  if (kernel_w == 5) return group == kBlock && channels > kBlock;
+  return kernel_w == 3 && (group <= kBlock || group % kBlock == 0);
 }
 
 bool dwconv_takes(const DwConvShape& shape) {
   const Window2dShape& s = shape.window;
   if (shape.group == 1) return true;
   if constexpr (!selection::kHasRareConvolutions) return false;
-  if (!dwconv_is_rare(shape.channels, shape.group, s.kernel_w) || s.stride_w > 2) return false;
+  const int64_t most_stride = s.kernel_w == 3 ? 2 : 1;
+  if (!dwconv_is_rare(shape.channels, shape.group, s.kernel_w) || s.stride_w > most_stride) {
+    return false;
+  }
   for (int64_t phase = 0; phase < dwconv_phases(s); ++phase) {
     constexpr int64_t kLeastColumns = 4;
     const Window2dShape w = dwconv_phase(s, phase);

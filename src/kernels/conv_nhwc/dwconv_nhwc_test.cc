@@ -146,6 +146,7 @@ TEST(DwConvNhwc, Groups) {
           const int64_t enough = stride == 2 && size < 9 ? 2 * size : size;
           check(64, window(enough, 3, stride, 1, 1), 2, 1, group);
           check(32, window(enough + 3, 3, stride, 0, 1), 1, 0, group);
+          if (group == 16 && stride == 1) check(64, window(size, 5, 1, 2, 1), 1, 1, group);
         }
       }
     }
@@ -248,6 +249,7 @@ TEST(DwConvNhwc, TilesOfEveryWidth) {
       }
       for (int64_t group : {2, 16}) {
         check(32, make_window(3, width, 3, 3, 1, 1, 1), 1, 1, group);
+        if (group == 16) check(32, make_window(3, width, 5, 5, 1, 2, 1), 1, 1, group);
       }
     }
   });
@@ -263,7 +265,12 @@ TEST(DwConvNhwc, GroupsThatItDoesNotTake) {
   EXPECT_FALSE(takes(15, 5, window(9, 3, 1, 1, 1)));  // less than a block
   EXPECT_FALSE(takes(96, 24, window(9, 3, 1, 1, 1)));
   EXPECT_FALSE(takes(128, 64, window(9, 3, 1, 1, 1)));  // a matrix product is faster
-  EXPECT_FALSE(takes(96, 16, window(9, 5, 1, 2, 1)));
+  EXPECT_TRUE(takes(96, 16, window(9, 5, 1, 2, 1)));
+  EXPECT_FALSE(takes(96, 12, window(9, 5, 1, 2, 1)));
+  EXPECT_FALSE(takes(96, 16, window(9, 5, 2, 2, 1)));
+  EXPECT_FALSE(takes(16, 16, window(9, 5, 1, 2, 1)));
+  EXPECT_FALSE(takes(96, 32, window(9, 5, 1, 2, 1)));
+  EXPECT_FALSE(takes(96, 16, window(9, 7, 1, 3, 1)));
   EXPECT_FALSE(takes(96, 16, window(9, 3, 3, 1, 1)));
   EXPECT_TRUE(takes(96, 16, window(9, 3, 1, 2, 2)));
   EXPECT_FALSE(takes(96, 16, window(9, 3, 2, 2, 2)));
