@@ -36,7 +36,7 @@ void for_each_element(const Tensor& tensor, const Visit& visit) {
 }
 
 // A copy of all elements that the storage holds.
-Ref<Storage> copy_of(const Storage& storage) {
+Ref<Storage> copy_of(Storage& storage) {
   auto copy = make_ref<Storage>(storage.nbytes());
   std::copy_n(storage.data(), storage.nbytes(), copy->data());
   return copy;
