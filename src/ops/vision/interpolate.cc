@@ -173,7 +173,7 @@ constexpr bool kHasFused = true;
 #define TORCHLET_FUSED [[gnu::target("avx2,fma")]]
 #else
 constexpr bool kHasFused = false;
-#define TORCHLET_FUSED
+#define TORCHLET_FUSED [[maybe_unused]]
 #endif
 // resize_row() with two taps.
 TORCHLET_FUSED void fused_row(const float* in, const int64_t* index, const float* weight,
