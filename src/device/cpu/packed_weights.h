@@ -6,7 +6,8 @@
 // are made anew for every signature are found again.
 //
 // Who packs a tensor is done with it: memory that is only derived from another tensor or read from
-// a file goes again, and comes back if somebody else asks.
+// a file goes again, and comes back if somebody else asks. Small builds, which are for models of a
+// few megabytes, keep it.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "base/selection.h"
 #include "kernels/conv_nchw/conv2d.h"
 #include "kernels/conv_nhwc/conv3d_nhwc.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
@@ -71,8 +73,12 @@ class PackedWeights {
     key.add(nbytes);
     (key.add(args), ...);
     return find_or_pack(std::move(key), nbytes, [&](void* to) {
-      pack(to, in_passing(args)...);
-      (give_back(args), ...);
+      if constexpr (selection::kIsWhole) {
+        pack(to, in_passing(args)...);
+        (give_back(args), ...);
+      } else {
+        pack(to, args...);
+      }
     });
   }
 

@@ -389,7 +389,7 @@ IntArray plan(const Tensor& input, const Tensor& weight, const ConvParams& p, Ge
     int64_t first = 0, last = g.kernel[d] - 1;
     while (first < last && !sees(first)) ++first;
     while (first < last && !sees(last)) --last;
-    if (first * g.dilation[d] > g.pad[d]) --first;
+    while (first * g.dilation[d] > g.pad[d]) --first;  // padding may not be negative
     some.kernel[d] = last - first + 1;
     some.pad[d] -= first * g.dilation[d];
     const int64_t dim = static_cast<int64_t>(d + spatial) - 1;
