@@ -244,7 +244,8 @@ TEST(Convolution, WindowsBeyondTheInput) {
   };
   const Case cases[] = {{{9, 11}, {1, 1}, {4, 5}, {1, 1}}, {{9, 8}, {2, 3}, {7, 6}, {1, 1}},
                         {{5, 5}, {1, 2}, {9, 9}, {4, 5}},  {{12, 3}, {5, 1}, {11, 0}, {1, 1}},
-                        {{4, 9}, {9, 9}, {9, 9}, {5, 1}},  {{1, 40}, {1, 1}, {0, 30}, {1, 1}}};
+                        {{4, 9}, {9, 9}, {9, 9}, {5, 1}},  {{1, 40}, {1, 1}, {0, 30}, {1, 1}},
+                        {{4, 40}, {1, 1}, {9, 30}, {6, 1}}};  // no tap sees a line
   for (const Case& c : cases) {
     const Tensor x = ramp({2, 4, 3, 4}), bias = ramp({6}, 2);
     const IntArray around{c.padding[1], c.padding[1], c.padding[0], c.padding[0]};
