@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/pages.h"
+#include "base/selection.h"
 #include "tensor/block_cache.h"
 
 namespace torchlet {
@@ -45,6 +46,7 @@ void Storage::resize(size_t nbytes) {
 Ref<Storage> Storage::in_passing() { return Ref<Storage>(this); }
 
 void Storage::give_back(size_t offset, size_t nbytes) {
+  if constexpr (!selection::kIsWhole) return;  // device/cpu/packed_weights.h says why
   if (!owned_ && has_memory()) give_back_file_pages(data_ + offset, nbytes);
 }
 

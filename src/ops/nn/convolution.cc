@@ -428,7 +428,7 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
                            input.dtype() == DType::kFloat32 && !p.transposed &&
                            format == MemoryFormat::kChannelsLast && has_many_pixels(g);
     const Tensor out =
-        empty(shape, DTypeOf<T>::value, is_inside ? format : MemoryFormat::kContiguous);
+        is_inside ? empty(shape, DTypeOf<T>::value, format) : empty(shape, DTypeOf<T>::value);
     if (out.numel() > 0) {
       TORCHLET_CHECK(
           input.numel() > 0 || input.size(1) == 0,
@@ -436,11 +436,15 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
           shape_text(input.sizes()).c_str());
     }
     if (out.numel() > 0 && !is_meta(out)) {
-      Tensor taps = weight;
+      Tensor seeing;
+      const Tensor* taps = &weight;
       if constexpr (selection::kHasRareConvolutions) {
-        if (!p.transposed && weight.numel() > 0) taps = seeing_taps(weight, g);
+        if (!p.transposed && weight.numel() > 0) {
+          seeing = seeing_taps(weight, g);
+          taps = &seeing;
+        }
       }
-      const Tensor w = dense_as<T>(taps), b = bias.defined() ? dense_as<T>(bias) : Tensor();
+      const Tensor w = dense_as<T>(*taps), b = bias.defined() ? dense_as<T>(bias) : Tensor();
       if constexpr (std::is_same_v<T, float> && selection::kHasRareConvolutions &&
                     selection::kHasVolumes) {
         if (is_inside) {
