@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(f"{HERE}/engines")  # an engine may read what another one made
 MODELS = "mobilenet_v2,mobilenet_v3_large,resnet18,resnet50,deeplabv3_resnet50,vit_b_16"
 TORCH_PYTHON = "/usr/bin/python3"
 # Of Torchlet's answer, relative to the largest value. An integer network answers in steps of its last scale.
@@ -36,16 +37,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--turn", type=float, default=0.3, help="seconds of an engine in a round, one forward at least")
-    parser.add_argument("--engines", default="torchlet,pytorch,onnx_runtime,ncnn_net")
+    parser.add_argument("--engines", default="torchlet,pytorch,onnx_runtime,ncnn_net,openvino_cpu,xnnpack")
     parser.add_argument("--folder", default=os.path.join(HERE, "../build/bench-models"))
     return parser.parse_args()
 
 
 def venv_python(folder: str) -> str:
     python = os.path.join(folder, "venv/bin/python")
-    packages = ["numpy", "onnx", "onnxruntime", "ncnn", "pnnx"]
-    if subprocess.run([python, "-c", "import " + ",".join(packages)], stderr=subprocess.DEVNULL).returncode \
-            if os.path.exists(python) else True:
+    packages = ["numpy", "onnx", "onnxruntime", "ncnn", "pnnx", "openvino", "litert-torch", "torchvision"]
+    there = f"from importlib.metadata import version; [version(name) for name in {packages}]"
+    if subprocess.run([python, "-c", there], stderr=subprocess.DEVNULL).returncode if os.path.exists(python) else True:
         subprocess.run([TORCH_PYTHON, "-m", "venv", os.path.join(folder, "venv")], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
     return python

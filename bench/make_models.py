@@ -100,7 +100,7 @@ def make(name: str) -> torch.nn.Module:
     network = MODELS[name](weights=None, **options)
     if name.startswith("vit"):  # torchvision starts the last layer with zeros
         torch.nn.init.normal_(network.heads.head.weight, std=0.02)
-    return network
+    return OnlyOut(network) if "deeplab" in name else network
 
 
 def quantized(name: str, pictures: torch.Tensor) -> torch.nn.Module:
@@ -134,8 +134,6 @@ def write(folder: str, name: str) -> None:
     base = os.path.join(folder, name)
     network = make(name)
     set_statistics(network, pictures)
-    if "deeplab" in name:
-        network = OnlyOut(network).eval()
     # With gradients on, attention is traced as the operators that it consists of; ONNX has nothing else for it.
     traced = torch.jit.trace(network, x, check_trace=False)
     np.save(base + ".input.npy", x.numpy())

@@ -43,17 +43,22 @@ def quantized(folder, model, variant):
     return target
 
 
+def path_of(folder, model, precision, variant):
+    import os
+
+    return os.path.join(folder, f"{model}.fp32.onnx") if precision == "fp32" else quantized(folder, model, variant)
+
+
 def load(folder, model, precision, variant, threads):
     import os
 
     import numpy
     import onnxruntime
 
-    path = os.path.join(folder, f"{model}.fp32.onnx") if precision == "fp32" else quantized(folder, model, variant)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(path_of(folder, model, precision, variant), options, providers=["CPUExecutionProvider"])
     return session, {"x": numpy.load(os.path.join(folder, f"{model}.input.npy"))}
 
 
