@@ -3,13 +3,14 @@
 
     python3 bench/compare.py --models mobilenet_v2,resnet18 --precisions fp32,int8 --threads 1,2 --rounds 10
 
-Needs Debian's python3-torchvision for the models and PyTorch; makes a virtual environment with ONNX Runtime and ncnn. Both, and the
-models, stay in --folder. Engines are the files of bench/engines (see the README there).
+Needs Debian's python3-torchvision for the models and PyTorch; makes a virtual environment with ONNX Runtime, OpenVINO, ncnn and
+LiteRT, 7 GB that its converters fill. It and the models stay in --folder. Engines are the files of bench/engines (see the README there).
 
 Every engine tries its variants and keeps the fastest. Then the engines take turns of --turn seconds, --rounds times, so that
 what else the machine does hits all of them; an engine is stopped while it is not its turn. A cell shows the smallest and the
-median time of one forward in milliseconds; "ratio" is Torchlet's median over the best other engine's, the median of all
-rounds: below 1, Torchlet is faster. "differs" is the largest difference from PyTorch's answer, relative to its largest value.
+median time of one forward in milliseconds, of a picture if --batches or --at-once has several at a time; "ratio" is Torchlet's
+median over the best other engine's, the median of all rounds: below 1, Torchlet is faster. "differs" is the largest difference
+from PyTorch's answer, relative to its largest value.
 """
 
 import argparse
@@ -35,9 +36,12 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--models", default=MODELS)
     parser.add_argument("--precisions", default="fp32,int8")
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--batches", default="1", help="pictures of a forward")
+    parser.add_argument("--at-once", type=int, default=1, help="processes of an engine, each with --threads")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--turn", type=float, default=0.3, help="seconds of an engine in a round, one forward at least")
     parser.add_argument("--engines", default="torchlet,pytorch,onnx_runtime,ncnn_net,openvino_cpu,xnnpack")
+    parser.add_argument("--rows", help="a file to which each row is added as a line of JSON, for compare_tables.py")
     parser.add_argument("--folder", default=os.path.join(HERE, "../build/bench-models"))
     return parser.parse_args()
 
@@ -53,60 +57,77 @@ def venv_python(folder: str) -> str:
 
 
 class Worker:
-    """One engine with one model in a process group of its own, stopped unless it has something to do."""
+    """One engine with one model, in as many processes as run it at once, each in a process group of its own; stopped unless
+    they have something to do."""
 
     def __init__(self, python: str, engine: str, folder: str, model: str, precision: str, variant: str, threads: int):
-        self.name, self.variant, self.rounds = engine, variant, []
-        self.process = subprocess.Popen(
-            [python, f"{HERE}/engines/worker.py", f"{HERE}/engines/{engine}.py", folder, model, precision, variant,
-             str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            process_group=0)
+        self.name, self.variant, self.rounds, self.processes = engine, variant, [], []
+        self.pictures = batch_of(model)
+        self.command = [python, f"{HERE}/engines/worker.py", f"{HERE}/engines/{engine}.py", folder, model, precision, variant,
+                        str(threads)]
 
-    def signal(self, number: int) -> None:
-        os.killpg(self.process.pid, number)
+    def start(self, copies: int) -> None:
+        for _ in range(copies):  # one after the other: the first one may convert the model
+            self.processes.append(subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                   stderr=subprocess.PIPE, text=True, process_group=0))
+            self.read(self.processes[-1])
 
-    def answer(self, line: str = ""):
-        """What the worker answers to `line`; without one, to its start."""
-        if line:
-            self.signal(signal.SIGCONT)
-            print(line, file=self.process.stdin, flush=True)
-        text = self.process.stdout.readline()
+    def ask(self, process: subprocess.Popen, line: str) -> None:
+        os.killpg(process.pid, signal.SIGCONT)
+        print(line, file=process.stdin, flush=True)
+
+    def read(self, process: subprocess.Popen):
+        text = process.stdout.readline()
         if not text:
-            reason = self.process.communicate()[1].strip().splitlines() or ["no message"]
+            reason = process.communicate()[1].strip().splitlines() or ["no message"]
             raise RuntimeError(f"{self.name} ({self.variant}): {reason[-1]}")
-        self.signal(signal.SIGSTOP)
+        os.killpg(process.pid, signal.SIGSTOP)
         return json.loads(text)
 
+    def run(self, count: int) -> list:
+        """Milliseconds that a picture takes in each forward of each process, if all of them run at once."""
+        for process in self.processes:
+            self.ask(process, f"run {count}")
+        times = [time for process in self.processes for time in self.read(process)]
+        return [time / len(self.processes) / self.pictures for time in times]
+
     def turn(self, seconds: float) -> list:
-        times = self.answer("run 1")
-        return times if times[0] >= seconds * 1e3 else self.answer(f"run {max(1, int(seconds * 1e3 / times[0]))}")
+        times = self.run(1)
+        forward = times[0] * 1e-3 * len(self.processes) * self.pictures
+        return times if forward >= seconds else self.run(max(1, int(seconds / forward)))
 
     def output(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.answer(f"output {folder}/y.npy")
+            self.ask(self.processes[0], f"output {folder}/y.npy")
+            self.read(self.processes[0])
             import numpy
             return numpy.load(f"{folder}/y.npy")
 
     def end(self) -> None:
-        if self.process.poll() is None:
-            self.signal(signal.SIGKILL)
-        self.process.communicate()
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+
+
+def batch_of(model: str) -> int:
+    return int(model.partition("@")[2] or 1)
 
 
 def difference(output, wanted) -> float:
     return float(abs(output - wanted).max() / abs(wanted).max())
 
 
-def fastest(engine: str, python: dict, folder: str, model: str, precision: str, threads: int, wanted):
+def fastest(engine: str, options, python: dict, model: str, precision: str, threads: int, wanted):
     """The engine with the variant that is fastest in a few short turns; None if it cannot run the model."""
     spec = importlib.util.spec_from_file_location(engine, f"{HERE}/engines/{engine}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     workers = []
     for variant in module.variants(model, precision):
-        worker = Worker(python[module.PYTHON], engine, folder, model, precision, variant, threads)
+        worker = Worker(python[module.PYTHON], engine, options.folder, model, precision, variant, threads)
         try:
-            worker.answer()
+            worker.start(options.at_once)
             if engine != "torchlet" and precision == "fp32" and difference(worker.output(), wanted) > 0.01:
                 raise RuntimeError(f"{engine} ({variant}): its answer is wrong, so it does not count")
             workers.append(worker)
@@ -125,6 +146,15 @@ def fastest(engine: str, python: dict, folder: str, model: str, precision: str, 
     return workers[0]
 
 
+def ratio_of(workers: list):
+    """Torchlet's median over that of the best other engine, the median of all rounds; None if either is missing."""
+    medians = {w.name: [statistics.median(times) for times in w.rounds] for w in workers}
+    ours = medians.pop("torchlet", None)
+    if not ours or not medians:
+        return None
+    return statistics.median(a / b for a, b in zip(ours, min(medians.values(), key=statistics.median)))
+
+
 def compare(options, python: dict, model: str, precision: str, threads: int) -> bool:
     """Prints one row; false if Torchlet's answer is wrong."""
     import numpy
@@ -133,36 +163,27 @@ def compare(options, python: dict, model: str, precision: str, threads: int) -> 
     tolerance = TOLERANCE[precision]
     if precision == "fp32":  # no peer is asked for more than about PyTorch's own exactness
         tolerance = max(tolerance, 2 * difference(numpy.load(base + "output.npy"), wanted))
-    workers = [w for e in options.engines.split(",")
-               if (w := fastest(e, python, options.folder, model, precision, threads, wanted))]
+    names = options.engines.split(",")
+    workers = [w for name in names if (w := fastest(name, options, python, model, precision, threads, wanted))]
     try:
-        cells, right = [], True
-        for worker in workers:
-            differs = difference(worker.output(), wanted)
-            cells.append(f"differs {differs:.1g}")
-            if worker.name == "torchlet":
-                right = differs <= tolerance
+        differs = {worker.name: difference(worker.output(), wanted) for worker in workers}
         for _ in range(options.rounds):
             for worker in workers:
                 worker.rounds.append(worker.turn(options.turn))
-        medians = {w.name: [statistics.median(times) for times in w.rounds] for w in workers}
-        others = {name: times for name, times in medians.items() if name != "torchlet"}
-        row = [f"{model} {precision}, {threads}"]
-        if others and "torchlet" in medians:
-            best = min(others, key=lambda name: statistics.median(others[name]))
-            ratio = statistics.median(a / b for a, b in zip(medians["torchlet"], others[best]))
-            row.append(f"**{ratio:.2f}**")
-        else:
-            row.append("-")
-        for engine in options.engines.split(","):
-            for worker, cell in zip(workers, cells):
-                if worker.name == engine:
-                    every = [time for times in worker.rounds for time in times]
-                    row.append(f"{min(every):.2f} / {statistics.median(every):.2f} ({worker.variant}; {cell})")
-                    break
-            else:
-                row.append("-")
+        ratio, engines, notes = ratio_of(workers), {}, {}
+        for worker in workers:
+            times = [time for round in worker.rounds for time in round]
+            engines[worker.name] = min(times), statistics.median(times)
+            notes[worker.name] = f"{worker.variant}; differs {differs[worker.name]:.1g}"
+        row = [f"{model} {precision}, {threads}", f"**{ratio:.2f}**" if ratio else "-"]
+        for name in names:
+            row.append("{:.2f} / {:.2f} ({})".format(*engines[name], notes[name]) if name in engines else "-")
         print("| " + " | ".join(row) + " |", flush=True)
+        if options.rows:
+            with open(options.rows, "a") as file:
+                print(json.dumps({"model": model, "precision": precision, "threads": threads, "at_once": options.at_once,
+                                  "ratio": ratio, "engines": engines, "notes": notes}), file=file)
+        right = differs.get("torchlet", 0) <= tolerance
         if not right:
             print(f"  torchlet's answer to {model} {precision} is wrong", file=sys.stderr)
         return right
@@ -175,8 +196,10 @@ def main() -> int:
     options = parse()
     options.folder = os.path.abspath(options.folder)
     os.makedirs(options.folder, exist_ok=True)
-    models = options.models.split(",")
-    missing = [m for m in models if not os.path.exists(os.path.join(options.folder, f"{m}.fp32.pt"))]
+    names = options.models.split(",")
+    models = [name if batch == "1" else f"{name}@{batch}" for name in names for batch in options.batches.split(",")]
+    needed = dict.fromkeys([*names, *models])  # engines convert that of one picture where it does for all
+    missing = [m for m in needed if not os.path.exists(os.path.join(options.folder, f"{m}.fp32.pt"))]
     if missing:
         subprocess.run([TORCH_PYTHON, f"{HERE}/make_models.py", options.folder, *missing], check=True)
     python = {"torch": TORCH_PYTHON, "venv": venv_python(options.folder)}

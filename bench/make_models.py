@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Makes the models of the comparison with Debian's torchvision: random weights from a fixed seed.
 
-    /usr/bin/python3 bench/make_models.py FOLDER NAME...
+    /usr/bin/python3 bench/make_models.py FOLDER NAME... NAME@16...
 
 Batch normalisation gets its statistics from a few random pictures, so that activations have the size that they have in a
-trained network. Every model NAME becomes, in FOLDER,
+trained network. NAME@16 is the same network with an input of 16 pictures. Every model NAME becomes, in FOLDER,
 
     NAME.fp32.pt    TorchScript, traced          NAME.fp32.onnx   the same, opset 13
     NAME.int8.pt    statically quantized with QNNPACK's settings, where torchvision has a quantizable version; linear
@@ -125,13 +125,18 @@ def quantized(name: str, pictures: torch.Tensor) -> torch.nn.Module:
     return torch.ao.quantization.convert(network)
 
 
-def write(folder: str, name: str) -> None:
+def write(folder: str, model: str) -> None:
+    name, _, batch = model.partition("@")
     generator = torch.Generator().manual_seed(1)
     pictures = torch.randn(4, 3, 224, 224, generator=generator)
-    x = pictures[:1]
     if name in DENSE:
+        if batch:
+            raise SystemExit(f"{name} has no pictures that could be more")
         pictures = x = torch.randn(DENSE[name][1], generator=generator)
-    base = os.path.join(folder, name)
+    else:
+        batch = int(batch or 1)
+        x = torch.cat([pictures, torch.randn(max(0, batch - 4), 3, 224, 224, generator=generator)])[:batch]
+    base = os.path.join(folder, model)
     network = make(name)
     set_statistics(network, pictures)
     # With gradients on, attention is traced as the operators that it consists of; ONNX has nothing else for it.

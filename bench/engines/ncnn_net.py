@@ -1,4 +1,7 @@
-"""ncnn: the traced file as its own converter, pnnx, reads it. Float only: its integers need tools that PyPI does not have."""
+"""ncnn: the traced file as its own converter, pnnx, reads it. Float only: its integers need tools that PyPI does not have.
+
+It knows no batches: one picture follows the other.
+"""
 
 PYTHON = "venv"
 
@@ -17,6 +20,7 @@ def converted(folder, model):
 
     import numpy
 
+    model = model.partition("@")[0]
     target = os.path.join(folder, f"{model}.ncnn")
     if os.path.exists(target + ".param"):
         return target
@@ -45,14 +49,20 @@ def load(folder, model, precision, variant, threads):
     net.opt.use_winograd_convolution = variant == "plain"
     if net.load_param(path + ".param") or net.load_model(path + ".bin"):
         raise RuntimeError("ncnn cannot read what pnnx made")
-    picture = numpy.load(os.path.join(folder, f"{model}.input.npy"))
-    return net, ncnn.Mat(picture[0]).clone()
+    pictures = numpy.load(os.path.join(folder, f"{model}.input.npy"))
+    return net, [ncnn.Mat(picture).clone() for picture in pictures]
 
 
 def run(state):
     import numpy
 
-    net, picture = state
+    net, pictures = state
+    return numpy.stack([answer(net, picture) for picture in pictures])
+
+
+def answer(net, picture):
+    import numpy
+
     with net.create_extractor() as extractor:
         extractor.input("in0", picture)
-        return numpy.array(extractor.extract("out0")[1])[None]
+        return numpy.array(extractor.extract("out0")[1])

@@ -12,19 +12,36 @@ def variants(model, precision):
 
 
 def quantized(folder, model, variant):
+    """The file of a quantized model, made if it is not there; of a batch it is that of one picture with another number in it."""
+    import os
+
+    import onnx
+
+    model, _, batch = model.partition("@")
+    target = os.path.join(folder, f"{model}.{variant.replace(' ', '_')}.onnx")
+    if not os.path.exists(target):
+        quantize(os.path.join(folder, f"{model}.fp32.onnx"), os.path.join(folder, f"{model}.calibration.npy"), variant, target)
+    if not batch:
+        return target
+    network = onnx.load(target)
+    del network.graph.value_info[:]
+    for value in (*network.graph.input, *network.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = int(batch)
+    target = target.replace(model, f"{model}@{batch}")
+    onnx.save(network, target)
+    return target
+
+
+def quantize(source, calibration, variant, target):
     import os
 
     import numpy
     from onnxruntime import quantization
 
-    source = os.path.join(folder, f"{model}.fp32.onnx")
-    target = os.path.join(folder, f"{model}.{variant.replace(' ', '_')}.onnx")
-    if os.path.exists(target):
-        return target
     if variant == "dynamic":
         quantization.quantize_dynamic(source, target, weight_type=quantization.QuantType.QInt8)
-        return target
-    pictures = iter(numpy.split(numpy.load(os.path.join(folder, f"{model}.calibration.npy")), 4))
+        return
+    pictures = iter(numpy.split(numpy.load(calibration), 4))
 
     class Pictures(quantization.CalibrationDataReader):
         def get_next(self):
@@ -40,7 +57,6 @@ def quantized(folder, model, variant):
         per_channel=variant.endswith("per channel"))
     os.remove(prepared)
     os.rename(target + ".part", target)
-    return target
 
 
 def path_of(folder, model, precision, variant):

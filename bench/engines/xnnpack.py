@@ -12,6 +12,8 @@ def converted(folder, model, precision):
     import subprocess
     import sys
 
+    if precision == "int8":  # nothing in it is made for a number of pictures
+        model = model.partition("@")[0]
     target = os.path.join(folder, f"{model}.{precision}.tflite")
     if not os.path.exists(target):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "make_tflite.py")
@@ -28,11 +30,13 @@ def load(folder, model, precision, variant, threads):
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(converted(folder, model, precision), num_threads=threads)  # XNNPACK takes what it can
-    interpreter.allocate_tensors()
     x = numpy.load(os.path.join(folder, f"{model}.input.npy"))
     if x.ndim == 4:
         x = numpy.ascontiguousarray(x.transpose(0, 2, 3, 1))
-    return interpreter, interpreter.get_input_details()[0]["index"], x, interpreter.get_output_details()[0]["index"]
+    entry, result = (details[0]["index"] for details in (interpreter.get_input_details(), interpreter.get_output_details()))
+    interpreter.resize_tensor_input(entry, x.shape)
+    interpreter.allocate_tensors()
+    return interpreter, entry, x, result
 
 
 def run(state):
