@@ -17,18 +17,18 @@ def quantized(folder, model, variant):
 
     import onnx
 
-    model, _, batch = model.partition("@")
     target = os.path.join(folder, f"{model}.{variant.replace(' ', '_')}.onnx")
-    if not os.path.exists(target):
-        quantize(os.path.join(folder, f"{model}.fp32.onnx"), os.path.join(folder, f"{model}.calibration.npy"), variant, target)
-    if not batch:
+    single, _, batch = model.partition("@")
+    if os.path.exists(target):
         return target
-    network = onnx.load(target)
-    del network.graph.value_info[:]
-    for value in (*network.graph.input, *network.graph.output):
-        value.type.tensor_type.shape.dim[0].dim_value = int(batch)
-    target = target.replace(model, f"{model}@{batch}")
-    onnx.save(network, target)
+    if batch:
+        network = onnx.load(quantized(folder, single, variant))
+        del network.graph.value_info[:]
+        for value in (*network.graph.input, *network.graph.output):
+            value.type.tensor_type.shape.dim[0].dim_value = int(batch)
+        onnx.save(network, target)
+    else:
+        quantize(os.path.join(folder, f"{model}.fp32.onnx"), os.path.join(folder, f"{model}.calibration.npy"), variant, target)
     return target
 
 
