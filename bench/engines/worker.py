@@ -1,13 +1,16 @@
 """Runs one engine: worker.py ENGINE.py FOLDER MODEL PRECISION VARIANT THREADS, then lines from stdin (see README.md)."""
 
+import ctypes
 import importlib.util
 import json
 import os
+import signal
 import sys
 import time
 
 
 def main() -> None:
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: a stopped worker does not outlive compare.py
     path, folder, model, precision, variant, threads = sys.argv[1:]
     os.environ["OMP_NUM_THREADS"] = threads  # before a library reads it
     answers = os.fdopen(os.dup(1), "w")
