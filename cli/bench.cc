@@ -1,5 +1,4 @@
 // `torchlet bench`: how long a model takes.
-#include <sys/resource.h>
 #include <torchlet/torchlet.h>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,7 @@
 #include "cli/files.h"
 #include "cli/inputs.h"
 #include "cli/json_values.h"
+#include "cli/memory.h"
 #include "cli/placement.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -33,25 +33,33 @@ struct BenchOptions {
   LimitOptions limits;
   int threads = 0, warmup = 3, iterations = 0;
   double seconds = 2;
-  bool json = false, serve = false, profile = false;
+  bool json = false, serve = false, profile = false, memory = false;
   std::string trace;
+};
+
+// Adds up what preparing methods and segments takes.
+class CompileTime : public EventSink {
+ public:
+  double seconds() const { return seconds_; }
+  void record(const Event& event) override {
+    if (event.kernel == std::string_view(kCompileEvent)) seconds_ += event.end - event.begin;
+  }
+
+ private:
+  double seconds_ = 0;
+  EventScope scope_{this};
 };
 
 struct Timings {
   double load = 0, compile = 0, first = 0;  // seconds
   std::vector<double> steady;               // sorted
+  uint64_t peak = 0;                        // bytes
+  std::optional<MemoryReport> memory;
   double percentile(double p) const {
     const double at = p * static_cast<double>(steady.size() - 1);
     return steady[static_cast<size_t>(at + 0.5)];
   }
 };
-
-// Bytes; Linux counts them in KiB.
-uint64_t peak_memory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-}
 
 // What the command line names, else a picture for a method that takes one tensor.
 std::vector<Value> inputs_for(const Module& module, const BenchOptions& options) {
@@ -82,26 +90,31 @@ Module load_model(const BenchOptions& options, bool exact = false) {
 
 Timings measure(const BenchOptions& options, std::string& what) {
   Timings timings;
+  MemoryPhases peaks;
+  // The peak of what has just run.
+  const auto next_phase = [&](uint64_t& peak) {
+    if (!options.memory) return;
+    peak = peak_memory();
+    forget_peak();
+  };
   double start = now();
   const Module module = load_model(options);
   const Method method = module.get_method(options.method);
   timings.load = now() - start;
+  next_phase(peaks.load);
 
   const std::vector<Value> inputs = inputs_for(module, options);
   for (const Value& input : inputs)
     what += (what.empty() ? "" : ", ") +
             (input.is_tensor() ? input.to_tensor().describe() : std::string(input.kind_name()));
   {
-    profile::Profiler first;
+    const CompileTime compile;
     start = now();
     method(inputs);
-    timings.first = now() - start;
-    for (const profile::Line& line : first.lines()) {
-      if (line.kernel != kCompileEvent) continue;
-      for (const double seconds : line.seconds) timings.compile += seconds;
-    }
-    timings.first -= timings.compile;
+    timings.compile = compile.seconds();
+    timings.first = now() - start - timings.compile;
   }
+  next_phase(peaks.first_run);
   Progress progress("bench");
   for (int i = 0; i < options.warmup; ++i) method(inputs);
 
@@ -118,6 +131,9 @@ Timings measure(const BenchOptions& options, std::string& what) {
     timings.steady.push_back(now() - start);
     progress.update(done(timings.steady.size()));
   }
+  next_phase(peaks.steady);
+  timings.peak = std::max({peaks.load, peaks.first_run, peaks.steady, peak_memory()});
+  if (options.memory) timings.memory = report_memory(options.model, peaks);
   std::ranges::sort(timings.steady);
   return timings;
 }
@@ -192,7 +208,6 @@ void bench(const BenchOptions& options) {
   double sum = 0;
   for (const double seconds : t.steady) sum += seconds;
   const double mean = sum / static_cast<double>(t.steady.size());
-  const uint64_t memory = peak_memory();
   const std::optional<Accuracy> accuracy = measure_accuracy(options);
   if (options.json) {
     Json node = {{"model", options.model},
@@ -209,7 +224,8 @@ void bench(const BenchOptions& options) {
                  {"mean_ms", mean * 1e3},
                  {"p90_ms", t.percentile(0.9) * 1e3},
                  {"p99_ms", t.percentile(0.99) * 1e3},
-                 {"peak_memory_bytes", memory}};
+                 {"peak_memory_bytes", t.peak}};
+    if (t.memory) node["memory"] = json_of(*t.memory);
     if (accuracy) {
       node["error"] = accuracy->error;
       if (accuracy->same_largest) node["same_largest"] = *accuracy->same_largest;
@@ -226,7 +242,8 @@ void bench(const BenchOptions& options) {
   std::printf("then        min %.2f  median %.2f  mean %.2f  p90 %.2f  p99 %.2f ms  (%zu runs)\n",
               t.steady.front() * 1e3, t.percentile(0.5) * 1e3, mean * 1e3, t.percentile(0.9) * 1e3,
               t.percentile(0.99) * 1e3, t.steady.size());
-  std::printf("peak memory %s\n", human_bytes(memory).c_str());
+  std::printf("peak memory %s\n", human_bytes(t.peak).c_str());
+  if (t.memory) std::printf("%s", text_of(*t.memory).c_str());
   if (accuracy) {
     std::printf("error       %.1e of the largest value, against fp32%s\n", accuracy->error,
                 !accuracy->same_largest   ? ""
@@ -245,6 +262,11 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--method", options->method, "What to call")->capture_default_str();
   add_threads_option(*command, options->threads);
   options->device.add_to(*command);
+  CLI::Option* memory =
+      options->device.add_footprint_to(*command)
+          ->expected(0, 1)
+          ->description("Show what the memory is for; lean: take fewer copies of weights, and a "
+                        "little more time");
   options->limits.add_to(*command);
   command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")
       ->check(not_negative())
@@ -268,7 +290,10 @@ void add_bench_command(CLI::App& app) {
       "Without inputs, a method that takes one Tensor gets float32 [1, 3, 224, 224].\n"
       "Examples: torchlet bench mobilenet.pt --shape 1,3,224,224 --threads 1\n"
       "          torchlet bench model.ptl --bundled 0 --profile --trace run.json");
-  command->callback([options] { bench(*options); });
+  command->callback([options, memory] {
+    options->memory = memory->count() > 0;
+    bench(*options);
+  });
 }
 
 }  // namespace torchlet::cli

@@ -134,6 +134,13 @@ void DeviceOptions::add_to(CLI::App& command, const std::string& suffix,
       ->capture_default_str();
 }
 
+CLI::Option* DeviceOptions::add_footprint_to(CLI::App& command) {
+  return command
+      .add_option("--memory", footprint_, "fast, or lean: fewer copies of weights, a little slower")
+      ->type_name("fast|lean")
+      ->check(CLI::IsMember({"fast", "lean"}));
+}
+
 void DeviceOptions::set_default(std::vector<std::string> devices) {
   if (!is_given_) devices_ = std::move(devices);
 }
@@ -143,6 +150,8 @@ Options DeviceOptions::options() const {
   options.devices = devices_;
   options.precision = parse_precision(precision_);
   options.preference = parse_preference(preference_);
+  // `bench --memory` alone asks for a report.
+  if (!footprint_.empty()) options.footprint = parse_footprint(footprint_);
   if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {
     std::fprintf(stderr, "torchlet: this processor has no float16 arithmetic: plans stay fp32\n");
   }

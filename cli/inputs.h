@@ -79,6 +79,8 @@ class DeviceOptions {
   // --device.
   void add_to(CLI::App& command, const std::string& suffix = "",
               const std::string& otherwise = "auto");
+  // --memory fast|lean.
+  CLI::Option* add_footprint_to(CLI::App& command);
   // If the command line names none.
   void set_default(std::vector<std::string> devices);
   // Says on standard error if the processor lacks the precision.
@@ -88,7 +90,7 @@ class DeviceOptions {
  private:
   std::vector<std::string> devices_ = {"auto"};
   bool is_given_ = false;
-  std::string precision_ = "fp32", preference_ = "sustained";
+  std::string precision_ = "fp32", preference_ = "sustained", footprint_ = "fast";
 };
 
 // --memory-limit and --time-limit.

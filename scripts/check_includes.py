@@ -52,6 +52,7 @@ PUBLIC_OWNER = {
     "preprocess.h": "image",
     "c_api.h": "c_api",
     "placement.h": "device",
+    "footprint.h": "device",
     "precision.h": "device",
     "preference.h": "device",
     "save.h": "prepare",

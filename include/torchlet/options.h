@@ -1,6 +1,7 @@
 // How a model is loaded and run.
 #pragma once
 
+#include <torchlet/footprint.h>
 #include <torchlet/precision.h>
 #include <torchlet/preference.h>
 
@@ -31,6 +32,7 @@ struct Options {
   std::vector<std::string> devices = {"cpu"};
   Precision precision = Precision::kFloat32;
   Preference preference = Preference::kSustained;
+  Footprint footprint = Footprint::kFast;
 
   // load() refuses a model that uses operators which Torchlet does not have, and its Error lists
   // them all, each with its place in the Python source. With true such a model loads, and only

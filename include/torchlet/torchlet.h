@@ -2,6 +2,7 @@
 #pragma once
 
 #include <torchlet/export.h>
+#include <torchlet/memory.h>
 #include <torchlet/module.h>
 #include <torchlet/options.h>
 #include <torchlet/tensor.h>

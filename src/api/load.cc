@@ -387,6 +387,13 @@ Preference parse_preference(std::string_view name) {
        "there is no preference '" + std::string(name) + "'; there are: low-power, fast, sustained");
 }
 
+Footprint parse_footprint(std::string_view name) {
+  if (name == "fast") return Footprint::kFast;
+  if (name == "lean") return Footprint::kLean;
+  fail(ErrorCode::kInvalidArgument,
+       "there is no footprint '" + std::string(name) + "'; there are: fast, lean");
+}
+
 bool has_float16_arithmetic() { return kernels::has_float16(); }
 
 const char* version() { return TORCHLET_VERSION; }

@@ -33,7 +33,7 @@ class RunLimits {
 };
 
 inline device::DeviceConfig device_config(const Options& options) {
-  return {options.precision, options.preference};
+  return {options.precision, options.preference, options.footprint};
 }
 
 // Of one file: also shared by deep copies.

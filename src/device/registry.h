@@ -1,6 +1,7 @@
 // The devices that users can choose, by name.
 #pragma once
 
+#include <torchlet/footprint.h>
 #include <torchlet/precision.h>
 #include <torchlet/preference.h>
 
@@ -17,6 +18,7 @@ namespace torchlet::device {
 struct DeviceConfig {
   Precision precision = Precision::kFloat32;
   Preference preference = Preference::kSustained;
+  Footprint footprint = Footprint::kFast;
   // "NAME" of "nnapi:NAME": which of those that the device stands for; empty: all of them.
   std::string part = {};
 };

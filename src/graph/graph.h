@@ -5,7 +5,6 @@
 // the node is destroyed. Reading is thread-safe, changing is not.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -231,9 +230,9 @@ class Graph {
   Block* new_block(Node* owner);
   SsaValue* new_value(Node* node, TypePtr type, std::string name);
 
-  std::deque<std::unique_ptr<Node>> nodes_;  // destroyed ones stay, empty, until the graph goes
-  std::deque<std::unique_ptr<Block>> blocks_;
-  std::deque<std::unique_ptr<SsaValue>> values_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // destroyed ones stay, empty, until the graph goes
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<std::unique_ptr<SsaValue>> values_;
   Block* block_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/memory_use.h"
 #include "base/sanitizers.h"
 
 namespace torchlet {
@@ -45,6 +46,7 @@ class BlockCache {
       std::byte* const memory = blocks_[i].memory;
       blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
       kept_ -= capacity;
+      note_memory(MemoryUse::kIdleBlocks, 0, capacity);
       return memory;
     }
     return nullptr;
@@ -54,9 +56,11 @@ class BlockCache {
     const std::lock_guard lock(mutex_);
     blocks_.push_back({memory, capacity});
     kept_ += capacity;
+    note_memory(MemoryUse::kIdleBlocks, capacity);
     size_t oldest = 0;
     for (; kept_ > kMostKept; ++oldest) {
       kept_ -= blocks_[oldest].capacity;
+      note_memory(MemoryUse::kIdleBlocks, 0, blocks_[oldest].capacity);
       system_free(blocks_[oldest].memory);
     }
     blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(oldest));
@@ -66,6 +70,7 @@ class BlockCache {
     const std::lock_guard lock(mutex_);
     for (const Block& block : blocks_) system_free(block.memory);
     blocks_.clear();
+    note_memory(MemoryUse::kIdleBlocks, 0, kept_);
     kept_ = 0;
   }
 
@@ -105,12 +110,14 @@ std::byte* allocate_block(size_t nbytes) {
     block = system_allocate(capacity);
   }
   if (!block) fail(ErrorCode::kOutOfMemory, "cannot allocate %zu bytes", nbytes);
+  note_memory(MemoryUse::kTensors, capacity);
   return block;
 }
 
 void free_block(std::byte* block, size_t nbytes) {
   if (!block) return;
   const size_t capacity = capacity_for(nbytes);
+  note_memory(MemoryUse::kTensors, 0, capacity);
   if (capacity < kLeastKept || capacity > kMostKept) {
     system_free(block);
   } else {

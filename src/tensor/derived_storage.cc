@@ -2,25 +2,44 @@
 
 #include <utility>
 
+#include "base/large_memory.h"
 #include "tensor/meta.h"
 
 namespace torchlet {
+namespace {
+
+// Memory that the system has back as soon as it is not needed. The block cache would keep what the
+// weights of a network took while they were packed, whose sizes seldom come again.
+Ref<Storage> transient(size_t nbytes) {
+  const std::shared_ptr<void> memory(large_new(nbytes),
+                                     [nbytes](void* data) { large_delete(data, nbytes); });
+  return make_ref<Storage>(memory.get(), nbytes, memory);
+}
+
+}  // namespace
 
 DerivedStorage::DerivedStorage(Tensor source, size_t nbytes, Derivation derivation)
     : Storage(Unmade(), nbytes), source_(std::move(source)), derivation_(std::move(derivation)) {}
 
-Ref<Storage> DerivedStorage::derived() const {
+void DerivedStorage::derive(std::byte* to) const {
   const MetaScope real(false);
-  Ref<Storage> result = make_ref<Storage>(nbytes());
-  derivation_(torchlet::in_passing(source_), result->data());
+  derivation_(torchlet::in_passing(source_), to);
+}
+
+Ref<Storage> DerivedStorage::in_passing() {
+  if (has_memory()) return Ref<Storage>(this);
+  Ref<Storage> result = transient(nbytes());
+  derive(result->data());
   return result;
 }
 
-Ref<Storage> DerivedStorage::in_passing() { return has_memory() ? Ref<Storage>(this) : derived(); }
-
 std::byte* DerivedStorage::made() {
   const std::lock_guard lock(making_);
-  return has_memory() ? data() : take_over(*derived());
+  if (has_memory()) return data();
+  const MetaScope real(false);
+  const Ref<Storage> derived = make_ref<Storage>(nbytes());
+  derive(derived->data());
+  return take_over(*derived);
 }
 
 void DerivedStorage::give_back(size_t, size_t) { torchlet::give_back(source_); }

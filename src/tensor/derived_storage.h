@@ -20,7 +20,7 @@ class DerivedStorage : public Storage {
 
  private:
   std::byte* made() override;
-  Ref<Storage> derived() const;
+  void derive(std::byte* to) const;
 
   const Tensor source_;
   const Derivation derivation_;

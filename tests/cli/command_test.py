@@ -598,6 +598,31 @@ class Bench(unittest.TestCase):
             self.assertGreater(node[key], 0)
         self.assertEqual(done.stderr, "")
 
+    @unittest.skipUnless(os.path.exists("/proc/self/smaps"), "only Linux tells")
+    def test_memory_tells_what_it_is_for(self):
+        model = "models/digits_mobilenet_v2.pt"
+        arguments = "bench", model, "--shape", "1,3,224,224", "--iterations", "3", "--threads", "1", "--memory"
+        memory = json.loads(torchlet(*arguments, "--json").stdout)["memory"]
+        size = os.path.getsize(model)
+        self.assertGreaterEqual(memory["model_mapped_bytes"], size)
+        self.assertLessEqual(memory["model_file_bytes"], memory["model_mapped_bytes"])
+        # All weights but a few biases are packed, with padding.
+        self.assertGreater(memory["packed_weights_bytes"], 0.7 * size)
+        self.assertLess(memory["packed_weights_bytes"], 2 * size)
+        self.assertGreaterEqual(memory["activations_bytes"], memory["largest_plan_bytes"])
+        self.assertGreaterEqual(memory["largest_plan_bytes"], memory["largest_plan_alive_bytes"])
+        self.assertGreater(memory["largest_plan_alive_bytes"], 0)
+        for key in "code_bytes", "tensors_bytes", "peak_load_bytes", "peak_first_run_bytes", "peak_steady_bytes":
+            self.assertGreater(memory[key], 0)
+        lean = json.loads(torchlet(*arguments, "lean", "--json").stdout)["memory"]
+        self.assertLessEqual(lean["packed_weights_bytes"], memory["packed_weights_bytes"])
+        wrong = torchlet(*arguments, "less")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("less not in {fast,lean}", wrong.stderr)
+        text = torchlet(*arguments).stdout
+        for line in "while it loaded", "compiled and ran first", "packed weights", "activations", "the rest":
+            self.assertIn(line, text)
+
     def test_asks_for_inputs_that_it_cannot_guess(self):
         done = torchlet("bench", f"{FIXTURES}/api.pt", "--method", "distance")
         self.assertEqual(done.returncode, 2)

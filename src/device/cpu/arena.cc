@@ -2,17 +2,15 @@
 
 #include <utility>
 
-#include "base/pages.h"
-#include "base/limits.h"
+#include "base/large_memory.h"
+#include "base/memory_use.h"
 
 namespace torchlet::cpu {
-namespace {
 
-constexpr size_t kAlignment = 64;
-
-}  // namespace
-
-void ArenaPool::Free::operator()(std::byte* data) const { counted_delete(data, kAlignment); }
+void ArenaPool::Free::operator()(std::byte* data) const {
+  large_delete(data, nbytes);
+  note_memory(MemoryUse::kArenas, 0, nbytes);
+}
 
 ArenaPool::Lease::Lease(ArenaPool& pool, size_t nbytes) : pool_(pool) {
   {
@@ -22,11 +20,10 @@ ArenaPool::Lease::Lease(ArenaPool& pool, size_t nbytes) : pool_(pool) {
       pool.idle_.pop_back();
     }
   }
-  if (block_.nbytes >= nbytes && block_.data) return;
-  block_ = Block();  // before the larger one is taken
-  block_.data.reset(static_cast<std::byte*>(counted_new(nbytes, kAlignment)));
-  block_.nbytes = nbytes;
-  prefer_huge_pages(block_.data.get(), nbytes);
+  if (block_ && block_.get_deleter().nbytes >= nbytes) return;
+  block_.reset();  // before the larger one is taken
+  block_ = Block(static_cast<std::byte*>(large_new(nbytes)), Free{nbytes});
+  note_memory(MemoryUse::kArenas, nbytes);
 }
 
 ArenaPool::Lease::~Lease() {

@@ -12,12 +12,10 @@ namespace torchlet::cpu {
 // they belong to; runs at the same time have one each. Thread-safe.
 class ArenaPool {
   struct Free {
+    size_t nbytes;
     void operator()(std::byte* data) const;
   };
-  struct Block {
-    std::unique_ptr<std::byte, Free> data;
-    size_t nbytes = 0;
-  };
+  using Block = std::unique_ptr<std::byte, Free>;
 
  public:
   // At least `nbytes`, 64-byte aligned, for the life of this object. Throws std::bad_alloc, or
@@ -28,7 +26,7 @@ class ArenaPool {
     ~Lease();
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    std::byte* data() const { return block_.data.get(); }
+    std::byte* data() const { return block_.get(); }
 
    private:
     ArenaPool& pool_;

@@ -14,10 +14,11 @@
 namespace torchlet::cpu {
 
 PlanBuilder::PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& packed,
-                         Precision precision)
+                         Precision precision, Footprint footprint)
     : PlanEmitter(packed),
       segment_(segment),
       precision_(precision),
+      footprint_(footprint),
       tensors_(segment.tensors.size(), kNoTensor) {}
 PlanBuilder::~PlanBuilder() = default;
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <torchlet/footprint.h>
 #include <torchlet/precision.h>
 
 #include "device/cpu/emitter.h"
@@ -36,7 +37,8 @@ using device::ValueId;
 class PlanBuilder : public PlanEmitter {
  public:
   PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& packed,
-              Precision precision = Precision::kFloat32);
+              Precision precision = Precision::kFloat32,
+              Footprint footprint = Footprint::kFast);
   ~PlanBuilder();
 
   // Declined or Error if the segment cannot run as a plan.
@@ -73,6 +75,7 @@ class PlanBuilder : public PlanEmitter {
     const DType dtype = info(id).dtype;
     return dtype == DType::kFloat16 && precision_ == Precision::kFloat16 ? DType::kFloat32 : dtype;
   }
+  bool is_lean() const { return footprint_ == Footprint::kLean; }
   // The same elements in float32, or in the plan's precision.
   TensorId in_float32(TensorId id);
   TensorId in_precision(TensorId id);
@@ -138,6 +141,7 @@ class PlanBuilder : public PlanEmitter {
 
   device::SpecialisedSegment& segment_;
   Precision precision_;
+  Footprint footprint_;
   int current_ = 0;                // the place of the call that is lowered
   std::vector<TensorId> tensors_;  // by ValueId, then those of argument_of()
   std::unordered_map<const TensorImpl*, TensorId> constants_;

@@ -21,7 +21,8 @@ class CompiledPlan : public device::CompiledSegment {
 
 class CpuDevice : public device::Device {
  public:
-  explicit CpuDevice(Precision precision) : precision_(precision) {}
+  CpuDevice(Precision precision, Footprint footprint)
+      : precision_(precision), footprint_(footprint) {}
   const char* name() const override { return kCpuDevice.name; }
 
   std::string refusal(const Node& node) const override {
@@ -34,12 +35,12 @@ class CpuDevice : public device::Device {
   device::Compilation compile(device::SpecialisedSegment& segment) override {
     if (precision_ != Precision::kFloat32) {
       try {
-        return compiled(PlanBuilder(segment, packed_, precision_));
+        return compiled(PlanBuilder(segment, packed_, precision_, footprint_));
       } catch (const device::Declined&) {
         // The program has float16 tensors of its own.
       }
     }
-    return compiled(PlanBuilder(segment, packed_));
+    return compiled(PlanBuilder(segment, packed_, Precision::kFloat32, footprint_));
   }
 
  private:
@@ -57,15 +58,16 @@ class CpuDevice : public device::Device {
   }
 
   Precision precision_;
+  Footprint footprint_;
   std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
   PackedWeights packed_;
 };
 
 }  // namespace
 
-std::shared_ptr<device::Device> make_cpu_device(Precision precision) {
+std::shared_ptr<device::Device> make_cpu_device(Precision precision, Footprint footprint) {
   if (!selection::kHasFloat16 || !kernels::has_float16()) precision = Precision::kFloat32;
-  return std::make_shared<CpuDevice>(precision);
+  return std::make_shared<CpuDevice>(precision, footprint);
 }
 
 }  // namespace torchlet::cpu

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/limits.h"
+#include "base/memory_use.h"
 #include "device/cpu/copy_step.h"
 #include "device/cpu/fuse_blocks.h"
 #include "device/cpu/fuse_planes.h"
-#include "device/cpu/memory_planner.h"
 #include "device/specialise/call.h"
 
 namespace torchlet::cpu {
@@ -200,10 +201,11 @@ void PlanEmitter::drop_unread_steps() {
   std::erase_if(steps, [](const auto& step) { return !step; });
 }
 
-void PlanEmitter::assign_memory() {
-  std::vector<Lifetime> lifetimes(plan_->buffers.size());
+// Of each buffer; `last` is -1 for those that no step touches.
+std::vector<Lifetime> PlanEmitter::lifetimes() const {
+  std::vector<Lifetime> lifetimes;
   const int steps = static_cast<int>(plan_->steps.size());
-  for (Lifetime& lifetime : lifetimes) lifetime = {0, steps, -1, 0};
+  for (const Buffer& buffer : plan_->buffers) lifetimes.push_back({buffer.nbytes, steps, -1, 0});
   const auto touch = [&](Operand operand, int step) {
     Lifetime& lifetime = lifetimes[static_cast<size_t>(info(operand.id()).buffer)];
     lifetime.first = std::min(lifetime.first, step);
@@ -214,17 +216,61 @@ void PlanEmitter::assign_memory() {
     for (const Operand& read : step.reads()) touch(read, i);
     touch(step.writes(), i);
   }
+  return lifetimes;
+}
+
+// The buffer in whose place each lies: where a step may write over an operand that it is the last
+// to read, its result has the operand's, which lives on.
+std::vector<size_t> PlanEmitter::share_buffers(std::vector<Lifetime>& lifetimes) const {
+  std::vector<size_t> place(lifetimes.size());
+  std::iota(place.begin(), place.end(), size_t{0});
+  for (size_t i = 0; i < plan_->steps.size(); ++i) {
+    const Step& step = *plan_->steps[i];
+    if (!step.writes_in_place()) continue;
+    const PlanTensor& result = info(step.writes().id());
+    const auto at = static_cast<size_t>(result.buffer);
+    const auto is_last_of = [&](size_t buffer) {
+      const Lifetime& held = lifetimes[place[buffer]];
+      return plan_->buffers[buffer].kind == Buffer::Kind::kArena &&
+             held.last == static_cast<int>(i) && held.nbytes == lifetimes[at].nbytes;
+    };
+    if (plan_->buffers[at].kind != Buffer::Kind::kArena ||
+        lifetimes[at].first != static_cast<int>(i)) {
+      continue;
+    }
+    for (const Operand& read : step.reads()) {
+      const auto from = static_cast<size_t>(info(read.id()).buffer);
+      if (!is_last_of(from)) continue;
+      const bool all_lie_alike = std::ranges::all_of(step.reads(), [&](const Operand& other) {
+        const PlanTensor& tensor = info(other.id());
+        return place[static_cast<size_t>(tensor.buffer)] != place[from] ||
+               lies_alike(tensor, result);
+      });
+      if (!all_lie_alike) continue;
+      place[at] = place[from];
+      lifetimes[place[at]].last = lifetimes[at].last;
+      break;
+    }
+  }
+  return place;
+}
+
+void PlanEmitter::assign_memory() {
+  std::vector<Lifetime> all = lifetimes();
+  const std::vector<size_t> place = share_buffers(all);
   std::vector<Lifetime> arena;
-  std::vector<Buffer*> owners;
-  for (size_t i = 0; i < lifetimes.size(); ++i) {
-    Buffer& buffer = plan_->buffers[i];
-    if (buffer.kind != Buffer::Kind::kArena || lifetimes[i].last < 0) continue;
-    lifetimes[i].nbytes = buffer.nbytes;
-    arena.push_back(lifetimes[i]);
-    owners.push_back(&buffer);
+  std::vector<size_t> owners;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (plan_->buffers[i].kind != Buffer::Kind::kArena || all[i].last < 0 || place[i] != i) {
+      continue;
+    }
+    arena.push_back(all[i]);
+    owners.push_back(i);
   }
   plan_->arena_bytes = plan_memory(arena);
-  for (size_t i = 0; i < arena.size(); ++i) owners[i]->arena_offset = arena[i].offset;
+  if constexpr (selection::kIsWhole) note_plan({plan_->arena_bytes, most_alive(arena)});
+  for (size_t i = 0; i < arena.size(); ++i) all[owners[i]].offset = arena[i].offset;
+  for (size_t i = 0; i < all.size(); ++i) plan_->buffers[i].arena_offset = all[place[i]].offset;
 }
 
 std::unique_ptr<Plan> PlanEmitter::finish() {

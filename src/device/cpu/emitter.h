@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/cpu/packed_weights.h"
+#include "device/cpu/memory_planner.h"
 #include "device/cpu/plan.h"
 #include "device/specialise/description.h"
 
@@ -133,6 +134,8 @@ class PlanEmitter {
  private:
   bool may_lie_as(TensorId id, const PlanTensor& place) const;
   void drop_unread_steps();
+  std::vector<Lifetime> lifetimes() const;
+  std::vector<size_t> share_buffers(std::vector<Lifetime>& lifetimes) const;
   void assign_memory();
 
   PackedWeights& packed_;

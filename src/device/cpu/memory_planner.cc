@@ -37,4 +37,17 @@ int64_t plan_memory(std::span<Lifetime> buffers) {
   return total;
 }
 
+int64_t most_alive(std::span<const Lifetime> buffers) {
+  int last = 0;
+  for (const Lifetime& buffer : buffers) last = std::max(last, buffer.last);
+  std::vector<int64_t> change(static_cast<size_t>(last) + 2);
+  for (const Lifetime& buffer : buffers) {
+    change[static_cast<size_t>(buffer.first)] += buffer.nbytes;
+    change[static_cast<size_t>(buffer.last) + 1] -= buffer.nbytes;
+  }
+  int64_t alive = 0, most = 0;
+  for (const int64_t bytes : change) most = std::max(most, alive += bytes);
+  return most;
+}
+
 }  // namespace torchlet::cpu

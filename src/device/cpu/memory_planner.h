@@ -17,4 +17,7 @@ struct Lifetime {
 // networks (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020).
 int64_t plan_memory(std::span<Lifetime> buffers);
 
+// The most bytes that live at the same time: no arena is smaller.
+int64_t most_alive(std::span<const Lifetime> buffers);
+
 }  // namespace torchlet::cpu

@@ -18,9 +18,18 @@ TEST(MemoryPlanner, AChainNeedsTwoBuffers) {
   std::vector<Lifetime> chain;
   for (int i = 0; i < 10; ++i) chain.push_back({640, i, i + 1});
   EXPECT_EQ(plan_memory(chain), 2 * 640);
+  EXPECT_EQ(most_alive(chain), 2 * 640);
 }
 
-TEST(MemoryPlanner, NothingNeedsNothing) { EXPECT_EQ(plan_memory({}), 0); }
+TEST(MemoryPlanner, NothingNeedsNothing) {
+  EXPECT_EQ(plan_memory({}), 0);
+  EXPECT_EQ(most_alive({}), 0);
+}
+
+TEST(MemoryPlanner, KnowsTheMostThatLivesAtOnce) {
+  const std::vector<Lifetime> buffers = {{1000, 0, 1}, {512, 1, 3}, {300, 2, 4}, {700, 3, 3}};
+  EXPECT_EQ(most_alive(buffers), 512 + 300 + 700);
+}
 
 TEST(MemoryPlanner, FillsGapsBetweenLargerBuffers) {
   std::vector<Lifetime> buffers = {{1024, 0, 1}, {512, 2, 3}, {512, 2, 4}, {1024, 5, 5}};
@@ -37,6 +46,7 @@ TEST(MemoryPlanner, BuffersThatLiveAtOnceNeverOverlap) {
                          first + static_cast<int>(random() % 6)});
     }
     const int64_t total = plan_memory(buffers);
+    EXPECT_GE(total, most_alive(buffers));
     for (size_t i = 0; i < buffers.size(); ++i) {
       EXPECT_EQ(buffers[i].offset % 64, 0);
       EXPECT_LE(buffers[i].offset + buffers[i].nbytes, total);

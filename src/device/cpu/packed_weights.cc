@@ -4,8 +4,8 @@
 #include <bit>
 #include <unordered_map>
 
-#include "base/limits.h"
-#include "base/pages.h"
+#include "base/large_memory.h"
+#include "base/memory_use.h"
 
 namespace torchlet::cpu {
 
@@ -49,10 +49,11 @@ void PackingKey::add(const kernels::Window2dShape& window) {
   }
 }
 void PackingKey::add(const LayerForm<kernels::ConvNhwcShape>& layer) {
-  const auto& [batch, in_channels, out_channels, groups, window, winograd] = layer.shape;
+  const auto& [batch, in_channels, out_channels, groups, window, winograd, lean] = layer.shape;
   for (const int64_t number : {in_channels, out_channels, groups}) add(number);
   add(window);
   add(winograd);
+  add(lean);
   add(layer.form);
 }
 void PackingKey::add(const LayerForm<kernels::Conv3dNhwcShape>& layer) {
@@ -83,10 +84,12 @@ void PackingKey::add(const LayerForm<kernels::Conv2dShape>& layer) {
 namespace {
 
 std::shared_ptr<std::byte> allocate(size_t nbytes) {
-  constexpr size_t kAlignment = 64;
-  auto* memory = static_cast<std::byte*>(counted_new(nbytes, kAlignment));
-  prefer_huge_pages(memory, nbytes);
-  return {memory, [](std::byte* data) { counted_delete(data, kAlignment); }};
+  auto* const memory = static_cast<std::byte*>(large_new(nbytes));
+  note_memory(MemoryUse::kPackedWeights, nbytes);
+  return {memory, [nbytes](std::byte* data) {
+            large_delete(data, nbytes);
+            note_memory(MemoryUse::kPackedWeights, 0, nbytes);
+          }};
 }
 
 }  // namespace

@@ -72,7 +72,11 @@ bool may_lie_as(const PlanTensor& from, const PlanTensor& to, Form form) {
 }
 
 bool sees_the_same(const PlanTensor& a, const PlanTensor& b) {
-  if (a.buffer != b.buffer || a.offset != b.offset || a.dtype != b.dtype) return false;
+  return a.buffer == b.buffer && lies_alike(a, b);
+}
+
+bool lies_alike(const PlanTensor& a, const PlanTensor& b) {
+  if (a.offset != b.offset || a.dtype != b.dtype) return false;
   const auto next = [](const PlanTensor& t, size_t& d) {
     while (d < t.sizes.size() && t.sizes[d] == 1) ++d;
     return d < t.sizes.size();
@@ -101,9 +105,10 @@ Tensor Memory::handle(Operand operand) const {
 }
 
 // A tensor that was given out before and came back serves again; callers that keep many results
-// get new ones, and large ones are not kept for long.
+// get new ones. Large ones are not kept: each plan would have its own, and their memory waits for
+// the next tensor of any (tensor/block_cache.h).
 Tensor Plan::result(size_t output) const {
-  constexpr size_t kMostSpares = 4, kMostSpareBytes = size_t{32} << 20;
+  constexpr size_t kMostSpares = 4, kMostSpareBytes = size_t{4} << 20;
   const PlanTensor& t = tensors[static_cast<size_t>(outputs[output].tensor)];
   const size_t nbytes = static_cast<size_t>(t.numel()) * element_size(t.dtype);
   const size_t most = std::min(kMostSpares, kMostSpareBytes / std::max<size_t>(nbytes, 1));

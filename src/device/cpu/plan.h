@@ -83,6 +83,8 @@ int64_t matrix_stride(const PlanTensor& tensor, Form form);
 // the dtype stay.
 bool may_lie_as(const PlanTensor& from, const PlanTensor& to, Form form);
 
+// Do two tensors lie alike in their buffers, but for dimensions of size 1?
+bool lies_alike(const PlanTensor& a, const PlanTensor& b);
 // Do two views see the same elements in the same order, but for dimensions of size 1?
 bool sees_the_same(const PlanTensor& a, const PlanTensor& b);
 
@@ -137,6 +139,8 @@ class Step {
 
   const SmallVector<Operand, 6>& reads() const { return reads_; }
   Operand writes() const { return writes_; }
+  // Whether the result may lie where an operand lies that has its layout and is not read again.
+  bool writes_in_place() const { return in_place_; }
 
   const Node* node = nullptr;  // the operator that it runs, the last one if there are several
 
@@ -146,10 +150,16 @@ class Step {
     return operand;
   }
   Operand writing(Operand operand) { return writes_ = operand; }
+  // Of a step that has read of its operands what lies where it writes an element.
+  Operand writing_in_place(Operand operand) {
+    in_place_ = true;
+    return writing(operand);
+  }
 
  private:
   SmallVector<Operand, 6> reads_;
   Operand writes_;
+  bool in_place_ = false;
 };
 
 // What a segment gives back: a tensor of the plan or a value that depends on the shapes alone.

@@ -18,6 +18,8 @@ struct ConvNhwcShape {
   // Whether Winograd's algorithm may be taken where it is faster: its results differ from the plain
   // sum by up to about 3e-6 of the largest.
   bool winograd = true;
+  // Whether its weights, which are up to four times as many, have to gain much for their memory.
+  bool lean = false;
 };
 
 // Packed weights belong to the instruction set that packed them.

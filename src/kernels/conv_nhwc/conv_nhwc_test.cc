@@ -481,6 +481,30 @@ TEST(ConvNhwc, Winograd) {
 }
 
 // Each group by itself, on one thread and on two.
+// The products that a layer saves for each byte of its weights are as many as it has pixels.
+TEST(ConvNhwc, LeanWeightsOfWinogradAreThoseThatGainMuch) {
+  const auto tile = [](int64_t size, int64_t channels, bool lean) {
+    return conv_nhwc_f32_form({.in_channels = channels,
+                               .out_channels = channels,
+                               .window = {.in_h = size,
+                                          .in_w = size,
+                                          .out_h = size,
+                                          .out_w = size,
+                                          .kernel_h = 3,
+                                          .kernel_w = 3,
+                                          .pad_h = 1,
+                                          .pad_w = 1},
+                               .lean = lean});
+  };
+  EXPECT_EQ(tile(56, 64, false), 4);
+  EXPECT_EQ(tile(56, 64, true), 4);
+  EXPECT_EQ(tile(28, 128, true), 4);
+  EXPECT_EQ(tile(14, 256, false), 4);
+  EXPECT_EQ(tile(14, 256, true), 2);
+  EXPECT_EQ(tile(7, 512, false), 2);
+  EXPECT_EQ(tile(7, 512, true), 0);
+}
+
 TEST(ConvNhwc, WinogradOfGroups) {
   for_each_target([] {
     for (const bool last : {false, true}) {

@@ -262,6 +262,14 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
                         9.0 / 2;
   const double four = winograd_cycles(WinogradGrid(s, 4)),
                two = winograd_cycles(WinogradGrid(s, 2));
+  if (s.lean) {
+    // Per byte that its weights take more than the direct ones.
+    constexpr double kLeastCycles = 1;
+    const auto is_worth = [&](double cycles, int tile) {
+      return direct - cycles >= kLeastCycles * sizeof(float) * (WinogradGrid(s, tile).points() - 9);
+    };
+    return is_worth(four, 4) ? 4 : is_worth(two, 2) ? 2 : 0;
+  }
   if (std::min(four, two) > direct) return 0;
   return four <= two ? 4 : 2;
 }

@@ -2,7 +2,7 @@
 // costs nothing for the operators that a model does not use.
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <forward_list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -152,19 +152,19 @@ class Registry {
     std::vector<std::string> alias_of;
     std::vector<const OpDef*> copied_of;
     std::vector<const OpDef*> functional_of;
-    std::deque<Operator> storage;
+    std::forward_list<Operator> storage;  // nothing while it is empty: most groups stay so
     std::vector<const Operator*> operators, outs;
   };
 
   static const Operator* add(Group& group, Operator op) {
-    group.storage.push_back(std::move(op));
-    group.operators.push_back(&group.storage.back());
+    group.storage.push_front(std::move(op));
+    group.operators.push_back(&group.storage.front());
     return group.operators.back();
   }
 
   static void add_out(Group& group, const Operator& base, const char* overload) {
-    group.storage.push_back(out_variant(base, overload));
-    group.outs.push_back(&group.storage.back());
+    group.storage.push_front(out_variant(base, overload));
+    group.outs.push_back(&group.storage.front());
   }
 
   static void resolve(const std::string& name, const OpDef& def, const std::string& schema,
@@ -178,8 +178,8 @@ class Registry {
            signature->arity);
     }
     const auto wrap = [&](Operator (*variant)(const Operator&)) {
-      group.storage.push_back(std::move(op));
-      op = variant(group.storage.back());
+      group.storage.push_front(std::move(op));
+      op = variant(group.storage.front());
     };
     if (selection::kHasQuantized && op.facts->quantized != QuantizedOutput::kNone) {
       wrap(quantized_variant);

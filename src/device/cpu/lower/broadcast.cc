@@ -72,7 +72,7 @@ class BroadcastStep : public ActivatedStep {
         dtype_(dtype),
         a_(reading(Operand::fixed(a))),
         b_(reading(Operand::fixed(b))),
-        y_(writing(Operand::fixed(y))) {
+        y_(writing_in_place(Operand::fixed(y))) {
     for (const Axis& axis : outer_) matrices_ *= axis.size;
   }
   const char* kernel() const override {

@@ -53,7 +53,7 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
     decline("weights that do not fit");
   }
   const DwConvShape filter{batch, channels, window, w[1]};
-  const ConvNhwcShape shape{batch, channels, w[0], a.groups, window};
+  const ConvNhwcShape shape{batch, channels, w[0], a.groups, window, true, plan.is_lean()};
   // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
   // vectors of pixels only if those of channels are full.
   constexpr int64_t kFullVectors = 16;

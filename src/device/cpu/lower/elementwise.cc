@@ -119,7 +119,7 @@ class MapStep : public Step {
   MapStep(const Function& function, const Matrix& x, const Matrix& y)
       : function_(function), x_(x), y_(y) {
     reading(x.operand());
-    writing(y.operand());
+    writing_in_place(y.operand());
   }
   const char* kernel() const override {
     return is_float16(x_.dtype) ? Function::kNameF16 : Function::kNameF32;
@@ -206,7 +206,7 @@ class BinaryStep : public ActivatedStep {
       : op_(op), a_(a), y_(y), b_(b) {
     reading(a.operand());
     reading(Operand::fixed(b.id));
-    writing(y.operand());
+    writing_in_place(y.operand());
   }
   const char* kernel() const override {
     return is_float16(a_.dtype) ? "binary_rows_f16" : "binary_rows_f32";

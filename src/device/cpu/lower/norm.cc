@@ -23,7 +23,7 @@ class ScaleShiftStep : public ActivatedStep {
         rows_(input.pixels()),
         channels_(input.c),
         input_(reading(input)),
-        output_(writing(output)),
+        output_(writing_in_place(output)),
         scale_(scale) {}
   const char* kernel() const override {
     return is_float16(dtype_) ? "scale_shift_rows_f16" : "scale_shift_rows_f32";
@@ -196,14 +196,14 @@ void lower_instance_norm(PlanBuilder& plan, const Call& call) {
   add_group_norm(plan, call, std::nullopt);  // a group for each channel
 }
 
-// A kernel over contiguous rows.
+// A kernel over contiguous rows, or columns, which has read one when it writes it.
 template <typename Run>
 class RowsStep : public Step {
  public:
   RowsStep(const char* kernel, TensorId input, TensorId output, Run run)
       : kernel_(kernel),
         input_(reading(Operand::fixed(input))),
-        output_(writing(Operand::fixed(output))),
+        output_(writing_in_place(Operand::fixed(output))),
         run_(run) {}
   const char* kernel() const override { return kernel_; }
   void run(const Memory& m) const override { run_(m.data<float>(input_), m.data<float>(output_)); }

@@ -1,0 +1,58 @@
+#include "base/large_memory.h"
+
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/pages.h"
+#include "base/sanitizers.h"
+#include "base/selection.h"
+
+namespace torchlet {
+namespace {
+
+constexpr size_t kAlignment = 64;
+// Of fewer bytes the allocator's are as good. Address sanitizer sees what is done to those alone,
+// and small builds have no room for this.
+constexpr size_t kLeastMapped =
+    selection::kIsWhole && !TORCHLET_ADDRESS_SANITIZER ? size_t{256} << 10 : ~size_t{0};
+
+// Before mapped memory.
+struct alignas(kAlignment) Header {
+  Charge charge;
+};
+
+}  // namespace
+
+void* large_new(size_t nbytes) {
+  void* memory;
+  if (nbytes < kLeastMapped) {
+    memory = counted_new(nbytes, kAlignment);
+  } else {
+    Charge charge(nbytes);
+    void* const block =
+        nbytes > physical_memory()
+            ? MAP_FAILED
+            : mmap(nullptr, nbytes + sizeof(Header), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) {
+      fail(ErrorCode::kOutOfMemory, "cannot allocate %zu bytes for weights or activations",
+           nbytes);
+    }
+    memory = new (block) Header{std::move(charge)} + 1;
+  }
+  prefer_huge_pages(memory, nbytes);
+  return memory;
+}
+
+void large_delete(void* memory, size_t nbytes) noexcept {
+  if (nbytes < kLeastMapped || !memory) return counted_delete(memory, kAlignment);
+  Header* const header = static_cast<Header*>(memory) - 1;
+  header->~Header();
+  munmap(header, nbytes + sizeof(Header));
+}
+
+}  // namespace torchlet
