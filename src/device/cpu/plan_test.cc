@@ -1081,7 +1081,7 @@ TEST(Plan, WhatHasNoKernelRunsItsReference) {
 TEST(Plan, ShapesBeyondTheCacheFallBackToTheInterpreter) {
   Case c({}, "    return torch.relu(torch.add(x, 1))\n");
   for (int round = 0; round < 2; ++round) {
-    for (int64_t n = 1; n < 40; ++n) c.check({random_tensor({n, 3})}, 0);
+    for (int64_t n = 1; n < 100; ++n) c.check({random_tensor({n, 3})}, 0);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,9 +20,10 @@ namespace torchlet::device {
 template <typename T>
 class SignatureCache {
  public:
-  // Those kept, most recently made last. A model whose shapes change with every call would compile
-  // all the time, so signatures after the first few must appear twice before something is made.
-  static constexpr size_t kMost = 16, kEager = 4;
+  // Those kept; who was asked for longest ago goes first. A model whose shapes change with every
+  // call would compile all the time, so signatures after the first few must appear twice before
+  // something is made.
+  static constexpr size_t kMost = 64, kEager = 4;
 
   // What make() gave for inputs like these: a shared_ptr<const T>, null if there is nothing for
   // them. Null, too, for signatures that are new. The inputs can have a signature. What make()
@@ -30,8 +32,11 @@ class SignatureCache {
   std::shared_ptr<const T> get(std::span<const Value> inputs, const Make& make) {
     {
       const std::shared_lock lock(mutex_);
-      const Entry* known = find(inputs);
-      if (known && known->is_made()) return *known->made;
+      Entry* known = find(inputs);
+      if (known && known->is_made()) {
+        touch(*known);
+        return *known->made;
+      }
     }
     const std::shared_ptr<Entry> entry = entry_to_make(inputs);
     if (!entry) return nullptr;
@@ -58,7 +63,16 @@ class SignatureCache {
     std::mutex making;
     std::optional<std::shared_ptr<const T>> made;  // not changed once it is ready
     std::atomic<bool> ready = false;
+    std::atomic<uint64_t> asked = 0;  // when it was last, as asked_ counts
   };
+
+  // Who asks for the same again and again writes nothing that others read.
+  void touch(Entry& entry) {
+    const uint64_t latest = asked_.load(std::memory_order_relaxed);
+    if (entry.asked.load(std::memory_order_relaxed) == latest) return;
+    asked_.store(latest + 1, std::memory_order_relaxed);
+    entry.asked.store(latest + 1, std::memory_order_relaxed);
+  }
 
   Entry* find(std::span<const Value> inputs) const {
     const auto found = std::ranges::find_if(
@@ -70,16 +84,24 @@ class SignatureCache {
   std::shared_ptr<Entry> entry_to_make(std::span<const Value> inputs) {
     const std::unique_lock lock(mutex_);
     for (const auto& entry : entries_) {
-      if (entry->signature.matches(inputs)) return entry;
+      if (!entry->signature.matches(inputs)) continue;
+      touch(*entry);
+      return entry;
     }
     const bool eager = entries_.size() < kEager;
-    if (entries_.size() == kMost) entries_.erase(entries_.begin());
+    if (entries_.size() == kMost) {
+      entries_.erase(std::ranges::min_element(entries_, {}, [](const auto& entry) {
+        return entry->asked.load(std::memory_order_relaxed);
+      }));
+    }
     entries_.push_back(std::make_shared<Entry>(inputs));
+    touch(*entries_.back());
     return eager ? entries_.back() : nullptr;
   }
 
   std::shared_mutex mutex_;
   std::vector<std::shared_ptr<Entry>> entries_;
+  std::atomic<uint64_t> asked_ = 1;  // two askers at once may count as one
 };
 
 }  // namespace torchlet::device

@@ -56,7 +56,7 @@ TEST(SignatureCache, KnowsForWhatThereIsNothing) {
   EXPECT_FALSE(cache.get(of_size(1), not_made));
 }
 
-TEST(SignatureCache, LaterOnesAreMadeTheSecondTimeAndTheOldestGo) {
+TEST(SignatureCache, LaterOnesAreMadeTheSecondTimeAndThoseThatNobodyAskedForGo) {
   Cache cache;
   const auto size = [](size_t i) { return of_size(static_cast<int64_t>(i)); };
   for (size_t i = 0; i < Cache::kEager; ++i) EXPECT_TRUE(cache.get(size(i), giving(1)));
@@ -64,8 +64,11 @@ TEST(SignatureCache, LaterOnesAreMadeTheSecondTimeAndTheOldestGo) {
     EXPECT_FALSE(cache.get(size(i), not_made));
     EXPECT_TRUE(cache.get(size(i), giving(1)));
   }
-  EXPECT_TRUE(cache.get(size(1), not_made));
-  EXPECT_FALSE(cache.get(size(0), not_made));  // as if it was new
+  EXPECT_FALSE(cache.get(size(0), not_made));  // as if it was new; now size(1) is gone
+  EXPECT_TRUE(cache.get(size(2), not_made));
+  EXPECT_FALSE(cache.get(size(1), not_made));  // in the place of size(3)
+  EXPECT_TRUE(cache.get(size(2), not_made));
+  EXPECT_FALSE(cache.get(size(3), not_made));
 }
 
 TEST(SignatureCache, AnErrorReachesWhoMakesItAlone) {
