@@ -205,8 +205,31 @@ class Partitioner {
            (node.op()->facts->is_pointwise || std::ranges::all_of(node.outputs(), is_number));
   }
 
+  // Is it computed of constant tensors and numbers alone? Then it is done when a segment is
+  // compiled, if all that leads to it belongs to the same one. What a factory makes may be written
+  // to later, so it is none of them. Nodes are asked for in order.
+  bool gives_constant(const Node& node) {
+    const auto is_constant = [&](const SsaValue* value) {
+      return is_size_tensor(*value) || constants_.contains(value);
+    };
+    const auto is_tensor = [](const SsaValue* value) { return is_tensor_like(*value->type()); };
+    for (const SsaValue* input : node.inputs()) {
+      if (!is_constant(input) && !is_number_like(*input->type())) return false;
+    }
+    if (node.kind() != prim::kListConstruct &&
+        (!node.op() || node.op()->schema.is_vararg || !passes::is_pure(node))) {
+      return false;
+    }
+    if (std::ranges::none_of(node.inputs(), is_tensor) ||
+        !std::ranges::all_of(node.outputs(), is_tensor)) {
+      return false;
+    }
+    constants_.insert(node.outputs().begin(), node.outputs().end());
+    return true;
+  }
+
   bool fits(const Node& node) {
-    if (gives_size(node)) return true;
+    if (gives_size(node) || gives_constant(node)) return true;
     if (node.kind() == prim::kIf) return is_known_branch(node);
     if (node.kind() == prim::kLoop) return is_numeric(*node.block(0));
     if (writes_numbers(node)) return true;
@@ -508,6 +531,7 @@ class Partitioner {
   const SegmentKeys& left_;
   std::map<uint64_t, size_t> num_alike_;       // segments so far, by hash
   std::unordered_set<const SsaValue*> sizes_;  // what gives_size() says yes to, and numbers of it
+  std::unordered_set<const SsaValue*> constants_;  // what gives_constant() says yes to
 };
 
 }  // namespace

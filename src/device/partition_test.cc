@@ -25,9 +25,12 @@ class TestDevice : public Device {
   Compilation compile(SpecialisedSegment&) override { return {nullptr, "not here"}; }
 };
 
+// The module has a tensor, `t`.
 std::string partitioned(const std::string& body) {
-  Program program(module_class("M", {}, "  def forward(self: __torch__.M, x: Tensor" + body));
-  const auto optimized = Program::optimized(program.object("M", {}));
+  Program program(
+      module_class("M", {"t : Tensor"}, "  def forward(self: __torch__.M, x: Tensor" + body));
+  const auto optimized =
+      Program::optimized(program.object("M", {{"t", Value(empty(IntArray{5, 4}, DType::kFloat32))}}));
   const std::shared_ptr<Device> device = std::make_shared<TestDevice>();
   partition(*optimized.graph, {&device, 1}, std::make_shared<PlacementLog>());
   optimized.graph->verify();
@@ -70,6 +73,24 @@ TEST(Partition, AViewMayLeaveIfItsBaseDoesNot) {
   EXPECT_EQ(partitioned(") -> Tensor:\n"
                         "    return torch.transpose(torch.relu(x), 0, 1)\n"),
             "Segment(relu transpose)");
+}
+
+// What sizes pick of a constant is computed when the segment is compiled, whoever computes it.
+TEST(Partition, WhatConstantsAndSizesGiveBelongsToTheSegment) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    a = torch.slice(self.t, 0, 0, torch.size(x, 0), 1)\n"
+                        "    b = torch.stack([torch.flip(a, [0]), a])\n"
+                        "    return torch.mul(torch.relu(x), b)\n"),
+            "Segment(size slice flip ListConstruct stack relu mul)");
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    a = torch.slice(torch.relu(x), 0, 0, torch.size(x, 1), 1)\n"
+                        "    return torch.mul(torch.flip(a, [0]), self.t)\n"),
+            "Segment(relu size) slice flip Segment(mul)");
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    a = torch.zeros([torch.size(x, 0)])\n"
+                        "    b = torch.fill_(a, 3)\n"
+                        "    return torch.mul(torch.relu(x), torch.flip(a, [0]))\n"),
+            "size ListConstruct zeros fill_ Segment(relu) flip Segment(mul)");
 }
 
 TEST(Partition, ListsStayInside) {

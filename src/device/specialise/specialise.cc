@@ -251,20 +251,24 @@ class Specialiser {
            std::ranges::all_of(call.arguments, &CallArgument::is_known);
   }
 
-  // A tensor made of numbers would stay in memory as long as what is compiled; a large one is made
-  // in each run instead.
+  // What is made of known values stays in memory as long as what is compiled. If it is large, and
+  // larger than what it is made of, it is made in each run instead.
   static bool is_large_factory(const Call& call, const std::vector<Value>& results) {
     constexpr int64_t kLarge = int64_t{1} << 20;  // bytes
-    const auto holds_tensor = [](const CallArgument& argument) {
-      return argument.is_tensor() || argument.is_list() || argument.known().is_tensor();
+    const auto bytes_of = [](const Value& value) {
+      return !value.is_tensor() ? 0
+                                : value.tensor_impl()->numel *
+                                      static_cast<int64_t>(element_size(value.tensor_impl()->dtype));
     };
-    if (std::ranges::any_of(call.arguments, holds_tensor)) return false;
-    return std::ranges::any_of(results, [](const Value& value) {
-      return value.is_tensor() &&
-             value.tensor_impl()->numel *
-                     static_cast<int64_t>(element_size(value.tensor_impl()->dtype)) >
-                 kLarge;
-    });
+    int64_t given = 0, made = 0;
+    for (const CallArgument& argument : call.arguments) {
+      if (argument.is_tensor() || argument.is_list()) return false;
+      given += bytes_of(argument.known());
+      if (!argument.known().is_list()) continue;
+      for (const Value& item : argument.known().list_ref().items) given += bytes_of(item);
+    }
+    for (const Value& result : results) made += bytes_of(result);
+    return made > given + kLarge;
   }
 
   std::vector<Value> compute(const Call& call) {

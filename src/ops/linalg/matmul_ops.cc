@@ -264,8 +264,8 @@ TORCHLET_OP_WITH(matmul, on_meta() | out("out"),
 TORCHLET_OP_WITH(linear,
                  on_meta() | out("out") | rank(RankRule::kProduct) | dtype(DTypeRule::kWeight),
                  "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear);
-TORCHLET_OP_WITH(outer, out("out"), "aten::outer(Tensor self, Tensor vec2) -> Tensor", outer);
-TORCHLET_OP_WITH(ger, out("out"), "aten::ger(Tensor self, Tensor vec2) -> Tensor", outer);
+TORCHLET_OP_WITH(outer, out("out") | on_meta(), "aten::outer(Tensor self, Tensor vec2) -> Tensor", outer);
+TORCHLET_OP_WITH(ger, out("out") | on_meta(), "aten::ger(Tensor self, Tensor vec2) -> Tensor", outer);
 TORCHLET_OP_WITH(inner, out("out"), "aten::inner(Tensor self, Tensor other) -> Tensor", inner);
 TORCHLET_OP_WITH(tensordot, out("out"),
                  "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] "

@@ -192,12 +192,12 @@ TORCHLET_OP_WITH(
     min_dim, out("dim_min(min, min_indices)") | quantized_as_input(),
     "aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     extreme_dim<false>);
-TORCHLET_OP_WITH(amax, out("out"),
+TORCHLET_OP_WITH(amax, out("out") | on_meta(),
                  "aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
                  [](const Tensor& self, const IntArray& dim, bool keepdim) {
                    return amax(self, dim, keepdim);
                  });
-TORCHLET_OP_WITH(amin, out("out"),
+TORCHLET_OP_WITH(amin, out("out") | on_meta(),
                  "aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
                  [](const Tensor& self, const IntArray& dim, bool keepdim) {
                    return amin(self, dim, keepdim);

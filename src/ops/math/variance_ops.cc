@@ -245,18 +245,18 @@ Tensor vector_norm(const Tensor& self, const Scalar& ord, IntSpan dims, bool kee
 TORCHLET_SPREAD(var, false);
 TORCHLET_SPREAD(std, true);
 
-TORCHLET_OP_WITH(norm_Scalar, out("Scalar_out"),
+TORCHLET_OP_WITH(norm_Scalar, out("Scalar_out") | on_meta(),
                  "aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm);
 TORCHLET_OP_WITH(
-    norm_ScalarOpt_dim, out("out"),
+    norm_ScalarOpt_dim, out("out") | on_meta(),
     "aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
     norm_dim);
-TORCHLET_OP_WITH(norm_ScalarOpt_dim_dtype, out("dtype_out"),
+TORCHLET_OP_WITH(norm_ScalarOpt_dim_dtype, out("dtype_out") | on_meta(),
                  "aten::norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool "
                  "keepdim, *, ScalarType dtype) -> Tensor",
                  norm_dim_dtype);
 TORCHLET_OP_WITH(
-    norm_ScalarOpt_dtype, out("ScalarOpt_dtype_out"),
+    norm_ScalarOpt_dtype, out("ScalarOpt_dtype_out") | on_meta(),
     "aten::norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
     norm_dtype);
 TORCHLET_OP(frobenius_norm, "aten::frobenius_norm(Tensor self) -> Tensor",
@@ -264,7 +264,7 @@ TORCHLET_OP(frobenius_norm, "aten::frobenius_norm(Tensor self) -> Tensor",
 TORCHLET_OP_WITH(frobenius_norm_dim, out("out"),
                  "aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
                  frobenius_norm_dim);
-TORCHLET_OP_WITH(linalg_vector_norm, out("out"),
+TORCHLET_OP_WITH(linalg_vector_norm, out("out") | on_meta(),
                  "aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool "
                  "keepdim=False, *, ScalarType? dtype=None) -> Tensor",
                  [](const Tensor& self, const Scalar& ord, const std::optional<IntArray>& dim,

@@ -295,7 +295,7 @@ TORCHLET_OP_WITH(log_sigmoid, out("out") | pointwise(), "aten::log_sigmoid(Tenso
 TORCHLET_OP_WITH(log_sigmoid_forward, out("output(output, buffer)"),
                  "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
                  log_sigmoid_forward);
-TORCHLET_OP_WITH(glu, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(glu, out("out") | on_meta() | keeps_rank() | keeps_dtype(),
                  "aten::glu(Tensor self, int dim=-1) -> Tensor", glu);
 
 }  // namespace torchlet::ops

@@ -139,7 +139,7 @@ TORCHLET_OP_WITH(adaptive_avg_pool3d,
                  "aten::adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor",
                  adaptive_avg<3>);
 TORCHLET_OP_WITH(_adaptive_avg_pool3d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_average(),
+                 out("out") | on_meta() | keeps_rank() | keeps_dtype() | quantized_average(),
                  "aten::_adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor",
                  adaptive_avg<3>);
 TORCHLET_OP_WITH(adaptive_max_pool1d, keeps_rank(),

@@ -328,7 +328,7 @@ TORCHLET_OP(flipud, "aten::flipud(Tensor self) -> Tensor", [](const Tensor& self
   TORCHLET_CHECK(self.dim() >= 1, "Input must be >= 1-d.");
   return flip(self, {0});
 });
-TORCHLET_OP_WITH(roll, out("out") | keeps_rank() | keeps_dtype() | may_alias(),
+TORCHLET_OP_WITH(roll, out("out") | on_meta() | keeps_rank() | keeps_dtype() | may_alias(),
                  "aten::roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", roll);
 TORCHLET_OP_WITH(rot90, out("out") | may_alias(),
                  "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor", rot90);

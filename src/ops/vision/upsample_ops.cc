@@ -71,12 +71,12 @@ TORCHLET_OP_WITH(upsample_nearest2d_vec,
                  "scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearest, 2>));
 TORCHLET_OP_WITH(upsample_nearest3d,
-                 out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 out("out") | on_meta() | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? "
                  "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
                  nearest_3d<ResizeMode::kNearest>);
 TORCHLET_OP_WITH(upsample_nearest3d_vec,
-                 out("vec_out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+                 out("vec_out") | on_meta() | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? "
                  "scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearest, 3>));
@@ -96,11 +96,11 @@ TORCHLET_OP_WITH(_upsample_nearest_exact2d_vec, on_meta() | out("vec_out") | qua
                  "aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, "
                  "float[]? scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearestExact, 2>));
-TORCHLET_OP_WITH(_upsample_nearest_exact3d, out("out") | quantized_as_input(),
+TORCHLET_OP_WITH(_upsample_nearest_exact3d, out("out") | on_meta() | quantized_as_input(),
                  "aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? "
                  "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
                  nearest_3d<ResizeMode::kNearestExact>);
-TORCHLET_OP_WITH(_upsample_nearest_exact3d_vec, out("vec_out") | quantized_as_input(),
+TORCHLET_OP_WITH(_upsample_nearest_exact3d_vec, out("vec_out") | on_meta() | quantized_as_input(),
                  "aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, "
                  "float[]? scale_factors) -> Tensor",
                  (nearest_vec<ResizeMode::kNearestExact, 3>));
@@ -125,13 +125,13 @@ TORCHLET_OP_WITH(upsample_bilinear2d_vec,
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kLinear, 2>));
 TORCHLET_OP_WITH(
-    upsample_trilinear3d, out("out") | keeps_rank() | keeps_dtype(),
+    upsample_trilinear3d, out("out") | on_meta() | keeps_rank() | keeps_dtype(),
     "aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? "
     "scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor",
     [](const Tensor& self, const IntArray& size, bool align_corners, Scale d, Scale h, Scale w) {
       return resize_to<ResizeMode::kLinear>(self, size, align_corners, d, h, w);
     });
-TORCHLET_OP_WITH(upsample_trilinear3d_vec, out("vec_out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(upsample_trilinear3d_vec, out("vec_out") | on_meta() | keeps_rank() | keeps_dtype(),
                  "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kLinear, 3>));
