@@ -17,7 +17,7 @@ namespace {
 // The number behind `name` in a line of /proc, which counts KiB, as bytes; 0 in other lines.
 uint64_t kib_behind(std::string_view name, std::string_view line) {
   if (!line.starts_with(name)) return 0;
-  line.remove_prefix(std::min(line.find_first_not_of(' ', name.size()), line.size()));
+  line.remove_prefix(std::min(line.find_first_not_of(" \t", name.size()), line.size()));
   uint64_t kib = 0;
   std::from_chars(line.data(), line.data() + line.size(), kib);
   return kib * 1024;
@@ -41,6 +41,7 @@ uint64_t positive(int64_t bytes) { return static_cast<uint64_t>(std::max<int64_t
 }  // namespace
 
 uint64_t peak_memory() {
+  // getrusage() counts what the process was before exec(), too.
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     if (const uint64_t peak = kib_behind("VmHWM:", line)) return peak;
