@@ -44,7 +44,7 @@ struct Row {
   int64_t taps;                // tap rows on the picture
   int width;                   // tap columns
   int64_t group;
-  const GroupBlocks* groups;  // unless a group fills vectors
+  const GroupBlocks* groups;  // if there are any
   const T* weight;            // of the first of them, block 0
   int64_t weight_stride;      // from block to block
   int64_t input_begin;        // of pixel 0 in each row of the input
@@ -106,7 +106,7 @@ HWY_INLINE void add_wide_taps(int width, const T* HWY_RESTRICT in, int64_t strid
 // What a vector of output channels, the first of them `c`, takes of a pixel of the input: channel k
 // of its group, which begins at `channel`.
 struct OwnChannel {
-  static constexpr bool kIsGrouped = false, kIsBroadcast = false, kIsInParts = false;
+  static constexpr bool kIsGrouped = false, kIsInParts = false;
   OwnChannel(const Row&, int64_t c, const GroupLanes*, int64_t, Part part)
       : channel(c), lanes(part) {}
   HWY_INLINE V operator()(const T* in) const { return load(in, lanes); }
@@ -120,15 +120,8 @@ HWY_NOINLINE void store_hardswish(const V* HWY_RESTRICT sum, int count, T* HWY_R
   for (int t = 0; t < count; ++t) store(apply_hardswish(sum[t]), out + t * stride);
 }
 
-struct WithinGroup {
-  static constexpr bool kIsGrouped = true, kIsBroadcast = true, kIsInParts = false;
-  WithinGroup(const Row& row, int64_t c, const GroupLanes*, int64_t k, Part)
-      : channel(c / row.group * row.group + k) {}
-  HWY_INLINE V operator()(const T* in) const { return set(*in); }
-  int64_t channel;
-};
 struct WholeGroups {
-  static constexpr bool kIsGrouped = true, kIsBroadcast = false, kIsInParts = false;
+  static constexpr bool kIsGrouped = true, kIsInParts = false;
   WholeGroups(const Row&, int64_t c, const GroupLanes* groups, int64_t k, Part)
       : channel(c), lanes(groups[k].lane) {}
   HWY_INLINE V operator()(const T* in) const { return lanes(load(in)); }
@@ -136,7 +129,7 @@ struct WholeGroups {
   Lookup lanes;
 };
 struct PartsOfGroups {
-  static constexpr bool kIsGrouped = true, kIsBroadcast = false, kIsInParts = true;
+  static constexpr bool kIsGrouped = true, kIsInParts = true;
   PartsOfGroups(const Row&, int64_t c, const GroupLanes* groups, int64_t k, Part)
       : channel(c + groups[k].first),
         second(groups[k].second - groups[k].first),
@@ -209,7 +202,7 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
     for (int t = 0; t < kTile; ++t) sum[t] = start;
     const T* HWY_RESTRICT weight = weights + block * weight_stride + part;
     const GroupLanes* groups = nullptr;
-    if constexpr (Pixel::kIsGrouped && !Pixel::kIsBroadcast) {
+    if constexpr (Pixel::kIsGrouped) {
       groups = row.groups->at(block, v % kVectorsPerBlock);
     }
     for (int64_t i = 0; i < taps; ++i) {
@@ -300,24 +293,21 @@ struct Tile {
   int64_t size;  // output pixels
 };
 
-// Of the tiles no wider than the row the one that computes the fewest pixels twice. One of fewer
-// pixels than `least` takes as long as one of those.
+// Of the tiles no wider than the row the one that takes the least time for all of it, each tile as
+// much as one pixel more.
 template <size_t kCount>
-Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w, int64_t least) {
-  const auto computed = [&](const Tile& tile) {
-    return ceil_div(out_w, tile.size) * std::max(tile.size, least) + (tile.size == 1 ? out_w : 0);
-  };
+Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w) {
+  const auto time = [&](const Tile& tile) { return ceil_div(out_w, tile.size) * (tile.size + 1); };
   Tile best = {nullptr, 0};
   for (const Tile& tile : tiles) {
-    if (tile.size <= out_w && (!best.convolve || computed(tile) < computed(best))) best = tile;
+    if (tile.size <= out_w && (!best.convolve || time(tile) < time(best))) best = tile;
   }
   return best;
 }
 template <class Pixel, int kWidth, int kStride, int... kSizes>
 Tile tile_of_sizes(int64_t out_w) {
   static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, kSizes>, kSizes}...};
-  // A sum waits for the one before it, if lookups and loads do not take that long anyway.
-  return best_tile(kTiles, out_w, Pixel::kIsBroadcast ? kWideTile : 1);
+  return best_tile(kTiles, out_w);
 }
 template <int kWidth, int kStride>
 Tile choose_tile(int64_t out_w) {
@@ -325,21 +315,19 @@ Tile choose_tile(int64_t out_w) {
 }
 // Of windows and groups that are rarer there are fewer. Each sum waits for the one before it, so
 // that 16 at a time are faster where there are registers for them; 14 are what 28 and 56 pixels
-// leave. In steps of two, wide tiles pay where a pixel is one load.
+// leave.
 template <int kWidth, int kStride, class Pixel>
 Tile choose_rare_tile(int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
-  if constexpr (kStride == 1 && (Pixel::kIsInParts || kWidth == 5)) {
+  if constexpr (kStride == 1 && Pixel::kIsInParts) {
     return tile_of_sizes<Pixel, kWidth, kStride, 14, kWideTile, 4>(out_w);
   } else if constexpr (kStride == 1) {
     return tile_of_sizes<Pixel, kWidth, kStride, 16, 14, kWideTile, 4>(out_w);
-  } else if constexpr (Pixel::kIsBroadcast) {
-    return tile_of_sizes<Pixel, kWidth, kStride, 16, kWideTile, 4>(out_w);
   } else {
     return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
   }
 #else
-  if constexpr (Pixel::kIsInParts || (kWidth == 5 && kLanes == 4)) {
+  if constexpr (Pixel::kIsInParts) {
     return tile_of_sizes<Pixel, kWidth, kStride, 4>(out_w);
   } else {
     return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
@@ -356,9 +344,7 @@ Tile choose_group_tile(const Window2dShape& s) {
 Tile choose_tile(const DwConvShape& shape, const Window2dShape& s) {
 #if TORCHLET_DWCONV_RARE
   if constexpr (selection::kHasRareConvolutions) {
-    if (shape.group > 1) {  // dwconv_takes() holds
-      if (s.kernel_w == 5) return choose_rare_tile<5, 1, WithinGroup>(s.out_w);
-      if (shape.group % kLanes == 0) return choose_group_tile<WithinGroup>(s);
+    if (shape.group > 1) {  // dwconv_is_looked_up() holds
       if (kLanes % shape.group == 0) return choose_group_tile<WholeGroups>(s);
       return choose_group_tile<PartsOfGroups>(s);
     }
@@ -464,7 +450,7 @@ HWY_NOINLINE void convolve_rows(const DwConvTask<T>& task, const GroupBlocks* gr
 void convolve(const DwConvTask<T>& task) {
 #if TORCHLET_DWCONV_RARE
   const DwConvShape& shape = *task.shape;
-  if (selection::kHasRareConvolutions && shape.group > 1 && shape.group % kLanes != 0) {
+  if (selection::kHasRareConvolutions && shape.group > 1) {
     GroupBlocks groups(shape.group, task.block_begin, task.block_end);
     const int64_t vectors = groups.entries * kVectorsPerBlock;
     const Scratch<GroupLanes> lanes(vectors * shape.group);

@@ -30,6 +30,7 @@ template <typename T>
 void convolve_blocks(DwConvTask<T> task) {
   if constexpr (std::is_same_v<T, float>) {
     if (dwconv_is_winograd(*task.shape)) return winograd_group_task(task);
+    if (dwconv_is_grouped(*task.shape)) return dwconv_group_task(task);
   }
   const int64_t step = blocks_at_once<T>(*task.shape), end = task.block_end;
   // The last block overlaps the one before it, so a function after the sum has to see both at once.
@@ -57,6 +58,40 @@ void pack(const DwConvShape& shape, const T* weight, T* to) {
         for (int64_t i = 0; i < kDwConvBlock<T>; ++i) {
           const int64_t c = channel + i;
           *to++ = c < shape.channels ? from[c * group * height * width + tap] : T{};
+        }
+      }
+    }
+  }
+}
+
+size_t grouped_bytes(const DwConvShape& shape) {
+  const DwConvGroups groups(shape);
+  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w * shape.group;
+  const int64_t size = groups.units * groups.vectors * taps * dwconv_group_lanes();
+  return static_cast<size_t>(size) * sizeof(float);
+}
+
+void pack_grouped(const DwConvShape& shape, const float* weight, float* to) {
+  const DwConvGroups groups(shape);
+  const int64_t height = shape.window.kernel_h, width = shape.window.kernel_w, group = shape.group;
+  const int64_t lanes = dwconv_group_lanes();
+  const Scratch<int64_t> order(width);
+  dwconv_tap_order(shape.window, order.data());
+  const auto pack_lanes = [&](int64_t unit, int64_t vector, int64_t k, int64_t tap) {
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t within = vector * lanes + lane / groups.together;
+      const int64_t channel = unit * groups.channels + lane % groups.together * group + within;
+      const bool exists = within < group && channel < shape.channels;
+      *to++ = exists ? weight[(channel * group + k) * height * width + tap] : 0.0f;
+    }
+  };
+  for (int64_t vector = 0; vector < groups.units * groups.vectors; ++vector) {
+    for (int64_t i = 0; i < height; ++i) {
+      for (int64_t plane = 0; plane < group; plane += lanes) {
+        for (int64_t j = 0; j < width; ++j) {
+          for (int64_t k = plane; k < std::min(group, plane + lanes); ++k) {
+            pack_lanes(vector / groups.vectors, vector % groups.vectors, k, i * width + order[j]);
+          }
         }
       }
     }
@@ -93,14 +128,14 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
                         static_cast<const T*>(packed), &local, output + pixel * output_stride,
                         output_stride, row_begin, row_end, block_begin, block_end});
   };
+  const int64_t blocks = dwconv_blocks_of<T>(shape).count;
   constexpr int64_t kOpsPerTask = int64_t{1} << 16;
   const int64_t row_ops =
       std::max<int64_t>(1, s.out_w * s.kernel_h * s.kernel_w * shape.channels * shape.group);
   if (is_cut_by_columns(s.in_h * s.in_w)) {
-    const int64_t blocks = dwconv_blocks<T>(shape.channels);
     // If the last block overlaps the one before it, they stay together.
-    const int64_t units =
-        shape.channels % kDwConvBlock<T> == 0 ? blocks : std::max<int64_t>(1, blocks - 1);
+    const bool overlaps = !dwconv_is_grouped(shape) && shape.channels % kDwConvBlock<T> != 0;
+    const int64_t units = overlaps ? std::max<int64_t>(1, blocks - 1) : blocks;
     const int64_t ops = row_ops * s.out_h * shape.batch;
     const int64_t grain = even_grain(units, 1, ops, kOpsPerTask);
     return parallel_for(units, grain, [&](int64_t begin, int64_t end) {
@@ -123,7 +158,7 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
     for (int64_t index = begin; index < end; ++index) {
       const int64_t strip = index % strips;
       run(index / strips, dwconv_strip_row(shape, strip, strips),
-          dwconv_strip_row(shape, strip + 1, strips), 0, dwconv_blocks<T>(shape.channels));
+          dwconv_strip_row(shape, strip + 1, strips), 0, blocks);
     }
   });
 }
@@ -132,38 +167,36 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
 
 bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w) {
   if (group == 1) return dwconv_is_wide(kernel_w);
-  constexpr int64_t kBlock = kDwConvBlock<float>, kMostChannels = 32;
+  constexpr int64_t kBlock = kDwConvBlock<float>, kMostChannels = 64;
   if (group > kMostChannels || channels < kBlock || channels % group != 0) return false;
-  // One group is a matrix product without gaps, as fast if the window is wide.
-  if (kernel_w == 5) return group == kBlock && channels > kBlock;
-  return kernel_w == 3 && (group <= kBlock || group % kBlock == 0);
+  return kernel_w > 1 && (group < channels || group == kBlock);
 }
 
 bool dwconv_takes(const DwConvShape& shape) {
   const Window2dShape& s = shape.window;
   if (shape.group == 1) return true;
   if constexpr (!selection::kHasRareConvolutions) return false;
-  const int64_t most_stride = s.kernel_w == 3 ? 2 : 1;
-  if (!dwconv_is_rare(shape.channels, shape.group, s.kernel_w) || s.stride_w > most_stride) {
-    return false;
-  }
-  for (int64_t phase = 0; phase < dwconv_phases(s); ++phase) {
-    constexpr int64_t kLeastColumns = 4;
-    const Window2dShape w = dwconv_phase(s, phase);
-    const bool is_inside = w.pad_w < w.kernel_w && (w.out_w - 1) * w.stride_w - w.pad_w < w.in_w;
-    if (w.dilation_w != 1 || w.out_w < kLeastColumns || !is_inside) return false;
-  }
-  return true;
+  if (!dwconv_is_rare(shape.channels, shape.group, s.kernel_w)) return false;
+  if (dwconv_is_looked_up(shape) || dwconv_is_winograd(shape)) return true;
+  // One group is a matrix product without gaps, which narrow vectors compute faster, and so are
+  // groups of many of them.
+  constexpr int64_t kMostChannels = 32;
+  const int64_t lanes = dwconv_group_lanes();
+  if (shape.group == shape.channels && shape.group > lanes) return false;
+  return shape.group <= std::max(kMostChannels, 4 * lanes) && s.out_w >= kDwConvLeastColumns;
 }
 
-int dwconv_nhwc_f32_form(const DwConvShape& shape) { return dwconv_is_winograd(shape) ? 1 : 0; }
+int dwconv_nhwc_f32_form(const DwConvShape& shape) {
+  if (dwconv_is_winograd(shape)) return 1;
+  return dwconv_is_grouped(shape) ? 2 : 0;
+}
 
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape) {
   if (dwconv_is_winograd(shape)) {
     return static_cast<size_t>(shape.channels) * kWinogradPoints * kDwConvBlock<float> *
            sizeof(float);
   }
-  return packed_bytes<float>(shape);
+  return dwconv_is_grouped(shape) ? grouped_bytes(shape) : packed_bytes<float>(shape);
 }
 size_t dwconv_nhwc_f16_packed_bytes(const DwConvShape& shape) {
   return packed_bytes<Float16>(shape);
@@ -171,6 +204,7 @@ size_t dwconv_nhwc_f16_packed_bytes(const DwConvShape& shape) {
 
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed) {
   if (dwconv_is_winograd(shape)) return pack_winograd(shape, weight, static_cast<float*>(packed));
+  if (dwconv_is_grouped(shape)) return pack_grouped(shape, weight, static_cast<float*>(packed));
   pack(shape, weight, static_cast<float*>(packed));
 }
 void dwconv_nhwc_f16_pack(const DwConvShape& shape, const float* weight, void* packed) {
@@ -186,7 +220,7 @@ void dwconv_nhwc_rows(const DwConvShape& shape, const T* const* input_rows, int6
                       int64_t output_stride, int64_t row_begin, int64_t row_end) {
   convolve_blocks<T>({&shape, input_rows, input_stride, static_cast<const T*>(packed), &epilogue,
                       output, output_stride, row_begin, row_end, 0,
-                      dwconv_blocks<T>(shape.channels)});
+                      dwconv_blocks_of<T>(shape).count});
 }
 template void dwconv_nhwc_rows<float>(const DwConvShape&, const float* const*, int64_t, const void*,
                                       const EpilogueF32&, float*, int64_t, int64_t, int64_t);

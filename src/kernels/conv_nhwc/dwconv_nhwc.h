@@ -17,16 +17,16 @@ struct DwConvShape {
   int64_t group = 1;  // channels that belong together
 };
 
-// Whether tiles take groups of 2 to 16, or 32 channels; in float32.
+// Whether it takes such groups, of 2 to 64 channels; in float32.
 bool dwconv_takes(const DwConvShape& shape);
 
 // Whether filters [channels, group, kernel_h, kernel_w] are of the rarer kinds that have tiles:
-// wide windows, and such groups. A build for models without them leaves the tiles out.
+// wide windows, and groups. A build for models without them leaves the tiles out.
 bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w);
 
-// The filters [channels, group, kernel_h, kernel_w] in the order in which the kernel reads them,
-// the same for all batches and image sizes that have the same form. `packed` has
-// dwconv_nhwc_f32_packed_bytes(shape) bytes, 64-byte aligned for speed.
+// The filters [channels, group, kernel_h, kernel_w] in the order in which the kernel of this
+// instruction set reads them, the same for all batches and image sizes that have the same form.
+// `packed` has dwconv_nhwc_f32_packed_bytes(shape) bytes, 64-byte aligned for speed.
 int dwconv_nhwc_f32_form(const DwConvShape& shape);
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape);
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed);

@@ -52,15 +52,20 @@ struct Case {
         for (int64_t x = 0; x < s.out_w; ++x) {
           for (int64_t c = 0; c < shape.channels; ++c) {
             float sum = bias[static_cast<size_t>(c)];
-            for (int64_t tap = 0; tap < shape.group * s.kernel_h * s.kernel_w; ++tap) {
-              const int64_t k = tap / s.kernel_w / s.kernel_h, i = tap / s.kernel_w % s.kernel_h;
+            for (int64_t i = 0; i < s.kernel_h; ++i) {
               const int64_t iy = y * s.stride_h - s.pad_h + i * s.dilation_h;
-              const int64_t ix = x * s.stride_w - s.pad_w + tap % s.kernel_w * s.dilation_w;
-              if (iy < 0 || iy >= s.in_h || ix < 0 || ix >= s.in_w) continue;
-              const int64_t pixel = (n * s.in_h + iy) * s.in_w + ix;
-              const int64_t channel = c / shape.group * shape.group + k;
-              sum += weight[static_cast<size_t>(c * shape.group * s.kernel_h * s.kernel_w + tap)] *
-                     input[static_cast<size_t>(pixel * input_stride + channel)];
+              if (iy < 0 || iy >= s.in_h) continue;
+              for (int64_t j = 0; j < s.kernel_w; ++j) {
+                const int64_t ix = x * s.stride_w - s.pad_w + j * s.dilation_w;
+                if (ix < 0 || ix >= s.in_w) continue;
+                const float* in = input.data() + ((n * s.in_h + iy) * s.in_w + ix) * input_stride +
+                                  c / shape.group * shape.group;
+                const float* w =
+                    weight.data() + c * shape.group * s.kernel_h * s.kernel_w + i * s.kernel_w + j;
+                for (int64_t k = 0; k < shape.group; ++k) {
+                  sum += w[k * s.kernel_h * s.kernel_w] * in[k];
+                }
+              }
             }
             const size_t at =
                 static_cast<size_t>(((n * s.out_h + y) * s.out_w + x) * output_stride + c);
@@ -145,8 +150,79 @@ TEST(DwConvNhwc, Groups) {
         for (int64_t stride : {1, 2}) {
           const int64_t enough = stride == 2 && size < 9 ? 2 * size : size;
           check(64, window(enough, 3, stride, 1, 1), 2, 1, group);
-          check(32, window(enough + 3, 3, stride, 0, 1), 1, 0, group);
-          if (group == 16 && stride == 1) check(64, window(size, 5, 1, 2, 1), 1, 1, group);
+          check(32, window(enough + 3, 3, stride, 0, 1), 1, 0, group < 32 ? group : 16);
+          check(64, window(enough, 5, stride, 2, 1), 1, 1, group);
+        }
+      }
+    }
+  });
+}
+
+// In vectors of their own: any window and stride, planes and vectors that are full and that are
+// not, a last unit of fewer groups, padding that is as wide as the picture.
+TEST(DwConvNhwc, GroupsInVectorsOfTheirOwn) {
+  const auto is_grouped = [](int64_t channels, int64_t group, const Window2dShape& s) {
+    return dwconv_is_grouped({1, channels, s, group});
+  };
+  EXPECT_TRUE(is_grouped(96, 12, window(9, 3, 1, 1, 1)));
+  EXPECT_TRUE(is_grouped(96, 16, window(9, 3, 2, 1, 1)));
+  EXPECT_TRUE(is_grouped(96, 8, window(9, 5, 1, 2, 1)));
+  EXPECT_TRUE(is_grouped(96, 8, window(9, 3, 3, 1, 1)));
+  EXPECT_FALSE(is_grouped(96, 8, window(9, 3, 1, 1, 1)));   // looked up
+  EXPECT_FALSE(is_grouped(96, 16, window(9, 3, 1, 1, 1)));  // by Winograd
+  EXPECT_FALSE(is_grouped(96, 1, window(9, 5, 1, 2, 1)));   // depthwise
+  for_each_target([] {
+    for (int64_t group : {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 17, 20, 24, 31, 32}) {
+      for (int64_t groups : {2, 3, 9}) {
+        const int64_t channels = group * groups;
+        if (channels < 16 || channels > 100) continue;
+        for (int64_t stride : {1, 2, 3}) {
+          const int64_t size = 5 * stride;
+          check(channels, make_window(3, size + 3, 5, 5, stride, 2, 1), 1, group % 2, group);
+          check(channels, make_window(6, size + 6, 4, 3, stride, 1, 2), 2, 3, group);
+          check(channels, make_window(3, size, 2, 2, stride, 0, 1), 1, 0, group);
+        }
+        check(channels, make_window(4, 9, 7, 7, 1, 3, 1), 1, 1, group);
+      }
+    }
+    for (int64_t width : {4, 5, 7, 8, 13, 14, 15, 16, 20, 28, 29, 44}) {
+      for (int64_t group : {4, 8, 16}) {
+        check(32, make_window(3, width, 2, 5, 1, 2, 1), 1, 1, group);
+        check(32, make_window(3, 2 * width, 3, 5, 2, 2, 1), 1, 1, group);
+      }
+    }
+    check(32, make_window(2, 4, 5, 5, 1, 4, 1), 1, 0, 16);
+    check(32, make_window(3, 2, 9, 9, 1, 6, 1), 2, 0, 8);    // taps on no pixel
+    check(24, make_window(1, 40, 1, 9, 1, 0, 1), 2, 0, 12);  // a signal
+    check(32, make_window(20, 16, 5, 5, 2, 2, 3), 1, 0, 8);  // stride and dilation
+    Window2dShape rows = make_window(30, 9, 3, 3, 1, 1, 1);  // rows that nothing reads
+    rows.stride_h = 5;
+    rows.out_h = 6;
+    check(24, rows, 1, 1, 12);
+  });
+}
+
+// A vector reaches over the channels that come next, but not over those of another task.
+TEST(DwConvNhwc, GroupsOfARangeOfChannels) {
+  for_each_target([] {
+    for (const auto& [channels, group] : {std::pair(96, 12), std::pair(60, 5), std::pair(54, 6)}) {
+      const Case data(channels, window(9, 5, 1, 2, 1), 1, 0, group);
+      const Window2dShape& s = data.shape.window;
+      const EpilogueF32 epilogue{.bias = data.bias.data(), .activation = {}};
+      const std::vector<float> expected = data.expected(false, -INFINITY, INFINITY);
+      const DwConvBlocks blocks = dwconv_blocks_of<float>(data.shape);
+      std::vector<const float*> rows;
+      for (int64_t y = 0; y < s.in_h; ++y) {
+        rows.push_back(data.input.data() + y * s.in_w * data.input_stride);
+      }
+      for (int64_t block = 0; block < blocks.count; ++block) {
+        std::vector<float> out(expected.size(), kUntouched);
+        dwconv_group_task({&data.shape, rows.data(), data.input_stride, data.packed.data(),
+                           &epilogue, out.data(), data.output_stride, 0, s.out_h, block,
+                           block + 1});
+        for (size_t i = 0; i < out.size(); ++i) {
+          const int64_t c = static_cast<int64_t>(i) % data.output_stride;
+          ASSERT_EQ(out[i], c / blocks.channels == block ? expected[i] : kUntouched);
         }
       }
     }
@@ -232,7 +308,7 @@ TEST(DwConvNhwc, DilatedColumnsInPhases) {
           check(16, window(size, 7, 1, pad, dilation), 1, 1);
           if (pad == 0) continue;
           check(64, window(size + 6, 3, 1, pad, dilation), 2, 1, 4);
-          check(32, window(size + 6, 3, 1, pad, dilation), 1, 0, 32);
+          check(64, window(size + 6, 3, 1, pad, dilation), 1, 0, 32);
         }
       }
     }
@@ -256,27 +332,28 @@ TEST(DwConvNhwc, TilesOfEveryWidth) {
 }
 
 TEST(DwConvNhwc, GroupsThatItDoesNotTake) {
-  const auto takes = [](int64_t channels, int64_t group, const Window2dShape& s) {
-    return dwconv_takes({1, channels, s, group});
-  };
-  EXPECT_TRUE(takes(96, 16, window(9, 3, 1, 1, 1)));
-  EXPECT_TRUE(takes(96, 12, window(9, 3, 1, 1, 1)));
-  EXPECT_TRUE(takes(24, 8, window(9, 3, 1, 1, 1)));
-  EXPECT_FALSE(takes(15, 5, window(9, 3, 1, 1, 1)));  // less than a block
-  EXPECT_FALSE(takes(96, 24, window(9, 3, 1, 1, 1)));
-  EXPECT_FALSE(takes(128, 64, window(9, 3, 1, 1, 1)));  // a matrix product is faster
-  EXPECT_TRUE(takes(96, 16, window(9, 5, 1, 2, 1)));
-  EXPECT_FALSE(takes(96, 12, window(9, 5, 1, 2, 1)));
-  EXPECT_FALSE(takes(96, 16, window(9, 5, 2, 2, 1)));
-  EXPECT_FALSE(takes(16, 16, window(9, 5, 1, 2, 1)));
-  EXPECT_FALSE(takes(96, 32, window(9, 5, 1, 2, 1)));
-  EXPECT_FALSE(takes(96, 16, window(9, 7, 1, 3, 1)));
-  EXPECT_FALSE(takes(96, 16, window(9, 3, 3, 1, 1)));
-  EXPECT_TRUE(takes(96, 16, window(9, 3, 1, 2, 2)));
-  EXPECT_FALSE(takes(96, 16, window(9, 3, 2, 2, 2)));
-  EXPECT_FALSE(takes(96, 16, window(9, 3, 1, 1, 2)));  // phases with padding of their own
-  EXPECT_FALSE(takes(96, 16, window(6, 3, 1, 2, 2)));  // 3 columns in a phase
-  EXPECT_FALSE(takes(96, 16, window(3, 3, 1, 0, 1)));
+  for_each_target([] {
+    const auto takes = [](int64_t channels, int64_t group, const Window2dShape& s) {
+      return dwconv_takes({1, channels, s, group});
+    };
+    const int64_t lanes = dwconv_group_lanes();
+    EXPECT_TRUE(takes(96, 16, window(9, 3, 1, 1, 1)));
+    EXPECT_TRUE(takes(96, 12, window(9, 3, 1, 1, 1)));
+    EXPECT_TRUE(takes(96, 24, window(9, 3, 1, 1, 1)));
+    EXPECT_TRUE(takes(24, 8, window(9, 3, 1, 1, 1)));
+    EXPECT_FALSE(takes(15, 5, window(9, 3, 1, 1, 1)));              // few channels at all
+    EXPECT_EQ(takes(128, 64, window(9, 3, 1, 1, 1)), lanes == 16);  // else a product is faster
+    EXPECT_FALSE(takes(260, 130, window(9, 3, 1, 1, 1)));
+    EXPECT_TRUE(takes(96, 16, window(9, 5, 1, 2, 1)));
+    EXPECT_TRUE(takes(96, 12, window(9, 5, 2, 2, 1)));
+    EXPECT_EQ(takes(16, 16, window(9, 5, 1, 2, 1)), lanes == 16);
+    EXPECT_FALSE(takes(32, 32, window(9, 5, 1, 2, 1)));  // one group
+    EXPECT_FALSE(takes(96, 16, window(9, 1, 1, 0, 1)));
+    EXPECT_TRUE(takes(96, 16, window(9, 7, 1, 3, 1)));
+    EXPECT_FALSE(takes(96, 16, window(8, 3, 3, 1, 1)));  // 3 columns
+    EXPECT_FALSE(takes(96, 16, window(3, 3, 1, 0, 1)));
+    EXPECT_TRUE(takes(96, 4, window(9, 3, 2, 2, 2)));
+  });
 }
 
 TEST(DwConvNhwc, AnyWindow) {
@@ -343,8 +420,10 @@ TEST(DwConvNhwc, ActivationsAfterTheSum) {
 
 TEST(DwConvNhwc, Hardswish) {
   for_each_target([] {
-    for (int64_t channels : {5, 24}) {
-      const Case data(channels, window(9, 3, 1, 1, 1), 1, 1);
+    for (const auto& [channels, group, kernel] :
+         {std::tuple(5, 1, 3), std::tuple(24, 1, 3), std::tuple(24, 1, 7), std::tuple(24, 4, 3),
+          std::tuple(24, 3, 5), std::tuple(24, 12, 3), std::tuple(32, 16, 5)}) {
+      const Case data(channels, window(9, kernel, 1, kernel / 2, 1), 1, 1, group);
       const EpilogueF32 epilogue{.bias = data.bias.data(),
                                  .activation = {ActivationKind::kHardswish}};
       std::vector<float> out(data.residual.size(), kUntouched);
@@ -374,6 +453,10 @@ TEST(DwConvNhwc, PlanesAreReadAndWritten) {
          {std::tuple(5, 1, window(7, 3, 1, 1, 1)), std::tuple(40, 1, window(9, 5, 2, 2, 1)),
           std::tuple(64, 16, window(9, 3, 2, 1, 1)), std::tuple(96, 16, window(90, 3, 1, 1, 1)),
           std::tuple(108, 12, window(9, 3, 1, 1, 1)), std::tuple(105, 3, window(15, 3, 2, 1, 1)),
+          std::tuple(108, 12, make_window(90, 9, 5, 5, 2, 2, 1)),
+          std::tuple(105, 3, make_window(90, 9, 5, 5, 1, 2, 1)),
+          std::tuple(110, 5, make_window(20, 9, 7, 7, 2, 3, 1)),
+          std::tuple(192, 24, make_window(90, 9, 3, 3, 2, 1, 1)),
           std::tuple(83, 1, window(6, 3, 1, 2, 2)), std::tuple(96, 32, window(8, 3, 1, 1, 1)),
           std::tuple(35, 1, make_window(120, 30, 7, 3, 1, 3, 1)),
           std::tuple(32, 8, make_window(130, 41, 3, 3, 2, 1, 1))}) {

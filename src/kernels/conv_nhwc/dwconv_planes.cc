@@ -70,9 +70,10 @@ class Planes {
     if (epilogue.bias) epilogue.bias += p.channel;
     float* to =
         writes_planes ? pixels_out.data() : output_ + first_pixel * output_stride_ + p.channel;
+    const DwConvBlocks blocks = dwconv_blocks_of<float>(shape_);
     const int64_t weights_before =
-        static_cast<int64_t>(dwconv_nhwc_f32_packed_bytes(shape_) / sizeof(float)) /
-        dwconv_blocks<float>(shape_.channels) * (p.channel / kBlock);
+        static_cast<int64_t>(dwconv_nhwc_f32_packed_bytes(shape_) / sizeof(float)) / blocks.count *
+        (p.channel / blocks.channels);
     dwconv_nhwc_rows<float>(part, rows.data(), stride, packed_ + weights_before, epilogue, to,
                             writes_planes ? p.channels : output_stride_, p.row_begin, p.row_end);
     if (writes_planes) {

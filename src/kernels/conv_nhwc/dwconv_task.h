@@ -77,6 +77,70 @@ inline bool dwconv_is_winograd(const DwConvShape& shape) {
 }
 void winograd_group_task(const DwConvTask<float>& task);
 
+constexpr int64_t kDwConvLeastColumns = 4;  // of the output, for tiles of groups
+
+// Groups of few channels that a row of three taps takes by the tiles of depthwise convolutions:
+// each pixel is looked up for every channel of a group.
+inline bool dwconv_is_looked_up(const DwConvShape& shape) {
+  if constexpr (!selection::kHasRareConvolutions) return false;
+  constexpr int64_t kMostChannels = 11;
+  const Window2dShape& s = shape.window;
+  if (shape.group == 1 || shape.group > kMostChannels || s.kernel_w != 3 || s.stride_w > 2) {
+    return false;
+  }
+  for (int64_t phase = 0; phase < dwconv_phases(s); ++phase) {
+    const Window2dShape w = dwconv_phase(s, phase);
+    const bool is_inside = w.pad_w < w.kernel_w && (w.out_w - 1) * w.stride_w - w.pad_w < w.in_w;
+    if (w.dilation_w != 1 || w.out_w < kDwConvLeastColumns || !is_inside) return false;
+  }
+  return true;
+}
+
+// All other groups, in vectors of dwconv_group_lanes(): a vector has the channels of some whole
+// groups, lane k * together + n channel k of group n, or `vectors` of them have those of one.
+// Weights are [units, vectors, kernel_h, planes of `lanes` channels of the group, kernel_w in the
+// order of dwconv_tap_order(), channels of the plane, lanes], zero for lanes that no channel has.
+inline bool dwconv_is_grouped(const DwConvShape& shape) {
+  if constexpr (!selection::kHasRareConvolutions) return false;
+  return shape.group > 1 && !dwconv_is_winograd(shape) && !dwconv_is_looked_up(shape);
+}
+int64_t dwconv_group_lanes();
+void dwconv_group_task(const DwConvTask<float>& task);
+struct DwConvGroups {
+  int64_t together = 1, vectors;
+  int64_t channels, units;  // of a unit, and how many there are: the task's blocks
+  explicit DwConvGroups(const DwConvShape& shape) {
+    const int64_t lanes = dwconv_group_lanes();
+    // Of the smallest groups there are no tiles that fill the vectors.
+    while (together < lanes / 4 && 2 * together * shape.group <= lanes) together *= 2;
+    vectors = ceil_div(shape.group, lanes);
+    channels = together * shape.group;
+    units = ceil_div(shape.channels, channels);
+  }
+};
+
+// Columns of taps, those that read the same phase of the stride after each other.
+inline void dwconv_tap_order(const Window2dShape& s, int64_t* order) {
+  for (int64_t phase = 0; phase < s.stride_w; ++phase) {
+    for (int64_t j = 0; j < s.kernel_w; ++j) {
+      if (j * s.dilation_w % s.stride_w == phase) *order++ = j;
+    }
+  }
+}
+
+// Blocks of channels that a task counts, and the channels of one.
+struct DwConvBlocks {
+  int64_t count, channels;
+};
+template <typename T>
+DwConvBlocks dwconv_blocks_of(const DwConvShape& shape) {
+  if (dwconv_is_grouped(shape)) {
+    const DwConvGroups groups(shape);
+    return {groups.units, groups.channels};
+  }
+  return {dwconv_blocks<T>(shape.channels), kDwConvBlock<T>};
+}
+
 // Row `strip` of `strips` that the output is cut into begins here; whole tiles for Winograd.
 inline int64_t dwconv_strip_row(const DwConvShape& shape, int64_t strip, int64_t strips) {
   const int64_t unit = dwconv_is_winograd(shape) ? kWinogradGroupTile : 1;
