@@ -169,30 +169,26 @@ struct Tile {
   void (*convolve)(const Row&, int64_t);
   int64_t size;  // pixels of the output
 };
-// Of the tiles no wider than the row the one that takes the least time for all of it. A tile loads
-// a vector of weights for its pixels, and few sums wait for the ones before them.
+struct Tiles {
+  Tile first, last;  // of DwConvTiles
+};
 template <int kTogether, int... kSizes>
-Tile best_tile(int64_t out_w) {
+Tiles best_tiles(int64_t out_w) {
   static constexpr Tile kTiles[] = {{convolve_tile<kTogether, kSizes>, kSizes}...};
-  const auto time = [&](const Tile& tile) {
-    return ceil_div(out_w, tile.size) * std::max<int64_t>(8, tile.size + 1);
-  };
-  Tile best = {nullptr, 0};
-  for (const Tile& tile : kTiles) {
-    if (tile.size <= out_w && (!best.convolve || time(tile) < time(best))) best = tile;
-  }
-  return best;
+  static constexpr int kAll[] = {kSizes...};
+  const DwConvTiles best = dwconv_tiles(kAll, sizeof...(kSizes), out_w);
+  return {kTiles[best.first], kTiles[best.last]};
 }
-Tile choose_tile([[maybe_unused]] int64_t together, int64_t out_w) {
+Tiles choose_tiles([[maybe_unused]] int64_t together, int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
-  if (together == 4) return best_tile<4, 14, 7, 4>(out_w);
-  if (together == 2) return best_tile<2, 14, 7, 4>(out_w);
-  return best_tile<1, 28, 16, 14, 8, 7, 4>(out_w);
+  if (together == 4) return best_tiles<4, 14, 7, 4>(out_w);
+  if (together == 2) return best_tiles<2, 14, 7, 4>(out_w);
+  return best_tiles<1, 28, 16, 14, 8, 7, 4>(out_w);
 #else
 #if HWY_TARGET == HWY_AVX2
-  if (together == 2) return best_tile<2, 7, 4>(out_w);
+  if (together == 2) return best_tiles<2, 7, 4>(out_w);
 #endif
-  return best_tile<1, 14, 8, 7, 4>(out_w);
+  return best_tiles<1, 14, 8, 7, 4>(out_w);
 #endif
 }
 
@@ -215,7 +211,7 @@ class Convolution {
         phases_(s_.stride_w),
         taps_(s_.kernel_w),
         tap_rows_(s_.kernel_h),
-        tile_(choose_tile(layout_.together, s_.out_w)) {
+        tiles_(choose_tiles(layout_.together, s_.out_w)) {
     std::fill_n(ring_.data(), copies_ * copy_stride_, 0.0f);
     for (int64_t phase = 0; phase < s_.stride_w; ++phase) {
       const int64_t begin = ceil_div(std::max<int64_t>(0, s_.pad_w - phase), s_.stride_w);
@@ -328,8 +324,9 @@ class Convolution {
           .count = std::min(kLanes, last - channel - at),
           .hardswish = hardswish,
           .bounds = bounds_of(in_registers ? epilogue_.activation : Activation{})};
-      for (int64_t x = 0; x < s_.out_w; x += tile_.size) {
-        tile_.convolve(row, std::min(x, s_.out_w - tile_.size));  // the last tile overlaps
+      for (int64_t x = 0; x < s_.out_w; x += tiles_.first.size) {
+        const Tile& tile = x + tiles_.first.size <= s_.out_w ? tiles_.first : tiles_.last;
+        tile.convolve(row, std::min(x, s_.out_w - tile.size));
       }
     }
     if (in_registers) return;
@@ -353,7 +350,7 @@ class Convolution {
   const Scratch<Phase> phases_;
   const Scratch<Tap> taps_;
   const Scratch<const float*> tap_rows_;
-  const Tile tile_;
+  const Tiles tiles_;
   alignas(kLanes * sizeof(int32_t)) int32_t channel_of_lane_[kLanes] = {};
   alignas(kLanes * sizeof(int32_t)) int32_t lane_of_channel_[kLanes] = {};
 };

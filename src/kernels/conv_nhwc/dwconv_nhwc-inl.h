@@ -293,79 +293,74 @@ struct Tile {
   int64_t size;  // output pixels
 };
 
-// Of the tiles no wider than the row the one that takes the least time for all of it, each tile as
-// much as one pixel more.
-template <size_t kCount>
-Tile best_tile(const Tile (&tiles)[kCount], int64_t out_w) {
-  const auto time = [&](const Tile& tile) { return ceil_div(out_w, tile.size) * (tile.size + 1); };
-  Tile best = {nullptr, 0};
-  for (const Tile& tile : tiles) {
-    if (tile.size <= out_w && (!best.convolve || time(tile) < time(best))) best = tile;
-  }
-  return best;
-}
+struct Tiles {
+  Tile first, last;  // of DwConvTiles; null if there are none
+};
 template <class Pixel, int kWidth, int kStride, int... kSizes>
-Tile tile_of_sizes(int64_t out_w) {
+Tiles tiles_of_sizes(int64_t out_w) {
   static constexpr Tile kTiles[] = {{convolve_tile<Pixel, kWidth, kStride, kSizes>, kSizes}...};
-  return best_tile(kTiles, out_w);
+  static constexpr int kAll[] = {kSizes...};
+  const DwConvTiles best = dwconv_tiles(kAll, sizeof...(kSizes), out_w);
+  if (best.first < 0) return {};
+  return {kTiles[best.first], kTiles[best.last]};
 }
 template <int kWidth, int kStride>
-Tile choose_tile(int64_t out_w) {
-  return tile_of_sizes<OwnChannel, kWidth, kStride, kWideTile, 7, 4, 1>(out_w);
+Tiles choose_tiles(int64_t out_w) {
+  return tiles_of_sizes<OwnChannel, kWidth, kStride, kWideTile, 7, 4, 1>(out_w);
 }
 // Of windows and groups that are rarer there are fewer. Each sum waits for the one before it, so
 // that 16 at a time are faster where there are registers for them; 14 are what 28 and 56 pixels
 // leave.
 template <int kWidth, int kStride, class Pixel>
-Tile choose_rare_tile(int64_t out_w) {
+Tiles choose_rare_tiles(int64_t out_w) {
 #if HWY_TARGET <= HWY_AVX3
   if constexpr (kStride == 1 && Pixel::kIsInParts) {
-    return tile_of_sizes<Pixel, kWidth, kStride, 14, kWideTile, 4>(out_w);
+    return tiles_of_sizes<Pixel, kWidth, kStride, 14, kWideTile, 4>(out_w);
   } else if constexpr (kStride == 1) {
-    return tile_of_sizes<Pixel, kWidth, kStride, 16, 14, kWideTile, 4>(out_w);
+    return tiles_of_sizes<Pixel, kWidth, kStride, 16, 14, kWideTile, 4>(out_w);
   } else {
-    return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
+    return tiles_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
   }
 #else
   if constexpr (Pixel::kIsInParts) {
-    return tile_of_sizes<Pixel, kWidth, kStride, 4>(out_w);
+    return tiles_of_sizes<Pixel, kWidth, kStride, 4>(out_w);
   } else {
-    return tile_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
+    return tiles_of_sizes<Pixel, kWidth, kStride, kWideTile, 4>(out_w);
   }
 #endif
 }
 
 template <class Pixel>
-Tile choose_group_tile(const Window2dShape& s) {
-  return s.stride_w == 1 ? choose_rare_tile<3, 1, Pixel>(s.out_w)
-                         : choose_rare_tile<3, 2, Pixel>(s.out_w);
+Tiles choose_group_tiles(const Window2dShape& s) {
+  return s.stride_w == 1 ? choose_rare_tiles<3, 1, Pixel>(s.out_w)
+                         : choose_rare_tiles<3, 2, Pixel>(s.out_w);
 }
 
-Tile choose_tile(const DwConvShape& shape, const Window2dShape& s) {
+Tiles choose_tiles(const DwConvShape& shape, const Window2dShape& s) {
 #if TORCHLET_DWCONV_RARE
   if constexpr (selection::kHasRareConvolutions) {
     if (shape.group > 1) {  // dwconv_is_looked_up() holds
-      if (kLanes % shape.group == 0) return choose_group_tile<WholeGroups>(s);
-      return choose_group_tile<PartsOfGroups>(s);
+      if (kLanes % shape.group == 0) return choose_group_tiles<WholeGroups>(s);
+      return choose_group_tiles<PartsOfGroups>(s);
     }
   }
 #endif
   // The tap columns of an outer window that lie on padding have to be fewer than all.
   const int64_t last = (s.out_w - 1) * s.stride_w - s.pad_w;
   const bool is_inside = s.pad_w < s.kernel_w && last < s.in_w;
-  if (shape.channels < kLeastChannels || s.dilation_w != 1 || !is_inside) return {nullptr, 0};
-  if (s.kernel_w == 3 && s.stride_w == 1) return choose_tile<3, 1>(s.out_w);
-  if (s.kernel_w == 3 && s.stride_w == 2) return choose_tile<3, 2>(s.out_w);
-  if (s.kernel_w == 5 && s.stride_w == 1) return choose_tile<5, 1>(s.out_w);
-  if (s.kernel_w == 5 && s.stride_w == 2) return choose_tile<5, 2>(s.out_w);
+  if (shape.channels < kLeastChannels || s.dilation_w != 1 || !is_inside) return {};
+  if (s.kernel_w == 3 && s.stride_w == 1) return choose_tiles<3, 1>(s.out_w);
+  if (s.kernel_w == 3 && s.stride_w == 2) return choose_tiles<3, 2>(s.out_w);
+  if (s.kernel_w == 5 && s.stride_w == 1) return choose_tiles<5, 1>(s.out_w);
+  if (s.kernel_w == 5 && s.stride_w == 2) return choose_tiles<5, 2>(s.out_w);
 #if TORCHLET_DWCONV_RARE
   if constexpr (selection::kHasRareConvolutions) {
     if (dwconv_is_wide(s.kernel_w) && s.stride_w == 1) {
-      return choose_rare_tile<0, 1, OwnChannel>(s.out_w);
+      return choose_rare_tiles<0, 1, OwnChannel>(s.out_w);
     }
   }
 #endif
-  return {nullptr, 0};
+  return {};
 }
 
 // The first and the last tap, plus one, of `count` that lie inside [0, size) if the first one lies
@@ -379,11 +374,12 @@ HWY_INLINE Range taps_inside(int64_t first, int64_t step, int64_t count, int64_t
   return {std::min(begin, end), end};
 }
 
-void convolve_row(const Window2dShape& s, const Tile& tile, const Row& row, int64_t begin,
+void convolve_row(const Window2dShape& s, const Tiles& tiles, const Row& row, int64_t begin,
                   int64_t end) {
-  if (tile.convolve) {
-    for (int64_t next = 0; next < s.out_w; next += tile.size) {
-      const int64_t x = std::min(next, s.out_w - tile.size);  // the last tile overlaps
+  if (tiles.first.convolve) {
+    for (int64_t next = 0; next < s.out_w; next += tiles.first.size) {
+      const Tile& tile = next + tiles.first.size <= s.out_w ? tiles.first : tiles.last;
+      const int64_t x = std::min(next, s.out_w - tile.size);
       const int64_t column = x * s.stride_w - s.pad_w;
       const int64_t column_end = column + (tile.size - 1) * s.stride_w + s.kernel_w;
       tile.convolve(row,
@@ -411,6 +407,7 @@ HWY_NOINLINE void convolve_rows(const DwConvTask<T>& task, const GroupBlocks* gr
   const int64_t begin = dwconv_block_channel<T>(shape.channels, task.block_begin);
   const int64_t end = std::min(shape.channels, task.block_end * kBlock);
   const int64_t phases = dwconv_phases(s);
+  Tiles tiles = choose_tiles(shape, dwconv_phase(s, 0));
   for (int64_t y = task.row_begin; y < task.row_end; ++y) {
     const int64_t first = y * s.stride_h - s.pad_h;
     const Range taps = taps_inside(first, s.dilation_h, s.kernel_h, s.in_h);
@@ -434,7 +431,8 @@ HWY_NOINLINE void convolve_rows(const DwConvTask<T>& task, const GroupBlocks* gr
             bounds_of(in_registers ? epilogue.activation : Activation{})};
     for (int64_t phase = 0; phase < phases; ++phase) {
       const Window2dShape window = dwconv_phase(s, phase);
-      convolve_row(window, choose_tile(shape, window), row, task.block_begin, task.block_end);
+      if (phases > 1) tiles = choose_tiles(shape, window);
+      convolve_row(window, tiles, row, task.block_begin, task.block_end);
       row.input_begin += task.input_stride;
       row.output += task.output_stride;
     }

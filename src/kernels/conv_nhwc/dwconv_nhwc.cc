@@ -1,6 +1,7 @@
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "base/selection.h"
@@ -184,6 +185,26 @@ bool dwconv_takes(const DwConvShape& shape) {
   const int64_t lanes = dwconv_group_lanes();
   if (shape.group == shape.channels && shape.group > lanes) return false;
   return shape.group <= std::max(kMostChannels, 4 * lanes) && s.out_w >= kDwConvLeastColumns;
+}
+
+DwConvTiles dwconv_tiles(const int* sizes, int count, int64_t out_w) {
+  // A tile loads weights for its pixels, and few sums wait for the ones before them.
+  const auto time = [](int64_t size) { return std::max<int64_t>(5, size + 1); };
+  DwConvTiles best;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (int first = 0; first < count; ++first) {
+    const int64_t size = sizes[first], rest = out_w % size;
+    for (int last = 0; last < count; ++last) {
+      if (std::max<int64_t>(size, sizes[last]) > out_w || sizes[last] < rest) continue;
+      // As long as each other, those without a rest are the faster ones.
+      const int64_t all = out_w / size * time(size) + (rest > 0 ? time(sizes[last]) : 0);
+      if (2 * all + (rest > 0) < least) {
+        least = 2 * all + (rest > 0);
+        best = {first, last};
+      }
+    }
+  }
+  return best;
 }
 
 int dwconv_nhwc_f32_form(const DwConvShape& shape) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/conv_nchw/conv_testing.h"
@@ -318,9 +319,20 @@ TEST(DwConvNhwc, DilatedColumnsInPhases) {
 
 // Few lines, so that there is time for each tile, whole and where it overlaps the one before.
 TEST(DwConvNhwc, TilesOfEveryWidth) {
+  constexpr int kSizes[] = {8, 7, 4};
+  const auto tiles = [&](int64_t width) {
+    const DwConvTiles t = dwconv_tiles(kSizes, 3, width);
+    return t.first < 0 ? std::pair(0, 0) : std::pair(kSizes[t.first], kSizes[t.last]);
+  };
+  EXPECT_EQ(tiles(3), std::pair(0, 0));
+  EXPECT_EQ(tiles(4).first, 4);
+  EXPECT_EQ(tiles(8).first, 8);
+  EXPECT_EQ(tiles(10), std::pair(7, 4));
+  EXPECT_EQ(tiles(12), std::pair(8, 4));
+  EXPECT_EQ(tiles(14).first, 7);
   for_each_target([] {
-    for (int64_t width : {4, 7, 8, 14, 15, 16, 28, 30, 32, 35}) {
-      for (int64_t kernel : {4, 7, 9}) {
+    for (int64_t width : {4, 7, 8, 9, 10, 11, 14, 15, 16, 18, 19, 28, 30, 32, 35}) {
+      for (int64_t kernel : {3, 4, 5, 7, 9}) {
         check(16, make_window(3, width, kernel, kernel, 1, kernel / 2, 1), 1, 1);
       }
       for (int64_t group : {2, 16}) {

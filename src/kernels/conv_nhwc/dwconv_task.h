@@ -44,6 +44,15 @@ inline Window2dShape dwconv_phase(const Window2dShape& s, int64_t phase) {
   return result;
 }
 
+// A row of the output in tiles of pixels: as many of size `first` as it has, and for the rest one
+// of size `last`, which may overlap them. Both are indices, or -1 if all tiles are wider than the
+// row.
+struct DwConvTiles {
+  int first = -1, last = -1;
+};
+// Of `count` sizes those that take the least time.
+DwConvTiles dwconv_tiles(const int* sizes, int count, int64_t out_w);
+
 // Rows [row_begin, row_end) of the output, blocks [block_begin, block_end) of the channels.
 // Everything that a channel indexes begins at channel 0; `output` and the residual at row
 // row_begin.
