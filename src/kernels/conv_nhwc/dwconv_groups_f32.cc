@@ -261,6 +261,11 @@ class Convolution {
     const int64_t step = task_.input_stride * s_.stride_w;
     const int64_t end = is_shared_ ? channel + 1 : channel + shape_.group;
     const auto lanes = hn::SetTableIndices(kD, channel_of_lane_);
+    // The cache does not guess that one line of each pixel is asked for. What the next row of the
+    // output takes is fetched while this one is computed.
+    constexpr int kSecondLevel = 2;
+    const int64_t ahead =
+        task_.input_rows[std::min(y + s_.stride_h, s_.in_h - 1)] - task_.input_rows[y];
     for (int64_t phase = 0; phase < s_.stride_w; ++phase) {
       const Phase& columns = phases_[phase];
       for (int64_t c = channel; c < end; c += kLanes) {
@@ -268,6 +273,7 @@ class Convolution {
         float* at = to + (c - channel) / kLanes * plane_stride_ + columns.at;
         const auto copy = [&](const auto& load) HWY_ATTR {
           for (int64_t i = 0; i < columns.count; ++i, from += step, at += kLanes) {
+            __builtin_prefetch(from + ahead, 0, kSecondLevel);
             hn::StoreU(load(from), kD, at);
           }
         };
