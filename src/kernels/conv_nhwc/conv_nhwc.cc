@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
@@ -10,6 +11,7 @@
 #include "kernels/conv_nhwc/linear_deep.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -229,6 +231,15 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed) {
       const int64_t width = tile.panel_width(last - first);
       const T* from = weight + group * runs.columns * group_channels * taps;
       T* to = packed + (group * tile.packed_columns(runs.columns) + first) * runs.depth();
+      if constexpr (selection::kIsWhole && std::is_same_v<T, float>) {
+        // A matrix of rows as wide as a panel.
+        if (taps == 1 && merged.groups == shape.groups && last - first == width &&
+            runs.depth() == runs.channels) {
+          transpose_f32(width, runs.channels, from + first * runs.channels, runs.channels, to,
+                        width);
+          continue;
+        }
+      }
       std::fill_n(to, runs.depth() * width, T{});
       for (int64_t channel = 0; channel < runs.channels; ++channel) {
         const int64_t part = channel / group_channels;
