@@ -38,7 +38,6 @@ enum class MatrixUnaryOp : uint8_t {
   kThreshold,   // x > alpha ? x : beta
   kHardshrink,  // |x| > alpha ? x : 0
   kSoftshrink,  // sign(x) max(|x| - alpha, 0)
-  kPow,         // x^alpha, by std::pow
 };
 
 // y[r, c] = op(x[r, c]).

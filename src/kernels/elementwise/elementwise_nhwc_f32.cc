@@ -152,10 +152,6 @@ void unary(MatrixUnaryOp op, const float* x, float* y, int64_t n, const UnaryPar
         const V shrunk = hn::Sub(v, hn::CopySign(a, v));
         return hn::IfThenZeroElse(hn::Le(hn::Abs(v), a), shrunk);
       });
-    case MatrixUnaryOp::kPow: {
-      const auto power = [&](float lane) { return std::pow(lane, p.alpha); };
-      return run([&](V v) HWY_ATTR { return each_lane(v, power); });
-    }
   }
 }
 
@@ -242,9 +238,8 @@ void binary(MatrixBinaryOp op, const BinaryRows& r) {
     case MatrixBinaryOp::kMin:
       return run([](V p, V q) HWY_ATTR { return smaller(p, q); });
     case MatrixBinaryOp::kPrelu:
-      return run([](V p, V q) HWY_ATTR {
-        return hn::IfThenElse(hn::Gt(p, hn::Zero(d)), p, hn::Mul(p, q));
-      });
+      return run([](V p, V q)
+                     HWY_ATTR { return hn::IfThenElse(hn::Gt(p, hn::Zero(d)), p, hn::Mul(p, q)); });
   }
 }
 

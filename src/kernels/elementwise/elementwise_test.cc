@@ -145,5 +145,64 @@ TEST(Unary, InfinitiesEndWhereTheyShould) {
   });
 }
 
+std::vector<float> powers(const std::vector<float>& x, const std::vector<float>& y) {
+  std::vector<float> to(x.size() + 1, 777);  // the last one is a guard
+  pow_f32(x.data(), y.data(), to.data(), static_cast<int64_t>(x.size()));
+  EXPECT_EQ(to.back(), 777);
+  to.pop_back();
+  return to;
+}
+
+TEST(Power, IsAccurate) {
+  const std::vector<float> all = all_floats(300007);
+  std::vector<float> x, y;
+  const auto add = [&](float base, float exponent) {
+    x.push_back(base);
+    y.push_back(exponent);
+  };
+  for (const float base : all) {
+    for (const float exponent : {0.5f, -0.5f, 1.7f, -0.333f, 2.0f, -3.0f, 0.01f}) {
+      add(base, exponent);
+    }
+    for (const float near : {0.5f, 0.999f, 1.0000001f, -1.25f, 1.5f, 30.0f}) add(near, base);
+  }
+  for (int i = -2000; i < 2000; ++i) add(1 + static_cast<float>(i) * 1e-6f, 1e4f * (i % 7));
+  for_each_target([&] {
+    const std::vector<float> to = powers(x, y);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::pow(static_cast<double>(x[i]), static_cast<double>(y[i]));
+      if (std::isnan(exact)) {
+        ASSERT_TRUE(std::isnan(to[i])) << x[i] << "^" << y[i];
+        continue;
+      }
+      ASSERT_LE(ulps(to[i], exact), 0.54) << x[i] << "^" << y[i] << " is " << to[i];
+      ASSERT_EQ(std::signbit(to[i]), std::signbit(exact)) << x[i] << "^" << y[i];
+    }
+  });
+}
+
+TEST(Power, OfSpecialNumbersOnEveryTail) {
+  constexpr float kSpecial[] = {0,     -0.0f, 1,      -1,     kInf,     -kInf,     kNaN,
+                                0.5f,  -0.5f, 2,      -2,     3,        -3,        1e-45f,
+                                -2.5f, 3e38f, -3e38f, 1e-38f, 16777215, -16777215, 16777216};
+  for_each_target([&] {
+    std::vector<float> x, y;
+    for (const float base : kSpecial) {
+      for (const float exponent : kSpecial) {
+        x.push_back(base);
+        y.push_back(exponent);
+        if (x.size() < 20) powers(x, y);
+      }
+    }
+    const std::vector<float> to = powers(x, y);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float exact = std::pow(x[i], y[i]);
+      EXPECT_TRUE(std::isnan(exact) ? std::isnan(to[i])
+                                    : to[i] == exact && std::signbit(to[i]) == std::signbit(exact))
+          << x[i] << "^" << y[i] << " is " << to[i] << ", not " << exact;
+    }
+  });
+}
+
 }  // namespace
 }  // namespace torchlet::kernels

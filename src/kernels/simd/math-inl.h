@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // c[0] + c[1] x + c[2] x^2 + ...
 template <class D, class V, size_t kCount>
-HWY_INLINE V polynomial(D d, V x, const float (&c)[kCount]) {
+HWY_INLINE V polynomial(D d, V x, const hn::TFromD<D> (&c)[kCount]) {
   V sum = hn::Set(d, c[kCount - 1]);
   HWY_UNROLL(8)
   for (size_t i = kCount - 1; i > 0; --i) sum = hn::MulAdd(sum, x, hn::Set(d, c[i - 1]));

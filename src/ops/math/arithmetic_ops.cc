@@ -150,6 +150,19 @@ Tensor fmod(const Tensor& self, const Tensor& other, DType dtype) {
 }
 
 Tensor pow_as(const Tensor& self, const Tensor& exponent, DType dtype) {
+  if constexpr (selection::kHasConversions) {
+    if (has_kernel(dtype)) {
+      const Operands<2> inputs(self, exponent);
+      const Tensor out = empty_result(inputs, dtype);
+      elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
+                  [](void* to, const void* const* in, int64_t count) {
+                    kernels::pow_f32(static_cast<const float*>(in[0]),
+                                     static_cast<const float*>(in[1]), static_cast<float*>(to),
+                                     count);
+                  });
+      return out;
+    }
+  }
   return binary<kMapAll>(self, exponent, dtype, [](auto a, auto b) {
     if constexpr (std::is_integral_v<decltype(a)>) {
       return integer_pow(a, b);

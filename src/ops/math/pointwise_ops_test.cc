@@ -36,6 +36,11 @@ TEST(Arithmetic, PowersOfIntegersAndFloats) {
                 {0, -1, 1}, kI64);
   expect_tensor(result_of("aten::pow", "Scalar", {2, ints({2, -1, 10})}), {4, 0, 1024}, kI64);
   EXPECT_THROW(call_op("aten::pow", "Tensor_Scalar", {ints({2}), -1}), Error);
+  expect_tensor(result_of("aten::pow", "Scalar", {-1.5, ints({2, 3, 0, -1})}),
+                {2.25, -3.375, 1, -2.0 / 3}, DType::kFloat32);
+  expect_tensor(result_of("aten::pow", "Tensor_Tensor",
+                          {make({2, -2, 0, 4}, DType::kFloat16), make({0.5, 3, -1, -0.5})}),
+                {std::sqrt(2.0), -8, kInf, 0.5}, DType::kFloat32);
   expect_tensor(result_of("aten::float_power", "Tensor_Scalar", {ints({2}), -1}), {0.5}, kF64);
   Tensor x = make({4, 9});
   expect_tensor(result_of("aten::pow_", "Scalar", {x, 0.5}), {2, 3});
