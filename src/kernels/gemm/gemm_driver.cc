@@ -73,9 +73,22 @@ void transpose(int64_t rows, int64_t cols, const float* from, int64_t from_strid
 template <typename T>
 void transpose(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T* to,
                int64_t to_stride) {
+  if constexpr (selection::kHasConversions) {
+    return kernels::transpose(sizeof(T), rows, cols, from, from_stride, to, to_stride);
+  }
   for (int64_t j = 0; j < cols; ++j) {
     for (int64_t i = 0; i < rows; ++i) to[j * to_stride + i] = from[i * from_stride + j];
   }
+}
+
+// Columns that leave half of a vector empty, or more, become rows of the transposed product where
+// each value of C is a short sum, so that storing it is most of the work.
+template <typename T>
+bool has_few_columns(const GemmBatch<T>& batch, const PanelShape& shape) {
+  constexpr int64_t kShortSum = 32;
+  return selection::kHasConversions && batch.n > 1 && 2 * batch.n <= shape.lanes &&
+         batch.m >= shape.width && batch.k <= kShortSum &&
+         (batch.a.row_stride == 1 || batch.a.col_stride == 1);
 }
 
 // The work of one task on one slice of k: rows of A and C, all columns.
@@ -129,6 +142,46 @@ void multiply_rest(const Slice<T>& s, const PanelSource<T>& panels, const PanelS
                 count, 0, s.rows);
 }
 
+// All columns, in pieces of rows that the first-level cache holds.
+template <typename T>
+void multiply_transposed(const Slice<T>& s, const PanelSource<T>& panels, const PanelShape& shape,
+                         int64_t n) {
+  constexpr int64_t kPieceElements = 4096, kMostPanels = 8;
+  const int64_t panel_elements = (s.k + n) * shape.width;
+  const int64_t count = std::clamp<int64_t>(kPieceElements / panel_elements, 1, kMostPanels);
+  const int64_t piece = count * shape.width;
+  const Scratch<T> scratch(s.k * shape.width), columns(s.k * piece), product(n * piece);
+  const Panel<T> b = panels(s.index, s.k0, s.k, 0, n, scratch.data());
+  Panel<T> block[kMostPanels];
+  GemmEpilogue<T> epilogue = s.epilogue;
+  std::swap(epilogue.row_bias, epilogue.col_bias);
+  for (int64_t i = 0; i < s.rows; i += piece) {
+    const int64_t rows = std::min(piece, s.rows - i);
+    Panel<T> a{s.a.data + i * s.a.row_stride, s.a.col_stride};
+    if (s.a.row_stride != 1) {
+      transpose(rows, s.k, a.data, s.a.row_stride, columns.data(), piece);
+      a = {columns.data(), piece};
+    } else if (rows < piece) {
+      for (int64_t l = 0; l < s.k; ++l) {
+        std::copy_n(a.data + l * a.stride, rows, columns.data() + l * piece);
+      }
+      a = {columns.data(), piece};
+    }
+    for (int64_t p = 0; p < count; ++p) block[p] = {a.data + p * shape.width, a.stride};
+    T* const c = s.c + i * s.c_stride;
+    if (epilogue.accumulate) transpose(rows, n, c, s.c_stride, product.data(), piece);
+    multiply_block({n,
+                    rows,
+                    s.k,
+                    {b.data, 1, b.stride},
+                    block,
+                    product.data(),
+                    piece,
+                    epilogue_at_column(epilogue, i)});
+    transpose(n, rows, product.data(), piece, c, s.c_stride);
+  }
+}
+
 template <typename T>
 void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const PanelShape& shape,
               const Cut& cut, int64_t index, int64_t row_block, int64_t panel_group) {
@@ -153,6 +206,7 @@ void run_task(const GemmBatch<T>& batch, const PanelSource<T>& panels, const Pan
                          .c = batch.c + index * batch.c_batch_stride + row * batch.c_stride,
                          .c_stride = batch.c_stride,
                          .epilogue = epilogue};
+    if (has_few_columns(batch, shape)) return multiply_transposed(slice, panels, shape, batch.n);
     multiply_panels(slice, panels, shape, cut, first, last);
     if (last == cut.panel_columns && last < batch.n) {
       multiply_rest(slice, panels, shape, last, batch.n - last);
@@ -239,6 +293,11 @@ void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatr
     std::swap(thin.epilogue.row_bias, thin.epilogue.col_bias);
     std::swap(few, many);
   }
+  const GemmBatch<T> batch{
+      .m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue};
+  if (has_few_columns(batch, panel_shape(static_cast<const T*>(nullptr)))) {
+    return run_gemm<T>(batch, MatrixPanels<T>(b, m));
+  }
   const int64_t ops_per_column = std::max<int64_t>(1, few * k);
   const int64_t grain = (kOpsPerTask / ops_per_column + 3) / 4 * 4 + 4;
   if constexpr (kHasMoreWays) {
@@ -269,8 +328,7 @@ void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatr
       return multiply_dots();
     }
   }
-  run_gemm<T>({.m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue},
-              MatrixPanels<T>(b, m));
+  run_gemm<T>(batch, MatrixPanels<T>(b, m));
 }
 
 // A panel that few rows read is not worth a copy.

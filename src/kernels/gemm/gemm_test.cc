@@ -121,6 +121,34 @@ TYPED_TEST(GemmTest, EveryStrideAndEpilogue) {
   });
 }
 
+// Fewer columns than half of a vector has, of short sums, in whole and broken pieces of rows.
+TYPED_TEST(GemmTest, FewColumns) {
+  using T = TypeParam;
+  for_each_target([&] {
+    for (int64_t m : {12, 47, 48, 50, 200, 1030}) {
+      for (int64_t n : {1, 2, 3, 4, 5, 8, 9}) {
+        for (int64_t k : {1, 4, 5, 32, 33}) {
+          const auto a = this->random(m * k * 2 + 1), b = this->random(k * n);
+          const auto row_bias = this->random(m), col_bias = this->random(n);
+          GemmEpilogue<T> epilogue;
+          epilogue.accumulate = k == 5;
+          epilogue.row_bias = k == 4 ? row_bias.data() : nullptr;
+          epilogue.col_bias = k == 32 ? col_bias.data() : nullptr;
+          epilogue.max = k == 33 ? 1 : epilogue.max;
+          for (const ConstMatrix<T> tall : {ConstMatrix<T>{a.data(), k, 1},
+                                            {a.data(), k + 1, 1},
+                                            {a.data(), 1, m},
+                                            {a.data(), 2 * k, 2}}) {
+            this->check(m, n, k, tall, {b.data(), n, 1}, epilogue);
+            this->check(m, n, k, tall, {b.data(), 1, k}, epilogue);
+            if (testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  });
+}
+
 // A few rows or columns of a long product, with the large matrix either way round.
 TYPED_TEST(GemmTest, ThinAndLong) {
   using T = TypeParam;

@@ -88,8 +88,8 @@ void plain_convolution(const Geometry& g, const T* input, const T* weight, const
       const int64_t group = i % g.groups;
       const T* from = input + i * group_in * in_volume;
       T* to = output + i * group_out * out_volume;
-      for (int64_t o = 0; o < group_out; ++o) {
-        std::fill_n(to + o * out_volume, out_volume, bias ? bias[group * group_out + o] : T(0));
+      for (int64_t o = 0; bias && o < group_out; ++o) {
+        std::fill_n(to + o * out_volume, out_volume, bias[group * group_out + o]);
       }
       for (int64_t at = 0; at < out_volume; at += chunk) {
         const int64_t n = std::min(chunk, out_volume - at);
@@ -104,7 +104,7 @@ void plain_convolution(const Geometry& g, const T* input, const T* weight, const
                        }
                      });
         gemm<T>(group_out, n, rows, {weight + group * group_out * rows, rows, 1},
-                {columns.data(), n, 1}, to + at, out_volume, true);
+                {columns.data(), n, 1}, to + at, out_volume, bias != nullptr);
       }
     }
   });
