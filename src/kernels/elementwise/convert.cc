@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -88,6 +89,74 @@ HWY_INLINE void step(const float* HWY_RESTRICT from, int64_t* HWY_RESTRICT to) {
   }
 }
 
+#if HWY_TARGET == HWY_AVX2
+// The processor's own conversion gives the lowest integer for what does not fit, and the lowest
+// bytes of all are picked at once: compilers compare, and narrow twice.
+template <typename To>
+requires(sizeof(To) == 1 && std::is_integral_v<To>) HWY_INLINE
+    void step(const float* HWY_RESTRICT from, To* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<uint8_t> bytes;
+  const hn::ScalableTag<uint32_t> words;
+  static_assert(hn::MaxLanes(bytes) == kStep);
+  HWY_ALIGN static constexpr uint32_t kOrder[] = {0, 4, 1, 5, 2, 6, 3, 7};
+  auto sum = hn::Zero(bytes);
+  const auto add = [&](auto part) HWY_ATTR {
+    constexpr int kPart = decltype(part)::value;
+    const auto x = hn::LoadU(d, from + kPart * kStep / 4);
+    const auto whole = hn::BitCast(bytes, hn::Vec256<int32_t>{_mm256_cvttps_epi32(x.raw)});
+    HWY_ALIGN static constexpr auto kPlaces = [] {
+      std::array<uint8_t, 16> places{};
+      for (size_t i = 0; i < 16; ++i) places[i] = i / 4 == kPart ? i % 4 * 4 : 128;  // or a zero
+      return places;
+    }();
+    sum = hn::Or(sum, hn::TableLookupBytes(whole, hn::LoadDup128(bytes, kPlaces.data())));
+  };
+  add(std::integral_constant<int, 0>());
+  add(std::integral_constant<int, 1>());
+  add(std::integral_constant<int, 2>());
+  add(std::integral_constant<int, 3>());
+  const auto order = hn::SetTableIndices(words, kOrder);
+  const auto sorted = hn::TableLookupLanes(hn::BitCast(words, sum), order);
+  hn::StoreU(hn::BitCast(bytes, sorted), bytes, reinterpret_cast<uint8_t*>(to));
+}
+
+// A vector of int64 as doubles: as numbers from 2^84 and from 2^52 on, of the upper and the lower
+// half, whose difference from these is exact.
+HWY_INLINE hn::Vec256<double> doubles_of(const int64_t* from) {
+  const hn::Full256<uint64_t> words;
+  const hn::Full256<double> d;
+  constexpr uint64_t kUpper = 0x4530000080000000;  // 2^84 + 2^63, which the sign's bit adds to
+  constexpr uint64_t kLower = 0x4330000000000000;  // 2^52
+  const auto x = hn::LoadU(words, reinterpret_cast<const uint64_t*>(from));
+  const auto upper = hn::Xor(hn::ShiftRight<32>(x), hn::Set(words, kUpper));
+  const auto lower = hn::Or(hn::And(x, hn::Set(words, 0xffffffff)), hn::Set(words, kLower));
+  const auto rest = hn::Sub(hn::BitCast(d, upper), hn::Set(d, 0x1p84 + 0x1p63 + 0x1p52));
+  return hn::Add(rest, hn::BitCast(d, lower));
+}
+HWY_INLINE void step(const int64_t* HWY_RESTRICT from, double* HWY_RESTRICT to) {
+  const hn::Full256<double> d;
+  for (int64_t i = 0; i < kStep; i += 4) hn::StoreU(doubles_of(from + i), d, to + i);
+}
+HWY_INLINE void step(const int64_t* HWY_RESTRICT from, float* HWY_RESTRICT to) {
+  constexpr int64_t kExact = int64_t{1} << 53;  // up to here doubles are
+  const hn::Full128<float> half;
+  const hn::Full256<int64_t> words;
+  auto all = hn::Zero(words);
+  for (int64_t i = 0; i < kStep; i += 4) {
+    all = hn::Or(all, hn::Add(hn::LoadU(words, from + i), hn::Set(words, kExact)));
+  }
+  const auto beyond = hn::AndNot(hn::Set(words, 2 * kExact - 1), all);
+  if (hn::AllTrue(words, hn::Eq(beyond, hn::Zero(words)))) {
+    for (int64_t i = 0; i < kStep; i += 4) {
+      hn::StoreU(hn::DemoteTo(half, doubles_of(from + i)), half, to + i);
+    }
+  } else {
+    for (int64_t i = 0; i < kStep; ++i) assign(from[i], to[i]);
+  }
+}
+#endif
+
 template <typename From, typename To>
 void loop(const void* from, void* to, int64_t steps) {
   for (int64_t i = 0; i < steps; ++i) {
@@ -152,6 +221,7 @@ Loop loop_out_of(NumberType type) {
 // For what needs no number in the middle, or would lose some there.
 Loop direct_loop(NumberType from, NumberType to) {
   if (from == NumberType::kI64 && to == NumberType::kBool) return loop<int64_t, Bool>;
+  if (from == NumberType::kI64 && to == NumberType::kF64) return loop<int64_t, double>;
   if (to != NumberType::kI16) return nullptr;
   if (from == NumberType::kI8) return loop<int8_t, int16_t>;
   return from == NumberType::kU8 || from == NumberType::kBool ? loop<uint8_t, int16_t> : nullptr;

@@ -76,6 +76,22 @@ TEST(Convert, HalvesRoundToNearestEven) {
                             {0x3c00, 0xc500, 0x7c00});
 }
 
+TEST(Convert, WideIntegersRoundOnce) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min(),
+                    kMax = std::numeric_limits<int64_t>::max();
+  const std::vector<int64_t> ends = {kMin, kMax, -1, 0, (int64_t{1} << 53) + 1, -5000000000};
+  expect<int64_t, double>(NumberType::kI64, ends, NumberType::kF64,
+                          {-0x1p63, 0x1p63, -1, 0, 0x1p53, -5000000000});
+  expect<int64_t, float>(NumberType::kI64, ends, NumberType::kF32,
+                         {-0x1p63f, 0x1p63f, -1, 0, 0x1p53f, -5000000000});
+  // Just above the middle of two floats, which the nearest double is.
+  const std::vector<int64_t> middle = {(int64_t{1} << 61) + (int64_t{1} << 37) + 1, 3};
+  expect<int64_t, float>(NumberType::kI64, middle, NumberType::kF32, {0x1.000002p61f, 3});
+  const std::vector<int64_t> exact = {(int64_t{1} << 53) - 1, 1 - (int64_t{1} << 53), 16777217, -7};
+  expect<int64_t, float>(NumberType::kI64, exact, NumberType::kF32,
+                         {0x1p53f, -0x1p53f, 16777216, -7});
+}
+
 TEST(Convert, IntegersKeepTheirLowBits) {
   const std::vector<int64_t> x = {1, -2, 300, int64_t{1} << 40, (int64_t{5} << 32) + 7};
   expect<int64_t, uint8_t>(NumberType::kI64, x, NumberType::kU8, {1, 254, 44, 0, 7});
@@ -102,7 +118,6 @@ TEST(Convert, IntegersKeepTheirLowBits) {
 TEST(Convert, RefusesWhatItCannotDo) {
   const int64_t x = 1;
   double y = 0;
-  EXPECT_FALSE(convert(NumberType::kI64, &x, NumberType::kF64, &y, 1));
   EXPECT_FALSE(convert(NumberType::kI32, &x, NumberType::kF64, &y, 1));
   EXPECT_FALSE(convert(NumberType::kF64, &x, NumberType::kI32, &y, 1));
   EXPECT_FALSE(convert(NumberType::kF64, &x, NumberType::kBool, &y, 1));
