@@ -1,4 +1,4 @@
-// The loops of fold_rows(), for float, double and int64.
+// The loops of fold_rows(), for float, double and int64, and of fold_runs().
 
 #if defined(TORCHLET_KERNELS_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TORCHLET_KERNELS_FOLD_INL_H_
@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <limits>
 #include <type_traits>
 
 #include "kernels/reduce/fold.h"
@@ -150,6 +151,89 @@ HWY_INLINE void fold_any(Fold fold, const FoldRows& matrix, void* to) {
         return fold_with<T, Number, Add>(matrix, into);
       default:
         return fold_with<T, Distance, Add>(matrix, into);
+    }
+  }
+}
+
+template <class Combine, class D>
+HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> v) {
+  const Combine combine;
+  if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) > 16) {
+    const hn::Half<D> half;
+    return fold_lanes<Combine>(half, combine(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  } else if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return hn::GetLane(combine(v, hn::Shuffle01(v)));
+  } else {
+    v = combine(v, hn::Shuffle1032(v));
+    return hn::GetLane(combine(v, hn::Shuffle2301(v)));
+  }
+}
+
+template <class Bring, class Combine, typename T>
+HWY_NOINLINE void fold_runs_with(const FoldRuns<T>& m, T identity, T* into, int64_t into_stride) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  // Numbers that a row is folded into first, then one half with the other.
+  constexpr int64_t kSums = 128 / sizeof(T);
+  constexpr int64_t kVectors = kSums / kLanes;
+  const Bring bring;
+  const Combine combine;
+  for (int64_t r = 0; r < m.runs; ++r, into += into_stride) {
+    const T* const x = m.x + r * m.stride;
+    const V near = m.center ? hn::Set(d, m.center[r * into_stride]) : hn::Zero(d);
+    V all[kVectors];
+    HWY_UNROLL(8)
+    for (int64_t v = 0; v < kVectors; ++v) all[v] = hn::Set(d, identity);
+    int64_t i = 0;
+    for (; i + kSums <= m.count; i += kSums) {
+      HWY_UNROLL(8)
+      for (int64_t v = 0; v < kVectors; ++v) {
+        all[v] = combine(all[v], bring(hn::LoadU(d, x + i + v * kLanes), near));
+      }
+    }
+    for (int64_t v = 0; i < m.count; ++v, i += kLanes) {
+      const int64_t left = m.count - i;
+      const V some = combine(all[v], bring(load_first(d, x + i, left), near));
+      const auto is_there = hn::FirstN(d, static_cast<size_t>(left < kLanes ? left : kLanes));
+      all[v] = hn::IfThenElse(is_there, some, all[v]);
+    }
+    HWY_UNROLL(3)
+    for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+      for (int64_t v = 0; v < half; ++v) all[v] = combine(all[v], all[v + half]);
+    }
+    *into = fold_lanes<Combine>(d, all[0]);
+  }
+}
+
+template <typename T>
+HWY_INLINE void fold_any_runs(Fold fold, const FoldRuns<T>& m, T* into, int64_t into_stride) {
+  using Limits = std::numeric_limits<T>;
+  constexpr bool kIsFloat = std::is_floating_point_v<T>;
+  switch (fold) {
+    case Fold::kSum:
+      return fold_runs_with<Same, Add, T>(m, 0, into, into_stride);
+    case Fold::kProduct:
+      return fold_runs_with<Same, Multiply, T>(m, 1, into, into_stride);
+    case Fold::kMax:
+      return fold_runs_with<Same, Extreme<true>, T>(
+          m, kIsFloat ? -Limits::infinity() : Limits::min(), into, into_stride);
+    case Fold::kMin:
+      return fold_runs_with<Same, Extreme<false>, T>(
+          m, kIsFloat ? Limits::infinity() : Limits::max(), into, into_stride);
+    default:
+      break;
+  }
+  if constexpr (kIsFloat) {
+    switch (fold) {
+      case Fold::kSumOfAbs:
+        return fold_runs_with<Magnitude, Add, T>(m, 0, into, into_stride);
+      case Fold::kSumOfSquares:
+        return fold_runs_with<Square, Add, T>(m, 0, into, into_stride);
+      case Fold::kSumOfNumbers:
+        return fold_runs_with<Number, Add, T>(m, 0, into, into_stride);
+      default:
+        return fold_runs_with<Distance, Add, T>(m, 0, into, into_stride);
     }
   }
 }

@@ -34,15 +34,18 @@ void fold_rows(Fold fold, const FoldRows& matrix, void* into);
 // Its part for elements of 8 bytes.
 void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into);
 
-// `runs` rows of `count` float32, `stride` elements apart.
+// `runs` rows of `count` numbers, `stride` elements apart.
+template <typename T>
 struct FoldRuns {
-  const float* x;
+  const T* x;
   int64_t stride, runs, count;
-  const float* center = nullptr;  // [runs], `into_stride` elements apart; for kSumOfDistances
+  const T* center = nullptr;  // [runs], `into_stride` elements apart; for kSumOfDistances
 };
 
-// into[r * into_stride] is row r folded, in an order that depends on `count` alone; a sum is one of
-// 32 sums, so that few thousand numbers are no loss of accuracy.
-void fold_runs(Fold fold, const FoldRuns& matrix, float* into, int64_t into_stride);
+// into[r * into_stride] is row r folded, in an order that depends on `count` alone; a sum of floats
+// is one of 32 sums, so that few thousand numbers are no loss of accuracy. Integers have the first
+// four folds alone.
+void fold_runs(Fold fold, const FoldRuns<float>& matrix, float* into, int64_t into_stride);
+void fold_runs(Fold fold, const FoldRuns<int64_t>& matrix, int64_t* into, int64_t into_stride);
 
 }  // namespace torchlet::kernels

@@ -79,30 +79,30 @@ void compare_all(Fold last) {
   });
 }
 
+template <typename T>
 void compare_runs(Fold fold, int64_t count) {
   SCOPED_TRACE(testing::Message() << static_cast<int>(fold) << ": " << count << " along a row");
   constexpr int64_t kRuns = 3, kIntoStride = 2;
-  constexpr float kUntouched = -12345;
+  constexpr T kUntouched = -12345;
   const int64_t stride = count + 3;
-  std::vector<float> x(static_cast<size_t>(kRuns * stride)),
-      center{4, kUntouched, 1, kUntouched, -2};
+  std::vector<T> x(static_cast<size_t>(kRuns * stride)), center{4, kUntouched, 1, kUntouched, -2};
   for (size_t i = 0; i < x.size(); ++i) {
-    x[i] = fold == Fold::kProduct ? (i % 3 == 0 ? -1.0f : static_cast<float>(1 + i % 47 / 46))
-                                  : static_cast<float>(i * 7 % 23) - 11;
-    if (fold == Fold::kSumOfNumbers && i % 4 == 1) x[i] = NAN;
+    x[i] = fold == Fold::kProduct ? static_cast<T>(i % 3 == 0 ? -1 : 1 + i % 47 / 46)
+                                  : static_cast<T>(static_cast<int64_t>(i * 7 % 23) - 11);
+    if (fold == Fold::kSumOfNumbers && i % 4 == 1) x[i] = std::numeric_limits<T>::quiet_NaN();
   }
-  std::vector<float> into(kRuns * kIntoStride, kUntouched), expected = into;
+  std::vector<T> into(kRuns * kIntoStride, kUntouched), expected = into;
   for (int64_t r = 0; r < kRuns; ++r) {
-    const float* row = x.data() + r * stride;
-    const float near = center[static_cast<size_t>(r * kIntoStride)];
-    float all = fold == Fold::kProduct ? 1 : 0;
+    const T* row = x.data() + r * stride;
+    const T near = center[static_cast<size_t>(r * kIntoStride)];
+    T all = fold == Fold::kProduct ? 1 : 0;
     if (fold == Fold::kMax || fold == Fold::kMin) all = row[0];
     for (int64_t i = 0; i < count; ++i) all = folded(fold, all, row[i], near);
     expected[static_cast<size_t>(r * kIntoStride)] = all;
   }
   const bool has_center = fold == Fold::kSumOfDistances;
-  fold_runs(fold, {x.data(), stride, kRuns, count, has_center ? center.data() : nullptr},
-            into.data(), kIntoStride);
+  const FoldRuns<T> runs{x.data(), stride, kRuns, count, has_center ? center.data() : nullptr};
+  fold_runs(fold, runs, into.data(), kIntoStride);
   EXPECT_EQ(into, expected);
 }
 
@@ -111,13 +111,14 @@ TEST(Fold, RunsAlongRows) {
     for (const int64_t count : {1, 3, 4, 15, 16, 31, 32, 33, 47, 64, 100, 1000}) {
       for (const Fold fold : {Fold::kSum, Fold::kProduct, Fold::kMax, Fold::kMin, Fold::kSumOfAbs,
                               Fold::kSumOfSquares, Fold::kSumOfDistances, Fold::kSumOfNumbers}) {
-        compare_runs(fold, count);
+        compare_runs<float>(fold, count);
+        if (fold <= Fold::kMin) compare_runs<int64_t>(fold, count);
       }
     }
     const std::vector<float> x{1, NAN, 3, 2};
     float into;
     for (const Fold fold : {Fold::kMax, Fold::kMin}) {
-      fold_runs(fold, {x.data(), 4, 1, 4}, &into, 1);
+      fold_runs(fold, FoldRuns<float>{x.data(), 4, 1, 4}, &into, 1);
       EXPECT_TRUE(std::isnan(into));
     }
   });

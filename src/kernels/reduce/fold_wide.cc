@@ -19,6 +19,9 @@ void fold_f64(Fold fold, const FoldRows& matrix, void* into) {
 void fold_i64(Fold fold, const FoldRows& matrix, void* into) {
   fold_any<int64_t>(fold, matrix, into);
 }
+void fold_runs_i64(Fold fold, const FoldRuns<int64_t>& m, int64_t* into, int64_t into_stride) {
+  fold_any_runs(fold, m, into, into_stride);
+}
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
@@ -31,10 +34,15 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(fold_f64);
 HWY_EXPORT(fold_i64);
+HWY_EXPORT(fold_runs_i64);
 
 void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into) {
   if (matrix.type == FoldType::kFloat64) return HWY_DYNAMIC_DISPATCH(fold_f64)(fold, matrix, into);
   HWY_DYNAMIC_DISPATCH(fold_i64)(fold, matrix, into);
+}
+
+void fold_runs(Fold fold, const FoldRuns<int64_t>& matrix, int64_t* into, int64_t into_stride) {
+  HWY_DYNAMIC_DISPATCH(fold_runs_i64)(fold, matrix, into, into_stride);
 }
 
 }  // namespace torchlet::kernels

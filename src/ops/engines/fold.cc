@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
+#include "ops/core/dense_order.h"
 #include "ops/engines/elementwise.h"
 #include "ops/engines/reduce.h"
 #include "tensor/meta.h"
@@ -374,22 +375,11 @@ class Folder {
   bool is_few_rows_;  // that a kernel folds at once, of any number of elements
 };
 
-// The sum of a run, which wraps.
-int64_t sum_of_run(const int64_t* x, int64_t count) {
-  uint64_t even = 0, odd = 0;
-  int64_t i = 0;
-  for (; i + 2 <= count; i += 2) {
-    even += static_cast<uint64_t>(x[i]);
-    odd += static_cast<uint64_t>(x[i + 1]);
-  }
-  if (i < count) even += static_cast<uint64_t>(x[i]);
-  return static_cast<int64_t>(even + odd);
-}
-
-// Of floats, or the sums of integers.
+// Of T, contiguous runs.
+template <typename T>
 void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std::byte* centers,
                      std::byte* results, int64_t outputs) {
-  const auto* center = reinterpret_cast<const float*>(centers);
+  const auto* center = reinterpret_cast<const T*>(centers);
   const Dim runs = walk.kept.back();
   const int64_t count = walk.reduced[0].size;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (runs.size * count));
@@ -400,31 +390,28 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
         offset += index % walk.kept[d].size * walk.kept[d].stride;
         output += index % walk.kept[d].size * walk.kept[d].output_stride;
       }
-      if (selection::kHasConversions && self.dtype() == DType::kInt64) {
-        auto* const out = reinterpret_cast<int64_t*>(results) + output;
-        const auto* const x = static_cast<const int64_t*>(self.raw_data()) + offset;
-        for (int64_t r = 0; r < runs.size; ++r) {
-          out[r * runs.output_stride] = sum_of_run(x + r * runs.stride, count);
-        }
-        continue;
-      }
-      auto* const out = reinterpret_cast<float*>(results);
-      kernels::fold_runs(fold,
-                         {static_cast<const float*>(self.raw_data()) + offset, runs.stride,
-                          runs.size, count, center ? center + output : nullptr},
-                         out + output, runs.output_stride);
+      const kernels::FoldRuns<T> matrix{static_cast<const T*>(self.raw_data()) + offset,
+                                        runs.stride, runs.size, count,
+                                        center ? center + output : nullptr};
+      kernels::fold_runs(fold, matrix, reinterpret_cast<T*>(results) + output, runs.output_stride);
     }
   });
 }
 
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
-  const bool may_be_runs =
-      self.dtype() == numbers.dtype &&
-      (numbers.dtype == DType::kFloat32 ||
-       (selection::kHasConversions && numbers.dtype == DType::kInt64 && fold == Fold::kSum));
+  const bool may_be_runs = self.dtype() == numbers.dtype &&
+                           (numbers.dtype == DType::kFloat32 ||
+                            (selection::kHasConversions && numbers.dtype == DType::kInt64));
   const Walk walk(self, dims, may_be_runs);
-  if (walk.is_runs) return fold_along_runs(fold, self, walk, center, out, outputs);
+  if (walk.is_runs) {
+    if constexpr (selection::kHasConversions) {
+      if (numbers.dtype == DType::kInt64) {
+        return fold_along_runs<int64_t>(fold, self, walk, center, out, outputs);
+      }
+    }
+    return fold_along_runs<float>(fold, self, walk, center, out, outputs);
+  }
   const Folder folder(fold, numbers, self, walk, center);
   const int64_t widest =
       walk.is_short ? std::max(kAcross, kAcrossElements / walk.reduced.back().size) : kTileColumns;
@@ -471,9 +458,39 @@ void fold_into(Fold fold, const Tensor& self, IntSpan dims, const Tensor& out,
                 values, out.numel());
 }
 
+namespace {
+
+// The order of memory, if the kept dimensions are not in theirs there: results that lie side by
+// side are those of elements that do.
+std::optional<IntArray> order_of_results(const Tensor& self, const IntArray& dims) {
+  if (self.is_contiguous()) return std::nullopt;
+  auto order = dense_order(self);
+  int64_t last = -1;
+  for (size_t i = 0; order && i < order->size(); ++i) {
+    const int64_t d = (*order)[i];
+    if (self.size(d) == 1 || std::ranges::find(dims, d) != dims.end()) continue;
+    if (d < last) return order;
+    last = d;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 Tensor fold(Fold fold, const Tensor& self, IntSpan dims, bool keepdim, DType compute,
             const Tensor& center) {
-  const IntArray sizes = reduced_shape(self.sizes(), normalize_dims(dims, self.dim()), keepdim);
+  const IntArray reduced = normalize_dims(dims, self.dim());
+  const IntArray sizes = reduced_shape(self.sizes(), reduced, keepdim);
+  if constexpr (selection::kHasConversions) {
+    const bool may_reorder = !center.defined() && !is_meta(self) && self.numel() > 0;
+    if (const auto order = may_reorder ? order_of_results(self, reduced) : std::nullopt) {
+      const IntArray places = inverse_order(*order);
+      IntArray there;
+      for (int64_t d : reduced) there.push_back(places[static_cast<size_t>(d)]);
+      const Tensor folded = ops::fold(fold, permute(self, *order), there, true, compute);
+      return view(permute(folded, places).contiguous(), sizes);
+    }
+  }
   const Tensor out = empty(sizes, Numbers(compute).dtype);
   if (!is_meta(out)) fold_into(fold, self, dims, out, center);
   return out;
