@@ -17,6 +17,7 @@
 #include "kernels/spatial/pool_nhwc.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/integer_math.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
@@ -330,13 +331,54 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
   });
 }
 
-// divisor(d, h, w) is what the sum under a window is divided by.
+// Averages of integers with channels inside, all channels of a pixel at once; the results lie in
+// any way. divisor(d, h, w) is what the sum under a window is divided by.
+template <typename Divisor>
+void average_channels(const Axes& axes, int64_t channels, const Volume<int64_t>& in,
+                      const Volume<int64_t>& out, int64_t batch, const Divisor& divisor) {
+  constexpr int64_t kElementsPerTask = 16384;
+  const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
+  const int64_t outputs = batch * depth.out * height.out * width.out;
+  const int64_t grain = std::max<int64_t>(1, kElementsPerTask / channels);
+  parallel_for(outputs, grain, [&](int64_t begin, int64_t end) {
+    const kernels::Scratch<int64_t> sums(channels);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / width.out, plane = row / height.out;
+      const int64_t n = plane / depth.out;
+      const auto d = static_cast<size_t>(plane % depth.out),
+                 h = static_cast<size_t>(row % height.out), w = static_cast<size_t>(i % width.out);
+      std::fill_n(sums.data(), channels, 0);
+      for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
+        for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
+          for (int64_t x = width.begin[w]; x < width.end[w]; ++x) {
+            const int64_t* const pixel = in.at(n, 0, z, y, x);
+            for (int64_t c = 0; c < channels; ++c) sums[c] = wrap_add(sums[c], pixel[c]);
+          }
+        }
+      }
+      int64_t* const to =
+          out.at(n, 0, static_cast<int64_t>(d), static_cast<int64_t>(h), static_cast<int64_t>(w));
+      const int64_t count = divisor(d, h, w);
+      for (int64_t c = 0; c < channels; ++c) to[c * out.strides[1]] = sums[c] / count;
+    }
+  });
+}
+
 template <typename Divisor>
 Tensor average_over(int64_t spatial, const Tensor& self, const Axes& axes, Divisor divisor) {
   const IntArray shape = pooled_shape(spatial, self, axes);
   return compute_as<kMapReal | kMapInt>(self.dtype(), "avg_pool", [&](auto zero) {
     using T = decltype(zero);
     using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
+    if constexpr (std::is_same_v<T, int64_t> && selection::kHasConversions) {
+      const Tensor volume = as_volume(spatial, self);
+      if (self.dtype() == DType::kInt64 && has_channels_inside(volume)) {
+        const Tensor out = empty(shape, DType::kInt64, self.suggest_memory_format());
+        average_channels(axes, volume.size(1), Volume<int64_t>(volume),
+                         Volume<int64_t>(as_volume(spatial, out)), volume.size(0), divisor);
+        return out;
+      }
+    }
     const Tensor in = dense_as<T>(self);
     const Tensor out = empty(shape, DTypeOf<T>::value);
     if (is_meta(out)) return out.to(self.dtype()).contiguous(self.suggest_memory_format());

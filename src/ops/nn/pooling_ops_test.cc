@@ -181,11 +181,17 @@ TEST(Pooling, ChannelsInside) {
       expect_alike("aten::adaptive_max_pool1d", lines.to(dtype), turned.to(dtype), {int_list({4})},
                    2);
     }
-    expect_alike("aten::avg_pool2d", planes, inside, {three, two, one, true, false, Value()}, 1);
-    expect_alike("aten::adaptive_avg_pool2d", planes, inside, {int_list({2, 4})}, 1);
-    expect_alike("aten::avg_pool1d", lines, turned,
-                 {int_list({3}), int_list({2}), int_list({1}), false, true}, 1);
-    expect_alike("aten::adaptive_avg_pool1d", lines, turned, {int_list({4})}, 1);
+    planes.data_ptr<float>()[17] = -3, inside.copy_(planes);
+    for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+      const Tensor a = planes.to(dtype), b = inside.to(dtype);
+      const Tensor c = lines.to(dtype), d = turned.to(dtype);
+      expect_alike("aten::avg_pool2d", a, b, {three, two, one, true, false, Value()}, 1);
+      expect_alike("aten::avg_pool2d", a, b, {three, two, one, true, true, 5}, 1);
+      expect_alike("aten::adaptive_avg_pool2d", a, b, {int_list({2, 4})}, 1);
+      expect_alike("aten::avg_pool1d", c, d,
+                   {int_list({3}), int_list({2}), int_list({1}), false, true}, 1);
+      expect_alike("aten::adaptive_avg_pool1d", c, d, {int_list({4})}, 1);
+    }
   }
 }
 
