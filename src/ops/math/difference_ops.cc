@@ -7,30 +7,18 @@
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
 #include "ops/engines/kernel_map.h"
+#include "ops/engines/neighbours.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
 
-// Differences of neighbours, `inner` apart, of rows of `length` floats: a kernel's.
-Tensor float_differences(const Tensor& self, int64_t dim, const IntArray& order) {
-  const IntArray places = inverse_order(order);
-  const Tensor x = permute(self, order);
-  dim = places[static_cast<size_t>(wrap_dim(dim, self.dim()))];
-  IntArray sizes(x.sizes());
-  int64_t& length = sizes[static_cast<size_t>(dim)];
-  --length;
-  const Tensor out = empty(sizes, DType::kFloat32);
-  if (out.numel() == 0) return permute(out, places);
-  int64_t inner = 1;
-  for (size_t d = static_cast<size_t>(dim) + 1; d < sizes.size(); ++d) inner *= sizes[d];
-  const int64_t count = length * inner, stride = count + inner;
-  const float* from = x.data_ptr<float>();
-  kernels::binary_rows_f32(kernels::MatrixBinaryOp::kSub, out.numel() / count, count, from + inner,
-                           stride, {.data = from, .stride = stride}, {}, out.data_ptr<float>(),
-                           count);
-  return permute(out, places);
+template <typename T>
+Tensor dense_differences(const Tensor& self, int64_t dim, const IntArray& order) {
+  const Tensor x = self.to(DTypeOf<T>::value);
+  return map_neighbours<T>(x, x, dim, order, [](T a, T b, T, T) { return wrap_sub(b, a); })
+      .to(self.dtype());
 }
 
 Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
@@ -49,8 +37,14 @@ Tensor diff(const Tensor& self, int64_t n, int64_t dim, const Tensor& prepend,
     const int64_t length = result.size(dim);
     const auto order = dense_order(result);
     if (order && has_kernel(result.dtype())) {
-      result = float_differences(result.to(DType::kFloat32), dim, *order).to(result.dtype());
+      result = dense_differences<float>(result, dim, *order);
       continue;
+    }
+    if constexpr (selection::kHasConversions) {
+      if (order && is_integral(result.dtype(), false)) {
+        result = dense_differences<int64_t>(result, dim, *order);
+        continue;
+      }
     }
     const Tensor later = narrow(result, dim, 1, length - 1);
     const Tensor earlier = narrow(result, dim, 0, length - 1);

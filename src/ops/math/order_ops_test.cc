@@ -334,6 +334,20 @@ TEST(AlongADimension, DifferencesLieAsTheirInput) {
     EXPECT_TRUE(gradient(last).is_contiguous(MemoryFormat::kChannelsLast)) << dim;
     EXPECT_TRUE(gradient(turned).is_contiguous()) << dim;
   }
+  for (const DType dtype : {kF32, kI64, DType::kInt32, DType::kFloat16, DType::kFloat64}) {
+    for (const int64_t length : {2, 8, 9, 16, 21}) {  // of what is made eight at a time
+      const Tensor rows = ramp({3, 2, length}, 0, dtype);
+      const Tensor columns = transpose(transpose(rows, 0, 2).contiguous(), 0, 2);
+      std::vector<double> expected;
+      const std::vector<double> x = elements_of(rows);
+      for (size_t i = 1; i < x.size(); ++i) {
+        if (i % static_cast<size_t>(length) != 0) expected.push_back(x[i] - x[i - 1]);
+      }
+      for (const Tensor& t : {rows, columns}) {
+        expect_tensor(result_of("aten::diff", "", {t}), expected, dtype, {3, 2, length - 1});
+      }
+    }
+  }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   expect_tensor(call_op("aten::gradient", "scalarint", {make({1, kInfinity, 3, 4, 7}), Value(2.0)})
                     .to_list()[0]

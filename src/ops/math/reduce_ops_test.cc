@@ -142,6 +142,35 @@ TEST(Scan, RunningSumsAndExtremes) {
   expect_tensor(result_of("aten::cumulative_trapezoid", "dx", {ints({1, 2, 3})}), {1.5, 4});
 }
 
+// Of any layout, of both or of one alone.
+TEST(Scan, TrapezoidsLieAsTheyLike) {
+  for (const DType dtype : {kF32, kI64, DType::kFloat16, DType::kFloat64, DType::kInt32}) {
+    for (const int64_t length : {2, 9, 17, 20}) {
+      const Tensor y = empty(IntArray{3, 2, length}, DType::kFloat64), x = empty_like(y);
+      std::vector<double> areas(6);
+      for (int64_t i = 0; i < y.numel(); ++i) {
+        y.data_ptr<double>()[i] = static_cast<double>(i * i % 7);
+        x.data_ptr<double>()[i] = static_cast<double>(i + i % 3);
+        if (i % length == 0) continue;
+        const double width = x.data_ptr<double>()[i] - x.data_ptr<double>()[i - 1];
+        const double heights = y.data_ptr<double>()[i] + y.data_ptr<double>()[i - 1];
+        areas[static_cast<size_t>(i / length)] += width * heights / 2;
+      }
+      const auto turned = [](const Tensor& t) {
+        return transpose(transpose(t, 0, 2).contiguous(), 0, 2);
+      };
+      const Tensor a = y.to(dtype), b = x.to(dtype);
+      const DType result = is_floating_point(dtype) ? dtype : kF32;
+      for (const auto& [p, q] :
+           {std::pair(a, b), std::pair(turned(a), turned(b)), std::pair(a, turned(b))}) {
+        expect_tensor(result_of("aten::trapz", "x", {p, q}), areas, result, {3, 2});
+        const Tensor sums = result_of("aten::cumulative_trapezoid", "x", {p, q});
+        expect_tensor(select(sums, 2, length - 2), areas, result, {3, 2});
+      }
+    }
+  }
+}
+
 // Slices that lie side by side are scanned some at a time: more of them than that, and a tail.
 TEST(Scan, OfSlicesSideBySideIsThatOfSlices) {
   constexpr int64_t kOuter = 3, kLength = 7, kInner = 131;

@@ -6,6 +6,8 @@
 #include "ops/core/op.h"
 #include "ops/engines/dim_apply.h"
 #include "ops/engines/elementwise.h"
+#include "ops/engines/integer_math.h"
+#include "ops/engines/neighbours.h"
 #include "ops/math/math.h"
 #include "tensor/tensor_impl.h"
 
@@ -224,21 +226,48 @@ Tensor sum_of_twice_heights(const Tensor& y, int64_t dim) {
   return add(ends, mul(sum(narrow(y, dim, 1, n - 2), {&dim, 1}), Scalar(int64_t{2})));
 }
 
+// Is it of 16-bit floats, which are worth a copy in float32?
+bool is_half(const Tensor& y) {
+  return is_floating_point(y.dtype()) && element_size(y.dtype()) == 2;
+}
+
 template <bool Cumulative>
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
-  const bool is_half = is_floating_point(y.dtype()) && element_size(y.dtype()) == 2;
   // Smaller integers wrap before they are added up.
   if (!Cumulative && (is_floating_point(y.dtype()) || y.dtype() == DType::kInt64)) {
-    const Tensor heights = sum_of_twice_heights(is_half ? y.to(DType::kFloat32) : y, dim);
+    const Tensor heights = sum_of_twice_heights(is_half(y) ? y.to(DType::kFloat32) : y, dim);
     return mul(heights, Scalar(dx.to_double() / 2)).to(to_float_type(y.dtype()));
   }
   return mul(added(twice_heights(y, dim), dim, Cumulative), Scalar(dx.to_double() / 2));
 }
+
+// Twice the areas between neighbours; x has the shape of y, or lies along dim.
+Tensor twice_areas(const Tensor& y, const Tensor& x, int64_t dim) {
+  if (y.dtype() == x.dtype() && std::ranges::equal(y.sizes(), x.sizes()) &&
+      std::ranges::equal(y.strides(), x.strides())) {
+    const auto area = [](auto a, auto b, auto left, auto right) {
+      return wrap_mul(wrap_add(a, b), wrap_sub(right, left));
+    };
+    const auto order = dense_order(y);
+    if (order && y.dtype() == DType::kFloat32) {
+      return map_neighbours<float>(y, x, dim, *order, area);
+    }
+    if (order && y.dtype() == DType::kInt64) {
+      return map_neighbours<int64_t>(y, x, dim, *order, area);
+    }
+  }
+  return mul(twice_heights(y, dim), spacings(y, x, dim));
+}
+
 template <bool Cumulative>
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
-  return div(added(mul(twice_heights(y, dim), spacings(y, x, dim)), dim, Cumulative), Scalar(2.0));
+  if (is_half(y) && y.dtype() == x.dtype()) {
+    constexpr DType kWide = DType::kFloat32;
+    return trapezoid_x<Cumulative>(y.to(kWide), x.to(kWide), dim).to(y.dtype());
+  }
+  return div(added(twice_areas(y, x, dim), dim, Cumulative), Scalar(2.0));
 }
 
 }  // namespace
