@@ -23,6 +23,10 @@ constexpr int64_t kBBlockBytes = int64_t{128} << 10;
 // Multiply-adds that are worth waking a thread for, about 20 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 20;
 
+// What products of few columns or of long sums have ways of their own for; doubles are rare.
+template <typename T>
+constexpr bool kHasRareWays = selection::kHasConversions && !std::is_same_v<T, double>;
+
 // The cut of one product of a batch: `row_blocks` by `panel_groups` tasks.
 struct Cut {
   int64_t row_blocks, rows;      // rows per block, a multiple of the micro-kernel's
@@ -86,9 +90,8 @@ void transpose(int64_t rows, int64_t cols, const T* from, int64_t from_stride, T
 template <typename T>
 bool has_few_columns(const GemmBatch<T>& batch, const PanelShape& shape) {
   constexpr int64_t kShortSum = 32;
-  return selection::kHasConversions && batch.n > 1 && 2 * batch.n <= shape.lanes &&
-         batch.m >= shape.width && batch.k <= kShortSum &&
-         (batch.a.row_stride == 1 || batch.a.col_stride == 1);
+  return kHasRareWays<T> && batch.n > 1 && 2 * batch.n <= shape.lanes && batch.m >= shape.width &&
+         batch.k <= kShortSum && (batch.a.row_stride == 1 || batch.a.col_stride == 1);
 }
 
 // The work of one task on one slice of k: rows of A and C, all columns.
@@ -275,6 +278,45 @@ constexpr int64_t kLongDots = 128;
   }
 }
 
+// `count` vectors of `k` elements, which are contiguous in what is returned: in place if they are
+// so already, else in `to`, `stride` apart.
+template <typename T>
+ConstMatrix<T> laid_out(ConstMatrix<T> vectors, int64_t count, int64_t k, T* to, int64_t stride) {
+  if (vectors.col_stride == 1) return vectors;
+  if (vectors.row_stride == 1) {
+    transpose(k, count, vectors.data, vectors.col_stride, to, stride);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t l = 0; l < k; ++l) {
+        to[i * stride + l] = vectors.data[i * vectors.row_stride + l * vectors.col_stride];
+      }
+    }
+  }
+  return {to, stride, 1};
+}
+
+// A few values of C, each a long sum, as dot products of pieces that the first-level cache holds.
+template <typename T>
+void sum_pieces(int64_t m, int64_t n, const ThinProduct<T>& p) {
+  constexpr int64_t kPiece = 256;
+  const Scratch<T> rows(m * kPiece), columns(n * kPiece);
+  const ConstMatrix<T> b_transposed{p.b.data, p.b.col_stride, p.b.row_stride};
+  for (int64_t l = 0; l < p.k; l += kPiece) {
+    ThinProduct<T> piece = p;
+    piece.k = std::min(kPiece, p.k - l);
+    const auto at = [&](ConstMatrix<T> x) {
+      x.data += l * x.col_stride;
+      return x;
+    };
+    piece.a = laid_out(at(p.a), m, piece.k, rows.data(), kPiece);
+    const ConstMatrix<T> b = laid_out(at(b_transposed), n, piece.k, columns.data(), kPiece);
+    piece.b = {b.data, b.col_stride, b.row_stride};
+    if (l + kPiece < p.k) piece.epilogue = {};
+    piece.epilogue.accumulate = p.epilogue.accumulate || l > 0;
+    multiply_thin(piece, m, 0, n);
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -326,6 +368,11 @@ void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatr
       }
       thin.a = {rows.data(), k, 1};
       return multiply_dots();
+    }
+  }
+  if constexpr (kHasRareWays<T>) {
+    if (many <= kThin && k >= kLongDots) {
+      return sum_pieces<T>(m, n, {k, a, b, c, c_stride, 1, epilogue});
     }
   }
   run_gemm<T>(batch, MatrixPanels<T>(b, m));
