@@ -110,9 +110,13 @@ class Run {
     for (size_t k = 0; k <= count_; ++k) all_direct &= direct_[k];
     const int64_t step = all_direct ? end - begin : kBlock;
     for (size_t k = 1; k <= count_; ++k) {  // what is repeated is converted once
-      if (stride_[k] == 0) {
-        convert_elements(base[k], dtype_[k], 0, buffers[k], in_dtype_, 1,
-                         std::min(kBlock, end - begin));
+      if (stride_[k] != 0) continue;
+      const int64_t count = std::min(kBlock, end - begin);
+      if constexpr (selection::kHasConversions) {
+        repeat(base[k], dtype_[k], buffers[k],
+               count * static_cast<int64_t>(element_size(in_dtype_)));
+      } else {
+        convert_elements(base[k], dtype_[k], 0, buffers[k], in_dtype_, 1, count);
       }
     }
     for (int64_t at = begin; at < end; at += step) {

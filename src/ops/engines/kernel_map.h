@@ -5,6 +5,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/engines/elementwise.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 
@@ -39,6 +40,17 @@ inline Tensor kernel_map(kernels::MatrixUnaryOp op, const Tensor& self, DType dt
 
 inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const Tensor& other,
                          DType dtype, const kernels::Activation& activation = {}) {
+  if (selection::kHasConversions && other.dim() == 0 && !is_meta(other)) {  // a number
+    const float number = other.to(DType::kFloat32).item<float>();
+    const Tensor out = empty_like(self, dtype);
+    elementwise(out, {&self, 1}, DType::kFloat32, DType::kFloat32,
+                [=, &number](void* y, const void* const* in, int64_t count) {
+                  kernels::binary_rows_f32(op, 1, count, static_cast<const float*>(in[0]), count,
+                                           {.data = &number, .spread = kernels::Spread::kScalar},
+                                           activation, static_cast<float*>(y), count);
+                });
+    return out;
+  }
   const Tensor inputs[] = {self, other};
   const Tensor out = empty_result(inputs, dtype);
   elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
