@@ -70,11 +70,26 @@ void normalize(Copy& copy, int count, const Dim* dims) {
   }
 }
 
+// A run the other way round; of whole steps compilers make vectors.
+template <typename T>
+void copy_backwards(int64_t count, const T* __restrict from, T* __restrict to) {
+  constexpr int64_t kStep = 8;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    for (int64_t k = 0; k < kStep; ++k) to[i + k] = from[-i - k];
+  }
+  for (; i < count; ++i) to[i] = from[-i];
+}
+
 template <typename T>
 void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* to) {
   const T* source = reinterpret_cast<const T*>(from);
   T* target = reinterpret_cast<T*>(to);
   for (int64_t i = 0; i < outer.size; ++i, source += outer.from, target += outer.to) {
+    if (selection::kHasConversions && inner.from == -1 && inner.to == 1) {
+      copy_backwards(inner.size, source, target);
+      continue;
+    }
     for (int64_t j = 0; j < inner.size; ++j) target[j * inner.to] = source[j * inner.from];
   }
 }

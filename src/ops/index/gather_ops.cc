@@ -27,8 +27,10 @@ struct IndexWalk {
   int64_t dim_size, dim_stride;
 };
 
+// In the order of the index's memory: whatever it is, elements of one slice come one after the
+// other, so the last one of those that share a place is the same.
 IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& other,
-                    const char* name, bool in_any_order = false) {
+                    const char* name) {
   TORCHLET_CHECK(index.dtype() == DType::kInt64, "%s: Expected dtype int64 for index, got %s", name,
                  index.describe().c_str());
   const Tensor target = at_least_1d(self), positions = at_least_1d(index);
@@ -43,7 +45,7 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
                    i, index.describe().c_str(), self.describe().c_str(), d);
   }
   IndexWalk walk;
-  const auto order = in_any_order ? dense_order(positions) : std::nullopt;
+  const auto order = dense_order(positions);
   const auto ordered = [&](const Tensor& x) { return order ? permute(x, *order) : x; };
   walk.index = ordered(positions).contiguous();
   walk.self_strides = ordered(target).strides();
@@ -150,7 +152,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   }
   result.impl()->quantizer = self.impl()->quantizer;
   TORCHLET_CHECK(index.dtype() == DType::kInt64, "gather(): Expected dtype int64 for index");
-  const IndexWalk walk = make_walk(self, dim, index, result, "gather()", /*in_any_order=*/true);
+  const IndexWalk walk = make_walk(self, dim, index, result, "gather()");
   with_width(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_run(walk, self, result, true, pair_fn<T>([](const T& from, T& to) { to = from; }));

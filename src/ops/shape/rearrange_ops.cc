@@ -63,12 +63,29 @@ Tensor repeat_indices(const Tensor& repeats, std::optional<int64_t> output_size)
   return result.to(repeats.dtype());
 }
 
+// Each element of a dimension as often.
+Tensor repeat_alike(const Tensor& self, size_t dim, int64_t times) {
+  IntArray sizes(self.sizes()), apart(self.sizes());
+  sizes[dim] = checked_mul(sizes[dim], times);
+  apart.insert(apart.begin() + dim + 1, times);
+  const Tensor result = empty(apart, self.dtype());
+  result.copy_(expand(unsqueeze(self, static_cast<int64_t>(dim) + 1), apart));
+  return view(result, sizes);
+}
+
 Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<int64_t> dim,
                          std::optional<int64_t> output_size) {
   const Tensor input = dim ? self : reshape(self, IntArray{-1});
   const int64_t length = input.size(dim.value_or(0));
   Tensor counts = repeats;
   if (repeats.dim() == 0 || (repeats.dim() == 1 && repeats.numel() == 1)) {
+    const bool is_plain = input.dim() > 0 && !input.is_quantized() && !is_meta(repeats) &&
+                          (repeats.dtype() == DType::kInt64 || repeats.dtype() == DType::kInt32);
+    const int64_t times = is_plain ? repeats.to(DType::kInt64).item<int64_t>() : -1;
+    if (times >= 0 && output_size.value_or(length * times) == length * times) {
+      return repeat_alike(input, static_cast<size_t>(wrap_dim(dim.value_or(0), input.dim())),
+                          times);
+    }
     counts = expand(reshape(repeats, IntArray{1}), IntArray{length});
   }
   TORCHLET_CHECK(counts.dim() == 1, "repeats must be 0-dim or 1-dim tensor");

@@ -174,6 +174,51 @@ TEST(IndexOps, AlongOneDimension) {
   EXPECT_EQ(elements_of(result_of("aten::take", "", {x, ints({-1, 0})})), (Numbers{5, 0}));
 }
 
+TEST(RearrangeOps, FlipsOfEveryWidthAndTail) {
+  for (const DType dtype : {DType::kUInt8, DType::kFloat16, DType::kFloat32, DType::kInt64}) {
+    for (const int64_t length : {1, 7, 8, 20}) {
+      const Tensor x = counting({3, length}, dtype);
+      Numbers expected;
+      for (int64_t i = 0; i < 3; ++i) {
+        for (int64_t j = length; j-- > 0;) expected.push_back(static_cast<double>(i * length + j));
+      }
+      expect_tensor(result_of("aten::flip", "", {x, int_list({1})}), expected, dtype, {3, length});
+    }
+  }
+}
+
+TEST(RearrangeOps, RepeatsEachElementAsOften) {
+  const Tensor x = counting({2, 3});
+  const auto repeated = [](const Tensor& t, int64_t times, const Value& dim) {
+    return result_of("aten::repeat_interleave", "self_int", {t, times, dim, Value()});
+  };
+  expect_tensor(repeated(x, 2, Value()), {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
+  expect_tensor(repeated(transpose(x, 0, 1), 2, -1), {0, 0, 3, 3, 1, 1, 4, 4, 2, 2, 5, 5},
+                DType::kFloat32, {3, 4});
+  expect_tensor(repeated(x, 3, 0), {0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5},
+                DType::kFloat32, {6, 3});
+  expect_tensor(repeated(x, 0, 1), {}, DType::kFloat32, {2, 0});
+  const Tensor once = repeated(x, 1, 0);
+  EXPECT_NE(once.raw_data(), x.raw_data());
+  EXPECT_THROW(repeated(x, -1, 0), Error);
+  EXPECT_THROW(call_op("aten::repeat_interleave", "self_int", {x, 2, 0, 5}), Error);
+}
+
+// Whatever the order of memory, the last of the elements that share a place stays.
+TEST(GatherOps, ScattersKeepTheLast) {
+  const Tensor index = make({0, 1, 0, 2, 2, 2}, DType::kInt64, {2, 3}), from = counting({2, 3});
+  const auto turned = [](const Tensor& t) {
+    return transpose(transpose(t, 0, 1).contiguous(), 0, 1);
+  };
+  for (const Tensor& at : {index, turned(index)}) {
+    for (const Tensor& source : {from, turned(from)}) {
+      const Tensor zero = zeros({{2, 4}}, DType::kFloat32);
+      expect_tensor(result_of("aten::scatter", "src", {zero, 1, at, source}),
+                    {2, 1, 0, 0, 0, 0, 5, 0}, DType::kFloat32, {2, 4});
+    }
+  }
+}
+
 TEST(GatherOps, GatherAndScatter) {
   const Tensor x = counting({2, 3});
   const Tensor index = make({2, 0, 1, 1}, DType::kInt64, {2, 2});
