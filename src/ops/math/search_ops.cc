@@ -91,7 +91,8 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
   visit_compute<kOrdered>(result_type(sorted, values), [&](auto zero) {
     using C = decltype(zero);
     // A search looks at few of the boundaries, so few searches convert those that they look at.
-    const bool is_few = sorted.dim() == 1 && values.numel() < sorted.numel() / 64;
+    const bool is_line = sorted.dim() == 1;
+    const bool is_few = is_line && values.numel() < sorted.numel() / 64;
     const Tensor boundaries = is_few ? Tensor() : dense_as<C>(sorted), wanted = dense_as<C>(values);
     const auto one = [&](int64_t i) {
       C number;
@@ -107,7 +108,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
     const auto find = [&](const auto& at) {
       parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const int64_t row = i / per_row * n;
+          const int64_t row = is_line ? 0 : i / per_row * n;
           const C value = const_data<C>(wanted)[i];
           const auto in_row = [&](int64_t k) { return at(k, row); };
           place[i] = right ? place_of<true>(in_row, n, value) : place_of<false>(in_row, n, value);

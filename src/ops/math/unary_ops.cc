@@ -106,12 +106,9 @@ Tensor angle(const Tensor& self) {
 }
 
 Tensor signbit(const Tensor& self) {
-  return map_bool<kMapReal | kMapInt, 1>({self}, self.dtype(), [](auto x) {
-    if constexpr (std::is_integral_v<decltype(x)>) {
-      return x < 0;
-    } else {
-      return std::signbit(x);
-    }
+  return map_bool<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
+    using Bits = std::conditional_t<sizeof(x) == 4, int32_t, int64_t>;
+    return std::bit_cast<Bits>(x) < 0;
   });
 }
 
