@@ -213,8 +213,6 @@ HWY_INLINE void fold_any_runs(Fold fold, const FoldRuns<T>& m, T* into, int64_t 
   switch (fold) {
     case Fold::kSum:
       return fold_runs_with<Same, Add, T>(m, 0, into, into_stride);
-    case Fold::kProduct:
-      return fold_runs_with<Same, Multiply, T>(m, 1, into, into_stride);
     case Fold::kMax:
       return fold_runs_with<Same, Extreme<true>, T>(
           m, kIsFloat ? -Limits::infinity() : Limits::min(), into, into_stride);
@@ -226,6 +224,8 @@ HWY_INLINE void fold_any_runs(Fold fold, const FoldRuns<T>& m, T* into, int64_t 
   }
   if constexpr (kIsFloat) {
     switch (fold) {
+      case Fold::kProduct:
+        return fold_runs_with<Same, Multiply, T>(m, 1, into, into_stride);
       case Fold::kSumOfAbs:
         return fold_runs_with<Magnitude, Add, T>(m, 0, into, into_stride);
       case Fold::kSumOfSquares:

@@ -112,7 +112,9 @@ TEST(Fold, RunsAlongRows) {
       for (const Fold fold : {Fold::kSum, Fold::kProduct, Fold::kMax, Fold::kMin, Fold::kSumOfAbs,
                               Fold::kSumOfSquares, Fold::kSumOfDistances, Fold::kSumOfNumbers}) {
         compare_runs<float>(fold, count);
-        if (fold <= Fold::kMin) compare_runs<int64_t>(fold, count);
+        if (fold == Fold::kSum || fold == Fold::kMax || fold == Fold::kMin) {
+          compare_runs<int64_t>(fold, count);
+        }
       }
     }
     const std::vector<float> x{1, NAN, 3, 2};

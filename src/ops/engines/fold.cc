@@ -400,9 +400,10 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
 
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
-  const bool may_be_runs = self.dtype() == numbers.dtype &&
-                           (numbers.dtype == DType::kFloat32 ||
-                            (selection::kHasConversions && numbers.dtype == DType::kInt64));
+  const bool may_be_runs =
+      self.dtype() == numbers.dtype &&
+      (numbers.dtype == DType::kFloat32 ||
+       (selection::kHasConversions && numbers.dtype == DType::kInt64 && fold != Fold::kProduct));
   const Walk walk(self, dims, may_be_runs);
   if (walk.is_runs) {
     if constexpr (selection::kHasConversions) {

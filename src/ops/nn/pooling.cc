@@ -333,9 +333,10 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
 
 // Averages of integers with channels inside, all channels of a pixel at once; the results lie in
 // any way. divisor(d, h, w) is what the sum under a window is divided by.
-template <typename Divisor>
-void average_channels(const Axes& axes, int64_t channels, const Volume<int64_t>& in,
-                      const Volume<int64_t>& out, int64_t batch, const Divisor& divisor) {
+[[maybe_unused]] void average_channels(const Axes& axes, int64_t channels,
+                                       const Volume<int64_t>& in, const Volume<int64_t>& out,
+                                       int64_t batch,
+                                       FunctionRef<int64_t(size_t, size_t, size_t)> divisor) {
   constexpr int64_t kElementsPerTask = 16384;
   const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
   const int64_t outputs = batch * depth.out * height.out * width.out;
