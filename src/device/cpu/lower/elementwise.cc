@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "device/cpu/lower/broadcast.h"
 #include "device/cpu/lower/epilogue_step.h"
@@ -444,7 +445,11 @@ void lower_binary(PlanBuilder& plan, const Call& call) {
 // self + value * tensor1 op tensor2.
 template <MatrixBinaryOp kOp>
 void lower_addition_of(PlanBuilder& plan, const Call& call) {
+  constexpr int64_t kLarge = 1 << 17;  // elements that no core has a cache for
   const TensorId self = plan.real_tensor(call, "self");
+  if (selection::kHasConversions && plan.info(self).numel() > kLarge) {
+    decline("large, and the reference reads it once");
+  }
   TensorId added =
       add_binary(plan, kOp, plan.real_tensor(call, "tensor1"), plan.real_tensor(call, "tensor2"));
   const double value = call.known_double("value");
