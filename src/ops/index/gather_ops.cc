@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/counted_vector.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/core/dense_order.h"
 #include "ops/core/op.h"
 #include "ops/engines/indexed.h"
@@ -18,8 +19,7 @@ Tensor at_least_1d(const Tensor& tensor) {
 }
 
 // The walk over all elements of `index`: element (i, j, k) pairs other[i, j, k] with self[i, j, k],
-// in which the coordinate of dimension `dim` is replaced by index[i, j, k]; in the order of the
-// index's memory, if that is as good.
+// in which the coordinate of dimension `dim` is replaced by index[i, j, k].
 struct IndexWalk {
   Tensor index;            // int64, contiguous
   IntArray self_strides;   // 0 in `dim`
@@ -202,9 +202,32 @@ T smaller(T a, T b) {
   return b < a || b != b ? b : a;
 }
 
+// The same function of pairs, by a kernel where floats lie side by side.
+template <kernels::MatrixBinaryOp kOp, typename Fn>
+PairFn float_pair_fn(Fn) {
+  return [](const PairRun& run) {
+    if (run.positions || run.self_step != 1 || run.other_step != 1) {
+      return for_each_pair<float, Fn>(run);
+    }
+    auto* const self = static_cast<float*>(run.self);
+    kernels::binary_rows_f32(kOp, 1, run.count, self, run.count,
+                             {.data = static_cast<const float*>(run.other), .stride = run.count},
+                             {}, self, run.count);
+  };
+}
+
 // Takes one more element into a result.
 template <typename T>
 PairFn update(Reduce reduce) {
+  if constexpr (std::is_same_v<T, float> && selection::kHasConversions) {
+    using enum kernels::MatrixBinaryOp;
+    if (reduce == Reduce::kProduct) {
+      return float_pair_fn<kMul>([](float& to, const float& from) { to *= from; });
+    }
+    if (reduce == Reduce::kSum || reduce == Reduce::kMean) {
+      return float_pair_fn<kAdd>([](float& to, const float& from) { to += from; });
+    }
+  }
   if constexpr (std::is_arithmetic_v<T>) {
     if (reduce == Reduce::kMax) {
       return pair_fn<T>([](T& to, const T& from) { to = larger(to, from); });
