@@ -47,6 +47,35 @@ void scan_across(const Tensor& self, int64_t dim, Start start, Step step) {
   });
 }
 
+// Contiguous rows, a few at a time, because each result of a row waits for the one before.
+template <typename F>
+void scan_rows(const float* x, float* y, int64_t rows, int64_t n, F f) {
+  constexpr int64_t kRows = 4, kParallelGrain = 32768;
+  parallel_for(rows, std::max<int64_t>(kRows, kParallelGrain / n), [=](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end; first += kRows) {
+      const float* from[kRows];
+      float* to[kRows];
+      double totals[kRows];
+      for (int64_t k = 0; k < kRows; ++k) {
+        const int64_t row = std::min(first + k, end - 1);  // the last may be scanned again
+        from[k] = x + row * n;
+        to[k] = y + row * n;
+        totals[k] = to[k][0] = from[k][0];
+      }
+      const auto advance = [&](int64_t k, int64_t i) {
+        totals[k] = f(totals[k], static_cast<double>(from[k][i]));
+        to[k][i] = static_cast<float>(totals[k]);
+      };
+      for (int64_t i = 1; i < n; ++i) {
+        advance(0, i);
+        advance(1, i);
+        advance(2, i);
+        advance(3, i);
+      }
+    }
+  });
+}
+
 // out[i] = f(out[i - 1], in[i]), in double precision for floats.
 template <typename C, typename F>
 Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
@@ -63,6 +92,13 @@ Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
           y[place] = static_cast<C>(total);
         });
     return out;
+  }
+  if constexpr (std::is_same_v<C, float> && selection::kHasConversions) {
+    if (result == DType::kFloat32 && self.dim() > 0 && self.numel() > 0 && self.is_contiguous() &&
+        wrap_dim(dim, self.dim()) + 1 == self.dim()) {
+      scan_rows(self.data_ptr<float>(), out.data_ptr<float>(), self.numel() / n, n, f);
+      return out;
+    }
   }
   dim_apply<C>(self, dim, out, Tensor(), [=](const C* x, C* y, int64_t*) {
     Wide total = static_cast<Wide>(n > 0 ? x[0] : C());
