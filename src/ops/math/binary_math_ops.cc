@@ -192,16 +192,6 @@ Tensor in_place_of(const Tensor& self, const Tensor& other, DType dtype, BinaryF
 template <auto make>
 Tensor in_place(const Tensor& self, const Tensor& other, DType dtype) {
   const auto f = make(dtype);
-  if constexpr (selection::kHasConversions) {
-    if (other.dim() == 0 && dtype == self.dtype() && !is_meta(self)) {  // of a number
-      const int64_t number = other.to(dtype).to(DType::kInt64).item<int64_t>();
-      const auto of_number = [f, number](auto x) { return f(x, number); };
-      using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 1, decltype(of_number)>;
-      check_no_internal_overlap(self);
-      return detail::map_compute(Operands<1>(self), dtype, false, Bodies::kBodies, true, &of_number,
-                                 &self);
-    }
-  }
   using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, decltype(f)>;
   return in_place_of(self, other, dtype, of_integers<make>, Bodies::kBodies, &f);
 }

@@ -47,7 +47,8 @@ void scan_across(const Tensor& self, int64_t dim, Start start, Step step) {
   });
 }
 
-// Contiguous rows, a few at a time, because each result of a row waits for the one before.
+// Contiguous rows, a few at a time, because each result of a row waits for the one before: for an f
+// of one instruction.
 template <typename F>
 void scan_rows(const float* x, float* y, int64_t rows, int64_t n, F f) {
   constexpr int64_t kRows = 4, kParallelGrain = 32768;
@@ -77,7 +78,7 @@ void scan_rows(const float* x, float* y, int64_t rows, int64_t n, F f) {
 }
 
 // out[i] = f(out[i - 1], in[i]), in double precision for floats.
-template <typename C, typename F>
+template <bool kIsShort, typename C, typename F>
 Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
   using Wide = std::conditional_t<std::is_same_v<C, float>, double, C>;
   const Tensor out = empty_like(self, result);
@@ -93,7 +94,7 @@ Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
         });
     return out;
   }
-  if constexpr (std::is_same_v<C, float> && selection::kHasConversions) {
+  if constexpr (kIsShort && std::is_same_v<C, float> && selection::kHasConversions) {
     if (result == DType::kFloat32 && self.dim() > 0 && self.numel() > 0 && self.is_contiguous() &&
         wrap_dim(dim, self.dim()) + 1 == self.dim()) {
       scan_rows(self.data_ptr<float>(), out.data_ptr<float>(), self.numel() / n, n, f);
@@ -110,17 +111,17 @@ Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
   return out;
 }
 
-template <typename F>
+template <bool kIsShort, typename F>
 Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, F f) {
   const DType result =
       dtype.value_or(is_integral(self.dtype(), true) ? DType::kInt64 : self.dtype());
   const Tensor input = self.to(result);
   return visit_compute<kMapAll>(
-      result, [&](auto zero) { return scan_as<decltype(zero)>(input, dim, result, f); });
+      result, [&](auto zero) { return scan_as<kIsShort, decltype(zero)>(input, dim, result, f); });
 }
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  return scan(self, dim, dtype, [](auto a, auto b) {
+  return scan<true>(self, dim, dtype, [](auto a, auto b) {
     if constexpr (std::is_integral_v<decltype(a)>) {
       return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
     } else {
@@ -129,7 +130,7 @@ Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   });
 }
 Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
-  return scan(self, dim, dtype, [](auto a, auto b) {
+  return scan<true>(self, dim, dtype, [](auto a, auto b) {
     if constexpr (std::is_integral_v<decltype(a)>) {
       return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
     } else {
@@ -141,7 +142,7 @@ Tensor cumprod(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
 Tensor logcumsumexp(const Tensor& self, int64_t dim) {
   TORCHLET_CHECK(is_floating_point(self.dtype()), "\"logcumsumexp\" not implemented for '%s'",
                  dtype_name(self.dtype()).data());
-  return scan(self, dim, std::nullopt, [](auto a, auto b) {
+  return scan<false>(self, dim, std::nullopt, [](auto a, auto b) {
     if constexpr (std::is_floating_point_v<decltype(a)>) {
       const auto low = std::min(a, b), high = std::max(a, b);
       if (std::isnan(a) || std::isnan(b)) return a + b;

@@ -331,23 +331,30 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
   });
 }
 
-// Averages of integers with channels inside, all channels of a pixel at once; the results lie in
-// any way. divisor(d, h, w) is what the sum under a window is divided by.
-[[maybe_unused]] void average_channels(const Axes& axes, int64_t channels,
-                                       const Volume<int64_t>& in, const Volume<int64_t>& out,
-                                       int64_t batch,
-                                       FunctionRef<int64_t(size_t, size_t, size_t)> divisor) {
-  constexpr int64_t kElementsPerTask = 16384;
+// What the sum under window (d, h, w) is divided by.
+using Divisor = FunctionRef<int64_t(size_t d, size_t h, size_t w)>;
+
+// Averages of int64 with channels inside, all channels of a pixel at once; nothing if they lie
+// otherwise.
+[[maybe_unused]] std::optional<Tensor> average_integers(int64_t spatial, const Tensor& self,
+                                                        const Axes& axes, Divisor divisor) {
+  const Tensor volume = as_volume(spatial, self);
+  if (self.dtype() != DType::kInt64 || !has_channels_inside(volume)) return std::nullopt;
+  const Tensor result =
+      empty(pooled_shape(spatial, self, axes), DType::kInt64, self.suggest_memory_format());
+  const Volume<int64_t> in(volume), out(as_volume(spatial, result));
+  const int64_t channels = volume.size(1);
   const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
-  const int64_t outputs = batch * depth.out * height.out * width.out;
+  const int64_t outputs = volume.size(0) * depth.out * height.out * width.out;
+  constexpr int64_t kElementsPerTask = 16384;
   const int64_t grain = std::max<int64_t>(1, kElementsPerTask / channels);
   parallel_for(outputs, grain, [&](int64_t begin, int64_t end) {
     const kernels::Scratch<int64_t> sums(channels);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / width.out, plane = row / height.out;
-      const int64_t n = plane / depth.out;
-      const auto d = static_cast<size_t>(plane % depth.out),
-                 h = static_cast<size_t>(row % height.out), w = static_cast<size_t>(i % width.out);
+      const int64_t row = i / width.out, plane = row / height.out, n = plane / depth.out;
+      const int64_t at[] = {plane % depth.out, row % height.out, i % width.out};
+      const auto d = static_cast<size_t>(at[0]), h = static_cast<size_t>(at[1]),
+                 w = static_cast<size_t>(at[2]);
       std::fill_n(sums.data(), channels, 0);
       for (int64_t z = depth.begin[d]; z < depth.end[d]; ++z) {
         for (int64_t y = height.begin[h]; y < height.end[h]; ++y) {
@@ -357,28 +364,21 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
           }
         }
       }
-      int64_t* const to =
-          out.at(n, 0, static_cast<int64_t>(d), static_cast<int64_t>(h), static_cast<int64_t>(w));
+      int64_t* const to = out.at(n, 0, at[0], at[1], at[2]);
       const int64_t count = divisor(d, h, w);
       for (int64_t c = 0; c < channels; ++c) to[c * out.strides[1]] = sums[c] / count;
     }
   });
+  return result;
 }
 
-template <typename Divisor>
 Tensor average_over(int64_t spatial, const Tensor& self, const Axes& axes, Divisor divisor) {
   const IntArray shape = pooled_shape(spatial, self, axes);
   return compute_as<kMapReal | kMapInt>(self.dtype(), "avg_pool", [&](auto zero) {
     using T = decltype(zero);
     using Sum = std::conditional_t<std::is_same_v<T, float>, double, T>;
     if constexpr (std::is_same_v<T, int64_t> && selection::kHasConversions) {
-      const Tensor volume = as_volume(spatial, self);
-      if (self.dtype() == DType::kInt64 && has_channels_inside(volume)) {
-        const Tensor out = empty(shape, DType::kInt64, self.suggest_memory_format());
-        average_channels(axes, volume.size(1), Volume<int64_t>(volume),
-                         Volume<int64_t>(as_volume(spatial, out)), volume.size(0), divisor);
-        return out;
-      }
+      if (const auto averages = average_integers(spatial, self, axes, divisor)) return *averages;
     }
     const Tensor in = dense_as<T>(self);
     const Tensor out = empty(shape, DTypeOf<T>::value);
