@@ -32,7 +32,7 @@ UnaryFunction clamp_f32,  // to [alpha, beta]: relu is [0, inf], relu6 [0, 6]
     cosh_f32,             // 4 ulp
     erfc_f32;             // 4 ulp
 
-// to[i] = x[i]^y[i], 0.54 ulp, on the calling thread.
+// to[i] = x[i]^y[i], 0.6 ulp, on the calling thread.
 void pow_f32(const float* x, const float* y, float* to, int64_t n);
 
 }  // namespace torchlet::kernels

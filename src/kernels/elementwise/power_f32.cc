@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/elementwise/elementwise.h"
@@ -22,12 +23,18 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // nothing to win
+void powers(const float* x, const float* y, float* to, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = std::pow(x[i], y[i]);
+}
+#else
+
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr D d;
 constexpr hn::Half<D> kHalf;
-constexpr hn::Rebind<double, hn::Half<D>> kWide;
-using VWide = hn::Vec<hn::Rebind<double, hn::Half<D>>>;
+constexpr hn::Rebind<double, hn::Half<D> > kWide;
+using VWide = hn::Vec<hn::Rebind<double, hn::Half<D> > >;
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -77,7 +84,8 @@ HWY_INLINE VWide exp2_of(VWide x) {
   return hn::BitCast(kWide, hn::Add(bits, exponent));
 }
 
-HWY_INLINE hn::Vec<hn::Half<D>> magnitude_of_power(hn::Vec<hn::Half<D>> x, hn::Vec<hn::Half<D>> y) {
+HWY_INLINE hn::Vec<hn::Half<D> > magnitude_of_power(hn::Vec<hn::Half<D> > x,
+                                                    hn::Vec<hn::Half<D> > y) {
   const VWide log = log2_of_magnitude(hn::PromoteTo(kWide, x));
   return hn::DemoteTo(kHalf, exp2_of(hn::Mul(log, hn::PromoteTo(kWide, y))));
 }
@@ -104,6 +112,7 @@ void powers(const float* x, const float* y, float* to, int64_t n) {
                 n - i);
   }
 }
+#endif
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE

@@ -155,6 +155,12 @@ HWY_INLINE void fold_any(Fold fold, const FoldRows& matrix, void* to) {
   }
 }
 
+#if HWY_TARGET == HWY_SCALAR
+template <class Combine, class D>
+HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> v) {
+  return hn::GetLane(v);
+}
+#else
 template <class Combine, class D>
 HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> v) {
   const Combine combine;
@@ -168,6 +174,7 @@ HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> v) {
     return hn::GetLane(combine(v, hn::Shuffle2301(v)));
   }
 }
+#endif
 
 template <class Bring, class Combine, typename T>
 HWY_NOINLINE void fold_runs_with(const FoldRuns<T>& m, T identity, T* into, int64_t into_stride) {
