@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "base/thread_pool.h"
+#include "kernels/gemm/vectors.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
 #include "ops/math/math.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -123,8 +126,24 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
       return map_in<T, 1>({x}, kType, [factor](T y) { return wrap_mul(factor, y); });
     };
     const Tensor out = empty(base.sizes(), kType);
-    if (b != T(0)) out.copy_(b == T(1) ? base : scaled(base, b));
     const Tensor column = scaled(vec1, a), row = dense_as<T>(vec2);
+    if constexpr (std::is_same_v<T, float> && selection::kHasConversions) {
+      // Row by row, so that each is in the first-level cache when its product is added.
+      if (b == T(1) && base.dtype() == kType && base.stride(1) == 1 && !is_meta(out)) {
+        constexpr int64_t kElementsPerTask = 32768;
+        const T *const factors = const_data<T>(column), *const products = const_data<T>(row);
+        parallel_for(m, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, n)),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin; i < end; ++i) {
+                         T* const to = out.data_ptr<T>() + i * n;
+                         std::copy_n(base.data_ptr<T>() + i * base.stride(0), n, to);
+                         kernels::add_scaled(factors[i], products, to, n);
+                       }
+                     });
+        return out.to(dtype);
+      }
+    }
+    if (b != T(0)) out.copy_(b == T(1) ? base : scaled(base, b));
     gemm<T>(m, n, 1, {const_data<T>(column), 1, 1}, {const_data<T>(row), n, 1}, out.data_ptr<T>(),
             n, b != T(0));
     return out.to(dtype);
