@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/sort.h"
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
@@ -398,12 +399,49 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
   });
 }
 
+// All of contiguous memory as runs, and their results again: what is read in order is read fastest.
+template <typename T>
+void fold_all(Fold fold, const T* x, int64_t count, T* into) {
+  constexpr int64_t kRun = 1024, kRunsPerTask = 64;
+  const kernels::Scratch<T> results((count + kRun - 1) / kRun);
+  do {
+    const int64_t runs = count / kRun, rest = count % kRun;
+    const auto fold_some = [&](int64_t begin, int64_t end) {
+      const kernels::FoldRuns<T> some{x + begin * kRun, kRun, end - begin, kRun};
+      kernels::fold_runs(fold, some, results.data() + begin, 1);
+    };
+    if (x != results.data()) {
+      parallel_for(runs, kRunsPerTask, fold_some);
+    } else {  // in place, one after the other
+      fold_some(0, runs);
+    }
+    if (rest > 0) {
+      const kernels::FoldRuns<T> last{x + runs * kRun, rest, 1, rest};
+      kernels::fold_runs(fold, last, results.data() + runs, 1);
+    }
+    count = runs + (rest > 0 ? 1 : 0);
+    x = results.data();
+    fold = fold_of_results(fold);
+  } while (count > 1);
+  *into = results[0];
+}
+
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
   const bool may_be_runs =
       self.dtype() == numbers.dtype &&
       (numbers.dtype == DType::kFloat32 ||
        (selection::kHasConversions && numbers.dtype == DType::kInt64 && fold != Fold::kProduct));
+  if constexpr (selection::kHasConversions) {
+    constexpr int64_t kLarge = 1 << 16;
+    if (may_be_runs && outputs == 1 && !center && self.numel() >= kLarge && self.is_contiguous()) {
+      if (numbers.dtype == DType::kInt64) {
+        return fold_all(fold, self.data_ptr<int64_t>(), self.numel(),
+                        reinterpret_cast<int64_t*>(out));
+      }
+      return fold_all(fold, self.data_ptr<float>(), self.numel(), reinterpret_cast<float*>(out));
+    }
+  }
   const Walk walk(self, dims, may_be_runs);
   if (walk.is_runs) {
     if constexpr (selection::kHasConversions) {
@@ -465,10 +503,14 @@ namespace {
 // side are those of elements that do.
 std::optional<IntArray> order_of_results(const Tensor& self, const IntArray& dims) {
   if (self.is_contiguous()) return std::nullopt;
-  auto order = dense_order(self);
+  IntArray order;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (self.stride(d) == 0 && self.size(d) > 1) return std::nullopt;
+    order.push_back(d);
+  }
+  stable_sort(order, [&](int64_t x, int64_t y) { return self.stride(x) > self.stride(y); });
   int64_t last = -1;
-  for (size_t i = 0; order && i < order->size(); ++i) {
-    const int64_t d = (*order)[i];
+  for (int64_t d : order) {
     if (self.size(d) == 1 || std::ranges::find(dims, d) != dims.end()) continue;
     if (d < last) return order;
     last = d;

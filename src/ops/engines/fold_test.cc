@@ -112,6 +112,20 @@ TEST(FoldTensor, LargeSumsKeepTheirPrecision) {
   }
 }
 
+// Runs of runs, with and without a rest.
+TEST(FoldTensor, AllOfMemory) {
+  for (const int64_t count : {1 << 16, 70001, (1 << 21) + 1024 + 3}) {
+    for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+      std::mt19937 random(3);
+      const Tensor x = numbers({count}, dtype, random, 7);
+      for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin}) {
+        const Tensor all = fold(of, x, {}, false, dtype).to(DType::kFloat64);
+        EXPECT_EQ(all.item<double>(), expected_of(of, x, {true})[0]) << count;
+      }
+    }
+  }
+}
+
 TEST(FoldTensor, OfNothing) {
   const Tensor x = empty(IntArray{2, 0, 3}, DType::kFloat32);
   const Tensor sums = fold(Fold::kSum, x, IntArray{1}, true, DType::kFloat32);
