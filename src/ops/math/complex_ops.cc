@@ -124,21 +124,15 @@ template <typename T>
 void interleave(void* out, const void* const* in, int64_t count) {
   const auto* re = static_cast<const T*>(in[0]);
   const auto* im = static_cast<const T*>(in[1]);
-  T* const to = static_cast<T*>(out);
-  for (int64_t i = 0; i < count; ++i) {
-    to[2 * i] = re[i];
-    to[2 * i + 1] = im[i];
-  }
+  for (int64_t i = 0; i < count; ++i) static_cast<std::complex<T>*>(out)[i] = {re[i], im[i]};
 }
 
 Tensor complex(const Tensor& re, const Tensor& im) {
   const DType dtype = re.dtype();
-  if (dtype == im.dtype() && is_floating_point(dtype) && dtype != DType::kBFloat16) {
+  if (dtype == im.dtype() && (dtype == DType::kFloat32 || dtype == DType::kFloat64)) {
     const Operands<2> parts(re, im);
     const Tensor result = empty_result(parts, complex_type(dtype));
-    const auto interleaved = dtype == DType::kFloat16   ? &interleave<uint16_t>
-                             : dtype == DType::kFloat32 ? &interleave<float>
-                                                        : &interleave<double>;
+    const auto interleaved = dtype == DType::kFloat32 ? &interleave<float> : &interleave<double>;
     elementwise(result, parts, result.dtype(), dtype, interleaved);
     return result;
   }
