@@ -245,7 +245,7 @@ class Folder {
                   (!is_narrow(walk.columns.size) || rows_stride_ == walk.columns.size)),
         is_few_rows_(in_place_ && walk.columns.output_stride == 1 && walk.columns.size >= kAcross &&
                      walk.reduced.size() == 1 && walk.reduced[0].size > 1 &&
-                     walk.reduced[0].size <= kCascade && fold_of_results(fold) == fold) {}
+                     walk.reduced[0].size <= kCascade && !center) {}
 
   // Results of columns [begin, end) at an index of the kept dimensions, of the elements at indices
   // [first, last) of the outermost reduced dimension.
@@ -259,10 +259,17 @@ class Folder {
     const int64_t width = numbers_.width, step = walk_.columns.output_stride;
     if (is_few_rows_) {
       const std::byte* const from = data_ + offset * width_;
-      return kernels::fold_rows(fold_,
-                                {numbers_.type, from + rows_stride_ * width, rows_stride_,
-                                 walk_.reduced[0].size - 1, end - begin, nullptr, from},
-                                out + output * width);
+      std::byte* const place = out + output * width;
+      kernels::FoldRows rows{numbers_.type, from, rows_stride_, walk_.reduced[0].size, end - begin};
+      if (fold_of_results(fold_) == fold_) {
+        rows = {numbers_.type, from + rows_stride_ * width,
+                rows_stride_,  rows.rows - 1,
+                rows.cols,     nullptr,
+                from};
+      } else {
+        numbers_.fill(place, rows.cols, identity(fold_));
+      }
+      return kernels::fold_rows(fold_, rows, place);
     }
     Block block{.cols = end - begin, .repeats = 1, .center = nullptr};
     if (is_narrow(block.cols) && (!in_place_ || rows_stride_ == block.cols)) {
