@@ -406,7 +406,7 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
   });
 }
 
-// All of contiguous memory as runs, and their results again: what is read in order is read fastest.
+// All of dense memory as runs, and their results again: what is read in order is read fastest.
 template <typename T>
 void fold_all(Fold fold, const T* x, int64_t count, T* into) {
   constexpr int64_t kRun = 1024, kRunsPerTask = 64;
@@ -441,7 +441,8 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
        (selection::kHasConversions && numbers.dtype == DType::kInt64 && fold != Fold::kProduct));
   if constexpr (selection::kHasConversions) {
     constexpr int64_t kLarge = 1 << 16;
-    if (may_be_runs && outputs == 1 && !center && self.numel() >= kLarge && self.is_contiguous()) {
+    if (may_be_runs && outputs == 1 && !center && self.numel() >= kLarge &&
+        is_non_overlapping_and_dense(self.sizes(), self.strides())) {
       if (numbers.dtype == DType::kInt64) {
         return fold_all(fold, self.data_ptr<int64_t>(), self.numel(),
                         reinterpret_cast<int64_t*>(out));
