@@ -164,27 +164,33 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
   });
 }
 
+// Of groups that vectors of any width take.
+constexpr int64_t kMostGroupChannels = 32;
+
+bool suits_groups(int64_t channels, int64_t group, int64_t kernel_w) {
+  constexpr int64_t kBlock = kDwConvBlock<float>;
+  return kernel_w > 1 && channels >= kBlock && channels % group == 0 &&
+         (group < channels || group == kBlock);
+}
+
 }  // namespace
 
 bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w) {
   if (group == 1) return dwconv_is_wide(kernel_w);
-  constexpr int64_t kBlock = kDwConvBlock<float>, kMostChannels = 64;
-  if (group > kMostChannels || channels < kBlock || channels % group != 0) return false;
-  return kernel_w > 1 && (group < channels || group == kBlock);
+  return group <= kMostGroupChannels && suits_groups(channels, group, kernel_w);
 }
 
 bool dwconv_takes(const DwConvShape& shape) {
   const Window2dShape& s = shape.window;
   if (shape.group == 1) return true;
   if constexpr (!selection::kHasRareConvolutions) return false;
-  if (!dwconv_is_rare(shape.channels, shape.group, s.kernel_w)) return false;
+  if (!suits_groups(shape.channels, shape.group, s.kernel_w)) return false;
   if (dwconv_is_looked_up(shape) || dwconv_is_winograd(shape)) return true;
   // One group is a matrix product without gaps, which narrow vectors compute faster, and so are
   // groups of many of them.
-  constexpr int64_t kMostChannels = 32;
   const int64_t lanes = dwconv_group_lanes();
   if (shape.group == shape.channels && shape.group > lanes) return false;
-  return shape.group <= std::max(kMostChannels, 4 * lanes) && s.out_w >= kDwConvLeastColumns;
+  return shape.group <= std::max(kMostGroupChannels, 4 * lanes) && s.out_w >= kDwConvLeastColumns;
 }
 
 DwConvTiles dwconv_tiles(const int* sizes, int count, int64_t out_w) {
