@@ -99,9 +99,9 @@ class SmallBuildTest(unittest.TestCase):
         self.assertIn("TORCHLET_PASSES has no 'magic'; there are: activations, ", select("--passes", "magic"))
 
     def test_features_come_with_the_filters_of_convolutions(self):
-        # 3x3 filters of 256 channels, and of groups that tiles take.
+        # 3x3 filters of 256 channels in one group, which is none that tiles take.
         scenes = torchlet("ops", os.path.join(os.path.dirname(MODEL), "scenes_deeplabv3.ptl"), "--format", "cmake")
-        self.assertIn('set(TORCHLET_FEATURES "rare_convolutions;winograd" CACHE', scenes)
+        self.assertIn('set(TORCHLET_FEATURES "winograd" CACHE', scenes)
 
     def test_the_command_tells_all_that_a_build_needs(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -368,6 +368,21 @@ TEST(DwConvNhwc, GroupsThatItDoesNotTake) {
   });
 }
 
+// Builds for certain models ask it of their filters.
+TEST(DwConvNhwc, TellsWhichFiltersAreRare) {
+  EXPECT_FALSE(dwconv_is_rare(32, 1, 3));
+  EXPECT_FALSE(dwconv_is_rare(32, 1, 5));
+  EXPECT_TRUE(dwconv_is_rare(32, 1, 7));
+  EXPECT_TRUE(dwconv_is_rare(64, 4, 3));
+  EXPECT_TRUE(dwconv_is_rare(240, 12, 5));
+  EXPECT_TRUE(dwconv_is_rare(64, 32, 3));
+  EXPECT_TRUE(dwconv_is_rare(16, 16, 3));
+  EXPECT_FALSE(dwconv_is_rare(32, 32, 3));   // one group
+  EXPECT_FALSE(dwconv_is_rare(128, 64, 3));  // wide groups
+  EXPECT_FALSE(dwconv_is_rare(8, 4, 3));     // less than a vector
+  EXPECT_FALSE(dwconv_is_rare(64, 4, 1));
+}
+
 TEST(DwConvNhwc, AnyWindow) {
   for_each_target([] {
     for (int64_t channels : {5, 32, 200}) {
