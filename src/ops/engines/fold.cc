@@ -509,7 +509,7 @@ namespace {
 
 // The order of memory, if the kept dimensions are not in theirs there: results that lie side by
 // side are those of elements that do.
-std::optional<IntArray> order_of_results(const Tensor& self, const IntArray& dims) {
+[[maybe_unused]] std::optional<IntArray> order_of_results(const Tensor& self, const IntArray& dims) {
   if (self.is_contiguous()) return std::nullopt;
   IntArray order;
   for (int64_t d = 0; d < self.dim(); ++d) {
