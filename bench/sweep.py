@@ -139,7 +139,7 @@ def measure(options, base: str, record: dict) -> None:
         for variant in REFERENCES:
             worker = Worker(TORCH_PYTHON, "pytorch", folder, model, "traced", variant, 1)
             try:
-                worker.answer()
+                worker.start(1)
                 workers[variant] = worker
             except RuntimeError as error:
                 worker.end()
@@ -147,7 +147,7 @@ def measure(options, base: str, record: dict) -> None:
         for form in forms:
             if "fails" not in record[form]:
                 workers[form] = Worker(TORCH_PYTHON, "torchlet", folder, model, form, "cpu", 1)
-                workers[form].answer()
+                workers[form].start(1)
         best = dict.fromkeys(workers, float("inf"))
         for _ in range(options.rounds):
             for name, worker in workers.items():
