@@ -10,7 +10,7 @@ namespace torchlet {
 enum class Footprint {
   kFast,  // as fast as can be
   // Weights in forms that take more memory than they have only where that gains much:
-  // ResNet-50 takes a quarter less memory, and 2 to 3 % more time.
+  // ResNet-50 takes a fifth less memory, and 5 % more time.
   kLean,
 };
 // From "fast" or "lean"; Error kInvalidArgument naming these for another word.
