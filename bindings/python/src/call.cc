@@ -1,6 +1,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -28,7 +30,10 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// ---- the end of the interpreter ----
+
 std::atomic<bool> is_exiting{false};
+std::atomic<int> returning{0};  // threads in a WayToGil
 
 struct PythonSide {
   unsigned long main_thread = 0;
@@ -46,6 +51,29 @@ bool is_main_thread() { return PyThread_get_thread_ident() == side->main_thread;
 // Is Control-C going to be a KeyboardInterrupt on this thread?
 bool interrupts_here() {
   return is_main_thread() && side->getsignal(SIGINT).is(side->default_handler);
+}
+
+// Around taking the GIL. Once the interpreter goes down, Python ends a thread that waits for the
+// GIL where it stands, which C++ frames do not survive: threads that come late sleep here for good,
+// as there is nothing left that they could return to, and wait_for_returning() lets the others pass.
+class WayToGil {
+ public:
+  WayToGil() {
+    ++returning;
+    if (!is_exiting || is_main_thread()) return;
+    --returning;
+    while (true) pause();
+  }
+  ~WayToGil() { --returning; }
+  WayToGil(const WayToGil&) = delete;
+  WayToGil& operator=(const WayToGil&) = delete;
+};
+
+// On the main thread with the GIL, before the interpreter goes down.
+void wait_for_returning() {
+  is_exiting = true;
+  const nb::gil_scoped_release released;
+  while (returning > 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
 }
 
 }  // namespace
@@ -72,7 +100,7 @@ void Kept::collect() {
 }
 
 ReleasedGil::~ReleasedGil() {
-  while (is_exiting && !is_main_thread()) pause();
+  const WayToGil way;
   PyEval_RestoreThread(state_);
 }
 
@@ -101,6 +129,7 @@ void Call::rethrow_python() {
 }
 
 void Call::print(std::string_view line) {
+  const WayToGil way;
   const nb::gil_scoped_acquire gil;
   try {
     const nb::object out = nb::module_::import_("sys").attr("stdout");
@@ -119,8 +148,11 @@ void bind_calls() {
   side->default_handler = signal.attr("default_int_handler");
   find_main_thread();
   nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") =
-                                                          nb::cpp_function(find_main_thread));
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] { is_exiting = true; }));
+                                                          nb::cpp_function([] {
+                                                            returning = 0;  // no other thread is here
+                                                            find_main_thread();
+                                                          }));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_returning));
 }
 
 }  // namespace torchlet::python

@@ -46,8 +46,8 @@ class Kept {
 
 // ---- calls ----
 
-// The GIL is released until the end. A thread that would want it back while the interpreter goes
-// down sleeps instead: there is nothing left that it could return to.
+// The GIL is released until the end. A thread that wants it back after the interpreter has begun to
+// go down sleeps for good.
 class ReleasedGil {
  public:
   ReleasedGil() : state_(PyEval_SaveThread()) {}
