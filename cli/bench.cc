@@ -267,6 +267,7 @@ void add_bench_command(CLI::App& app) {
           ->expected(0, 1)
           ->description("Show what the memory is for; lean: take fewer copies of weights, and a "
                         "little more time");
+  options->device.add_cache_to(*command);
   options->limits.add_to(*command);
   command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")
       ->check(not_negative())

@@ -141,6 +141,13 @@ CLI::Option* DeviceOptions::add_footprint_to(CLI::App& command) {
       ->check(CLI::IsMember({"fast", "lean"}));
 }
 
+void DeviceOptions::add_cache_to(CLI::App& command) {
+  command
+      .add_option("--cache", cache_,
+                  "A folder that keeps weights as the processor takes them, for the next start")
+      ->type_name("DIR");
+}
+
 void DeviceOptions::set_default(std::vector<std::string> devices) {
   if (!is_given_) devices_ = std::move(devices);
 }
@@ -150,6 +157,7 @@ Options DeviceOptions::options() const {
   options.devices = devices_;
   options.precision = parse_precision(precision_);
   options.preference = parse_preference(preference_);
+  options.cache_dir = cache_;
   // `bench --memory` alone asks for a report.
   if (!footprint_.empty()) options.footprint = parse_footprint(footprint_);
   if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {

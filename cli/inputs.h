@@ -81,6 +81,8 @@ class DeviceOptions {
               const std::string& otherwise = "auto");
   // --memory fast|lean.
   CLI::Option* add_footprint_to(CLI::App& command);
+  // --cache DIR.
+  void add_cache_to(CLI::App& command);
   // If the command line names none.
   void set_default(std::vector<std::string> devices);
   // Says on standard error if the processor lacks the precision.
@@ -90,7 +92,7 @@ class DeviceOptions {
  private:
   std::vector<std::string> devices_ = {"auto"};
   bool is_given_ = false;
-  std::string precision_ = "fp32", preference_ = "sustained", footprint_ = "fast";
+  std::string precision_ = "fp32", preference_ = "sustained", footprint_ = "fast", cache_;
 };
 
 // --memory-limit and --time-limit.

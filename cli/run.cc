@@ -182,6 +182,7 @@ void add_run_command(CLI::App& app) {
   add_threads_option(*command, options->threads);
   options->device.add_to(*command);
   options->device.add_footprint_to(*command);
+  options->device.add_cache_to(*command);
   options->limits.add_to(*command);
   command->add_flag("--allow-unsupported", options->allow_unsupported,
                     "Run although operators are missing, until one of them is reached");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/content_hash.h"
 #include "base/mapped_file.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -114,7 +115,7 @@ void print_tuning(const prepare::Tuning& tuning, const std::string& file) {
 void keep(const device::PlacementChoice& choice, const std::string& model,
           const std::string& file) {
   device::KeptPlacements kept;
-  const uint64_t hash = device::content_hash(MappedFile(model).bytes());
+  const uint64_t hash = content_hash(MappedFile(model).bytes());
   try {
     kept = device::read_placements(file);
   } catch (const Error& error) {

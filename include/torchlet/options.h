@@ -33,6 +33,13 @@ struct Options {
   Precision precision = Precision::kFloat32;
   Preference preference = Preference::kSustained;
   Footprint footprint = Footprint::kFast;
+  // A folder for weights in the form in which the processor takes them, empty for none: the next
+  // process that loads the model maps them in place of packing them anew, which is most of what a
+  // first call costs. They take the disk space of the model again, or twice, and may be deleted at
+  // any time. What is damaged, of another model, processor or build of Torchlet is not used, and
+  // made again. Only Torchlet should be able to write there, as what is inside is run. load()
+  // makes the folder, or throws Error kIo.
+  std::string cache_dir = {};
 
   // load() refuses a model that uses operators which Torchlet does not have, and its Error lists
   // them all, each with its place in the Python source. With true such a model loads, and only

@@ -9,8 +9,10 @@
 #include "api/object_factory.h"
 #include "archive/reader.h"
 #include "base/error.h"
+#include "base/pages.h"
 #include "base/selection.h"
 #include "device/kept_placements.h"
+#include "device/weight_cache.h"
 #include "kernels/half/float16.h"
 #include "lite/bytecode.h"
 #include "lite/debug_info.h"
@@ -243,7 +245,9 @@ Module load_contents(ArchiveReader file, const Options& options,
                      const std::shared_ptr<const RunLimits>& limits,
                      std::vector<device::PlacementChoice> kept, bool from_source) {
   const std::string name = file.name();
-  const size_t num_bytes = file.bytes().size();
+  const std::span<const std::byte> bytes = file.bytes();
+  const bool has_cache = selection::kIsWhole && !options.cache_dir.empty();
+  const uint64_t content = has_cache ? file.content_id() : 0;
   Contents contents = file.container() == Container::kFlatbuffer ? contents_of_flatbuffer(file)
                                                                  : contents_of_zip(std::move(file));
   if (!from_source && contents.has_source) {
@@ -265,7 +269,7 @@ Module load_contents(ArchiveReader file, const Options& options,
   auto model = std::make_shared<LoadedProgram>(std::move(contents.program), options, limits);
   model->info = std::move(contents.info);
   model->info.file = name;
-  model->info.num_bytes = num_bytes;
+  model->info.num_bytes = bytes.size();
   model->kept_placements = std::move(kept);
   model->read_extra_files = std::move(contents.read_extra_files);
 
@@ -284,6 +288,14 @@ Module load_contents(ArchiveReader file, const Options& options,
   if (contents.has_source && contents.read_bytecode) check_bytecode(contents, *model);
   if (!options.allow_unsupported && !model->survey.unsupported.empty()) {
     refuse_unsupported(model->survey.unsupported);
+  }
+  if constexpr (selection::kIsWhole) {
+    if (has_cache) {
+      // Checking the CRC-32 has read all weights, and perhaps nobody needs them again.
+      give_back_file_pages(bytes.data(), bytes.size());
+      model->weight_cache =
+          std::make_shared<device::WeightCache>(options.cache_dir, content, bytes.size());
+    }
   }
   return LoadedModel::root(std::make_shared<LoadedModel>(std::move(model)), std::move(root));
 }
@@ -341,8 +353,8 @@ Module load(std::span<const std::byte> bytes, const Options& options) {
 
 LoadedModel::LoadedModel(std::shared_ptr<LoadedProgram> p)
     : program(std::move(p)),
-      methods(device::make_devices(program->options.devices, device_config(program->options))) {
-  const device::DeviceConfig config = device_config(program->options);
+      methods(device::make_devices(program->options.devices, program->device_config())) {
+  const device::DeviceConfig config = program->device_config();
   for (const device::PlacementChoice& choice : program->kept_placements) {
     kept_placements.push_back(
         methods.add_placement(device::make_devices(choice, config), choice.left));

@@ -54,9 +54,16 @@ struct LoadedProgram {
   interp::Interpreter interpreter;                  // its code points into the unit's graphs
   api::Survey survey;
   std::function<std::map<std::string, std::string>()> read_extra_files;
+  // Of Options::cache_dir; null: there is none.
+  std::shared_ptr<device::WeightCache> weight_cache;
   // With Options::devices = {"auto"}: those that fit this machine.
   std::vector<device::PlacementChoice> kept_placements;
 
+  device::DeviceConfig device_config() const {
+    device::DeviceConfig config = torchlet::device_config(options);
+    config.weight_cache = weight_cache;
+    return config;
+  }
   bool runs_as_written() const {
     return options.devices.size() == 1 && options.devices[0] == kReferenceDevice;
   }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/content_hash.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 
@@ -46,24 +47,24 @@ std::string root_of(const std::vector<ZipEntry>& entries) {
 ArchiveReader ArchiveReader::open(const std::string& path) {
   auto file = std::make_shared<MappedFile>(path);
   const std::span<std::byte> bytes = file->bytes();
-  return ArchiveReader(bytes, std::move(file), path);
+  return ArchiveReader(bytes, std::move(file), path, true);
 }
 
 ArchiveReader ArchiveReader::open(int fd, int64_t offset, int64_t length) {
   const std::string name = "file descriptor " + std::to_string(fd);
   auto file = std::make_shared<MappedFile>(fd, offset, length, name);
   const std::span<std::byte> bytes = file->bytes();
-  return ArchiveReader(bytes, std::move(file), name);
+  return ArchiveReader(bytes, std::move(file), name, true);
 }
 
 ArchiveReader ArchiveReader::open(std::span<std::byte> bytes, std::shared_ptr<void> keep_alive,
                                   std::string name) {
-  return ArchiveReader(bytes, std::move(keep_alive), std::move(name));
+  return ArchiveReader(bytes, std::move(keep_alive), std::move(name), false);
 }
 
 ArchiveReader::ArchiveReader(std::span<std::byte> bytes, std::shared_ptr<void> owner,
-                             std::string name)
-    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)) {
+                             std::string name, bool is_private)
+    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)), is_private_(is_private) {
   in_file(name_, [&] {
     if (detect_file_kind(bytes_) == FileKind::kZip) open_zip();
   });
@@ -90,6 +91,10 @@ void ArchiveReader::open_zip() {
   entry("data.pkl");
   if (container_ == Container::kTorchScript) entry("constants.pkl");
   read_version();
+}
+
+uint64_t ArchiveReader::content_id() const {
+  return zip_ ? zip_->content_id() : content_hash(bytes_);
 }
 
 void ArchiveReader::read_version() {
@@ -209,6 +214,12 @@ Ref<Storage> ArchiveReader::make_storage(const std::string& record, size_t nbyte
   Ref<Storage> made;
   if (reinterpret_cast<uintptr_t>(data.bytes.data()) % kAlignment == 0) {
     made = make_ref<Storage>(data.bytes.data(), data.bytes.size(), data.owner);
+    if (is_private_) {
+      ContentHash id;
+      id.add(content_id());
+      id.add(found.offset);
+      made->set_content_id(id.value());
+    }
   } else {
     made = make_ref<Storage>(data.bytes.size());
     std::memcpy(made->data(), data.bytes.data(), data.bytes.size());

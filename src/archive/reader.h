@@ -62,6 +62,10 @@ class ArchiveReader {
   std::span<std::byte> bytes() const { return bytes_; }
   const std::shared_ptr<void>& owner() const { return owner_; }
 
+  // A hash of what is in the file. Of a zip archive it stands for the CRC-32 of all records, and
+  // nothing is read.
+  uint64_t content_id() const;
+
   // In the order of the file.
   const std::vector<Record>& records() const { return records_; }
   bool has_record(std::string_view name) const;
@@ -88,7 +92,8 @@ class ArchiveReader {
   Ref<Storage> storage(const std::string& record, size_t nbytes);
 
  private:
-  ArchiveReader(std::span<std::byte> bytes, std::shared_ptr<void> owner, std::string name);
+  ArchiveReader(std::span<std::byte> bytes, std::shared_ptr<void> owner, std::string name,
+                bool is_private);
   void open_zip();
   void read_version();
   const ZipEntry& entry(std::string_view record) const;
@@ -97,6 +102,7 @@ class ArchiveReader {
   std::string name_;
   std::span<std::byte> bytes_;
   std::shared_ptr<void> owner_;
+  bool is_private_;  // a mapping that nobody else writes to
   Container container_ = Container::kFlatbuffer;
   bool has_code_ = false;
   int64_t version_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/content_hash.h"
 #include "base/error.h"
 #include "kernels/checksum/crc32.h"
 
@@ -67,10 +68,16 @@ ZipReader::ZipReader(std::span<std::byte> bytes, std::shared_ptr<void> owner)
   check_overlaps();
   verified_.resize(entries_.size());
   index_.reserve(entries_.size());
+  ContentHash content;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    check_expansion(entries_[i]);
-    if (!index_.emplace(entries_[i].name, i).second) refuse(entries_[i], "its name comes twice");
+    const ZipEntry& entry = entries_[i];
+    check_expansion(entry);
+    if (!index_.emplace(entry.name, i).second) refuse(entry, "its name comes twice");
+    for (const uint64_t number : {entry.offset, entry.size, uint64_t{entry.crc32}}) {
+      content.add(number);
+    }
   }
+  content_id_ = content.value();
 }
 
 void ZipReader::check_overlaps() const {

@@ -47,6 +47,9 @@ class ZipReader {
   const std::vector<ZipEntry>& entries() const { return entries_; }
   const ZipEntry* find(std::string_view name) const;  // null if there is none
 
+  // A hash of where the entries lie and of their sizes and CRC-32.
+  uint64_t content_id() const { return content_id_; }
+
   // The data of an entry of this archive. Stored data is used in place; a deflated entry is
   // inflated anew each time.
   ZipData read(const ZipEntry& entry);
@@ -60,6 +63,7 @@ class ZipReader {
   std::span<std::byte> bytes_;
   std::shared_ptr<void> owner_;
   std::vector<ZipEntry> entries_;
+  uint64_t content_id_ = 0;
   std::unordered_map<std::string_view, size_t> index_;  // keys point into entries_
   std::vector<bool> verified_;                          // CRC-32 of a stored entry was right
   uint64_t inflate_budget_;

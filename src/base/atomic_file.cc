@@ -66,8 +66,9 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void AtomicFile::commit() {
-  if (::fchmod(fd_, permissions()) != 0 || ::fsync(fd_) != 0) refuse(errno);
+void AtomicFile::commit(Durability durability) {
+  if (::fchmod(fd_, permissions()) != 0) refuse(errno);
+  if (durability == Durability::kNow && ::fsync(fd_) != 0) refuse(errno);
   if (temporary_.empty()) give_name();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) refuse(errno);
   ::close(fd_);

@@ -19,8 +19,10 @@ class AtomicFile final : public ByteSink {
 
   void write(std::span<const std::byte> bytes) override;
   size_t size() const override { return size_; }
+  // kLater: a system that crashes may leave a damaged file, for those whose readers check it.
+  enum class Durability { kNow, kLater };
   // Makes sure that the bytes are on the disk, then gives them the name.
-  void commit();
+  void commit(Durability durability = Durability::kNow);
 
  private:
   [[noreturn]] void refuse(int error) const;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #endif
 
 namespace torchlet {
@@ -28,40 +29,72 @@ void prefer_huge_pages(void* data, size_t nbytes) {
 #endif
 }
 
+namespace {
+
+// What the system says of the pages from number `begin` to `end`, in blocks: each(number of the
+// first, entries) goes on as long as it gives true. False if it did not, or the system says no more.
+// The kernel's documentation of /proc/PID/pagemap: 64 bits for each page.
+template <typename F>
+bool for_each_page(uintptr_t begin, uintptr_t end, const F& each) {
+  const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0) return false;
+  std::array<uint64_t, 512> entries;
+  bool goes_on = true;
+  for (uintptr_t at = begin; goes_on && at < end;) {
+    const size_t asked = std::min(entries.size(), static_cast<size_t>(end - at));
+    const ssize_t got = pread(pagemap, entries.data(), asked * sizeof(uint64_t),
+                              static_cast<off_t>(at * sizeof(uint64_t)));
+    goes_on = got == static_cast<ssize_t>(asked * sizeof(uint64_t)) &&
+              each(at, std::span(entries).first(asked));
+    at += asked;
+  }
+  close(pagemap);
+  return goes_on;
+}
+
+constexpr uint64_t kIsInMemory = uint64_t{1} << 63, kIsSwapped = uint64_t{1} << 62,
+                   kIsFiles = uint64_t{1} << 61;
+
+uintptr_t page_size() { return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+// A page that was written to is lost when it is let go.
 void give_back_file_pages(const void* data, size_t nbytes) {
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t page = page_size();
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + nbytes) / page;
-  if (begin >= end) return;
-  // A page that was written to is lost when it is let go. The kernel's documentation of
-  // /proc/PID/pagemap: 64 bits for each page, 63 set if it is in memory and 61 if it is a file's.
-  constexpr uint64_t kIsFiles = uint64_t{1} << 63 | uint64_t{1} << 61;
-  const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (pagemap < 0) return;
-  std::array<uint64_t, 512> pages;
-  for (uintptr_t at = begin; at < end;) {
-    const size_t asked = std::min(pages.size(), static_cast<size_t>(end - at));
-    const ssize_t got = pread(pagemap, pages.data(), asked * sizeof(uint64_t),
-                              static_cast<off_t>(at * sizeof(uint64_t)));
-    if (got < static_cast<ssize_t>(asked * sizeof(uint64_t))) break;
-    for (size_t i = 0; i < asked;) {
+  for_each_page(begin, end, [&](uintptr_t at, std::span<const uint64_t> pages) {
+    constexpr uint64_t kGoes = kIsInMemory | kIsFiles;
+    for (size_t i = 0; i < pages.size();) {
       const size_t first = i;
-      while (i < asked && (pages[i] & kIsFiles) == kIsFiles) ++i;
+      while (i < pages.size() && (pages[i] & kGoes) == kGoes) ++i;
       if (i > first) {
         madvise(reinterpret_cast<void*>((at + first) * page), (i - first) * page, MADV_DONTNEED);
       } else {
         ++i;
       }
     }
-    at += asked;
-  }
-  close(pagemap);
+    return true;
+  });
+}
+
+bool is_as_in_file(const void* data, size_t nbytes) {
+  const uintptr_t page = page_size();
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / page;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + nbytes + page - 1) / page;
+  return for_each_page(begin, end, [](uintptr_t, std::span<const uint64_t> pages) {
+    return std::ranges::none_of(pages, [](uint64_t entry) {
+      return (entry & kIsSwapped) || (entry & (kIsInMemory | kIsFiles)) == kIsInMemory;
+    });
+  });
 }
 
 #else
 
 void prefer_huge_pages(void*, size_t) {}
 void give_back_file_pages(const void*, size_t) {}
+bool is_as_in_file(const void*, size_t) { return false; }
 
 #endif
 

@@ -14,4 +14,8 @@ void prefer_huge_pages(void* data, size_t nbytes);
 // system reads them again when somebody touches them. Others may read meanwhile, but not write.
 void give_back_file_pages(const void* data, size_t nbytes);
 
+// Whether this memory, of which a part at least is in a file that was mapped privately, still holds
+// what the file does: nobody has written to its pages. False where the system does not tell.
+bool is_as_in_file(const void* data, size_t nbytes);
+
 }  // namespace torchlet

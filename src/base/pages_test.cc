@@ -30,14 +30,34 @@ TEST(Pages, OfAnonymousMemoryStay) {
 }
 
 #ifdef __linux__
-TEST(Pages, OfAFileGoUnlessTheyWereWrittenTo) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const std::string path = testing::TempDir() + "pages_test";
-  const std::vector<char> content(600 * page, 7);
+void write_file(const std::string& path, const std::vector<char>& content) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   ASSERT_TRUE(file);
   ASSERT_EQ(std::fwrite(content.data(), 1, content.size(), file), content.size());
   std::fclose(file);
+}
+
+TEST(Pages, OfAFileAreAsInItUntilTheyAreWrittenTo) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const std::string path = testing::TempDir() + "pages_test_written";
+  write_file(path, std::vector<char>(600 * page, 7));
+  const MappedFile mapped(path);
+  auto* bytes = reinterpret_cast<char*>(mapped.bytes().data());
+  EXPECT_TRUE(is_as_in_file(bytes, 600 * page));  // nothing was touched
+  ASSERT_EQ(std::count(bytes, bytes + 600 * page, 7), 600 * page);
+  EXPECT_TRUE(is_as_in_file(bytes, 600 * page));
+  bytes[599 * page + 5] = 7;
+  EXPECT_FALSE(is_as_in_file(bytes, 600 * page));
+  EXPECT_FALSE(is_as_in_file(bytes + 599 * page, 1));
+  EXPECT_TRUE(is_as_in_file(bytes + 1, 599 * page - 1));
+  std::remove(path.c_str());
+}
+
+TEST(Pages, OfAFileGoUnlessTheyWereWrittenTo) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const std::string path = testing::TempDir() + "pages_test";
+  const std::vector<char> content(600 * page, 7);
+  write_file(path, content);
 
   const MappedFile mapped(path);
   auto* bytes = reinterpret_cast<char*>(mapped.bytes().data());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/content_hash.h"
 #include "base/error.h"
 #include "graph/event_sink.h"
 

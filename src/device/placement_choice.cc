@@ -1,8 +1,6 @@
 #include "device/placement_choice.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -212,18 +210,6 @@ void KeptPlacements::add(PlacementChoice choice) {
            known.signature == choice.signature;
   });
   choices.push_back(std::move(choice));
-}
-
-// Multiplications and rotations by words, after which every bit depends on each before it.
-uint64_t content_hash(std::span<const std::byte> bytes) {
-  constexpr uint64_t kPrime = 0x100000001b3;  // of FNV-1a
-  uint64_t hash = 0xcbf29ce484222325 ^ bytes.size();
-  for (size_t at = 0; at < bytes.size(); at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min(sizeof word, bytes.size() - at));
-    hash = std::rotl((hash ^ word) * kPrime, 29);
-  }
-  return hash * kPrime;
 }
 
 std::string placement_file_of(const std::string& model) { return model + ".placement.json"; }

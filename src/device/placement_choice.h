@@ -75,9 +75,6 @@ struct KeptPlacements {
   void add(PlacementChoice choice);
 };
 
-// Fast, and not made to withstand who wants two files to have the same.
-uint64_t content_hash(std::span<const std::byte> bytes);
-
 // Beside the model: "model.pt.placement.json".
 std::string placement_file_of(const std::string& model);
 

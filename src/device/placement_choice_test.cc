@@ -80,17 +80,6 @@ TEST(KeptPlacements, OneForEachMethodSignatureAndNumberOfThreads) {
   EXPECT_EQ(kept.choices.size(), 2u);
 }
 
-TEST(ContentHash, ChangesWithEachByteAndTheLength) {
-  std::vector<std::byte> bytes(100);
-  const uint64_t zeros = content_hash(bytes);
-  for (std::byte& byte : bytes) {
-    byte = std::byte{1};
-    EXPECT_NE(content_hash(bytes), zeros);
-    byte = std::byte{0};
-  }
-  EXPECT_NE(content_hash(std::span(bytes).first(99)), zeros);
-}
-
 TEST(PlacementFile, StandsBesideTheModel) {
   EXPECT_EQ(placement_file_of("a/model.pt"), "a/model.pt.placement.json");
   EXPECT_TRUE(read_placements("no/such/file.json").choices.empty());

@@ -15,12 +15,16 @@
 
 namespace torchlet::device {
 
+class WeightCache;
+
 struct DeviceConfig {
   Precision precision = Precision::kFloat32;
   Preference preference = Preference::kSustained;
   Footprint footprint = Footprint::kFast;
   // "NAME" of "nnapi:NAME": which of those that the device stands for; empty: all of them.
   std::string part = {};
+  // For what a device makes of weights; null: there is none.
+  std::shared_ptr<WeightCache> weight_cache = {};
 };
 
 struct DevicePart {

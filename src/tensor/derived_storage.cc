@@ -1,7 +1,10 @@
 #include "tensor/derived_storage.h"
 
+#include <bit>
+#include <span>
 #include <utility>
 
+#include "base/content_hash.h"
 #include "base/large_memory.h"
 #include "tensor/meta.h"
 
@@ -18,8 +21,12 @@ Ref<Storage> transient(size_t nbytes) {
 
 }  // namespace
 
-DerivedStorage::DerivedStorage(Tensor source, size_t nbytes, Derivation derivation)
-    : Storage(Unmade(), nbytes), source_(std::move(source)), derivation_(std::move(derivation)) {}
+DerivedStorage::DerivedStorage(Tensor source, size_t nbytes, Derivation derivation,
+                               uint64_t derivation_id)
+    : Storage(Unmade(), nbytes),
+      source_(std::move(source)),
+      derivation_(std::move(derivation)),
+      derivation_id_(derivation_id) {}
 
 void DerivedStorage::derive(std::byte* to) const {
   const MetaScope real(false);
@@ -44,9 +51,18 @@ std::byte* DerivedStorage::made() {
 
 void DerivedStorage::give_back(size_t, size_t) { torchlet::give_back(source_); }
 
-Tensor derived_tensor(const Tensor& source, Derivation derivation) {
+uint64_t DerivedStorage::content_id(size_t, size_t) {
+  if (!derivation_id_ || has_memory()) return 0;
+  ContentHash hash;
+  hash.add(content_hash(source_));
+  hash.add(derivation_id_);
+  return hash.value();
+}
+
+Tensor derived_tensor(const Tensor& source, Derivation derivation, uint64_t derivation_id) {
   const size_t nbytes = static_cast<size_t>(source.numel()) * element_size(source.dtype());
-  return make_tensor(make_ref<DerivedStorage>(source, nbytes, std::move(derivation)),
+  return make_tensor(make_ref<DerivedStorage>(source, nbytes, std::move(derivation),
+                                              derivation_id),
                      source.dtype(), source.sizes(),
                      strides_for(source.sizes(), MemoryFormat::kContiguous), 0);
 }
@@ -62,12 +78,60 @@ Tensor in_passing(const Tensor& tensor) {
   return result;
 }
 
-void give_back(const Tensor& tensor) {
-  if (!tensor.defined() || !tensor.impl()->storage || tensor.numel() == 0) return;
+namespace {
+
+struct Window {
+  size_t offset, nbytes;
+};
+
+// Of the storage, which the tensor has, that its elements lie in.
+Window window_of(const Tensor& tensor) {
   const TensorImpl& impl = *tensor.impl();
   const size_t width = element_size(impl.dtype);
   const auto extent = static_cast<size_t>(checked_extent(impl.sizes, impl.strides));
-  impl.storage->give_back(static_cast<size_t>(impl.storage_offset) * width, extent * width);
+  return {static_cast<size_t>(impl.storage_offset) * width, extent * width};
+}
+
+bool has_elements(const Tensor& tensor) {
+  return tensor.defined() && tensor.impl()->storage && tensor.numel() > 0;
+}
+
+}  // namespace
+
+void give_back(const Tensor& tensor) {
+  if (!has_elements(tensor)) return;
+  const auto [offset, nbytes] = window_of(tensor);
+  tensor.impl()->storage->give_back(offset, nbytes);
+}
+
+uint64_t content_hash(const Tensor& tensor) {
+  ContentHash hash;
+  hash.add(tensor.defined());
+  if (!tensor.defined()) return hash.value();
+  const TensorImpl& impl = *tensor.impl();
+  hash.add(static_cast<uint64_t>(impl.dtype));
+  const auto add = [&](const auto& numbers) { hash.add(std::as_bytes(std::span(numbers))); };
+  add(impl.sizes);
+  if (impl.quantizer) {
+    const Quantizer& quantizer = *impl.quantizer;
+    hash.add(static_cast<uint64_t>(quantizer.qscheme));
+    hash.add(std::bit_cast<uint64_t>(quantizer.scale));
+    hash.add(static_cast<uint64_t>(quantizer.zero_point));
+    hash.add(static_cast<uint64_t>(quantizer.axis));
+    for (const Tensor& part : {quantizer.scales, quantizer.zero_points}) hash.add(content_hash(part));
+  }
+  if (!has_elements(tensor)) return hash.value();
+  const auto [offset, nbytes] = window_of(tensor);
+  if (const uint64_t id = impl.storage->content_id(offset, nbytes)) {
+    hash.add(id);
+    hash.add(offset);
+    add(impl.strides);
+  } else {
+    const Tensor dense = in_passing(tensor).contiguous();
+    hash.add(std::span(static_cast<const std::byte*>(dense.raw_data()),
+                       static_cast<size_t>(dense.numel()) * element_size(impl.dtype)));
+  }
+  return hash.value();
 }
 
 }  // namespace torchlet

@@ -14,9 +14,10 @@ using Derivation = std::function<void(const Tensor& source, std::byte* to)>;
 
 class DerivedStorage : public Storage {
  public:
-  DerivedStorage(Tensor source, size_t nbytes, Derivation derivation);
+  DerivedStorage(Tensor source, size_t nbytes, Derivation derivation, uint64_t derivation_id);
   Ref<Storage> in_passing() override;
   void give_back(size_t offset, size_t nbytes) override;
+  uint64_t content_id(size_t offset, size_t nbytes) override;
 
  private:
   std::byte* made() override;
@@ -24,11 +25,13 @@ class DerivedStorage : public Storage {
 
   const Tensor source_;
   const Derivation derivation_;
+  const uint64_t derivation_id_;
   std::mutex making_;
 };
 
-// A contiguous tensor of the source's dtype and sizes.
-Tensor derived_tensor(const Tensor& source, Derivation derivation);
+// A contiguous tensor of the source's dtype and sizes. The id is a hash of all that the derivation
+// depends on besides the source, the same in each process that has this build; 0: there is none.
+Tensor derived_tensor(const Tensor& source, Derivation derivation, uint64_t derivation_id = 0);
 
 // For somebody who reads a tensor once: its elements, in memory that goes with the result where the
 // tensor has none of its own yet. Everything else is given as it is.
@@ -43,5 +46,10 @@ const T& in_passing(const T& value) {
 void give_back(const Tensor& tensor);
 template <typename T>
 void give_back(const T&) {}
+
+// A hash of the elements of a tensor and of how it looks at them, of the memory's content_id()
+// where it has one, so that they need not be read. The same contents in other memory may have
+// another hash; other contents have not.
+uint64_t content_hash(const Tensor& tensor);
 
 }  // namespace torchlet

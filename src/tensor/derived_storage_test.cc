@@ -76,6 +76,31 @@ TEST(DerivedStorage, MayBeAskedByManyThreads) {
   EXPECT_EQ(times, 1);
 }
 
+TEST(ContentHash, OfTensorsTellsWhatIsReadAndHow) {
+  const Tensor a = numbers(6), same = numbers(6), other = numbers(6);
+  other.data_ptr<float>()[5] += 1;
+  EXPECT_EQ(content_hash(a), content_hash(same));
+  EXPECT_NE(content_hash(a), content_hash(other));
+  EXPECT_NE(content_hash(a), content_hash(numbers(5)));
+  EXPECT_NE(content_hash(a), content_hash(a.to(DType::kInt32)));
+  EXPECT_NE(content_hash(Tensor()), content_hash(numbers(0)));
+}
+
+TEST(ContentHash, OfADerivedTensorTakesItsDerivationForItsElements) {
+  const auto write = [](const Tensor&, std::byte* to) { std::memset(to, 1, 8); };
+  const Tensor source = numbers(2), tensor = derived_tensor(source, write, 7);
+  EXPECT_EQ(content_hash(tensor), content_hash(derived_tensor(numbers(2), write, 7)));
+  EXPECT_NE(content_hash(tensor), content_hash(derived_tensor(numbers(2), write, 8)));
+  EXPECT_FALSE(storage_of(tensor).has_memory());
+  // Once it has memory of its own, somebody may have written there.
+  const uint64_t derived = content_hash(tensor);
+  tensor.data_ptr<float>()[1] = 5;
+  EXPECT_NE(content_hash(tensor), derived);
+  const Tensor nameless = derived_tensor(source, write);
+  EXPECT_EQ(content_hash(nameless), content_hash(derived_tensor(numbers(2), write)));
+  EXPECT_FALSE(storage_of(nameless).has_memory());
+}
+
 TEST(DerivedStorage, AnErrorLeavesItUnmade) {
   bool fails = true;
   const Tensor tensor = derived_tensor(numbers(2), [&](const Tensor&, std::byte* to) {

@@ -50,6 +50,11 @@ void Storage::give_back(size_t offset, size_t nbytes) {
   if (!owned_ && has_memory()) give_back_file_pages(data_ + offset, nbytes);
 }
 
+uint64_t Storage::content_id(size_t offset, size_t nbytes) {
+  if (!content_id_ || owned_ || !is_as_in_file(data_ + offset, nbytes)) return 0;
+  return content_id_;
+}
+
 std::byte* Storage::take_over(Storage& made) {
   charge_ = std::move(made.charge_);
   owned_ = std::exchange(made.owned_, false);

@@ -45,6 +45,11 @@ class Storage : public RefCounted {
   // Lets the system take `nbytes` of memory from `offset` on that it can read from a file again
   // when somebody asks for it. Others may read these bytes meanwhile, but not write them.
   virtual void give_back(size_t offset, size_t nbytes);
+  // A hash that stands for what these bytes are, which another process finds again without reading
+  // them; 0 if there is none: they are no file's, or somebody may have written to them.
+  virtual uint64_t content_id(size_t offset, size_t nbytes);
+  // Of a window of a mapped file: a hash of the file and of the window's place in it.
+  void set_content_id(uint64_t id) { content_id_ = id; }
 
  protected:
   // Without memory, until take_over().
@@ -61,6 +66,7 @@ class Storage : public RefCounted {
   size_t nbytes_ = 0;
   bool owned_ = false;
   bool is_meta_ = false;
+  uint64_t content_id_ = 0;
   std::shared_ptr<void> keep_alive_;
 };
 

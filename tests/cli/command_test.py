@@ -623,6 +623,33 @@ class Bench(unittest.TestCase):
         for line in "while it loaded", "compiled and ran first", "packed weights", "activations", "the rest":
             self.assertIn(line, text)
 
+    @unittest.skipUnless(os.path.exists("/proc/self/smaps"), "only Linux tells")
+    def test_cache_keeps_packed_weights(self):
+        model = "models/digits_mobilenet_v2.pt"
+        with tempfile.TemporaryDirectory() as folder:
+            cache = os.path.join(folder, "new", "cache")
+            bench = "bench", model, "--shape", "1,3,64,64", "--iterations", "1", "--memory", "--json", "--cache", cache
+            run = "run", model, "--shape", "1,3,64,64", "--json"
+            packed = [json.loads(torchlet(*bench).stdout)["memory"]["packed_weights_bytes"] for _ in range(2)]
+            self.assertGreater(packed[0], 0)
+            self.assertEqual(packed[1], 0)
+            file, = os.listdir(cache)
+            self.assertAlmostEqual(os.path.getsize(os.path.join(cache, file)), packed[0], delta=0.1 * packed[0])
+            plain = json.loads(torchlet(*run).stdout)
+            cached = torchlet(*run, "--cache", cache)
+            self.assertEqual(json.loads(cached.stdout)["output"], plain["output"])
+            self.assertEqual(cached.stderr, "")
+            with open(os.path.join(cache, file), "r+b") as data:
+                data.seek(1000)
+                data.write(b"damage")
+            damaged = torchlet(*run, "--cache", cache)
+            self.assertEqual(json.loads(damaged.stdout)["output"], plain["output"])
+            self.assertEqual(damaged.stderr, f"torchlet: {cache}/{file}: it is damaged; the weights are packed anew\n")
+            self.assertEqual(json.loads(torchlet(*bench).stdout)["memory"]["packed_weights_bytes"], 0)
+            wrong = torchlet(*run, "--cache", os.path.join(cache, file))
+            self.assertEqual(wrong.returncode, 1)
+            self.assertIn("cannot make the folder", wrong.stderr)
+
     def test_asks_for_inputs_that_it_cannot_guess(self):
         done = torchlet("bench", f"{FIXTURES}/api.pt", "--method", "distance")
         self.assertEqual(done.returncode, 2)

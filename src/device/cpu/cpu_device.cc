@@ -21,8 +21,8 @@ class CompiledPlan : public device::CompiledSegment {
 
 class CpuDevice : public device::Device {
  public:
-  CpuDevice(Precision precision, Footprint footprint)
-      : precision_(precision), footprint_(footprint) {}
+  CpuDevice(Precision precision, Footprint footprint, std::shared_ptr<device::WeightCache> cache)
+      : precision_(precision), footprint_(footprint), cache_(std::move(cache)) {}
   const char* name() const override { return kCpuDevice.name; }
 
   std::string refusal(const Node& node) const override {
@@ -46,6 +46,9 @@ class CpuDevice : public device::Device {
  private:
   device::Compilation compiled(PlanBuilder&& builder) const {
     std::unique_ptr<Plan> plan = builder.build();
+    if constexpr (selection::kIsWhole) {
+      if (cache_) cache_->write();
+    }
     if (builder.only_copies()) {
       return {.compiled = nullptr,
               .refusal = builder.by_reference()[0].why,
@@ -60,14 +63,16 @@ class CpuDevice : public device::Device {
   Precision precision_;
   Footprint footprint_;
   std::shared_ptr<ArenaPool> arenas_ = std::make_shared<ArenaPool>();
-  PackedWeights packed_;
+  std::shared_ptr<device::WeightCache> cache_;
+  PackedWeights packed_{cache_};
 };
 
 }  // namespace
 
-std::shared_ptr<device::Device> make_cpu_device(Precision precision, Footprint footprint) {
+std::shared_ptr<device::Device> make_cpu_device(Precision precision, Footprint footprint,
+                                                std::shared_ptr<device::WeightCache> cache) {
   if (!selection::kHasFloat16 || !kernels::has_float16()) precision = Precision::kFloat32;
-  return std::make_shared<CpuDevice>(precision, footprint);
+  return std::make_shared<CpuDevice>(precision, footprint, std::move(cache));
 }
 
 }  // namespace torchlet::cpu

@@ -4,6 +4,8 @@
 #include <bit>
 #include <unordered_map>
 
+#include "base/build_id.h"
+#include "base/content_hash.h"
 #include "base/large_memory.h"
 #include "base/memory_use.h"
 
@@ -16,6 +18,7 @@ void PackingKey::add(const Tensor& tensor) {
   if (!tensor.defined()) return;
   const TensorImpl& impl = *tensor.impl();
   storages_.push_back(impl.storage);
+  addresses_.push_back({words_.size(), &tensor});
   add(reinterpret_cast<uintptr_t>(impl.storage.get()));
   add(impl.storage_offset);
   add(impl.dtype);
@@ -94,16 +97,50 @@ std::shared_ptr<std::byte> allocate(size_t nbytes) {
 
 }  // namespace
 
-std::shared_ptr<const void> PackedWeights::find_or_pack(PackingKey key, size_t nbytes,
-                                                        FunctionRef<void(void*)> pack) {
+uint64_t PackingKey::content() const {
+  ContentHash hash;
+  hash.add(place_in_build(static_cast<uintptr_t>(words_[0])));
+  size_t at = 1;
+  const auto add_until = [&](size_t end) {
+    for (; at < end; ++at) hash.add(static_cast<uint64_t>(words_[at]));
+  };
+  for (const Address& address : addresses_) {
+    add_until(address.at);
+    hash.add(content_hash(*address.tensor));
+    ++at;
+  }
+  add_until(words_.size());
+  return hash.value();
+}
+
+std::shared_ptr<const void> PackedWeights::find_or_make(PackingKey key, size_t nbytes,
+                                                        FunctionRef<void(void*)> pack,
+                                                        FunctionRef<void()> done) {
   const std::lock_guard lock(mutex_);
   if (const auto known = entries_.find(key.words_); known != entries_.end()) {
     if (auto packed = known->second.packed.lock()) return packed;
   }
   forget_unreachable();
+  std::shared_ptr<const void> packed = read_or_pack(key, nbytes, pack);
+  if constexpr (selection::kIsWhole) done();
+  entries_[std::move(key.words_)] = {std::move(key.storages_), packed};
+  return packed;
+}
+
+std::shared_ptr<const void> PackedWeights::read_or_pack(const PackingKey& key, size_t nbytes,
+                                                        FunctionRef<void(void*)> pack) {
+  uint64_t content = 0;
+  if constexpr (selection::kIsWhole) {
+    if (cache_) {
+      content = key.content();
+      if (auto read = cache_->find(content, nbytes)) return read;
+    }
+  }
   std::shared_ptr<std::byte> packed = allocate(nbytes);
   pack(packed.get());
-  entries_[std::move(key.words_)] = {std::move(key.storages_), packed};
+  if constexpr (selection::kIsWhole) {
+    if (cache_) cache_->add(content, packed, nbytes);
+  }
   return packed;
 }
 

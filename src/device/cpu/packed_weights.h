@@ -20,6 +20,7 @@
 
 #include "base/function_ref.h"
 #include "base/selection.h"
+#include "device/weight_cache.h"
 #include "kernels/conv_nchw/conv2d.h"
 #include "kernels/conv_nhwc/conv3d_nhwc.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
@@ -55,14 +56,25 @@ class PackingKey {
  private:
   friend class PackedWeights;
   void add(const kernels::Window2dShape& window);
+  // What the words say, told of the tensors' contents in place of their addresses: the same in
+  // each process that has this build and packs the same.
+  uint64_t content() const;
 
-  std::vector<int64_t> words_;
+  std::vector<int64_t> words_;  // the first one is the function's address
   std::vector<Ref<Storage>> storages_;  // kept, so that their addresses stay their own
+  struct Address {
+    size_t at;             // in words_
+    const Tensor* tensor;  // an argument, or a part of one
+  };
+  std::vector<Address> addresses_;
 };
 
 // Thread-safe.
 class PackedWeights {
  public:
+  // With a cache, which may be null, weights are looked for there before they are packed.
+  explicit PackedWeights(std::shared_ptr<device::WeightCache> cache = nullptr)
+      : cache_(std::move(cache)) {}
   // `nbytes` of memory, 64-byte aligned, filled by pack(memory, args...). What was packed of the
   // same arguments is given again as long as somebody holds it.
   template <typename... Args>
@@ -72,14 +84,16 @@ class PackedWeights {
     key.add(reinterpret_cast<uintptr_t>(pack));
     key.add(nbytes);
     (key.add(args), ...);
-    return find_or_pack(std::move(key), nbytes, [&](void* to) {
-      if constexpr (selection::kIsWhole) {
-        pack(to, in_passing(args)...);
-        (give_back(args), ...);
-      } else {
-        pack(to, args...);
-      }
-    });
+    return find_or_make(
+        std::move(key), nbytes,
+        [&](void* to) {
+          if constexpr (selection::kIsWhole) {
+            pack(to, in_passing(args)...);
+          } else {
+            pack(to, args...);
+          }
+        },
+        [&] { (give_back(args), ...); });
   }
 
  private:
@@ -87,10 +101,14 @@ class PackedWeights {
     std::vector<Ref<Storage>> storages;
     std::weak_ptr<const void> packed;
   };
-  std::shared_ptr<const void> find_or_pack(PackingKey key, size_t nbytes,
+  // pack() fills the memory; done() follows once these weights are there.
+  std::shared_ptr<const void> find_or_make(PackingKey key, size_t nbytes,
+                                           FunctionRef<void(void*)> pack, FunctionRef<void()> done);
+  std::shared_ptr<const void> read_or_pack(const PackingKey& key, size_t nbytes,
                                            FunctionRef<void(void*)> pack);
   void forget_unreachable();
 
+  const std::shared_ptr<device::WeightCache> cache_;
   std::mutex mutex_;
   std::map<std::vector<int64_t>, Entry> entries_;
 };

@@ -1,7 +1,9 @@
 #include "passes/analysis/scalable_layer.h"
 
 #include <algorithm>
+#include <span>
 
+#include "base/content_hash.h"
 #include "passes/analysis/constants.h"
 #include "passes/analysis/layers.h"
 #include "passes/analysis/rewrite.h"
@@ -38,10 +40,17 @@ void scale_weight(const Tensor& weight, int64_t channel_dim, int64_t groups,
 // A plan packs the weight and has no other use for it, so its memory is made when it is needed.
 template <typename T>
 Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale) {
-  return derived_tensor(layer.weight, [channel_dim = layer.channel_dim, groups = layer.groups,
-                                       scale](const Tensor& weight, std::byte* to) {
-    scale_weight<T>(weight, channel_dim, groups, scale, to);
-  });
+  ContentHash id;
+  id.add(static_cast<uint64_t>(layer.channel_dim));
+  id.add(static_cast<uint64_t>(layer.groups));
+  id.add(std::as_bytes(std::span(scale)));
+  return derived_tensor(
+      layer.weight,
+      [channel_dim = layer.channel_dim, groups = layer.groups, scale](const Tensor& weight,
+                                                                      std::byte* to) {
+        scale_weight<T>(weight, channel_dim, groups, scale, to);
+      },
+      id.value());
 }
 
 Tensor vector_of(const std::vector<double>& values, DType dtype) {
