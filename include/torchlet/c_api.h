@@ -142,6 +142,13 @@ TORCHLET_API torchlet_status torchlet_options_set_allow_unsupported(torchlet_opt
 /* "low-power", "fast" or "sustained": what accelerators aim for. */
 TORCHLET_API torchlet_status torchlet_options_set_preference(torchlet_options* options,
                                                              const char* preference);
+/* "fast", or "lean": take fewer copies of weights, and a little more time. */
+TORCHLET_API torchlet_status torchlet_options_set_footprint(torchlet_options* options,
+                                                            const char* footprint);
+/* A folder, made if there is none, that keeps weights as the processor takes them, for the next
+ * process that loads the model; "" for none. Nobody else should be able to write there. */
+TORCHLET_API torchlet_status torchlet_options_set_cache_dir(torchlet_options* options,
+                                                            const char* folder);
 /* Bytes that the model may hold at once; 0: no limit. */
 TORCHLET_API torchlet_status torchlet_options_set_memory_limit(torchlet_options* options,
                                                                size_t bytes);

@@ -458,6 +458,8 @@ TEST(CApi, OptionsLimitAModel) {
   EXPECT_EQ(torchlet_options_set_devices(options.get(), "reference"), TORCHLET_OK);
   EXPECT_EQ(torchlet_options_set_time_limit(options.get(), NAN), TORCHLET_INVALID_ARGUMENT);
   EXPECT_EQ(torchlet_options_set_precision(options.get(), "fp8"), TORCHLET_INVALID_ARGUMENT);
+  EXPECT_EQ(torchlet_options_set_footprint(options.get(), "less"), TORCHLET_INVALID_ARGUMENT);
+  EXPECT_EQ(torchlet_options_set_footprint(options.get(), "lean"), TORCHLET_OK);
   const auto module = load_module(kValues, options.get());
   const auto many = int_value(int64_t{1} << 60);
   const torchlet_value* inputs[] = {many.get()};
@@ -465,8 +467,11 @@ TEST(CApi, OptionsLimitAModel) {
   EXPECT_EQ(torchlet_module_run(module.get(), "spin", inputs, 1, nullptr, nullptr, 0, &none),
             TORCHLET_TIME_LIMIT);
 
-  EXPECT_EQ(torchlet_options_set_devices(options.get(), "tpu"), TORCHLET_OK);
   torchlet_module* no_module = nullptr;
+  EXPECT_EQ(torchlet_options_set_cache_dir(options.get(), kValues), TORCHLET_OK);
+  EXPECT_EQ(torchlet_module_load(kValues, options.get(), &no_module), TORCHLET_IO);
+  EXPECT_EQ(torchlet_options_set_cache_dir(options.get(), ""), TORCHLET_OK);
+  EXPECT_EQ(torchlet_options_set_devices(options.get(), "tpu"), TORCHLET_OK);
   EXPECT_EQ(torchlet_module_load(kValues, options.get(), &no_module), TORCHLET_INVALID_ARGUMENT);
   EXPECT_NE(std::strstr(torchlet_last_error(), "tpu"), nullptr);
 }

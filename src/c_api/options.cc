@@ -40,6 +40,20 @@ torchlet_status torchlet_options_set_preference(torchlet_options* options, const
   });
 }
 
+torchlet_status torchlet_options_set_footprint(torchlet_options* options, const char* footprint) {
+  return guarded([&] {
+    Options& own = given(options, "options").options;
+    own.footprint = parse_footprint(given_text(footprint, "footprint"));
+  });
+}
+
+torchlet_status torchlet_options_set_cache_dir(torchlet_options* options, const char* folder) {
+  return guarded([&] {
+    Options& own = given(options, "options").options;
+    own.cache_dir = given_text(folder, "folder");
+  });
+}
+
 torchlet_status torchlet_options_set_allow_unsupported(torchlet_options* options, int allow) {
   return guarded([&] { given(options, "options").options.allow_unsupported = allow != 0; });
 }

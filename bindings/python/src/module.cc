@@ -12,13 +12,16 @@ namespace torchlet::python {
 namespace {
 
 Options options_of(const std::vector<std::string>& devices, const std::string& precision,
-                   const std::string& preference, bool allow_unsupported, size_t memory_limit,
+                   const std::string& preference, const std::string& footprint,
+                   const std::string& cache_dir, bool allow_unsupported, size_t memory_limit,
                    double time_limit, bool prints,
                    const std::shared_ptr<std::atomic<bool>>& cancel) {
   Options options;
   options.devices = devices;
   options.precision = parse_precision(precision);
   options.preference = parse_preference(preference);
+  options.footprint = parse_footprint(footprint);
+  options.cache_dir = cache_dir;
   options.allow_unsupported = allow_unsupported;
   options.memory_limit = memory_limit;
   options.time_limit = time_limit;
@@ -35,20 +38,22 @@ PyModule load_model(const Options& options, std::shared_ptr<std::atomic<bool>> c
 
 PyModule load_path(const std::string& path, const std::vector<std::string>& devices,
                    const std::string& precision, const std::string& preference,
+                   const std::string& footprint, const std::string& cache_dir,
                    bool allow_unsupported, size_t memory_limit, double time_limit, bool prints) {
   auto cancel = std::make_shared<std::atomic<bool>>(false);
-  return load_model(options_of(devices, precision, preference, allow_unsupported, memory_limit,
-                               time_limit, prints, cancel),
+  return load_model(options_of(devices, precision, preference, footprint, cache_dir,
+                               allow_unsupported, memory_limit, time_limit, prints, cancel),
                     cancel, path);
 }
 
 PyModule load_bytes(const nb::bytes& bytes, const std::vector<std::string>& devices,
                     const std::string& precision, const std::string& preference,
+                    const std::string& footprint, const std::string& cache_dir,
                     bool allow_unsupported, size_t memory_limit, double time_limit, bool prints) {
   auto cancel = std::make_shared<std::atomic<bool>>(false);
   const std::span data(static_cast<const std::byte*>(bytes.data()), bytes.size());
-  return load_model(options_of(devices, precision, preference, allow_unsupported, memory_limit,
-                               time_limit, prints, cancel),
+  return load_model(options_of(devices, precision, preference, footprint, cache_dir,
+                               allow_unsupported, memory_limit, time_limit, prints, cancel),
                     cancel, data);
 }
 

@@ -99,7 +99,7 @@ def test_sources():
 
 @pytest.mark.parametrize(
     "options",
-    [{"devices": "gpu"}, {"devices": []}, {"devices": ""}, {"precision": "fp8"}, {"preference": "x"}, {"memory_limit": "much"},
+    [{"devices": "gpu"}, {"devices": []}, {"devices": ""}, {"precision": "fp8"}, {"preference": "x"}, {"footprint": "x"}, {"memory_limit": "much"},
      {"memory_limit": -1}, {"time_limit": -1}, {"time_limit": float("nan")}],
 )  # fmt: skip
 def test_options(options):

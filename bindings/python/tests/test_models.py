@@ -225,3 +225,16 @@ schema: str = model.method("forward").schema
         [sys.executable, "-m", "mypy", "--check-untyped-defs", "-p", "torchlet"], capture_output=True, text=True
     )
     assert package.returncode == 0, package.stdout
+
+
+def test_a_cache_of_packed_weights(tmp_path):
+    picture = torchlet.load_image(SEVEN)
+    folder = tmp_path / "cache"
+    first = torchlet.load(DIGITS, cache_dir=folder, footprint="lean")(picture)
+    (file,) = folder.iterdir()
+    written = file.stat().st_mtime_ns
+    again = torchlet.load(DIGITS, cache_dir=str(folder), footprint="lean")(picture)
+    assert (first == again).all()
+    assert file.stat().st_mtime_ns == written
+    with pytest.raises(OSError):
+        torchlet.load(DIGITS, cache_dir=file)

@@ -197,17 +197,19 @@ def test_the_interpreter_ends_while_a_thread_runs(tmp_path):
         tmp_path / "m.pt",
         "def forward(self: __torch__.M, n: int) -> int:\n  t = 0\n  for i in range(n):\n    t = torch.add(t, i)\n  return t",
     )
-    done = python(f"""
-        import threading, time, torchlet
-        model = torchlet.load({str(tmp_path / "m.pt")!r})
-        def calls():
-            while True:
-                model(10000)
-        for _ in range(3):
-            threading.Thread(target=calls, daemon=True).start()
-        time.sleep(0.2)
-    """)
-    assert done.returncode == 0 and done.stderr == "", done.stderr
+    # Long calls, which run on, and short ones, which come back to Python at any moment of its end.
+    for count in 10000, 1, 1, 1, 1:
+        done = python(f"""
+            import threading, time, torchlet
+            model = torchlet.load({str(tmp_path / "m.pt")!r})
+            def calls():
+                while True:
+                    model({count})
+            for _ in range(3):
+                threading.Thread(target=calls, daemon=True).start()
+            time.sleep(0.2)
+        """)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
 def test_inputs_that_end_with_the_interpreter():

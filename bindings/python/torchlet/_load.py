@@ -47,6 +47,8 @@ def load(
     devices: Union[str, Sequence[str]] = "cpu",
     precision: str = "fp32",
     preference: str = "sustained",
+    footprint: str = "fast",
+    cache_dir: Union[str, os.PathLike, None] = None,
     memory_limit: Union[int, str, None] = None,
     time_limit: Optional[float] = None,
     allow_unsupported: bool = False,
@@ -61,6 +63,9 @@ def load(
         written) or "auto" (what `torchlet tune` kept beside the model).
     precision: "fp32", or "fp16" where the processor computes in it.
     preference: what NNAPI's drivers aim for: "low-power", "fast" or "sustained".
+    footprint: "fast", or "lean": fewer copies of weights, a little slower.
+    cache_dir: a folder that keeps weights as the processor takes them, for the next process that loads the model. Nobody
+        else should be able to write there.
     memory_limit: bytes that the model may hold at once, or such as "2G". MemoryLimitError.
     time_limit: seconds for loading, and for each call. TimeLimitError.
     allow_unsupported: load a model with operators that Torchlet does not have; running into one is an error.
@@ -71,7 +76,9 @@ def load(
         raise InvalidArgumentError("devices: name one, such as 'cpu'")
     if time_limit is not None and not time_limit > 0:
         raise InvalidArgumentError(f"a time limit is above 0, not {time_limit}")
-    options = (names, precision, preference, allow_unsupported, bytes_of(memory_limit), time_limit or 0.0, print)
+    folder = os.fsdecode(cache_dir) if cache_dir is not None else ""
+    limits = bytes_of(memory_limit), time_limit or 0.0
+    options = (names, precision, preference, footprint, folder, allow_unsupported, *limits, print)
     if isinstance(model, (str, os.PathLike)):
         return _core.load_path(os.fsdecode(model), *options)
     if hasattr(model, "read"):

@@ -64,7 +64,10 @@ Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
     cut.columns = even_block(columns, columns, tile.width);
     cut.pixels = even_block(pixels, small, tile.rows);
   }
-  cut.by_columns = is_cut_by_columns(pixels);
+  const bool stays_near =
+      pixels <= kSmallImagePixels && pixels * copy_stride<T>(depth) * kSize <= kSmallImageBytes;
+  cut.by_columns = is_cut_by_columns(pixels) ||
+                   (runs.pointwise && stays_near && is_cut_by_weights(pixels, columns));
   cut.units = cut.by_columns ? ceil_div(columns, tile.width)
                              : ceil_div(columns, cut.columns) * ceil_div(pixels, tile.rows);
   return cut;

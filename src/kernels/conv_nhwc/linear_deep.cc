@@ -73,30 +73,37 @@ template <typename T>
 void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
                  T* output, int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
-  const int64_t pixels = runs.pixels(), block = even_block_rows(pixels, kRows, tile.rows);
-  const int64_t columns = even_block(runs.columns, kColumns, tile.width);
-  parallel_for(ceil_div(pixels, block), 1, [&](int64_t begin, int64_t end) {
+  const int64_t pixels = runs.pixels();
+  const bool by_columns = is_cut_by_weights(pixels, runs.columns);
+  const int64_t block =
+      by_columns ? even_block(pixels, kRows, tile.rows) : even_block_rows(pixels, kRows, tile.rows);
+  const int64_t of_thread = by_columns ? ceil_div(runs.columns, num_threads()) : runs.columns;
+  const int64_t columns = even_block(of_thread, kColumns, tile.width);
+  const int64_t column_blocks = ceil_div(runs.columns, columns);
+  // Tasks share rows or columns, the first of the two numbers.
+  const int64_t row_blocks = ceil_div(pixels, block);
+  const int64_t inner = by_columns ? row_blocks : column_blocks;
+  parallel_for(row_blocks * column_blocks, inner, [&](int64_t begin, int64_t end) {
     const Scratch<T> copies(block * (kDepth + 32));
     const Scratch<float> sums(block * columns);
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t pixel = i * block;
+      const int64_t pixel = (by_columns ? i % inner : i / inner) * block;
+      const int64_t column = (by_columns ? i / inner : i % inner) * columns;
       const Rows<T> rows{input + pixel * runs.input_stride, runs.input_stride,
                          std::min(block, pixels - pixel)};
-      for (int64_t column = 0; column < runs.columns; column += columns) {
-        const StripJob<T> job{.segments = nullptr,
-                              .segment_count = 0,
-                              .b = packed,
-                              .depth = runs.depth(),
-                              .first_column = column,
-                              .last_column = std::min(runs.columns, column + columns),
-                              .rows = rows.count,
-                              .epilogue = &epilogue,
-                              .output = output,
-                              .output_stride = output_stride,
-                              .pixel = pixel,
-                              .channel = 0};
-        multiply_columns(runs, rows, job, copies.data(), sums.data());
-      }
+      const StripJob<T> job{.segments = nullptr,
+                            .segment_count = 0,
+                            .b = packed,
+                            .depth = runs.depth(),
+                            .first_column = column,
+                            .last_column = std::min(runs.columns, column + columns),
+                            .rows = rows.count,
+                            .epilogue = &epilogue,
+                            .output = output,
+                            .output_stride = output_stride,
+                            .pixel = pixel,
+                            .channel = 0};
+      multiply_columns(runs, rows, job, copies.data(), sums.data());
     }
   });
 }

@@ -24,6 +24,13 @@ inline int64_t even_block(int64_t count, int64_t most, int64_t unit) {
 // make the processor fetch ahead what the other thread is writing.
 inline bool is_cut_by_columns(int64_t rows) { return rows < int64_t{20} * num_threads(); }
 
+// Whether a matrix product of weights is cut along its columns although it has more rows: threads
+// that share the rows each read all weights, which cost more than the rows where there are several
+// times as many.
+inline bool is_cut_by_weights(int64_t rows, int64_t columns) {
+  return num_threads() > 1 && columns >= 3 * rows;
+}
+
 // Rows of a block, about `most` or fewer and a multiple of `unit`, such that every thread has the
 // same number of blocks.
 inline int64_t even_block_rows(int64_t rows, int64_t most, int64_t unit) {
