@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/thread_pool.h"
@@ -112,8 +113,9 @@ void map_row(const uint8_t* x, int64_t count, const uint8_t* table, uint8_t* y) 
 }
 #endif
 
-void add_row(const AddQ8& add, const uint8_t* a, const uint8_t* b, int64_t count,
-             const OutputQ8& result, uint8_t* y) {
+// Sums of any two bytes.
+void add_row_of_any(const AddQ8& add, const uint8_t* a, const uint8_t* b, int64_t count,
+                    const OutputQ8& result, uint8_t* y) {
   const TagI32 d;
   const VecI32 a_multiplier = hn::Set(d, add.a_multiplier), zero = hn::Set(d, add.zero);
   const VecI32 b_multiplier = hn::Set(d, add.b_multiplier);
@@ -141,6 +143,67 @@ void add_row(const AddQ8& add, const uint8_t* a, const uint8_t* b, int64_t count
     store_bytes(in_order(hn::Min(hn::Max(bytes, low), high)), y + i, n);
   });
 }
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+// sums + the products of both 16-bit numbers of each lane.
+HWY_INLINE VecI32 add_pairs(VecI32 sums, VecI16 pairs, VecI16 multipliers) {
+#if HWY_TARGET == HWY_AVX3_DL
+  // As assembly, since Highway does not ask the compiler for VNNI.
+  asm("vpdpwssd %2, %1, %0" : "+v"(sums.raw) : "v"(pairs.raw), "v"(multipliers.raw));
+  return sums;
+#elif HWY_TARGET == HWY_AVX3
+  return hn::Add(sums, VecI32{_mm512_madd_epi16(pairs.raw, multipliers.raw)});
+#else
+  return hn::Add(sums, VecI32{_mm256_madd_epi16(pairs.raw, multipliers.raw)});
+#endif
+}
+
+// Both products in one instruction, of the lower bits of the multipliers and then of the upper
+// ones: what is shifted out in between has no say in what is left, as halves are rounded up.
+void add_row(const AddQ8& add, const uint8_t* a, const uint8_t* b, int64_t count,
+             const OutputQ8& result, uint8_t* y) {
+  if (add.has_negative_halves) return add_row_of_any(add, a, b, count, result, y);
+  constexpr int kLowBits = 11;
+  const TagI32 d;
+  const TagU8 d8;
+  const auto pair = [&](int32_t of_a, int32_t of_b) {
+    return hn::BitCast(TagI16(), hn::Set(d, of_b << 16 | of_a));
+  };
+  const VecI16 low_bits = pair(add.a_multiplier & ((1 << kLowBits) - 1),
+                               add.b_multiplier & ((1 << kLowBits) - 1));
+  const VecI16 high_bits = pair(add.a_multiplier >> kLowBits, add.b_multiplier >> kLowBits);
+  const VecI32 zero = hn::Set(d, add.zero), shift = hn::Set(d, add.shift - 1 - kLowBits);
+  const VecI16 one = hn::Set(TagI16(), 1), output_zero = hn::Set(TagI16(), result.zero_point);
+  const VecU8 low = hn::Set(d8, result.low), high = hn::Set(d8, result.high);
+  for_each_vector(count, [&](int64_t i, int64_t n) {
+    Padded<uint8_t> padded_a, padded_b;
+    const VecU8 from_a = hn::LoadU(d8, padded_a.from(a + i, n));
+    const VecU8 from_b = hn::LoadU(d8, padded_b.from(b + i, n));
+    // Interleaving, here and below, and packing work within blocks of 128 bits: all is in order in
+    // the end.
+    const VecU8 lower = hn::InterleaveLower(d8, from_a, from_b);
+    const VecU8 upper = hn::InterleaveUpper(d8, from_a, from_b);
+    const auto sum = [&](VecU8 bytes) {
+      const VecI16 pairs = hn::BitCast(TagI16(), bytes);
+      const VecI32 sums = hn::ShiftRight<kLowBits>(add_pairs(zero, pairs, low_bits));
+      return hn::Shr(add_pairs(sums, pairs, high_bits), shift);
+    };
+    const VecU8 zeros = hn::Zero(d8);
+    const auto rounded = [&](VecU8 bytes) {
+      const VecI16 twice = pack_i16(sum(hn::InterleaveLower(d8, bytes, zeros)),
+                                    sum(hn::InterleaveUpper(d8, bytes, zeros)));
+      return hn::SaturatedAdd(hn::ShiftRight<1>(hn::SaturatedAdd(twice, one)), output_zero);
+    };
+    const VecU8 bytes = pack_u8(rounded(lower), rounded(upper));
+    store_bytes(hn::Min(hn::Max(bytes, low), high), y + i, n);
+  });
+}
+#else
+void add_row(const AddQ8& add, const uint8_t* a, const uint8_t* b, int64_t count,
+             const OutputQ8& result, uint8_t* y) {
+  add_row_of_any(add, a, b, count, result, y);
+}
+#endif
 
 template <BinaryOpQ8 kOp, bool kGuards>
 void binary_row(const BinaryQ8& p, const uint8_t* a, const uint8_t* b, int64_t count,
@@ -242,6 +305,31 @@ void map_rows_q8(int64_t rows, int64_t columns, const uint8_t* x, int64_t x_stri
                });
 }
 
+namespace {
+
+// Is a * a_multiplier + b * b_multiplier + zero, for some bytes a and b, negative and an odd
+// multiple of half of 2^shift?
+bool has_negative_halves(int64_t a_multiplier, int64_t b_multiplier, int64_t zero, int shift) {
+  const int zeros = std::min(shift, std::countr_zero(static_cast<uint64_t>(b_multiplier)));
+  const int64_t unit = int64_t{1} << zeros, period = int64_t{1} << (shift - zeros);
+  // The inverse modulo 2^32 of an odd number: each step doubles the bits that are right.
+  const auto odd = static_cast<uint32_t>(b_multiplier >> zeros);
+  uint32_t inverse = odd;
+  for (int i = 0; i < 4; ++i) inverse *= 2 - odd * inverse;
+  for (int64_t a = 0; a < 256; ++a) {
+    const int64_t rest = (int64_t{1} << (shift - 1)) - a * a_multiplier - zero;
+    if (rest % unit != 0) continue;
+    // Those b whose product is the rest modulo 2^shift.
+    const auto first = static_cast<uint32_t>(rest / unit) * inverse;
+    for (int64_t b = first & (period - 1); b < 256; b += period) {
+      if (a * a_multiplier + b * b_multiplier + zero < 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<AddQ8> make_add_q8(const AffineQ8& a, const AffineQ8& b, float output_scale) {
   const float a_scale = a.scale / output_scale, b_scale = b.scale / output_scale;
   int exponent = 0;
@@ -252,7 +340,8 @@ std::optional<AddQ8> make_add_q8(const AffineQ8& a, const AffineQ8& b, float out
   const int64_t b_multiplier = std::lrint(std::ldexp(b_scale, shift));
   const int64_t zero = -(a_multiplier * a.zero_point + b_multiplier * b.zero_point);
   return AddQ8{static_cast<int32_t>(a_multiplier), static_cast<int32_t>(b_multiplier),
-               static_cast<int32_t>(static_cast<uint32_t>(zero)), shift};
+               static_cast<int32_t>(static_cast<uint32_t>(zero)), shift,
+               has_negative_halves(a_multiplier, b_multiplier, zero, shift)};
 }
 
 void add_rows_q8(const AddQ8& add, int64_t rows, int64_t columns, const uint8_t* a,

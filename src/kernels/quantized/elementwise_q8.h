@@ -34,6 +34,9 @@ struct AddQ8 {
   int32_t a_multiplier, b_multiplier;
   int32_t zero;  // what makes the sum of the zero points zero; wraps around
   int32_t shift;
+  // Whether a negative sum of two bytes lies halfway between two integers, which has to be looked
+  // for; seldom.
+  bool has_negative_halves;
 };
 // Empty if the scales are too far apart for 32 bits.
 std::optional<AddQ8> make_add_q8(const AffineQ8& a, const AffineQ8& b, float output_scale);

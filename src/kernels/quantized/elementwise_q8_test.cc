@@ -129,9 +129,36 @@ TEST(ElementwiseQ8, AddsEveryPairOfBytes) {
     check_add({1.0f, 0}, {1.0f, 0}, 1000.0f, {0, 10, 200});   // the longest shift
     check_add({1.0f, 0}, {1e-6f, 0}, 0.003f, {60});           // the shortest
     check_add({0.999999f, 0}, {0.999999f, 255}, 1.0f, {60});  // the largest multipliers
+    check_add({0.0213f, 117}, {0.0177f, 131}, 0.0241f, {120});  // no halves, as nearly always
+    EXPECT_FALSE(make_add_q8({0.0213f, 117}, {0.0177f, 131}, 0.0241f)->has_negative_halves);
   });
   EXPECT_FALSE(make_add_q8({1, 0}, {1, 0}, 2000));
   EXPECT_FALSE(make_add_q8({1, 0}, {1, 0}, 0.001f));
+}
+
+TEST(ElementwiseQ8, KnowsWhetherNegativeSumsAreHalves) {
+  // 0.5 * (a - 1), of which a = 0 is a negative half, and 0.5 * a.
+  EXPECT_TRUE(make_add_q8({0.5f, 1}, {1.0f, 0}, 1.0f)->has_negative_halves);
+  EXPECT_TRUE(make_add_q8({1.0f, 0}, {0.5f, 1}, 1.0f)->has_negative_halves);
+  EXPECT_FALSE(make_add_q8({0.5f, 0}, {1.0f, 0}, 1.0f)->has_negative_halves);
+  // As every pair tells.
+  for (int i = 0; i < 40; ++i) {
+    const Bytes random = random_bytes(6, static_cast<unsigned>(i));
+    // Of few bits, so that some are.
+    const AffineQ8 qa{static_cast<float>(random[0] | 1) / 256, random[1]};
+    const AffineQ8 qb{static_cast<float>(random[2] | 1) / 64, random[3]};
+    const float scale = i % 2 ? 1.0f : 0.37f;
+    const AddQ8 add = *make_add_q8(qa, qb, scale);
+    bool expected = false;
+    for (int64_t a = 0; a < 256; ++a) {
+      for (int64_t b = 0; b < 256; ++b) {
+        const int64_t sum = (a - qa.zero_point) * add.a_multiplier + (b - qb.zero_point) * add.b_multiplier;
+        const int64_t half = int64_t{1} << (add.shift - 1);
+        expected |= sum < 0 && -sum % (2 * half) == half;
+      }
+    }
+    EXPECT_EQ(add.has_negative_halves, expected) << i;
+  }
 }
 
 TEST(ElementwiseQ8, AddsRowsWithGaps) {
