@@ -113,16 +113,14 @@ uint64_t PackingKey::content() const {
   return hash.value();
 }
 
-std::shared_ptr<const void> PackedWeights::find_or_make(PackingKey key, size_t nbytes,
-                                                        FunctionRef<void(void*)> pack,
-                                                        FunctionRef<void()> done) {
+std::shared_ptr<const void> PackedWeights::find_or_pack(PackingKey key, size_t nbytes,
+                                                        FunctionRef<void(void*)> pack) {
   const std::lock_guard lock(mutex_);
   if (const auto known = entries_.find(key.words_); known != entries_.end()) {
     if (auto packed = known->second.packed.lock()) return packed;
   }
   forget_unreachable();
   std::shared_ptr<const void> packed = read_or_pack(key, nbytes, pack);
-  if constexpr (selection::kIsWhole) done();
   entries_[std::move(key.words_)] = {std::move(key.storages_), packed};
   return packed;
 }

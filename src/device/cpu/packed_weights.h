@@ -84,16 +84,14 @@ class PackedWeights {
     key.add(reinterpret_cast<uintptr_t>(pack));
     key.add(nbytes);
     (key.add(args), ...);
-    return find_or_make(
-        std::move(key), nbytes,
-        [&](void* to) {
-          if constexpr (selection::kIsWhole) {
-            pack(to, in_passing(args)...);
-          } else {
-            pack(to, args...);
-          }
-        },
-        [&] { (give_back(args), ...); });
+    return find_or_pack(std::move(key), nbytes, [&](void* to) {
+      if constexpr (selection::kIsWhole) {
+        pack(to, in_passing(args)...);
+        (give_back(args), ...);
+      } else {
+        pack(to, args...);
+      }
+    });
   }
 
  private:
@@ -101,9 +99,8 @@ class PackedWeights {
     std::vector<Ref<Storage>> storages;
     std::weak_ptr<const void> packed;
   };
-  // pack() fills the memory; done() follows once these weights are there.
-  std::shared_ptr<const void> find_or_make(PackingKey key, size_t nbytes,
-                                           FunctionRef<void(void*)> pack, FunctionRef<void()> done);
+  std::shared_ptr<const void> find_or_pack(PackingKey key, size_t nbytes,
+                                           FunctionRef<void(void*)> pack);
   std::shared_ptr<const void> read_or_pack(const PackingKey& key, size_t nbytes,
                                            FunctionRef<void(void*)> pack);
   void forget_unreachable();
