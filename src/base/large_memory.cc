@@ -29,7 +29,8 @@ struct alignas(kAlignment) Header {
 
 void* large_new(size_t nbytes) {
   void* memory;
-  if (nbytes < kLeastMapped) {
+  const bool is_mapped = nbytes >= kLeastMapped;
+  if (!is_mapped) {
     memory = counted_new(nbytes, kAlignment);
   } else {
     Charge charge(nbytes);
@@ -45,6 +46,7 @@ void* large_new(size_t nbytes) {
     memory = new (block) Header{std::move(charge)} + 1;
   }
   prefer_huge_pages(memory, nbytes);
+  if (is_mapped) take_small_pages(memory, nbytes);
   return memory;
 }
 

@@ -10,6 +10,10 @@ namespace torchlet {
 // Does nothing below 2 MB.
 void prefer_huge_pages(void* data, size_t nbytes);
 
+// Takes the small pages of memory that was just mapped and is going to be written, all at once: one
+// by one, as they are touched, they cost several times as much. Those that may be of 2 MB are few.
+void take_small_pages(void* data, size_t nbytes);
+
 // Lets go of the pages inside this memory that are a file's and that nobody has written to: the
 // system reads them again when somebody touches them. Others may read meanwhile, but not write.
 void give_back_file_pages(const void* data, size_t nbytes);
