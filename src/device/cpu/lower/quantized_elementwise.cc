@@ -86,7 +86,7 @@ class AddStep : public StepQ8 {
       : StepQ8(std::move(quantizer), is_rectified), add_(add), a_(a), b_(b), y_(y) {
     reading(a.operand);
     reading(b.operand);
-    writing(y.operand);
+    writing_in_place(y.operand);
   }
   const char* kernel() const override { return "add_rows_q8"; }
   void run(const Memory& m) const override {
@@ -112,7 +112,7 @@ class BinaryStep : public StepQ8 {
         rows_per_b_(rows_per_b) {
     reading(a.operand);
     reading(b.operand);
-    writing(y.operand);
+    writing_in_place(y.operand);
   }
   const char* kernel() const override { return "binary_rows_q8"; }
   void run(const Memory& m) const override {
