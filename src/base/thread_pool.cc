@@ -35,6 +35,7 @@ int processor_count() {
 }
 
 thread_local bool inside_parallel_for = false;
+thread_local bool is_without_pool = false;
 
 // Spins for kStayAwake at most; true if `condition` came true.
 template <typename Condition>
@@ -305,12 +306,17 @@ Pool& pool() {
 
 }  // namespace
 
-WithoutPool::WithoutPool() : was_inside_(std::exchange(inside_parallel_for, true)) {}
-WithoutPool::~WithoutPool() { inside_parallel_for = was_inside_; }
+WithoutPool::WithoutPool()
+    : was_inside_(std::exchange(inside_parallel_for, true)),
+      was_without_(std::exchange(is_without_pool, true)) {}
+WithoutPool::~WithoutPool() {
+  inside_parallel_for = was_inside_;
+  is_without_pool = was_without_;
+}
 
 void set_num_threads(int count) { pool().set_thread_count(count); }
 
-int num_threads() { return pool().thread_count(); }
+int num_threads() { return is_without_pool ? 1 : pool().thread_count(); }
 
 void set_executor(Executor* executor) { pool().set_executor(executor); }
 

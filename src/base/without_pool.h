@@ -3,7 +3,7 @@
 
 namespace torchlet {
 
-// While it lives, parallel_for() of this thread runs inline: for work so small, or in such a place,
+// While it lives, parallel_for() of this thread runs inline and num_threads() is 1: for work so small, or in such a place,
 // that waking other threads would cost more than they do.
 class WithoutPool {
  public:
@@ -13,7 +13,7 @@ class WithoutPool {
   WithoutPool& operator=(const WithoutPool&) = delete;
 
  private:
-  bool was_inside_;
+  bool was_inside_, was_without_;
 };
 
 }  // namespace torchlet

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/thread_pool.h"
+#include "base/without_pool.h"
 #include "device/cpu/cpu_device.h"
 #include "kernels/simd/scratch.h"
 #include "tensor/containers.h"
@@ -169,6 +171,17 @@ void Plan::run(std::span<const Value> inputs, std::span<Value> results, ArenaPoo
     }
   }
   const Memory memory(*this, bases.data());
+  if constexpr (!selection::kIsWhole) return run_steps(memory);
+  const ThreadChoice::Run threads = thread_choice->next(num_threads());
+  std::optional<WithoutPool> alone;
+  if (threads.mode == ThreadChoice::Mode::kAlone) alone.emplace();
+  if (!threads.is_timed) return run_steps(memory);
+  const double begin = event_clock();
+  run_steps(memory);
+  thread_choice->done(threads.mode, event_clock() - begin);
+}
+
+void Plan::run_steps(const Memory& memory) const {
   if (EventSink* sink = event_sink()) return run_profiled(memory, *sink);
   for (const auto& step : steps) {
     poll();

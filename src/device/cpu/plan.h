@@ -13,6 +13,7 @@
 #include "base/selection.h"
 #include "base/small_vector.h"
 #include "device/cpu/arena.h"
+#include "device/cpu/thread_choice.h"
 #include "graph/event_sink.h"
 #include "graph/graph.h"
 #include "kernels/nhwc.h"
@@ -183,6 +184,7 @@ struct Plan {
   std::vector<std::shared_ptr<const void>> packed;  // weights that steps point to
   int64_t arena_bytes = 0;
   std::unique_ptr<SpareResults[]> spares;  // one for each output
+  std::unique_ptr<ThreadChoice> thread_choice = std::make_unique<ThreadChoice>();
 
   // `inputs` are those that the plan was built for, with other data. `outputs` receives
   // tensors that nobody else holds. In the steady state it does not touch the heap.
@@ -190,6 +192,7 @@ struct Plan {
 
  private:
   Tensor result(size_t output) const;
+  void run_steps(const Memory& memory) const;
   void run_profiled(const Memory& memory, EventSink& sink) const;
 };
 
