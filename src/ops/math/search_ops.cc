@@ -36,11 +36,10 @@ int64_t place_of(const At& at, int64_t n, C value) {
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     const C element = at(middle);
-    if (kRight ? !(element > value) : !(element >= value)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+    // Both are moves, since no processor foresees which one it is.
+    const bool is_before = kRight ? !(element > value) : !(element >= value);
+    low = is_before ? middle + 1 : low;
+    high = is_before ? high : middle;
   }
   return low;
 }
