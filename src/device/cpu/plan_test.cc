@@ -921,6 +921,35 @@ TEST(Plan, Attention) {
   EXPECT_EQ(alone.kernels({random_tensor({6, 4})}), "attention_f32");
 }
 
+TEST(Plan, AttentionByEinsum) {
+  const auto attention = [](const char* scores, const std::string& rest) {
+    return "    a = torch.softmax(torch.einsum(\"" + std::string(scores) +
+           "\", [torch.mul(q, 0.5), k]), -1)\n    return torch.einsum(" + rest + ")\n";
+  };
+  const char* arguments = "q: Tensor, k: Tensor, v: Tensor";
+  // As rearranged heads are written, and as XLNet does it; then what is no attention: scores that
+  // are turned, weights that are turned or come second.
+  Case heads(
+      {}, attention("b h i d, b h j d -> b h i j", "\"b h i j, b h j d -> b h i d\", [a, v]"),
+      arguments);
+  const Tensor q = random_tensor({2, 3, 5, 8}), k = random_tensor({2, 3, 7, 8});
+  heads.check({q, k, random_tensor({2, 3, 7, 6})});
+  // What leaves is copied, since heads are joined in it.
+  EXPECT_EQ(heads.kernels({q, k, random_tensor({2, 3, 7, 6})}), "attention_f32 copy_strided");
+  Case words_first({}, attention("ibnd,jbnd->bnij", "\"bnij,jbnd->ibnd\", [a, v]"), arguments);
+  const Tensor x = random_tensor({5, 2, 5, 8});
+  words_first.check({x, x, x});
+  EXPECT_EQ(words_first.kernels({x, x, x}), "attention_f32 copy_strided");
+  for (const char* rest : {"\"bnij,ibnd->jbnd\", [a, v]", "\"jbnd,bnij->ibnd\", [v, a]"}) {
+    Case other({}, attention("ibnd,jbnd->bnij", rest), arguments);
+    other.check({x, x, x});
+    EXPECT_EQ(other.kernels({x, x, x}).find("attention_f32"), std::string::npos) << rest;
+  }
+  Case turned({}, attention("ibnd,jbnd->bnji", "\"bnij,jbnd->ibnd\", [a, v]"), arguments);
+  turned.check({x, x, x});
+  EXPECT_EQ(turned.kernels({x, x, x}).find("attention_f32"), std::string::npos);
+}
+
 TEST(Plan, FusedTransformerLayers) {
   const std::vector<std::pair<std::string, Tensor>> weights = {
       {"a", random_tensor({48, 16})}, {"b", random_tensor({48})},

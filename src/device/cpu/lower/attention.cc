@@ -48,56 +48,50 @@ bool is_one_of(const Call& call, std::initializer_list<std::string_view> kinds) 
   return std::ranges::find(kinds, call.kind().str()) != kinds.end();
 }
 
-// An argument of a call.
-struct Use {
-  const Call* call;
-  size_t place;
-};
-
-// What computes it for this call alone; null if others read it, too.
-const Call* only_source(const PlanBuilder& plan, const Use& use) {
-  const CallArgument& argument = use.call->arguments[use.place];
+// What computes the argument for its call alone; null if others read it, too.
+const Call* only_source(const PlanBuilder& plan, const CallArgument& argument) {
   if (!argument.is_tensor() || plan.users(argument.id()).size() != 1) return nullptr;
   return plan.producer(argument.id());
 }
 
-// The use behind a product or a quotient with a known number, by which `scale` changes.
-Use without_scale(const PlanBuilder& plan, const Use& use, double& scale) {
-  const Call* source = only_source(plan, use);
-  if (!source || !is_one_of(*source, {"aten::mul", "aten::div"})) return use;
-  if (source->has_argument("rounding_mode")) return use;
+// The argument behind a product or a quotient with a known number, by which `scale` changes.
+const CallArgument& without_scale(const PlanBuilder& plan, const CallArgument& argument,
+                                  double& scale) {
+  const Call* source = only_source(plan, argument);
+  if (!source || !is_one_of(*source, {"aten::mul", "aten::div"})) return argument;
+  if (source->has_argument("rounding_mode")) return argument;
   const auto number = known_number(*source, "other");
-  if (!number) return use;
+  if (!number) return argument;
   scale = source->kind().name() == "mul" ? scale * *number : scale / *number;
-  return {source, 0};
+  return source->arguments[0];
+}
+
+std::optional<Product> product_of(const Call* call) {
+  if (!call) return std::nullopt;
+  if (call->kind().str() == "aten::einsum") return product_of_einsum(*call);
+  if (!is_one_of(*call, {"aten::matmul", "aten::bmm"})) return std::nullopt;
+  return Product{&call->arguments[0], &call->arguments[1]};
 }
 
 // Where the scores of a softmax come from.
 struct Scores {
-  const Call* product = nullptr;
+  std::optional<Product> product;
   double scale = 1;
-  std::optional<Use> mask;
+  const CallArgument* mask = nullptr;
 };
 
-bool is_product(const Call* call) {
-  return call && is_one_of(*call, {"aten::matmul", "aten::bmm"});
-}
-
-Scores find_scores(const PlanBuilder& plan, const Use& scores) {
+Scores find_scores(const PlanBuilder& plan, const CallArgument& scores) {
   Scores found;
-  const Call* source = only_source(plan, without_scale(plan, scores, found.scale));
-  if (is_product(source)) {
-    found.product = source;
-    return found;
-  }
-  found.scale = 1;
-  source = only_source(plan, scores);
+  found.product = product_of(only_source(plan, without_scale(plan, scores, found.scale)));
+  if (found.product) return found;
+  const Call* source = only_source(plan, scores);
   if (!source || source->kind().str() != "aten::add") return found;
   if (source->known_double("alpha") != 1) return found;
   for (size_t i = 0; i < 2; ++i) {
     double scale = 1;
-    const Call* product = only_source(plan, without_scale(plan, {source, i}, scale));
-    if (is_product(product)) return {product, scale, Use{source, 1 - i}};
+    const CallArgument& term = without_scale(plan, source->arguments[i], scale);
+    const std::optional<Product> product = product_of(only_source(plan, term));
+    if (product) return {product, scale, &source->arguments[1 - i]};
   }
   return found;
 }
@@ -232,23 +226,26 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, Te
 }
 
 bool lower_attention(PlanBuilder& plan, const Call& call) {
-  const Call* softmax = only_source(plan, {&call, 0});
+  const std::optional<Product> end = product_of(&call);
+  const Call* softmax = end && end->a_order.empty() ? only_source(plan, *end->a) : nullptr;
   if (!softmax || softmax->kind().str() != "aten::softmax") return false;
-  const TensorId weights = plan.tensor(call, 0);
+  const TensorId weights = plan.tensor(*end->a);
   if (!softmax->is_none("dtype") || !is_last(plan, weights, softmax->known_int("dim"))) {
     return false;
   }
-  Scores scores = find_scores(plan, {softmax, 0});
-  if (!scores.product) return false;
-  const Use q_use = without_scale(plan, {scores.product, 0}, scores.scale);
-  const Use k_use = without_scale(plan, {scores.product, 1}, scores.scale);
-  TensorId mask = kNoTensor;
-  if (scores.mask) mask = plan.tensor(*scores.mask->call, scores.mask->place);
-  const TensorId result = add_attention(plan, plan.tensor(*q_use.call, q_use.place),
-                                        plan.tensor(*k_use.call, k_use.place), plan.tensor(call, 1),
-                                        mask, static_cast<float>(scores.scale));
+  Scores scores = find_scores(plan, softmax->arguments[0]);
+  if (!scores.product || !scores.product->result_order.empty()) return false;
+  const auto operand = [&](const CallArgument& argument, const IntArray& order) {
+    return permuted(plan, plan.tensor(argument), order);
+  };
+  const CallArgument& q = without_scale(plan, *scores.product->a, scores.scale);
+  const CallArgument& k = without_scale(plan, *scores.product->b, scores.scale);
+  const TensorId result = add_attention(
+      plan, operand(q, scores.product->a_order), operand(k, scores.product->b_order),
+      operand(*end->b, end->b_order), scores.mask ? plan.tensor(*scores.mask) : kNoTensor,
+      static_cast<float>(scores.scale));
   if (result == kNoTensor) return false;
-  plan.define(call, result);
+  plan.define(call, permuted(plan, result, end->result_order));
   return true;
 }
 

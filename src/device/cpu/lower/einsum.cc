@@ -13,31 +13,43 @@ namespace {
 
 using Labels = std::string;  // a letter for each dimension
 
-// "ibnd,jbnd->bnij". Others than two operands with letters of their own are declined.
+// "ibnd,jbnd->bnij", of two operands with letters of their own.
 struct Equation {
   std::array<Labels, 2> operands;
   Labels output;
-
-  explicit Equation(const std::string& text) {
-    Labels* part = &operands[0];
-    for (size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (c == ' ') continue;
-      if (c == ',' && part == &operands[0]) {
-        part = &operands[1];
-      } else if (c == '-' && part == &operands[1] && i + 1 < text.size() && text[i + 1] == '>') {
-        part = &output;
-        ++i;
-      } else if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) &&
-                 part->find(c) == Labels::npos) {
-        part->push_back(c);
-      } else {
-        decline("an unusual equation");
-      }
-    }
-    if (part != &output) decline("an unusual equation");
-  }
 };
+std::optional<Equation> equation_of(const Call& call) {
+  const std::string text = call.known("equation").to_string();
+  Equation equation;
+  Labels* part = &equation.operands[0];
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == ' ') continue;
+    if (c == ',' && part == &equation.operands[0]) {
+      part = &equation.operands[1];
+    } else if (c == '-' && part == &equation.operands[1] && text.compare(i, 2, "->") == 0) {
+      part = &equation.output;
+      ++i;
+    } else if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) &&
+               part->find(c) == Labels::npos) {
+      part->push_back(c);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (part != &equation.output) return std::nullopt;
+  return equation;
+}
+
+bool has(const Labels& labels, char label) { return labels.find(label) != Labels::npos; }
+
+// The places of the labels in `order`; none if they stand there in this order.
+IntArray places(const Labels& labels, const Labels& order) {
+  IntArray dims;
+  if (order == labels) return dims;
+  for (const char label : order) dims.push_back(static_cast<int64_t>(labels.find(label)));
+  return dims;
+}
 
 // Dimensions that a walk of memory takes for one.
 struct Run {
@@ -67,9 +79,7 @@ std::optional<Matrices> matrices_of(const PlanTensor& t, TensorId id, const Labe
 
 // A view with the dimensions in that order.
 TensorId ordered(PlanBuilder& plan, TensorId id, const Labels& labels, const Labels& order) {
-  IntArray dims;
-  for (const char label : order) dims.push_back(static_cast<int64_t>(labels.find(label)));
-  return plan.viewed(id, ops::permute(plan.shape_of(id), dims));
+  return permuted(plan, id, places(labels, order));
 }
 
 // The tensor as matrices, copied if need be.
@@ -82,7 +92,10 @@ Matrices as_matrices(PlanBuilder& plan, TensorId id, const Labels& labels, const
 }
 
 void lower_einsum(PlanBuilder& plan, const Call& call) {
-  const Equation equation(call.known("equation").to_string());
+  if (lower_attention(plan, call)) return;
+  const std::optional<Equation> known = equation_of(call);
+  if (!known) decline("an unusual equation");
+  const Equation& equation = *known;
   const CallArgument& tensors = call.argument("tensors");
   if (!tensors.is_list() || tensors.items().size() != 2) decline("not two tensors");
   // What is known comes second, as weights do.
@@ -102,9 +115,6 @@ void lower_einsum(PlanBuilder& plan, const Call& call) {
 
   // By who has them, each in the order of the result or, if that lacks them, of the operands.
   Labels batch, rows, cols, inner;
-  const auto has = [](const Labels& labels, char label) {
-    return labels.find(label) != Labels::npos;
-  };
   for (const char label : out) {
     const bool is_in_a = has(in_a, label), is_in_b = has(in_b, label);
     if (!is_in_a && !is_in_b) decline("an unusual equation");
@@ -136,10 +146,11 @@ void lower_einsum(PlanBuilder& plan, const Call& call) {
     int64_t depth = 1, count = 1;
     for (const char label : inner) depth *= size_of(label);
     for (const char label : cols) count *= size_of(label);
-    IntArray order, sizes = sizes_of(rows);
-    for (const char label : cols + inner) order.push_back(static_cast<int64_t>(in_b.find(label)));
+    IntArray sizes = sizes_of(rows);
     sizes.push_back(depth);
-    const Tensor weight = ops::permute(right.known().to_tensor(), order);
+    const IntArray order = places(in_b, cols + inner);
+    Tensor weight = right.known().to_tensor();
+    if (!order.empty()) weight = ops::permute(weight, order);
     const TensorId product =
         add_linear(plan, plan.reshaped(ordered(plan, a, in_a, rows + inner), sizes),
                    ops::reshape(weight, IntArray{count, depth}), Tensor());
@@ -161,6 +172,28 @@ void lower_einsum(PlanBuilder& plan, const Call& call) {
 }
 
 }  // namespace
+
+std::optional<Product> product_of_einsum(const Call& call) {
+  const std::optional<Equation> equation = equation_of(call);
+  const CallArgument& tensors = call.argument("tensors");
+  if (!equation || !tensors.is_list() || tensors.items().size() != 2) return std::nullopt;
+  const auto& [in_a, in_b] = equation->operands;
+  const Labels& out = equation->output;
+  Labels batch, row, column, inner;
+  for (const char label : out) {
+    (!has(in_b, label) ? row : !has(in_a, label) ? column : batch).push_back(label);
+  }
+  for (const char label : in_a) {
+    if (!has(out, label)) inner.push_back(label);
+  }
+  const Labels all_a = batch + row + inner, all_b = batch + inner + column;
+  if (row.size() != 1 || column.size() != 1 || inner.size() != 1 ||
+      !std::ranges::is_permutation(in_a, all_a) || !std::ranges::is_permutation(in_b, all_b)) {
+    return std::nullopt;
+  }
+  return Product{&tensors.items()[0], &tensors.items()[1], places(in_a, all_a),
+                 places(in_b, all_b), places(batch + row + column, out)};
+}
 
 std::span<const Lowering> einsum_lowerings() {
   static constexpr Lowering kTable[] = {{"aten::einsum", lower_einsum}};

@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <unordered_map>
 
+#include "ops/core/common.h"
+
 namespace torchlet::cpu {
 namespace {
 
@@ -25,6 +27,12 @@ class Table {
 };
 
 }  // namespace
+
+TensorId permuted(PlanBuilder& plan, TensorId id, IntSpan order) {
+  if (order.empty()) return id;
+  if (static_cast<int64_t>(order.size()) != plan.info(id).dim()) decline("labels that do not fit");
+  return plan.viewed(id, ops::permute(plan.shape_of(id), order));
+}
 
 const Lowering* find_lowering(Symbol op, bool is_quantized) {
   static const Table real({convolution_lowerings(), dynamic_lowerings(), einsum_lowerings(),

@@ -122,7 +122,19 @@ TensorId add_fold(PlanBuilder& plan, kernels::Fold fold, FoldEnd end, TensorId i
 TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,
                         const Tensor& bias, float eps);
 
-// Attention as one step, if the matrix product `call` is the end of it; else false.
+// A view with the dimensions in that order; none: as they are.
+TensorId permuted(PlanBuilder& plan, TensorId id, IntSpan order);
+
+// A product of matrices [batch..., rows, inner] and [batch..., inner, columns]: what a and b are
+// with their dimensions in these orders. The product's are then put into that of the call's result.
+struct Product {
+  const CallArgument *a, *b;
+  IntArray a_order = {}, b_order = {}, result_order = {};
+};
+// Nothing if it is none, or sums over several dimensions.
+std::optional<Product> product_of_einsum(const Call& call);
+
+// Attention as one step, if the product `call` is the end of it; else false.
 bool lower_attention(PlanBuilder& plan, const Call& call);
 
 // Null if there is none. For quantized tensors and for others an operator may have two.
