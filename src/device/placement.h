@@ -7,7 +7,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "graph/graph.h"
@@ -23,7 +22,8 @@ std::vector<const Node*> tensor_operators(const Block& block);
 // What a prim::Segment holds: `what`, `place` and `operators` of a Placement.
 Placement describe_segment(const Node& segment);
 
-// Of one model. Thread-safe.
+// Of one model. Places are looked up when they are asked for: the file's records of them are large.
+// Thread-safe.
 class PlacementLog {
  public:
   // The partition left an operator to later devices.
@@ -42,12 +42,13 @@ class PlacementLog {
   // Programs of others may have any number of places and shapes.
   static constexpr size_t kMost = 10'000;
 
-  void decide(Placement placement, const char* device, const std::string& reason, double seconds);
-  void add(Placement placement);
+  // The placement's place is the path of the module alone.
+  void add(Placement placement, const SourceRange& range);
 
   mutable std::mutex mutex_;
   std::vector<Placement> all_;
-  std::map<std::tuple<bool, std::string, std::string, std::string, std::string>, size_t> places_;
+  std::vector<SourceRange> ranges_;       // of each
+  std::map<std::string, size_t> places_;  // by all that tells one from another
 };
 
 }  // namespace torchlet::device
