@@ -297,7 +297,9 @@ Module load_contents(ArchiveReader file, const Options& options,
           std::make_shared<device::WeightCache>(options.cache_dir, content, bytes.size());
     }
   }
-  return LoadedModel::root(std::make_shared<LoadedModel>(std::move(model)), std::move(root));
+  const auto loaded = std::make_shared<LoadedModel>(model);
+  loaded->methods.hold(std::move(model->survey.bodies));
+  return LoadedModel::root(loaded, std::move(root));
 }
 
 bool is_auto(const Options& options) {

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <thread>
 
+#include "api/loaded_model.h"
+#include "tensor/containers.h"
 #include "tensor/npy.h"
 
 namespace torchlet {
@@ -58,6 +60,18 @@ TEST(Module, ForwardGivesPytorchsAnswer) {
   ASSERT_EQ(got.size(), want.size());
   // Terms of size 1 are summed in another order than in PyTorch.
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 5e-7f);
+}
+
+TEST(Module, GraphsGoWhenTheFirstMethodIsMade) {
+  const Module module = load(fixture("linear.pt"));
+  const Tensor input = load_npy(fixture("linear.in0.npy"));
+  Function& forward = *LoadedModel::object_of(module).object_ref().type->find_method("forward");
+  const std::weak_ptr<const Graph> body = forward.body();
+  EXPECT_FALSE(body.expired());
+  const std::vector<float> got = floats(module.forward({input}).to_tensor());
+  EXPECT_TRUE(body.expired());
+  EXPECT_EQ(floats(module.deepcopy().forward({input}).to_tensor()), got);
+  EXPECT_EQ(module.get_method("forward").graph(), forward.body()->str());
 }
 
 TEST(Module, PrecisionIsAnOption) {

@@ -45,7 +45,8 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
     followed_.clear();
   }
   const double begin = event_clock();
-  passes::Optimized optimized = passes::optimize(method, self, all_writes());
+  passes::Optimized optimized = optimize(method, self);
+  bodies_ = {};
   const Cut& cut = placements_[placement];
   device::partition(*optimized.graph, cut.devices, log_, cut.left);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
@@ -59,6 +60,16 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   follow(optimized.reads);
   entries_[key] = {self, made, std::move(optimized.reads)};
   return made;
+}
+
+passes::Optimized OptimizedMethods::optimize(Function& method, const Value& self) const {
+  Bodies used;
+  passes::Request request;
+  request.body_of = [&](Function& function) {
+    used.push_back(function.body());
+    return used.back().get();
+  };
+  return passes::optimize(method, self, all_writes(), request);
 }
 
 passes::WriteSet OptimizedMethods::all_writes() const {

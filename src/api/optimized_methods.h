@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "api/survey.h"
 #include "device/device.h"
 #include "device/partition.h"
 #include "device/placement.h"
@@ -49,6 +50,9 @@ class OptimizedMethods {
   // Before any method is made.
   size_t add_placement(std::vector<std::shared_ptr<device::Device>> devices,
                        device::SegmentKeys left);
+  // What the first method will be made of. It goes then; others compile again what they need.
+  // Before any method is made.
+  void hold(Bodies bodies) { bodies_ = std::move(bodies); }
   // The method for this object; the first of several threads makes it, the others wait.
   std::shared_ptr<OptimizedFunction> get(Function& method, const Value& self, size_t placement = 0);
 
@@ -72,6 +76,7 @@ class OptimizedMethods {
   };
 
   std::shared_ptr<OptimizedFunction> find(const Key& key) const;
+  passes::Optimized optimize(Function& method, const Value& self) const;
   void forget_conflicts();
   passes::WriteSet all_writes() const;
 
@@ -87,6 +92,7 @@ class OptimizedMethods {
   std::vector<Cut> placements_;
   std::shared_ptr<device::PlacementLog> log_ = std::make_shared<device::PlacementLog>();
   std::mutex making_;
+  Bodies bodies_;  // of `making_`
   mutable std::shared_mutex mutex_;  // of what follows
   std::map<Key, Entry> entries_;
   passes::WriteSet writes_;  // of all methods in entries_, and of some before

@@ -21,9 +21,11 @@ class Surveyor {
     while (!functions_.empty()) {
       Function* function = functions_.back();
       functions_.pop_back();
-      block(*function->graph().block(), *function);
+      bodies_.push_back(function->body());
+      block(*bodies_.back()->block(), *function);
     }
     Survey result;
+    result.bodies = std::move(bodies_);
     result.operators.assign(operators_.begin(), operators_.end());
     for (auto& [name, found] : unsupported_) result.unsupported.push_back(std::move(found));
     return result;
@@ -95,6 +97,7 @@ class Surveyor {
   }
 
   std::vector<Function*> functions_;
+  Bodies bodies_;
   std::unordered_set<const void*> seen_;
   std::map<std::string, size_t> operators_;
   std::map<std::string, UnsupportedOperator> unsupported_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/limits.h"
 #include "graph/clone.h"
 #include "graph/module_path.h"
 #include "graph/prim_kinds.h"
@@ -129,7 +130,8 @@ class Inliner {
         found->second.graph = given ? given : &function.graph();
         found->second.num_nodes = count_nodes(*found->second.graph->block());
         found->second.depth = depth_inside(*found->second.graph->block());
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        if (is_limit(error.code())) throw;
         // A function that does not compile is an error when it is reached, as without inlining.
       }
     }

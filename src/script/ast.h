@@ -105,6 +105,7 @@ struct Parameter {
 struct FunctionDef {
   std::string name;
   Span span;  // of the name
+  Span text;  // of all of it, from `def` on
   std::vector<Parameter> parameters;
   ExprPtr return_type;  // null: inferred
   Body body;

@@ -121,7 +121,7 @@ const Schema& ScriptFunction::schema() {
   const std::lock_guard lock(unit_.mutex());
   if (!own_schema_) own_schema_ = std::make_unique<Schema>(make_schema());
   // What an unannotated function returns is known when its body has been compiled.
-  if (!def_.return_type && !bodiless_ && !own_graph_) graph();
+  if (!def_.return_type && !bodiless_ && !was_compiled_) graph();
   schema_ = own_schema_.get();
   return *own_schema_;
 }
@@ -155,7 +155,19 @@ Schema ScriptFunction::make_schema() {
 const Graph& ScriptFunction::graph() {
   if (const Graph* ready = graph_) return *ready;
   const std::lock_guard lock(unit_.mutex());
-  if (own_graph_) return *own_graph_;
+  if (!own_graph_) own_graph_ = body();
+  graph_ = own_graph_.get();
+  return *own_graph_;
+}
+
+std::shared_ptr<const Graph> ScriptFunction::body() {
+  const std::lock_guard lock(unit_.mutex());
+  std::shared_ptr<const Graph> body = held_graph_.lock();
+  if (!body) held_graph_ = body = compile();
+  return body;
+}
+
+std::shared_ptr<const Graph> ScriptFunction::compile() {
   if (bodiless_) {
     fail(ErrorCode::kInvalidArgument, qualified_name_ + " belongs to an interface; it has no body");
   }
@@ -165,19 +177,26 @@ const Graph& ScriptFunction::graph() {
   const CompilationUnit::Nested nested(unit_, *source_, def_.span, kLevelsOfFunction);
   if (!own_schema_) own_schema_ = std::make_unique<Schema>(make_schema());
   compiling_ = true;
-  auto graph = std::make_unique<Graph>();
+  auto graph = std::make_shared<Graph>();
   try {
-    Emitter(unit_, *graph, source_).emit_function(def_, *own_schema_);
+    if (was_compiled_) {
+      // Others may be reading the schema, and the program was counted.
+      const CompilationUnit::Uncounted uncounted(unit_);
+      Schema schema = *own_schema_;
+      Emitter(unit_, *graph, source_).emit_function(parse_function(*source_, def_.text), schema);
+    } else {
+      Emitter(unit_, *graph, source_).emit_function(def_, *own_schema_);
+    }
     graph->verify();
   } catch (Error& error) {
     compiling_ = false;
     throw error.add_context("in " + qualified_name_);
   }
   compiling_ = false;
-  def_.body.clear();
-  own_graph_ = std::move(graph);
-  graph_ = own_graph_.get();
-  return *own_graph_;
+  was_compiled_ = true;
+  def_.parameters.clear();
+  def_.body = Body();
+  return graph;
 }
 
 }  // namespace torchlet::script

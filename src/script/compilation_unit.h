@@ -8,6 +8,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "graph/function.h"
@@ -50,19 +51,22 @@ class ScriptFunction final : public Function {
   const std::string& qualified_name() const override { return qualified_name_; }
   const Schema& schema() override;
   const Graph& graph() override;
+  std::shared_ptr<const Graph> body() override;
 
  private:
   Schema make_schema();
+  std::shared_ptr<const Graph> compile();
 
   CompilationUnit& unit_;
   const std::string qualified_name_;
   const std::shared_ptr<const Source> source_;
-  FunctionDef def_;              // the body is dropped when it has been compiled
+  FunctionDef def_;              // what is read once is dropped when it has been compiled
   const Type* const self_type_;  // borrowed: class types own no functions, and functions no classes
   const bool bodiless_;
-  bool compiling_ = false;
+  bool compiling_ = false, was_compiled_ = false;
   std::unique_ptr<Schema> own_schema_;
-  std::unique_ptr<const Graph> own_graph_;
+  std::shared_ptr<const Graph> own_graph_;  // once graph() was asked for
+  std::weak_ptr<const Graph> held_graph_;
   std::atomic<const Schema*> schema_ = nullptr;  // own_schema_, when it is complete
   std::atomic<const Graph*> graph_ = nullptr;
 };
@@ -95,6 +99,21 @@ class CompilationUnit {
   // Called for what is added to graphs; an error when the whole program has grown too large. The
   // caller holds the mutex.
   void count_parts(const Source& source, Span span, size_t count);
+
+  // While one lives, parts are not counted: what is compiled again was counted. The caller holds
+  // the mutex.
+  class Uncounted {
+   public:
+    explicit Uncounted(CompilationUnit& unit)
+        : unit_(unit), parts_left_(std::exchange(unit.parts_left_, kMostParts)) {}
+    ~Uncounted() { unit_.parts_left_ = parts_left_; }
+    Uncounted(const Uncounted&) = delete;
+    Uncounted& operator=(const Uncounted&) = delete;
+
+   private:
+    CompilationUnit& unit_;
+    const size_t parts_left_;
+  };
 
   // A level of the recursion by which a program is compiled: of its statements and expressions, and
   // of the functions and classes that they ask for, and so on. While one lives it takes `levels` of

@@ -484,6 +484,42 @@ TEST(Compiler, ErrorsNameThePlace) {
             "code/__torch__.py:1: there is no type '__torch__.Nope'");
 }
 
+TEST(Compiler, BodiesAreCompiledAgain) {
+  const auto unit = unit_of(
+      "def g(x: Tensor):\n"
+      "  return torch.add(x, x)\n"
+      "class M(Module):\n"
+      "  __parameters__ = []\n"
+      "  def first(self: __torch__.M, x: Tensor) -> Tensor:\n"
+      "    if bool(x):\n"
+      "      y = __torch__.g(x)\n"
+      "    else:\n"
+      "      y = torch.neg(\n"
+      "        x)\n"
+      "    return y\n"
+      "\n"
+      "  def second(self: __torch__.M) -> int: return 1\n");
+  const TypePtr type = unit->find_type("__torch__.M");
+  std::vector<Function*> functions = {unit->find_function("__torch__.g")};
+  for (const char* name : {"first", "second"}) {
+    functions.push_back(type->as_class()->find_method(name));
+  }
+  for (Function* function : functions) {
+    std::weak_ptr<const Graph> first;
+    std::string text;
+    {
+      const std::shared_ptr<const Graph> body = function->body();
+      EXPECT_EQ(function->body(), body);
+      first = body;
+      text = body->str();
+    }
+    EXPECT_TRUE(first.expired());
+    EXPECT_EQ(function->body()->str(), text);
+    EXPECT_EQ(&function->graph(), function->body().get());
+    EXPECT_EQ(function->graph().str(), text);  // with the same places
+  }
+}
+
 TEST(Compiler, ErrorsInClasses) {
   const auto error_of_method = [](const std::string& text) -> std::string {
     const auto unit = unit_of(text);

@@ -18,6 +18,8 @@ class ExpressionParser {
  public:
   explicit ExpressionParser(const Source& source, size_t most_tokens = kAnyNumber)
       : source_(source), tokens_(tokenize(source, most_tokens)) {}
+  ExpressionParser(const Source& source, Span part)
+      : source_(source), tokens_(tokenize(source, part)) {}
 
   ExprPtr expression();
   // a, b, c without parentheses is a tuple.
@@ -28,6 +30,7 @@ class ExpressionParser {
   ExprPtr postfix();
 
   const Token& current() const { return tokens_[next_]; }
+  const Token& previous() const { return tokens_[next_ - 1]; }  // what was taken last
   const Token& lookahead() const { return tokens_[std::min(next_ + 1, tokens_.size() - 1)]; }
   bool at(TokenKind kind) const { return current().kind == kind; }
   Token take();

@@ -86,12 +86,17 @@ bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 class Lexer {
  public:
   Lexer(const Source& source, size_t most) : source_(source), text_(source.text), most_(most) {}
+  Lexer(const Source& source, Span part)
+      : source_(source),
+        text_(std::string_view(source.text).substr(0, part.end)),
+        most_(kAnyNumber),
+        at_(part.begin) {}
 
   std::vector<Token> run() {
     if (text_.size() >= std::numeric_limits<uint32_t>::max()) {
       fail(0, 0, "the source is longer than 4 GiB");
     }
-    tokens_.reserve(std::min(text_.size() / 4 + 8, most_));
+    tokens_.reserve(std::min((text_.size() - at_) / 4 + 8, most_));
     while (at_ < text_.size()) {
       if (line_start_ && open_brackets_ == 0) {
         if (!read_indentation()) continue;
@@ -376,6 +381,7 @@ std::string describe(TokenKind kind) {
 }
 
 std::vector<Token> tokenize(const Source& source, size_t most) { return Lexer(source, most).run(); }
+std::vector<Token> tokenize(const Source& source, Span part) { return Lexer(source, part).run(); }
 
 std::string decode_string(const Source& source, Span literal) {
   std::string_view text = text_of(source, literal);

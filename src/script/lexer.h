@@ -108,6 +108,8 @@ std::string describe(TokenKind kind);
 // where there are more than `most` of them.
 inline constexpr size_t kAnyNumber = ~size_t{0};
 std::vector<Token> tokenize(const Source& source, size_t most = kAnyNumber);
+// Those of a part that begins and ends with statements of the same indentation.
+std::vector<Token> tokenize(const Source& source, Span part);
 
 // The bytes that a string literal (with its quotes) stands for. Beyond Python's escapes it accepts
 // PyTorch's own spelling of bytes over 0x7f: printQuotedString (ATen/core/ivalue.cpp) prints the

@@ -52,6 +52,8 @@ class Parser : private ExpressionParser {
     return unit;
   }
 
+  FunctionDef lone_function() { return function_def(); }
+
   ExprPtr lone_expression() {
     ExprPtr e = expression();
     accept(K::kNewline);
@@ -224,8 +226,8 @@ class Parser : private ExpressionParser {
 
   FunctionDef function_def() {
     const Nested nested(block_depth_, kMaxBlockDepth, *this, "blocks");
-    expect(K::kDef);
     FunctionDef def;
+    def.text.begin = expect(K::kDef).span.begin;
     def.span = current().span;
     def.name = expect_name();
     expect(K::kLeftParen);
@@ -242,6 +244,7 @@ class Parser : private ExpressionParser {
     expect(K::kRightParen);
     if (accept(K::kArrow)) def.return_type = expression();
     def.body = block();
+    def.text.end = previous().span.end;
     return def;
   }
 
@@ -309,6 +312,10 @@ SourceUnit parse_unit(const Source& source, size_t& tokens_left) {
 SourceUnit parse_unit(const Source& source) {
   size_t tokens_left = kAnyNumber;
   return parse_unit(source, tokens_left);
+}
+
+FunctionDef parse_function(const Source& source, Span text) {
+  return Parser(source, text).lone_function();
 }
 
 ExprPtr parse_expression(const Source& source) { return Parser(source).lone_expression(); }

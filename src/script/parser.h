@@ -24,6 +24,9 @@ SourceUnit parse_unit(const Source& source);
 // The same with a budget: what the record has of tokens is taken from it, more is an error.
 SourceUnit parse_unit(const Source& source, size_t& tokens_left);
 
+// A function that was parsed before, by its `text`.
+FunctionDef parse_function(const Source& source, Span text);
+
 // A single expression, such as a type ("Dict[str, Tensor]").
 ExprPtr parse_expression(const Source& source);
 
