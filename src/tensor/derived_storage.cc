@@ -31,6 +31,7 @@ DerivedStorage::DerivedStorage(Tensor source, size_t nbytes, Derivation derivati
 void DerivedStorage::derive(std::byte* to) const {
   const MetaScope real(false);
   derivation_(torchlet::in_passing(source_), to);
+  torchlet::give_back(source_);
 }
 
 Ref<Storage> DerivedStorage::in_passing() {
@@ -48,8 +49,6 @@ std::byte* DerivedStorage::made() {
   derive(derived->data());
   return take_over(*derived);
 }
-
-void DerivedStorage::give_back(size_t, size_t) { torchlet::give_back(source_); }
 
 uint64_t DerivedStorage::content_id(size_t, size_t) {
   if (!derivation_id_ || has_memory()) return 0;

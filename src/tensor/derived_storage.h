@@ -16,12 +16,11 @@ class DerivedStorage : public Storage {
  public:
   DerivedStorage(Tensor source, size_t nbytes, Derivation derivation, uint64_t derivation_id);
   Ref<Storage> in_passing() override;
-  void give_back(size_t offset, size_t nbytes) override;
   uint64_t content_id(size_t offset, size_t nbytes) override;
 
  private:
   std::byte* made() override;
-  void derive(std::byte* to) const;
+  void derive(std::byte* to) const;  // gives the source back
 
   const Tensor source_;
   const Derivation derivation_;

@@ -56,6 +56,32 @@ TEST(DerivedStorage, InPassingItStaysWithoutMemory) {
   EXPECT_EQ(in_passing(7), 7);
 }
 
+// Counts how often its memory was given back.
+class Counted : public Storage {
+ public:
+  using Storage::Storage;
+  void give_back(size_t offset, size_t nbytes) override {
+    EXPECT_EQ(offset, 0u);
+    EXPECT_EQ(nbytes, this->nbytes());
+    ++times;
+  }
+  int times = 0;
+};
+
+TEST(DerivedStorage, GivesItsSourceBackOnceThatIsRead) {
+  const Ref<Counted> storage = make_ref<Counted>(size_t{12});
+  const Tensor source = make_tensor(storage, DType::kFloat32, std::vector<int64_t>{3},
+                                    std::vector<int64_t>{1}, 0);
+  const Tensor tensor = doubled(doubled(source));
+  EXPECT_EQ(storage->times, 0);
+  in_passing(tensor);
+  EXPECT_EQ(storage->times, 1);
+  tensor.data_ptr<float>();
+  EXPECT_EQ(storage->times, 2);
+  give_back(tensor);
+  EXPECT_EQ(storage->times, 2);
+}
+
 TEST(DerivedStorage, IsRealWhereTensorsAreMadeWithoutMemory) {
   const Tensor tensor = doubled(numbers(3));
   const MetaScope scope;

@@ -217,8 +217,13 @@ int64_t packed_size(const ConvNhwcShape& shape) {
   return merged.groups * columns * runs.depth();
 }
 
+// Weights that are read before it is said that they were.
+constexpr int64_t kPackedAtOnce = int64_t{1} << 19;
+
+// The weights begin at `first_weight` of those that `read` is told of.
 template <typename T>
-void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed) {
+void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed, const WeightsRead* read,
+               int64_t first_weight) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
@@ -227,7 +232,10 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed) {
   const int64_t group_columns = shape.out_channels / shape.groups;
   const int64_t panels = ceil_div(runs.columns, tile.width);
   const int64_t grain = ceil_div(1 << 16, std::max<int64_t>(1, runs.depth() * tile.width));
-  parallel_for(merged.groups * panels, grain, [&](int64_t begin, int64_t end) {
+  const int64_t all = merged.groups * panels, panel = tile.width * group_channels * taps;
+  const int64_t at_once =
+      read ? std::max<int64_t>(1, kPackedAtOnce / std::max<int64_t>(1, panel)) : all;
+  const auto pack_panels = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / panels, first = i % panels * tile.width;
       const int64_t last = std::min(runs.columns, first + tile.width);
@@ -257,7 +265,18 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed) {
         }
       }
     }
-  });
+  };
+  const auto weights_before = [&](int64_t i) {
+    const int64_t rows = i / panels * runs.columns + i % panels * tile.width;
+    return first_weight + rows * group_channels * taps;
+  };
+  for (int64_t done = 0; done < all; done += at_once) {
+    const int64_t next = std::min(all, done + at_once);
+    parallel_for(next - done, grain, [&](int64_t begin, int64_t end) {
+      pack_panels(done + begin, done + end);
+    });
+    if (next < all) (*read)(weights_before(done), weights_before(next));
+  }
 }
 
 template <typename T>
@@ -336,11 +355,11 @@ size_t packed_bytes(const ConvNhwcShape& shape) {
 }
 
 template <typename T>
-void pack(const ConvNhwcShape& shape, const T* weight, T* packed) {
+void pack(const ConvNhwcShape& shape, const T* weight, T* packed, const WeightsRead* read) {
   const int64_t filter =
       shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
   for (const Part& part : parts_of(shape)) {
-    pack_part(part.shape, weight + part.out * filter, packed);
+    pack_part(part.shape, weight + part.out * filter, packed, read, part.out * filter);
     packed += packed_size<T>(part.shape);
   }
 }
@@ -421,19 +440,20 @@ size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_bytes<Float16>(shape);
 }
 
-void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed,
+                        const WeightsRead* read) {
   float* to = static_cast<float*>(packed);
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_pack(flat_volume(shape), weight, to);
   if (form != 0) return winograd_pack(shape, form, weight, to);
-  pack(shape, weight, to);
+  pack(shape, weight, to, read);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) *
                         shape.window.kernel_h * shape.window.kernel_w;
   const Scratch<Float16> rounded(count);
   to_float16(weight, rounded.data(), count);
-  pack<Float16>(shape, rounded.data(), static_cast<Float16*>(packed));
+  pack<Float16>(shape, rounded.data(), static_cast<Float16*>(packed), nullptr);
 }
 
 void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/function_ref.h"
 #include "kernels/nhwc.h"
 #include "kernels/spatial/window.h"
 
@@ -30,8 +31,11 @@ constexpr int kVectorsOfPixels = 1;
 int conv_nhwc_f32_form(const ConvNhwcShape& shape);
 
 // weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned
-// target.
-void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+// target. `read`, which may be null, is told of floats that are not read again, unless it is all of
+// them at the end.
+using WeightsRead = FunctionRef<void(int64_t first, int64_t last)>;
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed,
+                        const WeightsRead* read = nullptr);
 
 // Runs on the threads of base/thread_pool. The strides are those between pixels; the output
 // overlaps no input but a residual that is the output itself.

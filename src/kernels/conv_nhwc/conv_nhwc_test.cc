@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -586,6 +588,30 @@ TEST(ConvNhwc, EpiloguesOfAllWays) {
                         .tolerance = 8e-4});
         }
   });
+}
+
+TEST(ConvNhwc, TellsWhatOfLargeWeightsWasRead) {
+  const Window2dShape window = make_window(1, 4, 1, 1);
+  for (const ConvNhwcShape& s :
+       {ConvNhwcShape{.in_channels = 1500, .out_channels = 1001, .window = window},
+        ConvNhwcShape{.in_channels = 1536, .out_channels = 2048, .groups = 2, .window = window}}) {
+    const int64_t count = s.in_channels / s.groups * s.out_channels;
+    std::vector<float> weight(static_cast<size_t>(count));
+    for (size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<float>(i);
+    const Packed all(conv_nhwc_f32_packed_bytes(s)), pieces(conv_nhwc_f32_packed_bytes(s));
+    conv_nhwc_f32_pack(s, weight.data(), all.data());
+    int64_t done = 0;
+    const auto take_away = [&](int64_t first, int64_t last) {
+      EXPECT_EQ(first, done);
+      std::fill(weight.begin() + first, weight.begin() + last, 0.0f);
+      done = last;
+    };
+    const WeightsRead read = take_away;
+    conv_nhwc_f32_pack(s, weight.data(), pieces.data(), &read);
+    EXPECT_GT(done, count / 2);
+    EXPECT_LT(done, count);
+    EXPECT_EQ(std::memcmp(all.data(), pieces.data(), conv_nhwc_f32_packed_bytes(s)), 0);
+  }
 }
 
 TEST(ConvNhwc, ResidualMayBeTheResultAndNanStays) {

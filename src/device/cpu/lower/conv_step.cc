@@ -25,8 +25,15 @@ using kernels::DwConvShape;
 void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& layer,
                const Tensor& weight) {
   const Tensor dense = weight.contiguous();
-  const auto pack = is_float16(dtype) ? kernels::conv_nhwc_f16_pack : kernels::conv_nhwc_f32_pack;
-  pack(layer.shape, dense.data_ptr<float>(), to);
+  const float* data = dense.data_ptr<float>();
+  if (is_float16(dtype)) return kernels::conv_nhwc_f16_pack(layer.shape, data, to);
+  // Large weights go back to the file while the rest is packed.
+  const auto give_back = [&](int64_t first, int64_t last) {
+    const auto bytes = [](int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); };
+    dense.impl()->storage->give_back(bytes(dense.storage_offset() + first), bytes(last - first));
+  };
+  const kernels::WeightsRead read = give_back;
+  kernels::conv_nhwc_f32_pack(layer.shape, data, to, &read);
 }
 
 void fill_depthwise(void* to, const DType& dtype, const LayerForm<DwConvShape>& layer,
