@@ -18,7 +18,7 @@ constexpr size_t kAlignment = 64;
 // Of fewer bytes the allocator's are as good. Address sanitizer sees what is done to those alone,
 // and small builds have no room for this.
 constexpr size_t kLeastMapped =
-    selection::kIsWhole && !TORCHLET_ADDRESS_SANITIZER ? size_t{256} << 10 : ~size_t{0};
+    selection::kIsWhole && !TORCHLET_ADDRESS_SANITIZER ? size_t{64} << 10 : ~size_t{0};
 
 // Before mapped memory.
 struct alignas(kAlignment) Header {

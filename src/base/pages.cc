@@ -2,6 +2,7 @@
 
 #ifdef __linux__
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -108,12 +109,19 @@ bool is_as_in_file(const void* data, size_t nbytes) {
   });
 }
 
+void give_back_freed() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 #else
 
 void prefer_huge_pages(void*, size_t) {}
 void take_small_pages(void*, size_t) {}
 void give_back_file_pages(const void*, size_t) {}
 bool is_as_in_file(const void*, size_t) { return false; }
+void give_back_freed() {}
 
 #endif
 

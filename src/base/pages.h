@@ -22,4 +22,7 @@ void give_back_file_pages(const void* data, size_t nbytes);
 // what the file does: nobody has written to its pages. False where the system does not tell.
 bool is_as_in_file(const void* data, size_t nbytes);
 
+// Lets go of pages that were freed and that the allocator keeps. It looks at all that it has.
+void give_back_freed();
+
 }  // namespace torchlet

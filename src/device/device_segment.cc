@@ -1,5 +1,7 @@
 #include "device/device_segment.h"
 
+#include "base/memory_use.h"
+#include "base/pages.h"
 #include "device/moved_bytes.h"
 #include "device/parts.h"
 #include "graph/event_sink.h"
@@ -39,6 +41,7 @@ bool DeviceSegment::run(std::span<const Value> inputs, std::span<Value> outputs)
 
 std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Value> inputs) {
   const double begin = event_clock();
+  const int64_t packed_before = noted_memory(MemoryUse::kPackedWeights);
   Compilation made;
   bool is_in_parts = false;  // and the log says so already
   try {
@@ -56,6 +59,8 @@ std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Va
     if (is_limit(error.code())) throw;
     made.refusal = error.what();
   }
+  // Not for a plan of another shape, of which there may be many.
+  if (noted_memory(MemoryUse::kPackedWeights) > packed_before) give_back_freed();
   const double end = event_clock();
   if (EventSink* sink = event_sink()) {
     sink->record({.kernel = kCompileEvent,
