@@ -266,11 +266,16 @@ bool InputOptions::has_image() const { return command_->count("--image") > 0; }
 // A fixed generator (Knuth's MMIX constants), so that two runs see the same numbers.
 Value InputOptions::filled(const std::string& shape) const {
   const DType dtype = this->dtype();
-  const Tensor values = empty(parse_shape(shape), DType::kFloat64);
+  const bool is_float = dtype == DType::kFloat32;  // then without a copy of twice the size
+  const Tensor values = empty(parse_shape(shape), is_float ? dtype : DType::kFloat64);
   uint64_t state = 1;
   for (int64_t i = 0; i < values.numel(); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double uniform = static_cast<double>(state >> 11) * 0x1p-53;
+    if (is_float) {
+      values.data_ptr<float>()[i] = static_cast<float>(uniform);
+      continue;
+    }
     values.data_ptr<double>()[i] = dtype == DType::kBool ? (uniform < 0.5 ? 0 : 1)
                                    : is_integral(dtype, false)
                                        ? static_cast<double>(static_cast<int>(uniform * 10))
