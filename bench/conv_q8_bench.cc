@@ -11,7 +11,7 @@
 #include "base/thread_pool.h"
 #include "kernels/quantized/conv_nhwc_q8.h"
 #include "kernels/quantized/dwconv_nhwc_q8.h"
-#include "kernels/simd/amx.h"
+#include "kernels/simd/isa.h"
 
 namespace torchlet::kernels {
 namespace {
@@ -38,7 +38,7 @@ std::string name_of(const char* model, const Layer& l) {
 
 void convolution(benchmark::State& state, const Layer& l, bool with_amx) {
   set_num_threads(1);
-  allow_amx(with_amx);
+  const Isa before = limit_isa(with_amx ? best_isa() : Isa::kAvx512Fp16);
   const Conv2dShape s = shape_of(l);
   const int64_t terms = l.in_channels / l.groups * l.kernel * l.kernel;
   const std::vector<int8_t> weight(static_cast<size_t>(l.out_channels * terms), 3);
@@ -60,6 +60,7 @@ void convolution(benchmark::State& state, const Layer& l, bool with_amx) {
   const double operations = 2.0 * static_cast<double>(pixels * l.out_channels * terms);
   state.counters["OP/s"] = benchmark::Counter(operations * static_cast<double>(state.iterations()),
                                               benchmark::Counter::kIsRate);
+  limit_isa(before);
 }
 
 constexpr Layer kMobileNetV2[] = {
@@ -89,7 +90,7 @@ constexpr Layer kResNet[] = {
 void add_layer(const char* model, const Layer& l) {
   const std::string name = name_of(model, l);
   benchmark::RegisterBenchmark(name.c_str(), convolution, l, true);
-  if (l.groups > 1 || !has_amx_int8()) return;
+  if (l.groups > 1 || !has(Isa::kAmx)) return;
   benchmark::RegisterBenchmark((name + " without AMX").c_str(), convolution, l, false);
 }
 

@@ -21,6 +21,7 @@
 #include "cli/text.h"
 #include "graph/event_sink.h"
 #include "kernels/peak/peak_flops.h"
+#include "kernels/simd/isa.h"
 #include "profile/profiler.h"
 
 namespace torchlet::cli {
@@ -87,6 +88,9 @@ Module load_model(const BenchOptions& options, bool exact = false) {
   load_options.print = [](std::string_view) {};
   return load(options.model, load_options);
 }
+
+// The instruction set that kernels run with.
+const char* best_isa_name() { return kernels::isa_name(kernels::best_isa()); }
 
 Timings measure(const BenchOptions& options, std::string& what) {
   Timings timings;
@@ -184,8 +188,8 @@ void profile_model(const BenchOptions& options) {
                profile::chrome_trace(std::array{&std::as_const(first), &std::as_const(profiler)}));
   }
   if (!options.profile) return;
-  std::printf("%zu runs, %d threads, peak %.0f GFLOP/s in float32, %.0f GOP/s in int8\n\n", runs,
-              num_threads(), peaks.float32 * 1e-9, peaks.int8 * 1e-9);
+  std::printf("%zu runs, %d threads, %s, peak %.0f GFLOP/s in float32, %.0f GOP/s in int8\n\n",
+              runs, num_threads(), best_isa_name(), peaks.float32 * 1e-9, peaks.int8 * 1e-9);
   std::printf("%s", profile::table(profiler.lines(), runs, peaks).c_str());
   print_reference(module);
 }
@@ -214,6 +218,7 @@ void bench(const BenchOptions& options) {
                  {"method", options.method},
                  {"inputs", inputs},
                  {"threads", num_threads()},
+                 {"isa", best_isa_name()},
                  {"load_ms", t.load * 1e3},
                  {"compile_ms", t.compile * 1e3},
                  {"first_ms", t.first * 1e3},
@@ -236,6 +241,7 @@ void bench(const BenchOptions& options) {
   std::printf("model       %s\n", options.model.c_str());
   std::printf("inputs      %s\n", inputs.c_str());
   std::printf("threads     %d\n", num_threads());
+  std::printf("isa         %s\n", best_isa_name());
   std::printf("load        %.2f ms\n", t.load * 1e3);
   std::printf("compile     %.2f ms\n", t.compile * 1e3);
   std::printf("first run   %.2f ms\n", t.first * 1e3);

@@ -14,6 +14,7 @@
 #include "device/kept_placements.h"
 #include "device/weight_cache.h"
 #include "kernels/half/float16.h"
+#include "kernels/simd/isa.h"
 #include "lite/bytecode.h"
 #include "lite/debug_info.h"
 #include "lite/flatbuffer.h"
@@ -310,6 +311,7 @@ bool is_auto(const Options& options) {
 template <typename Open>
 Module load_reader(const Options& options, const std::string& path, bool from_source,
                    const Open& open) {
+  kernels::check_isa_limit();
   const auto limits = std::make_shared<const RunLimits>(options);
   const LimitScope scope = limits->scope();
   ArchiveReader reader = open();

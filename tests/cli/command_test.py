@@ -15,8 +15,9 @@ import zipfile
 FIXTURES = "tests/fixtures"
 
 
-def torchlet(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess:
-    return subprocess.run([os.environ["TORCHLET"], *arguments], capture_output=True, text=True, input=stdin)
+def torchlet(*arguments: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run([os.environ["TORCHLET"], *arguments], capture_output=True, text=True, input=stdin,
+                          env={**os.environ, **environment})
 
 
 def npy(descr: str, shape: tuple, data: bytes) -> bytes:
@@ -597,6 +598,26 @@ class Bench(unittest.TestCase):
         for key in "load_ms", "first_ms", "mean_ms", "peak_memory_bytes":
             self.assertGreater(node[key], 0)
         self.assertEqual(done.stderr, "")
+
+    def test_the_environment_limits_the_instruction_set(self):
+        model = f"{FIXTURES}/linear.pt", f"{FIXTURES}/linear.in0.npy"
+
+        def isa(limit: str) -> str:
+            return json.loads(torchlet("bench", *model, "--iterations", "1", "--json", TORCHLET_ISA=limit).stdout)["isa"]
+
+        families = ["sse4", "avx2", "avx512", "avx512_vnni", "avx512_fp16", "amx"], ["neon", "fp16", "dotprod", "i8mm"]
+        best = isa("")
+        for names in families:
+            if best not in names:
+                continue
+            for name in names:
+                self.assertEqual(isa(name), min(name, best, key=names.index))
+            profile = torchlet("bench", *model, "--profile", "--iterations", "1", "--threads", "1", TORCHLET_ISA=names[0]).stdout
+            self.assertRegex(profile.splitlines()[0], rf"^1 runs, 1 threads, {names[0]}, peak ")
+            done = torchlet("bench", *model, TORCHLET_ISA="avx1024")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stderr, "torchlet: error: there is no instruction set 'avx1024' (TORCHLET_ISA); there are: "
+                                          + ", ".join(names) + "\n")
 
     @unittest.skipUnless(os.path.exists("/proc/self/smaps"), "only Linux tells")
     def test_memory_tells_what_it_is_for(self):

@@ -249,8 +249,6 @@ void look_up(const uint8_t* answers, const uint8_t* x, const uint8_t* y, const u
   for (; i < count; ++i) to[i] = answers[(x[i] + 2 * y[i] + 4 * z[i]) & 7];
 }
 
-bool is_avx2() { return HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2; }
-
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
@@ -263,7 +261,6 @@ namespace torchlet::kernels {
 HWY_EXPORT(convert_loop);
 HWY_EXPORT(direct_loop);
 HWY_EXPORT(look_up);
-HWY_EXPORT(is_avx2);
 
 namespace {
 
@@ -344,8 +341,6 @@ void look_up_bools(const uint8_t (&answers)[8], const uint8_t* x, const uint8_t*
                    const uint8_t* z, uint8_t* to, int64_t count) {
   HWY_DYNAMIC_DISPATCH(look_up)(answers, x, y, z, to, count);
 }
-
-bool has_avx2() { return HWY_DYNAMIC_DISPATCH(is_avx2)(); }
 
 }  // namespace torchlet::kernels
 

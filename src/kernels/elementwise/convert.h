@@ -17,7 +17,4 @@ bool convert(NumberType from_type, const void* from, NumberType to_type, void* t
 void look_up_bools(const uint8_t (&answers)[8], const uint8_t* x, const uint8_t* y,
                    const uint8_t* z, uint8_t* to, int64_t count);
 
-// Is AVX2 among the instruction sets that kernels run with?
-bool has_avx2();
-
 }  // namespace torchlet::kernels

@@ -4,12 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_few_channels.h"
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#elif defined(__aarch64__) && defined(__linux__)
-#include <sys/auxv.h>
-#endif
+#include "kernels/simd/isa.h"
 
 #if TORCHLET_FLOAT16
 #include "kernels/half/float16-inl.h"
@@ -75,25 +70,6 @@ TORCHLET_FLOAT16_END
 namespace torchlet::kernels {
 namespace {
 
-bool ask_processor() {
-#if !TORCHLET_FLOAT16
-  return false;
-#elif defined(__AVX512FP16__) || defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
-  return true;
-#elif defined(__x86_64__)
-  // A system that saves the registers of AVX-512 for one extension does so for all.
-  constexpr unsigned kFloat16 = 1u << 23;
-  unsigned eax, ebx, ecx, edx = 0;
-  return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-         __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & kFloat16);
-#elif defined(__linux__)
-  constexpr unsigned long kHalfPrecisionVectors = 1ul << 10;  // HWCAP_ASIMDHP
-  return (getauxval(AT_HWCAP) & kHalfPrecisionVectors) != 0;
-#else
-  return false;
-#endif
-}
-
 // Calls convert(row, first column, count) for pieces of the matrix; rows without gaps are one.
 template <typename Convert>
 void for_each_piece(int64_t rows, int64_t columns, bool dense, const Convert& convert) {
@@ -112,8 +88,7 @@ void for_each_piece(int64_t rows, int64_t columns, bool dense, const Convert& co
 }  // namespace
 
 bool has_float16() {
-  static const bool has = ask_processor();
-  return has;
+  return TORCHLET_FLOAT16 != 0 && (has(Isa::kAvx512Fp16) || has(Isa::kFp16));
 }
 
 void to_float16_rows(int64_t rows, int64_t columns, const float* from, int64_t from_stride,

@@ -21,7 +21,7 @@ struct Float16 {
   uint16_t bits;
 };
 
-// Whether this processor has the instructions.
+// Whether this compiler made those kernels and they may run (kernels/simd/isa.h).
 bool has_float16();
 
 // Rounds to nearest even, or widens, `count` elements on the calling thread.

@@ -16,6 +16,7 @@
 #include "kernels/quantized/conv_q8_amx-inl.h"
 #include "kernels/quantized/dot_q8-inl.h"
 #include "kernels/quantized/dot_sums-inl.h"
+#include "kernels/simd/isa.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace torchlet::kernels {
@@ -35,7 +36,7 @@ constexpr int kPeakRows = 4;
 int64_t multiply_bytes(int64_t rounds, volatile int32_t* result) {
   constexpr int64_t kDepth = 128;
 #if TORCHLET_KERNELS_AMX
-  if (has_amx_int8()) {
+  if (has(Isa::kAmx)) {
     alignas(64) static constexpr uint8_t kRows[kAmxRows * kDepth] = {};
     alignas(64) static constexpr uint8_t kWeights[kAmxColumns * kDepth] = {};
     alignas(64) int32_t sums[kAmxRows * kAmxColumns];

@@ -5,20 +5,16 @@
 
 #include "base/thread_pool.h"
 #include "kernels/quantized/layer_q8_test.h"
-#include "kernels/simd/amx.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
 namespace {
 
 void check_layer(const Conv2dShape& s, const LayerQ8& layer, const OutputQ8& result, int64_t gap) {
-  for (const bool is_allowed : {true, false}) {
-    SCOPED_TRACE(is_allowed ? "with AMX, if there is" : "without AMX");
-    allow_amx(is_allowed);
+  with_and_without_amx([&] {
     check_layer_q8(s, layer, result, gap,
                    {conv_nhwc_q8_packed_bytes, conv_nhwc_q8_pack, conv_nhwc_q8});
-  }
-  allow_amx(true);
+  });
 }
 
 void check(const Conv2dShape& s, uint8_t zero = 113, bool has_weight_zeros = false,

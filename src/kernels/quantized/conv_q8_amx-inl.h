@@ -20,7 +20,7 @@
 #include "kernels/quantized/conv_q8_indirection-inl.h"
 #include "kernels/quantized/conv_q8_internal.h"
 #include "kernels/quantized/requantize_q8-inl.h"
-#include "kernels/simd/amx.h"
+#include "kernels/simd/isa.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -79,7 +79,7 @@ inline bool amx_pays(const Conv2dShape& s, const LayerQ8& layer) {
   const int64_t products = sizes.taps.count * sizes.taps.length;
   const bool is_used_often = amx_reads_in_place(s) || sizes.channels > 32 || products >= 192;
   return products >= 64 && is_used_often && sizes.rows >= 16 && sizes.channels >= 8 &&
-         weight_repeats(layer, s.out_channels) == 1 && has_amx_int8();
+         weight_repeats(layer, s.out_channels) == 1 && has(Isa::kAmx);
 }
 
 // Writes one column of a panel; `to` is the panel. Returns whether the column is wide.

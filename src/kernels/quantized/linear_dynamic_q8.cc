@@ -23,6 +23,7 @@
 #include "kernels/quantized/dot_sums-inl.h"
 #include "kernels/quantized/linear_dynamic_q8.h"
 #include "kernels/quantized/requantize_q8-inl.h"
+#include "kernels/simd/isa.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
 
@@ -258,7 +259,7 @@ void multiply_chunks(const LinearDynamicQ8& linear, int64_t begin, int64_t end) 
   std::fill_n(sums.data(), most, 0);
   Block block{};
 #if TORCHLET_KERNELS_AMX
-  const bool is_amx = linear.rows >= 16 && linear.in >= kAmxDepth && has_amx_int8();
+  const bool is_amx = linear.rows >= 16 && linear.in >= kAmxDepth && has(Isa::kAmx);
   std::optional<AmxTiles> tiles;
   if (is_amx) tiles.emplace();
 #endif

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "kernels/quantized/layer_q8_test.h"
-#include "kernels/simd/amx.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -58,8 +57,7 @@ void check(int64_t rows, int64_t in, int64_t out, bool has_zeros, int64_t gap, f
 
 TEST(LinearDynamicQ8, EveryTail) {
   for_each_target([] {
-    for (const bool with_amx : {false, true}) {
-      allow_amx(with_amx);
+    with_and_without_amx([] {
       for (const int64_t in : {1, 2, 3, 15, 64, 65, 130}) {
         for (const int64_t out : {1, 15, 16, 17, 33, 64, 65, 130}) {
           for (const int64_t rows : {1, 2, 3, 6, 8, 16, 33}) {
@@ -70,7 +68,7 @@ TEST(LinearDynamicQ8, EveryTail) {
       }
       for (const int64_t rows : {1, 7, 40}) check(rows, 70, 50, true, 0, -1, 2);
       check(300, 1500, 20, true, 0, 0, kInfinity);  // more than one block of rows
-    }
+    });
   });
 }
 

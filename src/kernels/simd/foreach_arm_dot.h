@@ -13,7 +13,7 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/simd/arm_dot.h"
+#include "kernels/simd/isa.h"
 
 namespace hwy {
 namespace N_NEON_DOT = N_NEON;
@@ -66,13 +66,13 @@ namespace N_NEON_MATRIX = N_NEON;
 #undef HWY_TARGET_TOGGLE
 #define HWY_HIGHWAY_PER_TARGET
 #define TORCHLET_MATRIX_OR_DOT(FUNCTION) \
-  (arm_dot() == ArmDot::kMatrix ? &N_NEON_MATRIX::FUNCTION : &N_NEON_DOT::FUNCTION)
+  (has(Isa::kI8mm) ? &N_NEON_MATRIX::FUNCTION : &N_NEON_DOT::FUNCTION)
 #else
 #define TORCHLET_MATRIX_OR_DOT(FUNCTION) &N_NEON_DOT::FUNCTION
 #endif
 
 #define TORCHLET_DOT_DISPATCH(FUNCTION) \
-  (*(arm_dot() == ArmDot::kNone ? &N_NEON::FUNCTION : TORCHLET_MATRIX_OR_DOT(FUNCTION)))
+  (*(has(Isa::kDotProd) ? TORCHLET_MATRIX_OR_DOT(FUNCTION) : &N_NEON::FUNCTION))
 
 // Now NEON alone.
 #include <hwy/ops/set_macros-inl.h>

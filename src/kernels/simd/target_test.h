@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
-#include "kernels/simd/arm_dot.h"
+#include "kernels/simd/isa.h"
 
 namespace torchlet::kernels {
 
@@ -19,21 +19,31 @@ void for_each_target(const Check& check) {
     SCOPED_TRACE(hwy::TargetName(target));
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-#if defined(HWY_WANT_AVX3_DL)
-    const ArmDot best = arm_dot();
-    for (ArmDot dot : {ArmDot::kNone, ArmDot::kProduct, ArmDot::kMatrix}) {
-      if (dot > best) break;
-      SCOPED_TRACE(testing::Message() << "products of bytes: " << static_cast<int>(dot));
-      limit_arm_dot(dot);
+#if defined(HWY_WANT_AVX3_DL) && HWY_ARCH_ARM
+    for (const Isa most : {Isa::kNeon, Isa::kDotProd, Isa::kI8mm}) {
+      if (!has(most)) break;
+      SCOPED_TRACE(isa_name(most));
+      const Isa limit = limit_isa(most);
       check();
+      limit_isa(limit);
     }
-    limit_arm_dot(ArmDot::kMatrix);
 #else
     check();
 #endif
   }
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+// Calls check() with AMX, where there is, and without.
+template <typename Check>
+void with_and_without_amx(const Check& check) {
+  check();
+  if (!has(Isa::kAmx)) return;
+  SCOPED_TRACE("without AMX");
+  const Isa limit = limit_isa(Isa::kAvx512Fp16);
+  check();
+  limit_isa(limit);
 }
 
 }  // namespace torchlet::kernels

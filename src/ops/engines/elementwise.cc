@@ -6,6 +6,7 @@
 #include "base/selection.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "kernels/elementwise/convert.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {

@@ -13,7 +13,7 @@
 
 #include "base/function_ref.h"
 #include "base/selection.h"
-#include "kernels/elementwise/convert.h"
+#include "kernels/simd/isa.h"
 #include "ops/core/common.h"
 
 namespace torchlet::ops {
@@ -123,7 +123,7 @@ TORCHLET_WIDE_STEPS void map_wide_steps(const void* f, void* out, const void* co
 template <typename Out, typename In, size_t N, typename F>
 void map_steps(const void* f, void* out, const void* const* in, int64_t count) {
   if constexpr (kHasWideSteps) {
-    if (kernels::has_avx2()) return map_wide_steps<Out, In, N, F>(f, out, in, count);
+    if (kernels::has(kernels::Isa::kAvx2)) return map_wide_steps<Out, In, N, F>(f, out, in, count);
   }
   run_map_steps<Out, In, N>(*static_cast<const F*>(f), static_cast<Out*>(out), in, count);
 }

@@ -1,6 +1,7 @@
 // Loops over neighbours along a dimension, where tensors lie dense.
 #pragma once
 
+#include "kernels/simd/isa.h"
 #include "ops/core/dense_order.h"
 #include "ops/engines/elementwise.h"
 
@@ -51,7 +52,7 @@ TORCHLET_WIDE_STEPS void map_wide_neighbour_rows(const NeighbourRows& rows) {
 template <typename T, typename F>
 void map_neighbour_rows(const NeighbourRows& rows) {
   if constexpr (kHasWideSteps) {
-    if (kernels::has_avx2()) return map_wide_neighbour_rows<T, F>(rows);
+    if (kernels::has(kernels::Isa::kAvx2)) return map_wide_neighbour_rows<T, F>(rows);
   }
   run_neighbour_rows<T, F>(rows);
 }

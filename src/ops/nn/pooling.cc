@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "kernels/elementwise/normalize.h"
 #include "kernels/reduce/fold.h"
+#include "kernels/simd/isa.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/spatial/pool2d.h"
 #include "kernels/spatial/pool_nhwc.h"
@@ -275,7 +276,7 @@ struct MaxOfChannels {
     parallel_for(outputs, std::max<int64_t>(1, kElementsPerTask / channels),
                  [&](int64_t begin, int64_t end) {
                    if constexpr (detail::kHasWideSteps && std::is_same_v<T, float>) {
-                     if (kernels::has_avx2()) return pool_wide(begin, end);
+                     if (kernels::has(kernels::Isa::kAvx2)) return pool_wide(begin, end);
                    }
                    pool_outputs(begin, end);
                  });

@@ -11,7 +11,7 @@
 #include "base/counted_vector.h"
 #include "base/limits.h"
 #include "base/thread_pool.h"
-#include "kernels/elementwise/convert.h"
+#include "kernels/simd/isa.h"
 #include "ops/engines/compute.h"
 #include "ops/vision/gather_spatial.h"
 #include "tensor/meta.h"
@@ -201,7 +201,7 @@ void resize_row(const T* in, const Taps<T>& taps, int64_t out_size, T* out) {
   const T* weight = taps.weight.data();
   if (taps.count == 2) {
     if constexpr (kHasFused && std::is_same_v<T, float>) {
-      if (kernels::has_avx2()) return fused_row(in, index, weight, out_size, out);
+      if (kernels::has(kernels::Isa::kAvx2)) return fused_row(in, index, weight, out_size, out);
     }
     for (int64_t i = 0; i < out_size; ++i, index += 2, weight += 2) {
       out[i] = blend(in[index[0]], weight[0], in[index[1]], weight[1]);
@@ -223,7 +223,7 @@ void blend_rows(const T* in, const int64_t* index, const T* weight, int64_t coun
   if (count == 2) {
     const T* second = in + index[1] * inner;
     if constexpr (kHasFused && std::is_same_v<T, float>) {
-      if (kernels::has_avx2()) return fused_rows(first, second, weight, inner, out);
+      if (kernels::has(kernels::Isa::kAvx2)) return fused_rows(first, second, weight, inner, out);
     }
     for (int64_t x = 0; x < inner; ++x) out[x] = blend(first[x], weight[0], second[x], weight[1]);
     return;
