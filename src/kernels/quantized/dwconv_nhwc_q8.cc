@@ -175,14 +175,17 @@ HWY_INLINE VecU8 load_pixel(const uint8_t* from, int64_t count) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   const VecU8 bytes{_mm512_maskz_loadu_epi8(~uint64_t{0} >> (64 - count), from)};
 #else
-  constexpr int64_t kFull = kVectors * kDotLanes;
-  alignas(64) uint8_t buffer[HWY_LANES(uint8_t)];
-  if (count == kFull) {
-    std::memcpy(buffer, from, kFull);
+  const TagU8 d;
+  VecU8 bytes;
+  if (kVectors == 4 && count == kPanelChannels) {
+    bytes = hn::LoadU(d, from);
+  } else if (kVectors == 2 && count == kPanelChannels / 2) {
+    bytes = hn::ZeroExtendVector(d, hn::LoadU(hn::Half<TagU8>(), from));
   } else {
+    alignas(64) uint8_t buffer[HWY_LANES(uint8_t)];
     std::memcpy(buffer, from, static_cast<size_t>(count));
+    bytes = hn::Load(d, buffer);
   }
-  const VecU8 bytes = hn::Load(TagU8(), buffer);
 #endif
   if constexpr (kVectors < 4 && kDotLanes > 4) {
     alignas(64) int32_t index[kDotLanes];
@@ -356,16 +359,20 @@ HWY_NOINLINE void sum_taps(const Plan& plan, const OutputRow& row, const Requant
   constexpr int64_t kOperands = kVectors * kDotLanes;
   const PanelOutput<kVectors> panel(row.panel, requantize, row.channels);
   const int64_t column_bytes = plan.groups * kOperands * 4;
+  // Neighbouring columns lie one behind the other, as their weights do.
+  const bool is_run = plan.w.dilation_w == 1 && plan.taps == plan.w.kernel_w;
+  const int64_t runs = is_run ? 1 : plan.taps;
+  const int64_t steps = is_run ? plan.taps * plan.groups : plan.groups;
   for (int64_t x = 0; x < row.width; ++x) {
     DotVec sum[kVectors];
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) sum[v] = panel.start[v];
     const DotWeight* HWY_RESTRICT weights = row.weights;
-    for (int64_t tap = 0; tap < plan.taps; ++tap) {
+    for (int64_t tap = 0, column = 0; tap < runs; ++tap, ++column) {
+      if (column == plan.w.kernel_w) column = 0;
       const uint8_t* HWY_RESTRICT operands =
-          row.operands +
-          (x * plan.w.stride_w + tap % plan.w.kernel_w * plan.w.dilation_w) * column_bytes;
-      for (int64_t group = 0; group < plan.groups; ++group) {
+          row.operands + (x * plan.w.stride_w + column * plan.w.dilation_w) * column_bytes;
+      for (int64_t step = 0; step < steps; ++step) {
         HWY_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) {
           sum[v] = dot(sum[v], load_operand(operands + v * kDotLanes * 4),
