@@ -58,12 +58,21 @@ constexpr int64_t kRowStep = 24;  // a multiple of the rows of any tile
 
 // ---- The columns ----
 
-// The columns of one group: panels of up to kMaxVectors vectors, as equal as can be.
+// The most vectors of a panel of so many rows. With AVX2 a panel that the first-level cache does
+// not hold has half of them, and twice as many rows of a tile share what is read of it.
+int64_t most_vectors(int64_t depth) {
+  constexpr int64_t kPanelBytes = int64_t{32} << 10;
+  constexpr int64_t kRowBytes = kMaxVectors * kDotLanes * sizeof(DotWeight);
+  const bool is_half = HWY_TARGET == HWY_AVX2 && depth * kRowBytes > kPanelBytes;
+  return is_half ? kMaxVectors / 2 : kMaxVectors;
+}
+
+// The columns of one group: panels of up to `most` vectors, as equal as can be.
 struct Columns {
-  explicit Columns(int64_t n)
+  Columns(int64_t n, int64_t most)
       : channels(n),
         vectors((n + kDotLanes - 1) / kDotLanes),
-        panels((vectors + kMaxVectors - 1) / kMaxVectors) {}
+        panels((vectors + most - 1) / most) {}
 
   int64_t first_vector(int64_t panel) const {
     return panel * (vectors / panels) + std::min(panel, vectors % panels);
@@ -78,7 +87,7 @@ struct Columns {
 struct Sizes {
   Sizes(const Conv2dShape& s, int repeats)
       : taps(s, repeats),
-        columns(s.out_channels / s.groups),
+        columns(s.out_channels / s.groups, most_vectors(taps.count * taps.steps * kDotDepth)),
         rows(s.batch * s.window.out_h * s.window.out_w) {}
 
   // A vector of columns: start values, multipliers, weights [taps, steps].

@@ -51,6 +51,7 @@ TEST(ConvNhwcQ8, Windows) {
     check(batch);
     check(make_shape(3, 32, 33, 7, 2, 3));
     check(make_shape(64, 64, 14, 3, 1, 1));
+    check(make_shape(70, 75, 6, 3, 1, 1));  // panels beyond the first-level cache
   });
 }
 
