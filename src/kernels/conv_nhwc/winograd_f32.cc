@@ -238,13 +238,13 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
       w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < least_channels) {
     return 0;
   }
-  // Cycles per input and output channel: multiply-adds at 32 per cycle, 0.85 of that for the direct
-  // convolution, and the weights, which come from beyond the second-level cache at 8 bytes per
-  // cycle. Winograd's products fetch most of them meanwhile. Taps on the padding cost the direct
-  // convolution nothing.
-  const auto winograd_cycles = [](const WinogradGrid& grid) {
+  // Cycles per input and output channel: two vectors of multiply-adds a cycle, 0.85 of that for the
+  // direct convolution, and the weights, which come from beyond the second-level cache at 8 bytes
+  // per cycle. Winograd's products fetch most of them meanwhile. Taps on the padding cost the
+  // direct convolution nothing.
+  const auto winograd_cycles = [](const WinogradGrid& grid, double rate) {
     const auto points = static_cast<double>(grid.points());
-    const double products = static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / 32;
+    const double products = static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / rate;
     const double weights = points / 2;
     return std::max(products, weights) + std::min(products, weights) / 8;
   };
@@ -256,12 +256,18 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
     }
     return static_cast<double>(count);
   };
-  const double direct = taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
-                            taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) *
-                            static_cast<double>(s.batch) / (32 * 0.85) +
-                        9.0 / 2;
-  const double four = winograd_cycles(WinogradGrid(s, 4)),
-               two = winograd_cycles(WinogradGrid(s, 2));
+  const auto direct_cycles = [&](double rate) {
+    return taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
+               taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) * static_cast<double>(s.batch) /
+               (rate * 0.85) +
+           9.0 / 2;
+  };
+  // Which tiles, and which save enough memory, is as with vectors of 16 floats: with narrower ones
+  // the weights of large tiles cost more than this tells.
+  constexpr double kWidest = 32;
+  const double direct = direct_cycles(kWidest);
+  const double four = winograd_cycles(WinogradGrid(s, 4), kWidest),
+               two = winograd_cycles(WinogradGrid(s, 2), kWidest);
   if (s.lean) {
     // Per byte that its weights take more than the direct ones.
     constexpr double kLeastCycles = 1;
@@ -270,8 +276,9 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
     };
     return is_worth(four, 4) ? 4 : is_worth(two, 2) ? 2 : 0;
   }
-  if (std::min(four, two) > direct) return 0;
-  return four <= two ? 4 : 2;
+  const int m = four <= two ? 4 : 2;
+  const auto rate = static_cast<double>(2 * tile_shape<float>().lanes);
+  return winograd_cycles(WinogradGrid(s, m), rate) > direct_cycles(rate) ? 0 : m;
 }
 
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int m, int64_t depth_kernel) {
