@@ -12,6 +12,7 @@
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/layout/transpose.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -54,11 +55,12 @@ Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
   Cut cut;
   const int64_t pixels = runs.pixels(), columns = runs.columns, depth = runs.depth();
   const int64_t panel_bytes = depth * tile.width * kSize;
-  const int64_t most_panels = kWeightBlockBytes / std::max<int64_t>(1, panel_bytes);
+  const int64_t most_panels = cached(kWeightBlockBytes) / std::max<int64_t>(1, panel_bytes);
   cut.columns = even_block(columns, std::max<int64_t>(1, most_panels) * tile.width, tile.width);
   cut.pixels = ceil_div(pixels, tile.rows) * tile.rows;
   // Where the weights do not stay in the cache, parts of the image do.
-  const int64_t fit = std::min(kSmallImagePixels, kSmallImageBytes / kSize / copy_stride<T>(depth));
+  const int64_t fit =
+      std::min(kSmallImagePixels, cached(kSmallImageBytes) / kSize / copy_stride<T>(depth));
   const int64_t small = fit / tile.rows * tile.rows;
   if (cut.columns < columns && small >= 4 * tile.rows) {
     cut.columns = even_block(columns, columns, tile.width);
@@ -158,7 +160,8 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
   const int64_t columns = block.last_column - block.first_column;
   const int64_t stride = copy_stride<T>(runs.depth());
   const bool is_small =
-      pixels > 1 && pixels <= kSmallImagePixels && pixels * stride * kSize <= kSmallImageBytes;
+      pixels > 1 && pixels <= kSmallImagePixels &&
+      pixels * stride * kSize <= cached(kSmallImageBytes);
   // Rows 4 KB apart share their cache sets.
   const bool collides = runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 &&
                         pixels > 8 && columns > tile.width;

@@ -14,6 +14,7 @@
 #include "kernels/conv_nchw/conv_testing.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/half/float16_test.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -463,6 +464,17 @@ TEST(ConvNhwc, SeveralThreads) {
   check({.in_channels = 2048, .out_channels = 1000, .window = make_window(1, 1, 1, 1)});
   check({.in_channels = 2048, .out_channels = 780, .window = make_window(1, 140, 1, 1)});
   set_num_threads(1);
+}
+
+TEST(ConvNhwc, SmallCaches) {
+  const int64_t before = cached(int64_t{1} << 20);
+  set_cache(int64_t{128} << 10);
+  check({.in_channels = 300, .out_channels = 210, .window = make_window(9, 17, 1, 1)});
+  check({.in_channels = 70, .out_channels = 130, .window = make_window(13, 14, 3, 3, 2, 1)});
+  check({.in_channels = 1030, .out_channels = 70, .window = make_window(1, 90, 1, 1)});
+  check({.in_channels = 64, .out_channels = 70, .window = make_window(24, 23, 3, 3, 1, 1)},
+        {.tolerance = 8e-4});  // by Winograd's algorithm
+  set_cache(before);
 }
 
 // Winograd's algorithm where it is taken, next to the plain sum. The largest results are

@@ -7,6 +7,7 @@
 #include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -22,7 +23,7 @@ int64_t blocks_at_once(const DwConvShape& shape) {
   constexpr int64_t kBlockBytes = kDwConvBlock<T> * static_cast<int64_t>(sizeof(T));
   const Window2dShape& s = shape.window;
   const int64_t blocks = dwconv_blocks<T>(shape.channels);
-  if (s.in_h * s.in_w * blocks * kBlockBytes > kFar) return blocks;
+  if (s.in_h * s.in_w * blocks * kBlockBytes > cached(kFar)) return blocks;
   const int64_t pixels = s.in_w * (s.kernel_h + s.stride_h) + s.out_w;
   return std::max<int64_t>(1, kNear / (pixels * kBlockBytes));
 }
@@ -150,7 +151,7 @@ void convolve(const DwConvShape& shape, const T* input, int64_t input_stride, co
   constexpr int64_t kStripBytes = int64_t{512} << 10;
   const int64_t threads = num_threads();
   const int64_t row_bytes = s.in_w * s.stride_h * shape.channels * static_cast<int64_t>(sizeof(T));
-  const int64_t far_strips = (s.out_h * row_bytes - 1) / kStripBytes + 1;
+  const int64_t far_strips = (s.out_h * row_bytes - 1) / cached(kStripBytes) + 1;
   const int64_t most_strips = std::clamp<int64_t>(s.out_h * row_ops / kOpsPerTask, 1, s.out_h);
   const int64_t even_strips = (far_strips + threads - 1) / threads * threads;
   const int64_t strips = std::min(even_strips, most_strips);

@@ -5,6 +5,7 @@
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 
 namespace torchlet::kernels {
@@ -36,8 +37,9 @@ int64_t strip_rows(const InvertedResidualShape& shape, bool expands) {
   constexpr int64_t kCachedBytes = int64_t{256} << 10;
   const Window2dShape& s = shape.window;
   const int64_t pixel_bytes = shape.hidden_channels * static_cast<int64_t>(sizeof(T));
-  const int64_t in_rows = kCachedBytes / std::max<int64_t>(1, s.in_w * pixel_bytes) - s.kernel_h;
-  const int64_t out_rows = kCachedBytes / std::max<int64_t>(1, s.out_w * pixel_bytes);
+  const int64_t bytes = cached(kCachedBytes);
+  const int64_t in_rows = bytes / std::max<int64_t>(1, s.in_w * pixel_bytes) - s.kernel_h;
+  const int64_t out_rows = bytes / std::max<int64_t>(1, s.out_w * pixel_bytes);
   return std::clamp<int64_t>(expands ? in_rows / s.stride_h : out_rows, 1, s.out_h);
 }
 
@@ -115,7 +117,7 @@ class Strips {
 bool inverted_residual_pays(const InvertedResidualShape& shape, int64_t element_size) {
   constexpr int64_t kCacheBytes = int64_t{1} << 20;
   const Window2dShape& s = shape.window;
-  return s.in_h * s.in_w * shape.hidden_channels * element_size > kCacheBytes;
+  return s.in_h * s.in_w * shape.hidden_channels * element_size > cached(kCacheBytes);
 }
 
 template <typename T>

@@ -6,6 +6,7 @@
 
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/dwconv_nhwc.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/target_test.h"
 #include "kernels/spatial/window_size.h"
@@ -109,6 +110,17 @@ TEST(InvertedResidual, StripsOfManyRows) {
     check({1, 8, 100, 16, window(40, 61, 5, stride)}, true);
     check({1, 96, 96, 16, window(60, 50, 3, stride)}, false);
   }
+}
+
+TEST(InvertedResidual, PaysWhereTheHiddenImageLeavesTheCache) {
+  const int64_t before = cached(int64_t{1} << 20);
+  const InvertedResidualShape shape{1, 24, 160, 24, window(32, 32, 3, 1)};  // 640 KB
+  set_cache(int64_t{1} << 20);
+  EXPECT_FALSE(inverted_residual_pays(shape, sizeof(float)));
+  set_cache(int64_t{512} << 10);
+  EXPECT_TRUE(inverted_residual_pays(shape, sizeof(float)));
+  check(shape, true);
+  set_cache(before);
 }
 
 }  // namespace

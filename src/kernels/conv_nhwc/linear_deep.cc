@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -73,10 +74,10 @@ template <typename T>
 void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
                  T* output, int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
-  const int64_t pixels = runs.pixels();
+  const int64_t pixels = runs.pixels(), most = cached(kRows);
   const bool by_columns = is_cut_by_weights(pixels, runs.columns);
   const int64_t block =
-      by_columns ? even_block(pixels, kRows, tile.rows) : even_block_rows(pixels, kRows, tile.rows);
+      by_columns ? even_block(pixels, most, tile.rows) : even_block_rows(pixels, most, tile.rows);
   const int64_t of_thread = by_columns ? ceil_div(runs.columns, num_threads()) : runs.columns;
   const int64_t columns = even_block(of_thread, kColumns, tile.width);
   const int64_t column_blocks = ceil_div(runs.columns, columns);

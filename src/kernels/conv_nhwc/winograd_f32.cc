@@ -13,6 +13,7 @@
 #include "kernels/conv_nhwc/winograd-inl.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/activation-inl.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -319,7 +320,8 @@ void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t
   const int64_t float_bytes = sizeof(float), panels = ceil_div(shape.out_channels, tile.width);
   const int64_t tile_bytes = grid.points() * row_stride * float_bytes;
   const int64_t weight_bytes = tile_bytes * depth.kernel * panels * tile.width;
-  const int64_t block_bytes = weight_bytes <= 4 * kBlockBytes ? kBlockBytes : kLargeBlockBytes;
+  const int64_t block_bytes =
+      cached(weight_bytes <= 4 * cached(kBlockBytes) ? kBlockBytes : kLargeBlockBytes);
   // All planes of a few tiles, since blocks of planes share the planes between them.
   const int64_t reach = (depth.kernel - 1) * depth.dilation;
   const int64_t most_rows = std::max<int64_t>(tile.rows, block_bytes / tile_bytes);
@@ -332,9 +334,9 @@ void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t
   const int64_t tile_blocks = ceil_div(grid.count, plane_tiles);
   const int64_t block_tiles = plane_tiles * planes, block_rows = plane_tiles * (planes + reach);
   const int64_t product_bytes = block_tiles * grid.points() * tile.width * float_bytes;
-  const int64_t group = block_rows * tile_bytes <= kBlockBytes * 3 / 2
+  const int64_t group = block_rows * tile_bytes <= cached(kBlockBytes) * 3 / 2
                             ? 1
-                            : std::clamp<int64_t>(kProductBytes / product_bytes, 1, panels);
+                            : std::clamp<int64_t>(cached(kProductBytes) / product_bytes, 1, panels);
 
   // Several blocks are shared between the threads; the tiles and panels of a single one are.
   parallel_for(tile_blocks * ceil_div(depth.out, planes), 1, [&](int64_t begin, int64_t end) {

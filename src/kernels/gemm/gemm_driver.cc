@@ -9,6 +9,7 @@
 #include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/layout/transpose.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -58,11 +59,11 @@ Cut cut_product(const GemmBatch<T>& batch, const PanelShape& shape) {
   const int64_t k = std::max<int64_t>(1, batch.k);
   cut.depth = ceil_div(k, ceil_div(k, kMaxDepth));
   cut.block_panels = std::max<int64_t>(
-      1, kBBlockBytes / (cut.depth * shape.width * static_cast<int64_t>(sizeof(T))));
+      1, cached(kBBlockBytes) / (cut.depth * shape.width * static_cast<int64_t>(sizeof(T))));
   cut.panels = ceil_div(panels, std::min(panels, tasks));
   cut.panel_groups = ceil_div(panels, cut.panels);
   cut.block_panels = std::min(cut.block_panels, cut.panels);
-  const int64_t cache_rows = kABlockBytes / (cut.depth * static_cast<int64_t>(sizeof(T)));
+  const int64_t cache_rows = cached(kABlockBytes) / (cut.depth * static_cast<int64_t>(sizeof(T)));
   const int64_t rows = std::min(cache_rows, ceil_div(batch.m, ceil_div(tasks, cut.panel_groups)));
   cut.rows = std::max<int64_t>(1, ceil_div(rows, shape.rows)) * shape.rows;
   cut.row_blocks = ceil_div(batch.m, cut.rows);
