@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <string>
 
 namespace torchlet::kernels {
 namespace {
@@ -15,9 +14,12 @@ constexpr int64_t kLarge = int64_t{1} << 20;
 std::atomic<int64_t> second_level{0};  // bytes, kLarge at most; 0: not asked yet
 
 #if defined(__linux__)
-int64_t read_number(const std::string& path) {
+[[gnu::cold]] int64_t read_number(long core, int index, const char* name) {
+  char path[96];
+  std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/cache/index%d/%s", core, index,
+                name);
   long number = 0;
-  if (std::FILE* file = std::fopen(path.c_str(), "re")) {
+  if (std::FILE* file = std::fopen(path, "re")) {
     if (std::fscanf(file, "%ld", &number) != 1) number = 0;
     std::fclose(file);
   }
@@ -25,14 +27,12 @@ int64_t read_number(const std::string& path) {
 }
 
 // What C libraries do not tell on Arm. What takes long runs on the cores with the largest cache.
-int64_t ask_kernel() {
+[[gnu::cold]] int64_t ask_kernel() {
   int64_t most = 0;
   for (long core = 0; core < sysconf(_SC_NPROCESSORS_CONF); ++core) {
     for (int index = 0; index < 4; ++index) {
-      const std::string cache = "/sys/devices/system/cpu/cpu" + std::to_string(core) +
-                                "/cache/index" + std::to_string(index);
-      if (read_number(cache + "/level") != 2) continue;
-      most = std::max(most, read_number(cache + "/size") << 10);  // "512K"
+      if (read_number(core, index, "level") != 2) continue;
+      most = std::max(most, read_number(core, index, "size") << 10);  // "512K"
     }
   }
   return most;

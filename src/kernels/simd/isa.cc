@@ -197,7 +197,8 @@ void check_isa_limit() {
   if (is_limit_known) return;
   std::string names;
   for (Isa isa = kLeast; isa <= kMost; isa = next(isa, 1)) {
-    names += (isa == kLeast ? "" : ", ") + std::string(isa_name(isa));
+    if (isa != kLeast) names += ", ";
+    names += isa_name(isa);
   }
   fail(ErrorCode::kInvalidArgument,
        "there is no instruction set '%s' (TORCHLET_ISA); there are: %s",
