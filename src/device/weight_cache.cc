@@ -11,7 +11,7 @@
 #include "base/content_hash.h"
 #include "base/error.h"
 #include "kernels/checksum/crc32.h"
-#include "kernels/simd/instruction_sets.h"
+#include "kernels/simd/isa.h"
 
 namespace torchlet::device {
 namespace {
@@ -76,8 +76,8 @@ WeightCache::WeightCache(std::string folder, uint64_t model, size_t model_bytes,
 }
 
 WeightCache::WeightCache(std::string folder, uint64_t model, size_t model_bytes)
-    : WeightCache(std::move(folder), model, model_bytes, kernels::instruction_sets(), build_id()) {
-}
+    : WeightCache(std::move(folder), model, model_bytes,
+                  static_cast<uint64_t>(kernels::best_isa()), build_id()) {}
 
 void WeightCache::read(const std::string& path) {
   enum { kRight, kForeign, kDamaged } state = kDamaged;

@@ -1,8 +1,8 @@
 // Packed weights in files, so that the next process need not pack them: Options::cache_dir.
 //
 // A file holds what one segment packed and is written whole or not at all:
-// DIR/MODEL-PROCESSOR-SET.weights, which are hashes of the model's file, of the processor's
-// instruction sets and of what is inside. Another build of Torchlet packs otherwise, so a file of
+// DIR/MODEL-PROCESSOR-SET.weights: hashes of the model's file and of what is inside, and a number of
+// the instruction set that kernels use. Another build of Torchlet packs otherwise, so a file of
 // one is deleted, and a damaged file is: what they held is packed and written anew. Files are
 // mapped, so that all processes share their memory.
 #pragma once

@@ -67,7 +67,8 @@ Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
     cut.pixels = even_block(pixels, small, tile.rows);
   }
   const bool stays_near =
-      pixels <= kSmallImagePixels && pixels * copy_stride<T>(depth) * kSize <= kSmallImageBytes;
+      pixels <= kSmallImagePixels &&
+      pixels * copy_stride<T>(depth) * kSize <= cached(kSmallImageBytes);
   cut.by_columns = is_cut_by_columns(pixels) ||
                    (runs.pointwise && stays_near && is_cut_by_weights(pixels, columns));
   cut.units = cut.by_columns ? ceil_div(columns, tile.width)
