@@ -171,7 +171,7 @@ class OneCall : public Function {
   const std::string& qualified_name() const override { return name_; }
   const Schema& schema() override { return schema_; }
   const Graph& graph() override { return graph_; }
-  Graph& body() { return graph_; }
+  Graph& own_graph() { return graph_; }
 
   // Those of the arguments that are the graph's inputs.
   static std::vector<Value> inputs(const std::vector<Value>& arguments) {
@@ -246,7 +246,7 @@ Counter& counters() {
 std::unique_ptr<OneCall> planned(const Operator& op, const std::vector<Value>& arguments) {
   static const std::shared_ptr<device::Device> cpu = cpu::make_cpu_device();
   auto function = std::make_unique<OneCall>(op, arguments);
-  device::partition(function->body(), {&cpu, 1}, std::make_shared<device::PlacementLog>());
+  device::partition(function->own_graph(), {&cpu, 1}, std::make_shared<device::PlacementLog>());
   for (Node* node : *function->graph().block()) {
     if (!node->segment()) continue;
     Counter& counter = counters();
