@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/selection.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
 
@@ -63,6 +64,7 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
 }
 
 passes::Optimized OptimizedMethods::optimize(Function& method, const Value& self) const {
+  if constexpr (!selection::kIsWhole) return passes::optimize(method, self, all_writes());
   Bodies used;
   passes::Request request;
   request.body_of = [&](Function& function) {

@@ -5,6 +5,7 @@
 #include "base/content_hash.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/selection.h"
 
 namespace torchlet::archive {
 namespace {
@@ -214,7 +215,7 @@ Ref<Storage> ArchiveReader::make_storage(const std::string& record, size_t nbyte
   Ref<Storage> made;
   if (reinterpret_cast<uintptr_t>(data.bytes.data()) % kAlignment == 0) {
     made = make_ref<Storage>(data.bytes.data(), data.bytes.size(), data.owner);
-    if (is_private_) {
+    if (selection::kIsWhole && is_private_) {
       ContentHash id;
       id.add(content_id());
       id.add(found.offset);

@@ -15,10 +15,10 @@ namespace torchlet {
 namespace {
 
 constexpr size_t kAlignment = 64;
-// Of fewer bytes the allocator's are as good. Address sanitizer sees what is done to those alone,
-// and small builds have no room for this.
-constexpr size_t kLeastMapped =
-    selection::kIsWhole && !TORCHLET_ADDRESS_SANITIZER ? size_t{64} << 10 : ~size_t{0};
+// Of fewer bytes the allocator's are as good.
+constexpr size_t kLeastMapped = size_t{64} << 10;
+// Address sanitizer sees what is done to the allocator's alone, and small builds have no room.
+constexpr bool kMaps = selection::kIsWhole && !TORCHLET_ADDRESS_SANITIZER;
 
 // Before mapped memory.
 struct alignas(kAlignment) Header {
@@ -29,7 +29,7 @@ struct alignas(kAlignment) Header {
 
 void* large_new(size_t nbytes) {
   void* memory;
-  const bool is_mapped = nbytes >= kLeastMapped;
+  const bool is_mapped = kMaps && nbytes >= kLeastMapped;
   if (!is_mapped) {
     memory = counted_new(nbytes, kAlignment);
   } else {
@@ -51,7 +51,7 @@ void* large_new(size_t nbytes) {
 }
 
 void large_delete(void* memory, size_t nbytes) noexcept {
-  if (nbytes < kLeastMapped || !memory) return counted_delete(memory, kAlignment);
+  if (!kMaps || nbytes < kLeastMapped || !memory) return counted_delete(memory, kAlignment);
   Header* const header = static_cast<Header*>(memory) - 1;
   header->~Header();
   munmap(header, nbytes + sizeof(Header));

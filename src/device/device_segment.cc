@@ -2,6 +2,7 @@
 
 #include "base/memory_use.h"
 #include "base/pages.h"
+#include "base/selection.h"
 #include "device/moved_bytes.h"
 #include "device/parts.h"
 #include "graph/event_sink.h"
@@ -41,7 +42,8 @@ bool DeviceSegment::run(std::span<const Value> inputs, std::span<Value> outputs)
 
 std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Value> inputs) {
   const double begin = event_clock();
-  const int64_t packed_before = noted_memory(MemoryUse::kPackedWeights);
+  const int64_t packed_before =
+      selection::kIsWhole ? noted_memory(MemoryUse::kPackedWeights) : 0;
   Compilation made;
   bool is_in_parts = false;  // and the log says so already
   try {
@@ -60,7 +62,9 @@ std::shared_ptr<const CompiledSegment> DeviceSegment::compile(std::span<const Va
     made.refusal = error.what();
   }
   // Not for a plan of another shape, of which there may be many.
-  if (noted_memory(MemoryUse::kPackedWeights) > packed_before) give_back_freed();
+  if constexpr (selection::kIsWhole) {
+    if (noted_memory(MemoryUse::kPackedWeights) > packed_before) give_back_freed();
+  }
   const double end = event_clock();
   if (EventSink* sink = event_sink()) {
     sink->record({.kernel = kCompileEvent,

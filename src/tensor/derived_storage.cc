@@ -6,6 +6,7 @@
 
 #include "base/content_hash.h"
 #include "base/large_memory.h"
+#include "base/selection.h"
 #include "tensor/meta.h"
 
 namespace torchlet {
@@ -51,6 +52,7 @@ std::byte* DerivedStorage::made() {
 }
 
 uint64_t DerivedStorage::content_id(size_t, size_t) {
+  if constexpr (!selection::kIsWhole) return 0;
   if (!derivation_id_ || has_memory()) return 0;
   ContentHash hash;
   hash.add(content_hash(source_));

@@ -18,7 +18,7 @@ void PackingKey::add(const Tensor& tensor) {
   if (!tensor.defined()) return;
   const TensorImpl& impl = *tensor.impl();
   storages_.push_back(impl.storage);
-  addresses_.push_back({words_.size(), &tensor});
+  if constexpr (selection::kIsWhole) addresses_.push_back({words_.size(), &tensor});
   add(reinterpret_cast<uintptr_t>(impl.storage.get()));
   add(impl.storage_offset);
   add(impl.dtype);

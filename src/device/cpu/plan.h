@@ -184,7 +184,9 @@ struct Plan {
   std::vector<std::shared_ptr<const void>> packed;  // weights that steps point to
   int64_t arena_bytes = 0;
   std::unique_ptr<SpareResults[]> spares;  // one for each output
-  std::unique_ptr<ThreadChoice> thread_choice = std::make_unique<ThreadChoice>();
+  // Null in small builds, which take the pool.
+  std::unique_ptr<ThreadChoice> thread_choice =
+      selection::kIsWhole ? std::make_unique<ThreadChoice>() : nullptr;
 
   // `inputs` are those that the plan was built for, with other data. `outputs` receives
   // tensors that nobody else holds. In the steady state it does not touch the heap.

@@ -270,6 +270,7 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed, const Wei
       }
     }
   };
+  if constexpr (!selection::kIsWhole) return parallel_for(all, grain, pack_panels);
   const auto weights_before = [&](int64_t i) {
     const int64_t rows = i / panels * runs.columns + i % panels * tile.width;
     return first_weight + rows * group_channels * taps;

@@ -41,6 +41,7 @@ HWY_AFTER_NAMESPACE();
 #include <string_view>
 
 #include "base/error.h"
+#include "base/selection.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -81,8 +82,8 @@ bool read_environment() {
   return false;
 }
 
-// When the library is loaded, because kernels run before models do.
-const bool is_limit_known = read_environment();
+// When the library is loaded, because kernels run before models do. Small builds do not ask.
+const bool is_limit_known = !selection::kIsWhole || read_environment();
 
 #if defined(__x86_64__)
 bool ask_cpuid(unsigned bits) {
@@ -194,7 +195,7 @@ Isa limit_isa(Isa most) {
 }
 
 void check_isa_limit() {
-  if (is_limit_known) return;
+  if (!selection::kIsWhole || is_limit_known) return;
   std::string names;
   for (Isa isa = kLeast; isa <= kMost; isa = next(isa, 1)) {
     if (isa != kLeast) names += ", ";

@@ -27,6 +27,9 @@ void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& lay
   const Tensor dense = weight.contiguous();
   const float* data = dense.data_ptr<float>();
   if (is_float16(dtype)) return kernels::conv_nhwc_f16_pack(layer.shape, data, to);
+  if constexpr (!selection::kIsWhole) {
+    return kernels::conv_nhwc_f32_pack(layer.shape, data, to, nullptr);
+  }
   // Large weights go back to the file while the rest is packed.
   const auto give_back = [&](int64_t first, int64_t last) {
     const auto bytes = [](int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); };
