@@ -299,7 +299,7 @@ Module load_contents(ArchiveReader file, const Options& options,
     }
   }
   const auto loaded = std::make_shared<LoadedModel>(model);
-  loaded->methods.hold(std::move(model->survey.bodies));
+  if constexpr (selection::kIsWhole) loaded->methods.hold(std::move(model->survey.bodies));
   return LoadedModel::root(loaded, std::move(root));
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "base/selection.h"
 #include "graph/function.h"
 #include "graph/prim_kinds.h"
 #include "tensor/containers.h"
@@ -21,11 +22,15 @@ class Surveyor {
     while (!functions_.empty()) {
       Function* function = functions_.back();
       functions_.pop_back();
-      bodies_.push_back(function->body());
-      block(*bodies_.back()->block(), *function);
+      if constexpr (selection::kIsWhole) {
+        bodies_.push_back(function->body());
+        block(*bodies_.back()->block(), *function);
+      } else {  // graphs stay
+        block(*function->graph().block(), *function);
+      }
     }
     Survey result;
-    result.bodies = std::move(bodies_);
+    if constexpr (selection::kIsWhole) result.bodies = std::move(bodies_);
     result.operators.assign(operators_.begin(), operators_.end());
     for (auto& [name, found] : unsupported_) result.unsupported.push_back(std::move(found));
     return result;

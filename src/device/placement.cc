@@ -1,5 +1,6 @@
 #include "device/placement.h"
 
+#include "base/selection.h"
 #include "graph/module_path.h"
 
 namespace torchlet::device {
@@ -93,6 +94,7 @@ void PlacementLog::decide(std::span<const Node* const> operators, const char* de
 }
 
 void PlacementLog::add(Placement placement, const SourceRange& range) {
+  if constexpr (!selection::kHasPlaces) return;  // a small build, which nobody asks
   const std::lock_guard lock(mutex_);
   std::string key = key_of(placement);
   for (const uintptr_t part :
