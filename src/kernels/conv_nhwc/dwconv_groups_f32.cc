@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "kernels/conv_nhwc/dwconv_task.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/activation-inl.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
@@ -208,6 +209,7 @@ class Convolution {
         reach_((s_.kernel_h - 1) * s_.dilation_h + 1),
         copies_(std::min(s_.in_h, reach_)),
         ring_(copies_ * copy_stride_),
+        pixels_(task.input_plane > 0 ? s_.in_w * kLanes : 0),
         phases_(s_.stride_w),
         taps_(s_.kernel_w),
         tap_rows_(s_.kernel_h),
@@ -258,34 +260,48 @@ class Convolution {
 
   // What the unit from `channel` on takes of row y of the input.
   void copy_row(int64_t y, int64_t channel, float* to) const {
-    const int64_t step = task_.input_stride * s_.stride_w;
     const int64_t end = is_shared_ ? channel + 1 : channel + shape_.group;
     const auto lanes = hn::SetTableIndices(kD, channel_of_lane_);
+    for (int64_t c = channel; c < end; c += kLanes, to += plane_stride_) {
+      const int64_t count = std::min(kLanes, shape_.channels - c);
+      if (is_shared_) {
+        copy_pixels(y, c, count, to, [&](const float* pixel) HWY_ATTR {
+          return hn::TableLookupLanes(load_first(kD, pixel, count), lanes);
+        });
+      } else if (count == kLanes) {
+        copy_pixels(y, c, count, to,
+                    [](const float* pixel) HWY_ATTR { return hn::LoadU(kD, pixel); });
+      } else {
+        copy_pixels(y, c, count, to,
+                    [&](const float* pixel) HWY_ATTR { return load_first(kD, pixel, count); });
+      }
+    }
+  }
+
+  // A vector of `count` channels from `channel` on of each pixel of row y.
+  template <class Load>
+  HWY_INLINE void copy_pixels(int64_t y, int64_t channel, int64_t count, float* to,
+                              const Load& load) const {
+    const float* row = task_.input_rows[y] + channel;
+    int64_t stride = task_.input_stride;
     // The cache does not guess that one line of each pixel is asked for. What the next row of the
     // output takes is fetched while this one is computed.
     constexpr int kSecondLevel = 2;
-    const int64_t ahead =
-        task_.input_rows[std::min(y + s_.stride_h, s_.in_h - 1)] - task_.input_rows[y];
+    int64_t ahead = task_.input_rows[std::min(y + s_.stride_h, s_.in_h - 1)] - task_.input_rows[y];
+    if (task_.input_plane > 0) {
+      transpose_f32(count, s_.in_w, task_.input_rows[y] + channel * task_.input_plane,
+                    task_.input_plane, pixels_.data(), kLanes);
+      row = pixels_.data();
+      stride = kLanes;
+      ahead = 0;
+    }
     for (int64_t phase = 0; phase < s_.stride_w; ++phase) {
       const Phase& columns = phases_[phase];
-      for (int64_t c = channel; c < end; c += kLanes) {
-        const float* from = task_.input_rows[y] + columns.first * task_.input_stride + c;
-        float* at = to + (c - channel) / kLanes * plane_stride_ + columns.at;
-        const auto copy = [&](const auto& load) HWY_ATTR {
-          for (int64_t i = 0; i < columns.count; ++i, from += step, at += kLanes) {
-            __builtin_prefetch(from + ahead, 0, kSecondLevel);
-            hn::StoreU(load(from), kD, at);
-          }
-        };
-        const int64_t count = shape_.channels - c;
-        if (is_shared_) {
-          copy([&](const float* pixel)
-                   HWY_ATTR { return hn::TableLookupLanes(load_first(kD, pixel, count), lanes); });
-        } else if (count >= kLanes) {
-          copy([](const float* pixel) HWY_ATTR { return hn::LoadU(kD, pixel); });
-        } else {
-          copy([&](const float* pixel) HWY_ATTR { return load_first(kD, pixel, count); });
-        }
+      const float* from = row + columns.first * stride;
+      float* at = to + columns.at;
+      for (int64_t i = 0; i < columns.count; ++i, from += stride * s_.stride_w, at += kLanes) {
+        __builtin_prefetch(from + ahead, 0, kSecondLevel);
+        hn::StoreU(load(from), kD, at);
       }
     }
   }
@@ -353,6 +369,7 @@ class Convolution {
   const int64_t reach_;   // rows from the first tap to behind the last
   const int64_t copies_;  // rows in the ring
   const Scratch<float> ring_;
+  const Scratch<float> pixels_;  // a row of a plane's, channels last
   const Scratch<Phase> phases_;
   const Scratch<Tap> taps_;
   const Scratch<const float*> tap_rows_;

@@ -51,19 +51,22 @@ class Planes {
     const int64_t pixels = (p.row_end - p.row_begin) * s_.out_w;
     const InputRows in = input_rows(s_, p.row_begin, p.row_end);
 
-    const Scratch<float> pixels_in(reads_planes ? (in.end - in.begin) * s_.in_w * p.channels : 0);
+    // Groups put each row in an order of their own, so that it is moved but once.
+    const bool moves_rows = reads_planes && !dwconv_is_grouped(shape_);
+    const int64_t in_plane = s_.in_h * s_.in_w;
+    const float* planes = input_ + (p.picture * shape_.channels + p.channel) * in_plane;
+    const Scratch<float> pixels_in(moves_rows ? (in.end - in.begin) * s_.in_w * p.channels : 0);
     const Scratch<float> pixels_out(writes_planes ? pixels * p.channels : 0);
     const Scratch<const float*> rows(s_.in_h);
-    const int64_t stride = reads_planes ? p.channels : input_stride_;
-    if (reads_planes) {
-      const int64_t plane = s_.in_h * s_.in_w;
-      transpose_f32(p.channels, (in.end - in.begin) * s_.in_w,
-                    input_ + (p.picture * shape_.channels + p.channel) * plane + in.begin * s_.in_w,
-                    plane, pixels_in.data(), stride);
+    const int64_t stride = moves_rows ? p.channels : input_stride_;
+    if (moves_rows) {
+      transpose_f32(p.channels, (in.end - in.begin) * s_.in_w, planes + in.begin * s_.in_w,
+                    in_plane, pixels_in.data(), stride);
     }
     for (int64_t y = in.begin; y < in.end; ++y) {
-      rows[y] = reads_planes ? pixels_in.data() + (y - in.begin) * s_.in_w * stride
-                             : input_ + (p.picture * s_.in_h + y) * s_.in_w * stride + p.channel;
+      rows[y] = moves_rows     ? pixels_in.data() + (y - in.begin) * s_.in_w * stride
+                : reads_planes ? planes + y * s_.in_w
+                               : input_ + (p.picture * s_.in_h + y) * s_.in_w * stride + p.channel;
     }
 
     EpilogueF32 epilogue = epilogue_;
@@ -74,8 +77,15 @@ class Planes {
     const int64_t weights_before =
         static_cast<int64_t>(dwconv_nhwc_f32_packed_bytes(shape_) / sizeof(float)) / blocks.count *
         (p.channel / blocks.channels);
-    dwconv_nhwc_rows<float>(part, rows.data(), stride, packed_ + weights_before, epilogue, to,
-                            writes_planes ? p.channels : output_stride_, p.row_begin, p.row_end);
+    const int64_t to_stride = writes_planes ? p.channels : output_stride_;
+    const float* packed = packed_ + weights_before;
+    if (reads_planes && !moves_rows) {
+      dwconv_group_task({&part, rows.data(), 0, packed, &epilogue, to, to_stride, p.row_begin,
+                         p.row_end, 0, dwconv_blocks_of<float>(part).count, in_plane});
+    } else {
+      dwconv_nhwc_rows<float>(part, rows.data(), stride, packed, epilogue, to, to_stride,
+                              p.row_begin, p.row_end);
+    }
     if (writes_planes) {
       const int64_t plane = s_.out_h * s_.out_w;
       transpose_f32(

@@ -67,6 +67,9 @@ struct DwConvTask {
   int64_t output_stride;
   int64_t row_begin, row_end;
   int64_t block_begin, block_end;
+  // If not 0, rows of the input are those of the first channel's plane, and a plane has so many
+  // elements. Of dwconv_group_task() alone, which copies rows anyway.
+  int64_t input_plane = 0;
 };
 
 void dwconv_task(const DwConvTask<float>& task);
