@@ -78,9 +78,10 @@ void PackingKey::add(const LayerForm<kernels::DwConvShape>& layer) {
   add(layer.form);
 }
 void PackingKey::add(const LayerForm<kernels::Conv2dShape>& layer) {
-  const auto& [batch, in_channels, out_channels, groups, window] = layer.shape;
+  const auto& [batch, in_channels, out_channels, groups, window, lean] = layer.shape;
   for (const int64_t number : {in_channels, out_channels, groups}) add(number);
   add(window);
+  add(lean);
   add(layer.form);
 }
 

@@ -17,6 +17,7 @@ struct Conv2dShape {
   int64_t in_channels, out_channels;
   int64_t groups = 1;
   Window2dShape window;
+  bool lean = false;  // packed weights take no more memory for the sake of speed
 };
 
 // `bias` is [out_channels] or null. The result is clamped to [min, max]; NaN stays NaN. Runs on

@@ -22,6 +22,7 @@
 #include "kernels/quantized/conv_q8_amx-inl.h"
 #include "kernels/quantized/conv_q8_indirection-inl.h"
 #include "kernels/quantized/conv_q8_internal.h"
+#include "kernels/quantized/conv_q8_winograd-inl.h"
 #include "kernels/quantized/dot_q8-inl.h"
 #include "kernels/quantized/dot_sums-inl.h"
 #include "kernels/quantized/requantize_q8-inl.h"
@@ -102,10 +103,28 @@ struct Sizes {
   int64_t rows;
 };
 
-size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
+ConvQ8Form form_of(const Conv2dShape& s, [[maybe_unused]] const LayerQ8& layer) {
 #if TORCHLET_KERNELS_AMX
-  if (amx_pays(s, layer)) {
+  if (amx_pays(s, layer)) return ConvQ8Form::kAmx;
+#endif
+#if TORCHLET_KERNELS_WINOGRAD_Q8
+  if (winograd::pays(s)) return ConvQ8Form::kWinograd;
+#endif
+  (void)s;
+  return ConvQ8Form::kDirect;
+}
+
+size_t packed_bytes(const Conv2dShape& s, const LayerQ8& layer) {
+  [[maybe_unused]] const ConvQ8Form form = form_of(s, layer);
+#if TORCHLET_KERNELS_AMX
+  if (form == ConvQ8Form::kAmx) {
     return static_cast<size_t>(kConvQ8HeaderBytes + s.groups * AmxSizes(s).group_bytes());
+  }
+#endif
+#if TORCHLET_KERNELS_WINOGRAD_Q8
+  if (form == ConvQ8Form::kWinograd) {
+    const winograd::Sizes sizes(s);
+    return static_cast<size_t>(kConvQ8HeaderBytes + sizes.panels * sizes.panel_bytes());
   }
 #endif
   const Sizes sizes(s, weight_repeats(layer, s.out_channels));
@@ -143,12 +162,7 @@ bool pack_column(const Conv2dShape& s, const LayerQ8& layer, const Sizes& sizes,
 }
 
 int packed_form(const Conv2dShape& s, const LayerQ8& layer) {
-#if TORCHLET_KERNELS_AMX
-  return amx_pays(s, layer) ? 1 : 0;
-#else
-  (void)s, (void)layer;
-  return 0;
-#endif
+  return static_cast<int>(form_of(s, layer));
 }
 
 void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
@@ -157,12 +171,17 @@ void pack(const Conv2dShape& s, const LayerQ8& layer, void* packed) {
   uint8_t* to = static_cast<uint8_t*>(packed);
   std::memset(to, 0, packed_bytes(s, layer));
   PackedConvQ8* header = reinterpret_cast<PackedConvQ8*>(to);
-  *header = {repeats, false, layer.input_zero_point, false};
+  *header = {repeats, false, layer.input_zero_point, form_of(s, layer)};
   to += kConvQ8HeaderBytes;
 #if TORCHLET_KERNELS_AMX
-  if (amx_pays(s, layer)) {
-    header->is_amx = true;
+  if (header->form == ConvQ8Form::kAmx) {
     header->wide = amx_pack(s, layer, to);
+    return;
+  }
+#endif
+#if TORCHLET_KERNELS_WINOGRAD_Q8
+  if (header->form == ConvQ8Form::kWinograd) {
+    header->wide = winograd::pack(s, layer, to);
     return;
   }
 #endif
@@ -279,7 +298,10 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
   const Conv2dShape& s = run.shape;
   const PackedConvQ8& header = run.header();
 #if TORCHLET_KERNELS_AMX
-  if (header.is_amx) return amx_multiply_chunks(run, begin, end);
+  if (header.form == ConvQ8Form::kAmx) return amx_multiply_chunks(run, begin, end);
+#endif
+#if TORCHLET_KERNELS_WINOGRAD_Q8
+  if (header.form == ConvQ8Form::kWinograd) return winograd::multiply_chunks(run, begin, end);
 #endif
   const Sizes sizes(s, header.repeats);
   const ConvCutQ8& cut = run.cut;
@@ -311,7 +333,10 @@ void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {
 ConvCutQ8 cut_of(const Conv2dShape& s, const void* packed) {
   const PackedConvQ8& header = *static_cast<const PackedConvQ8*>(packed);
 #if TORCHLET_KERNELS_AMX
-  if (header.is_amx) return amx_cut(AmxSizes(s), s.groups);
+  if (header.form == ConvQ8Form::kAmx) return amx_cut(AmxSizes(s), s.groups);
+#endif
+#if TORCHLET_KERNELS_WINOGRAD_Q8
+  if (header.form == ConvQ8Form::kWinograd) return winograd::cut(s);
 #endif
   return cut_work(s, Sizes(s, header.repeats));
 }

@@ -68,6 +68,52 @@ TEST(ConvNhwcQ8, ManyRowsAndColumns) {
   check(make_shape(512, 70, 5, 3, 1, 1));
 }
 
+// Of tiles of two by two results: images that end within one, on each side of the window, panels
+// and vectors of channels that are not full, zero points of weights. Which form it is belongs to
+// the instruction set, and to what it costs.
+TEST(ConvNhwcQ8, Winograd) {
+  bool is_taken = false;
+  for_each_target([&] {
+    for (const int64_t size : {6, 7, 12}) {
+      for (const int64_t pad : {0, 1, 2}) {
+        check(make_shape(32, 33, size, 3, 1, pad), 200, size == 7, 3);
+        check(make_shape(47, 64, size, 3, 1, pad), 7, pad == 0);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+    Conv2dShape batch = make_shape(64, 40, 9, 3, 1, 1);
+    batch.batch = 3;
+    check(batch, 255);
+    check(make_shape(256, 96, 20, 3, 1, 1), 0, true);  // several blocks of tiles
+    check(make_shape(917, 35, 8, 3, 1, 1));            // the most channels
+    const RandomLayerQ8 random(batch, false, 3, 9);
+    is_taken |= conv_nhwc_q8_form(batch, random.layer) == 2;
+    batch.lean = true;
+    EXPECT_NE(conv_nhwc_q8_form(batch, random.layer), 2);
+    check_layer(batch, random.layer, {30, 30, 200}, 1);
+  });
+  EXPECT_TRUE(is_taken);
+}
+
+// Of Winograd's sums as well.
+TEST(ConvNhwcQ8, ExtremesOfWindows) {
+  for (const int64_t channels : {40, 917}) {
+    const Conv2dShape s = make_shape(channels, 36, 7, 3, 1, 1);
+    for_each_target([&] {
+      for (const int weight : {-128, 127}) {
+        for (const int zero : {-128, 127}) {
+          for (const uint8_t input_zero : {uint8_t{0}, uint8_t{255}}) {
+            RandomLayerQ8 random(s, true, input_zero, 4);
+            std::ranges::fill(random.weight, static_cast<int8_t>(weight));
+            std::ranges::fill(random.zero_points, zero);
+            check_layer(s, random.layer, {128}, 0);
+          }
+        }
+      }
+    });
+  }
+}
+
 TEST(ConvNhwcQ8, Groups) {
   for_each_target([] {
     check(make_shape(12, 18, 5, 3, 1, 1, 3), 90, false, 3);
@@ -130,6 +176,8 @@ TEST(ConvNhwcQ8, Threads) {
   set_num_threads(4);
   check(make_shape(32, 70, 30, 3, 1, 1));
   check(make_shape(256, 300, 4, 3, 1, 1));
+  check(make_shape(64, 70, 40, 3, 1, 1));
+  check(make_shape(64, 300, 8, 3, 1, 1));
   check(make_shape(3, 40, 60, 3, 2, 1));
   set_num_threads(0);
 }

@@ -8,12 +8,14 @@
 
 namespace torchlet::kernels {
 
+enum class ConvQ8Form : uint8_t { kDirect, kAmx, kWinograd };
+
 // In front of the packed weights.
 struct PackedConvQ8 {
   int32_t repeats;  // of the weights and the rows, see dot_q8-inl.h
   bool wide;        // see RequantizeQ8
   uint8_t input_zero_point;
-  bool is_amx;  // packed by conv_q8_amx-inl.h
+  ConvQ8Form form;
 };
 constexpr int64_t kConvQ8HeaderBytes = 64;
 

@@ -141,8 +141,8 @@ NhwcImage lower_image(PlanBuilder& plan, const Call& call, TensorId id,
       out_channels % p.groups != 0) {
     decline("weights that do not fit");
   }
-  const Conv2dShape shape{input.n, input.c, out_channels, p.groups,
-                          window_of(input, zeros, weight, p)};
+  const Conv2dShape shape{
+      input.n, input.c, out_channels, p.groups, window_of(input, zeros, weight, p), plan.is_lean()};
   const auto quantizer = output_quantizer(call);
   const bool is_depthwise = p.groups == input.c && out_channels == input.c && input.c > 1;
   const void* packed = pack(plan, is_depthwise, shape, weight, params.bias(), affine, *quantizer);
