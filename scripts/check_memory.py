@@ -3,7 +3,7 @@
 
     scripts/check_memory.py [BUILD]      BUILD: build/release
 
-Networks of torchvision with random weights, one thread: what `torchlet bench` holds at most; and what 24 small shapes from 8 threads at once take in one
+Networks of torchvision with random weights, .int8 quantized as phones have them, one thread: what `torchlet bench` holds at most; and what 24 small shapes from 8 threads at once take in one
 process. Needs Debian's python3-torch and python3-torchvision; ends with 77 where they are not installed.
 """
 
@@ -18,7 +18,8 @@ import threading
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 MARGIN = 1.15
 # Model, how it runs, MB at most.
-FIGURES = [("mobilenet_v2", [], 34), ("resnet50", [], 186), ("resnet50", ["--memory", "lean"], 145), ("vit_b_16", [], 370)]
+FIGURES = [("mobilenet_v2", [], 34), ("mobilenet_v2.int8", [], 25), ("resnet50", [], 186), ("resnet50", ["--memory", "lean"], 145),
+           ("resnet50.int8", [], 54), ("vit_b_16", [], 370)]
 SHAPES_MODEL, SHAPES_FIGURE = "mobilenet_v2", 90
 THREADS, ROUNDS = 8, 3
 FLOAT32, CONTIGUOUS = 6, 0  # of c_api.h
@@ -28,9 +29,15 @@ def make(name: str, path: str) -> None:
     import torch
     import torchvision
     torch.manual_seed(0)
-    model = getattr(torchvision.models, name)(weights=None).eval()
+    pictures = torch.rand(2, 3, 224, 224)
     with torch.no_grad():
-        torch.jit.trace(model, torch.rand(1, 3, 224, 224)).save(path)
+        if name.endswith(".int8"):
+            sys.path.append(f"{ROOT}/bench")
+            import make_models
+            model = make_models.quantized(name.removesuffix(".int8"), pictures)
+        else:
+            model = getattr(torchvision.models, name)(weights=None).eval()
+        torch.jit.trace(model, pictures[:1]).save(path)
 
 
 def peak_of_bench(build: str, path: str, options: list) -> float:

@@ -105,6 +105,22 @@ void check_quantized(const Tensor& x, const char* what) {
                  x.describe().c_str());
 }
 
+// More products of quint8 and int8 than these may leave the integers that a float32 holds.
+constexpr int64_t kExactTerms = (1 << 24) / (255 * 128);
+
+// Of a weight that is quantized as a whole or along `channel_axis`.
+Tensor scales_of(const Tensor& weight, int64_t channel_axis) {
+  TORCHLET_CHECK(weight.is_quantized(), "a packed weight must be quantized, got %s",
+                 weight.describe().c_str());
+  const Quantizer& quantizer = *weight.impl()->quantizer;
+  if (quantizer.per_tensor()) return full(IntArray{1}, Scalar(quantizer.scale), DType::kFloat32);
+  TORCHLET_CHECK(
+      quantizer.axis == channel_axis,
+      "a packed weight must be quantized along its output channels (axis %lld), not %lld",
+      static_cast<long long>(channel_axis), static_cast<long long>(quantizer.axis));
+  return quantizer.scales.to(DType::kFloat32).contiguous();
+}
+
 // Products of one output of a convolution.
 int64_t terms_of(const Tensor& weight, const ConvParams& params) {
   const int64_t outputs = weight.size(params.transposed ? 1 : 0);  // of a group, if transposed
@@ -124,19 +140,20 @@ Tensor centred(const Tensor& quantized, DType dtype) {
 }
 
 QuantizedWeight::QuantizedWeight(const Tensor& quantized, int64_t channel_axis, int64_t terms)
-    : original(quantized) {
-  TORCHLET_CHECK(quantized.is_quantized(), "a packed weight must be quantized, got %s",
-                 quantized.describe().c_str());
-  constexpr int64_t kExactTerms = (1 << 24) / (255 * 128);
-  centred = ops::centred(quantized, terms <= kExactTerms ? DType::kFloat32 : DType::kFloat64)
-                .contiguous();
-  const Quantizer& quantizer = *quantized.impl()->quantizer;
-  TORCHLET_CHECK(
-      quantizer.per_tensor() || quantizer.axis == channel_axis,
-      "a packed weight must be quantized along its output channels (axis %lld), not %lld",
-      static_cast<long long>(channel_axis), static_cast<long long>(quantizer.axis));
-  scales = quantizer.per_tensor() ? full(IntArray{1}, Scalar(quantizer.scale), DType::kFloat32)
-                                  : quantizer.scales.to(DType::kFloat32).contiguous();
+    : original(quantized),
+      scales(scales_of(quantized, channel_axis)),
+      dtype(terms <= kExactTerms ? DType::kFloat32 : DType::kFloat64) {}
+
+Tensor QuantizedWeight::centred_beside(const Tensor& x) const {
+  if (is_meta(x)) {
+    const MetaScope meta;
+    return empty(original.sizes(), dtype);
+  }
+  std::call_once(is_made_, [this] {
+    const MetaScope has_memory(false);
+    centred_ = centred(original, dtype).contiguous();
+  });
+  return centred_;
 }
 
 LinearPackedParams::LinearPackedParams(const Tensor& weight, Tensor bias)
@@ -158,7 +175,7 @@ Tensor LinearPackedParams::apply(const Tensor& x, double scale, int64_t zero_poi
                                  bool relu) const {
   check_quantized(x, "quantized::linear");
   TORCHLET_CHECK(weight_, "quantized::linear needs a weight that is quantized, not fp16");
-  const Tensor sums = linear(centred(x, weight_->centred.dtype()), weight_->centred, Tensor());
+  const Tensor sums = linear(centred(x, weight_->dtype), weight_->centred_beside(x), Tensor());
   const Tensor scales = times(weight_->scales, scale_of(x));
   return requantize(with_bias(sums, bias_, scales, sums.dim() - 1), scales, sums.dim() - 1,
                     x.dtype(), scale, zero_point, relu);
@@ -170,7 +187,7 @@ Tensor LinearPackedParams::apply_dynamic(const Tensor& x, bool relu) const {
     real = linear(x.to(DType::kFloat32), float_weight_, bias_);
   } else {
     const Tensor qx = quantize_dynamically(x);
-    const Tensor sums = linear(centred(qx, weight_->centred.dtype()), weight_->centred, Tensor());
+    const Tensor sums = linear(centred(qx, weight_->dtype), weight_->centred_beside(qx), Tensor());
     real = real_from_sums(sums, times(weight_->scales, scale_of(qx)), sums.dim() - 1, bias_);
   }
   return relu ? relu_of(real) : real;
@@ -193,7 +210,7 @@ ConvPackedParams::ConvPackedParams(int64_t spatial, const Tensor& weight, Tensor
 }
 
 Tensor ConvPackedParams::sums(const Tensor& x) const {
-  return convolution(centred(x, weight_.centred.dtype()), weight_.centred, Tensor(), params_);
+  return convolution(centred(x, weight_.dtype), weight_.centred_beside(x), Tensor(), params_);
 }
 
 Tensor ConvPackedParams::apply(const Tensor& x, double scale, int64_t zero_point, bool relu) const {

@@ -7,6 +7,8 @@
 // are exact below 2^24, and longer sums are computed in double.
 #pragma once
 
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "ops/nn/convolution.h"
@@ -15,12 +17,23 @@
 namespace torchlet::ops {
 
 // A quantized weight as the compute needs it.
-struct QuantizedWeight {
+class QuantizedWeight {
+ public:
   // `terms` is how many products one output sums.
   QuantizedWeight(const Tensor& quantized, int64_t channel_axis, int64_t terms);
-  Tensor original;  // qint8, as it was packed
-  Tensor centred;   // q - zero_point, same shape; float64 if float32 could not hold the sums
-  Tensor scales;    // float32 [output channels], or [1]
+
+  // q - zero_point, same shape, of a dtype that holds the sums. Four or eight times the memory of
+  // the weight, which plans never ask for: made when it is, and kept. Any thread may ask. Beside a
+  // meta tensor `x`, a meta tensor.
+  Tensor centred_beside(const Tensor& x) const;
+
+  const Tensor original;  // qint8, as it was packed
+  const Tensor scales;    // float32 [output channels], or [1]
+  const DType dtype;      // of sums: float32, or float64 if that could not hold them
+
+ private:
+  mutable std::once_flag is_made_;
+  mutable Tensor centred_;
 };
 
 class LinearPackedParams : public CustomObject {
