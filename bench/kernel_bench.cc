@@ -13,7 +13,6 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/elementwise/normalize.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/gemm_u8i8.h"
 #include "kernels/peak/peak_flops.h"
 #include "kernels/spatial/pool2d.h"
 #include "kernels/spatial/window_size.h"
@@ -59,20 +58,6 @@ void linear(benchmark::State& state, int64_t rows, int64_t out, int64_t in) {
 }
 BENCHMARK_CAPTURE(linear, 1x1280_to_1000, 1, 1000, 1280);
 BENCHMARK_CAPTURE(linear, 64x768_to_768, 64, 768, 768);
-
-void gemm_bytes(benchmark::State& state, int64_t m, int64_t n, int64_t k) {
-  set_num_threads(1);
-  const std::vector<uint8_t> a(static_cast<size_t>(m * k), 3);
-  const std::vector<int8_t> b(static_cast<size_t>(k * n), 5);
-  std::vector<int8_t> packed(static_cast<size_t>(gemm_u8i8_packed_b_size(k, n)));
-  std::vector<int32_t> c(static_cast<size_t>(m * n));
-  gemm_u8i8_pack_b(k, n, {b.data(), n, 1}, packed.data());
-  for (auto _ : state) gemm_u8i8_packed(m, n, k, {a.data(), k, 1}, packed.data(), c.data(), n);
-  set_flops(state, 2 * m * n * k);
-}
-BENCHMARK_CAPTURE(gemm_bytes, 784x192x32, 784, 192, 32);
-BENCHMARK_CAPTURE(gemm_bytes, 196x576x96, 196, 576, 96);
-BENCHMARK_CAPTURE(gemm_bytes, square_256, 256, 256, 256);
 
 struct Layer {
   int64_t in_channels, out_channels, size, kernel, stride;

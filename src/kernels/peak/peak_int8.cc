@@ -7,7 +7,7 @@
 #define HWY_TARGET_INCLUDE "kernels/peak/peak_int8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include "kernels/simd/foreach_arm_dot.h"  // IWYU pragma: keep
+#include "kernels/simd/foreach_dot.h"  // IWYU pragma: keep
 // After the line above.
 #include <hwy/highway.h>
 
@@ -25,8 +25,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kPeakRows = 12;
-#elif HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT
+#elif TORCHLET_ARM_DOT
 constexpr int kPeakRows = 8;
+#elif TORCHLET_AVX_VNNI
+constexpr int kPeakRows = 6;
 #else
 constexpr int kPeakRows = 4;
 #endif

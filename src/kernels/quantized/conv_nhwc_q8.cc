@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/quantized/conv_nhwc_q8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include "kernels/simd/foreach_arm_dot.h"  // IWYU pragma: keep
+#include "kernels/simd/foreach_dot.h"  // IWYU pragma: keep
 // After the line above.
 #include <hwy/highway.h>
 
@@ -44,8 +44,10 @@ template <int kVectors>
 constexpr int tile_rows() {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
   constexpr int kRows[] = {12, 12, 8, 6};
-#elif HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT
+#elif TORCHLET_ARM_DOT
   constexpr int kRows[] = {8, 8, 6, 6};
+#elif TORCHLET_AVX_VNNI
+  constexpr int kRows[] = {12, 6, 4, 2};
 #elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
   constexpr int kRows[] = {8, 6, 4, 3};
 #elif HWY_TARGET == HWY_NEON
@@ -59,12 +61,12 @@ constexpr int64_t kRowStep = 24;  // a multiple of the rows of any tile
 
 // ---- The columns ----
 
-// The most vectors of a panel of so many rows. With AVX2 a panel that the first-level cache does
-// not hold has half of them, and twice as many rows of a tile share what is read of it.
+// The most vectors of a panel of so many rows. With AVX2 alone a panel that the first-level cache
+// does not hold has half of them, and twice as many rows of a tile share what is read of it.
 int64_t most_vectors(int64_t depth) {
   constexpr int64_t kPanelBytes = int64_t{32} << 10;
   constexpr int64_t kRowBytes = kMaxVectors * kDotLanes * sizeof(DotWeight);
-  const bool is_half = HWY_TARGET == HWY_AVX2 && depth * kRowBytes > kPanelBytes;
+  const bool is_half = HWY_TARGET == HWY_AVX2 && !kDotBytes && depth * kRowBytes > kPanelBytes;
   return is_half ? kMaxVectors / 2 : kMaxVectors;
 }
 

@@ -1,6 +1,7 @@
 // Quantized 3 x 3 convolutions of stride 1 by Winograd's F(2 x 2, 3 x 3) (winograd-inl.h has the
 // source), in integers of 16 bits: 16 products for 4 results in place of 36. For processors that
-// multiply 16 bits anyway, since they have no dot product of bytes.
+// multiply 16 bits anyway, since they have no dot product of bytes. Those with SSE4 alone are too
+// old to be worth the code.
 //
 // It is exact. The input's transform adds four numbers of 9 bits; the weights' has halves, so it is
 // taken twice along each axis, and results are four times the sums: multiples of 4 that fit 32
@@ -28,7 +29,7 @@
 #include "kernels/simd/split.h"
 
 #undef TORCHLET_KERNELS_WINOGRAD_Q8
-#if HWY_TARGET != HWY_AVX3_DL && !(HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT)
+#if HWY_TARGET != HWY_AVX3_DL && HWY_TARGET != HWY_SSE4 && !TORCHLET_AVX_VNNI && !TORCHLET_ARM_DOT
 #define TORCHLET_KERNELS_WINOGRAD_Q8 1
 
 HWY_BEFORE_NAMESPACE();

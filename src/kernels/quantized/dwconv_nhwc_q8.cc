@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "kernels/quantized/dwconv_nhwc_q8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include "kernels/simd/foreach_arm_dot.h"  // IWYU pragma: keep
+#include "kernels/simd/foreach_dot.h"  // IWYU pragma: keep
 // After the line above.
 #include <hwy/highway.h>
 

@@ -9,7 +9,7 @@
 #define HWY_TARGET_INCLUDE "kernels/quantized/linear_dynamic_q8.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
 
-#include "kernels/simd/foreach_arm_dot.h"  // IWYU pragma: keep
+#include "kernels/simd/foreach_dot.h"  // IWYU pragma: keep
 // After the line above.
 #include <hwy/highway.h>
 
@@ -50,7 +50,7 @@ constexpr int64_t kWidth = kVectors * kDotLanes;
 // Rows of a tile, so that the sums fit the registers.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 6;
-#elif HWY_TARGET == HWY_NEON && TORCHLET_ARM_DOT
+#elif TORCHLET_ARM_DOT
 constexpr int kTileRows = 6;
 #elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
 constexpr int kTileRows = 3;
@@ -294,7 +294,7 @@ void multiply_chunks(const LinearDynamicQ8& linear, int64_t begin, int64_t end) 
   }
 }
 
-#if !TORCHLET_ARM_DOT
+#if !TORCHLET_ARM_DOT && !TORCHLET_AVX_VNNI
 void range_row(const float* x, int64_t count, float* low, float* high) {
   const TagF32 d;
   VecF32 smallest = hn::Zero(d), largest = hn::Zero(d);

@@ -21,9 +21,9 @@ using DotTag = hn::ScalableTag<int32_t>;
 using DotVec = hn::Vec<DotTag>;
 constexpr int kDotLanes = static_cast<int>(HWY_LANES(int32_t));
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3_DL || TORCHLET_AVX_VNNI
 
-// AVX-512 VNNI: four bytes at a time.
+// AVX-512 VNNI and AVX-VNNI: four bytes at a time.
 constexpr int kDotDepth = 4;
 constexpr int kDotOffset = 0;  // what dot() has subtracted from the values of A
 
@@ -37,7 +37,11 @@ HWY_INLINE DotVec load_dot_operand(const int8_t* b) {
 }
 // The instruction itself, because Highway compiles this target without the intrinsic's switch.
 HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
+#if TORCHLET_AVX_VNNI
+  asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum.raw) : "x"(a.raw), "x"(b.raw));
+#else
   asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+#endif
   return sum;
 }
 
@@ -46,7 +50,7 @@ HWY_INLINE DotVec dot(DotVec sum, DotVec a, DotVec b) {
 // The dot product of signed bytes, four at a time, for which unsigned ones have 128 subtracted
 // first; or the product of a matrix of two rows of eight unsigned bytes and one of two columns of
 // signed ones, which is no dot() but in dot_sums-inl.h. The instructions themselves, because not
-// every compiler has the intrinsics without its switch; foreach_arm_dot.h tells the assembler.
+// every compiler has the intrinsics without its switch; foreach_dot.h tells the assembler.
 constexpr int kDotDepth = TORCHLET_ARM_DOT == 1 ? 4 : 8;
 constexpr int kDotOffset = TORCHLET_ARM_DOT == 1 ? 128 : 0;
 

@@ -61,8 +61,9 @@ HWY_EXPORT(target_isa);
 
 namespace {
 
-constexpr const char* kNames[] = {"sse4", "avx2", "avx512", "avx512_vnni", "avx512_fp16",
-                                  "amx",  "neon", "fp16",   "dotprod",     "i8mm"};
+constexpr const char* kNames[] = {"sse4",        "avx2",        "avx_vnni", "avx512",
+                                  "avx512_vnni", "avx512_fp16", "amx",      "neon",
+                                  "fp16",        "dotprod",     "i8mm"};
 constexpr Isa kLeast = HWY_ARCH_X86 ? Isa::kSse4 : Isa::kNeon;
 constexpr Isa kMost = HWY_ARCH_X86 ? Isa::kAmx : Isa::kI8mm;
 
@@ -113,6 +114,17 @@ bool has_float16_vectors() {
 #endif
 }
 
+bool has_avx_vnni() {
+#if defined(__x86_64__)
+  constexpr unsigned kAvxVnni = 1u << 4;
+  unsigned eax, ebx, ecx, edx;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & kAvxVnni) != 0;
+#else
+  return false;
+#endif
+}
+
 bool has_amx() {
 #if defined(__x86_64__) && defined(__linux__)
   constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;
@@ -152,6 +164,10 @@ bool has_matrix_product() {
 bool has(Isa isa) {
   if (isa < kLeast || isa > limit.load(std::memory_order_relaxed)) return false;
   switch (isa) {
+    case Isa::kAvxVnni: {
+      static const bool answer = has_avx_vnni();
+      return answer;
+    }
     case Isa::kAvx512Fp16:
     case Isa::kFp16: {
       static const bool answer = has_float16_vectors();

@@ -3,10 +3,11 @@
 namespace torchlet::kernels {
 
 // The instruction sets that kernels choose between: those of x86, then those of Arm. A processor
-// that has one has those before it of its family.
+// that has one has those before it of its family, but for kAvxVnni.
 enum class Isa {
   kSse4,
-  kAvx2,  // and FMA, F16C
+  kAvx2,     // and FMA, F16C
+  kAvxVnni,  // dot products of bytes in AVX2's registers; for processors without AVX-512
   kAvx512,
   kAvx512Vnni,
   kAvx512Fp16,

@@ -2,7 +2,7 @@
 
 // For tests: run a check with every instruction set that was compiled and that this processor has.
 // Tests of kernels with dot products define HWY_WANT_AVX3_DL first, as these do; on Arm they get
-// the forms of foreach_arm_dot.h.
+// the forms of foreach_dot.h.
 
 #include "kernels/simd/simd_targets.h"
 // After the line above.
@@ -17,6 +17,9 @@ template <typename Check>
 void for_each_target(const Check& check) {
   for (int64_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
+#if defined(HWY_WANT_AVX3_DL) && HWY_ARCH_X86
+    const Isa limit = limit_isa(target >= HWY_AVX2 ? Isa::kAvx2 : Isa::kAmx);
+#endif
     hwy::SetSupportedTargetsForTest(target);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 #if defined(HWY_WANT_AVX3_DL) && HWY_ARCH_ARM
@@ -29,6 +32,14 @@ void for_each_target(const Check& check) {
     }
 #else
     check();
+#endif
+#if defined(HWY_WANT_AVX3_DL) && HWY_ARCH_X86
+    limit_isa(Isa::kAvxVnni);
+    if (target == HWY_AVX2 && has(Isa::kAvxVnni)) {
+      SCOPED_TRACE(isa_name(Isa::kAvxVnni));
+      check();
+    }
+    limit_isa(limit);
 #endif
   }
   hwy::SetSupportedTargetsForTest(0);
