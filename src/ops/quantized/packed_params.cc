@@ -86,9 +86,10 @@ Tensor real_from_sums(const Tensor& sums, const Tensor& scales, int64_t axis, co
                           [](auto a, auto f, auto b) { return a * f + b; });
 }
 
-// x as dynamic quantization sees it: quantized by its own range.
+// x as dynamic quantization sees it: quantized by its own range, which a meta tensor lacks.
 Tensor quantize_dynamically(const Tensor& x) {
-  const QParams qparams = choose_qparams(x, DType::kQUInt8);
+  const QParams qparams =
+      is_meta(x) ? QParams{.scale = 1, .zero_point = 0} : choose_qparams(x, DType::kQUInt8);
   return quantize(x, DType::kQUInt8, per_tensor_quantizer(qparams.scale, qparams.zero_point));
 }
 

@@ -246,11 +246,11 @@ TORCHLET_RUN_OLD(quantized_conv3d_old, "conv3d", TORCHLET_CONV3D, run_old<false>
 TORCHLET_RUN_OLD(quantized_conv3d_relu_old, "conv3d_relu", TORCHLET_CONV3D, run_old<true>);
 #undef TORCHLET_RUN_OLD
 
-#define TORCHLET_RUN_DYNAMIC(id, name, type, fn)                    \
-  TORCHLET_OP(id,                                                   \
-              "quantized::" name "(Tensor qx, " type                \
-              " packed_weight, bool reduce_range=False) -> Tensor", \
-              fn)
+#define TORCHLET_RUN_DYNAMIC(id, name, type, fn)                         \
+  TORCHLET_OP_WITH(id, on_meta(),                                        \
+                   "quantized::" name "(Tensor qx, " type                \
+                   " packed_weight, bool reduce_range=False) -> Tensor", \
+                   fn)
 TORCHLET_RUN_DYNAMIC(quantized_conv1d_dynamic, "conv1d_dynamic", TORCHLET_CONV2D, run_dynamic_1d);
 TORCHLET_RUN_DYNAMIC(quantized_conv2d_dynamic, "conv2d_dynamic", TORCHLET_CONV2D, run_dynamic);
 TORCHLET_RUN_DYNAMIC(quantized_conv3d_dynamic, "conv3d_dynamic", TORCHLET_CONV3D, run_dynamic);

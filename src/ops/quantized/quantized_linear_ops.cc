@@ -69,23 +69,24 @@ TORCHLET_OP_WITH(quantized_linear_relu, on_meta(),
                  " W_prepack, float Y_scale_i, int "
                  "Y_zero_point_i) -> Tensor Y",
                  linear_static<true>);
-TORCHLET_OP(quantized_linear_dynamic,
-            "quantized::linear_dynamic(Tensor X, " TORCHLET_LINEAR
-            " W_prepack, bool reduce_range=False) -> "
-            "Tensor Y",
-            linear_dynamic<false>);
-TORCHLET_OP(quantized_linear_relu_dynamic,
-            "quantized::linear_relu_dynamic(Tensor X, " TORCHLET_LINEAR
-            " W_prepack, bool reduce_range=False) -> "
-            "Tensor Y",
-            linear_dynamic<true>);
-TORCHLET_OP(quantized_linear_dynamic_fp16,
-            "quantized::linear_dynamic_fp16(Tensor X, " TORCHLET_LINEAR " W_prepack) -> Tensor Y",
-            linear_dynamic_fp16<false>);
-TORCHLET_OP(quantized_linear_relu_dynamic_fp16,
-            "quantized::linear_relu_dynamic_fp16(Tensor X, " TORCHLET_LINEAR
-            " W_prepack) -> Tensor Y",
-            linear_dynamic_fp16<true>);
+TORCHLET_OP_WITH(quantized_linear_dynamic, on_meta(),
+                 "quantized::linear_dynamic(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack, bool reduce_range=False) -> "
+                 "Tensor Y",
+                 linear_dynamic<false>);
+TORCHLET_OP_WITH(quantized_linear_relu_dynamic, on_meta(),
+                 "quantized::linear_relu_dynamic(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack, bool reduce_range=False) -> "
+                 "Tensor Y",
+                 linear_dynamic<true>);
+TORCHLET_OP_WITH(quantized_linear_dynamic_fp16, on_meta(),
+                 "quantized::linear_dynamic_fp16(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack) -> Tensor Y",
+                 linear_dynamic_fp16<false>);
+TORCHLET_OP_WITH(quantized_linear_relu_dynamic_fp16, on_meta(),
+                 "quantized::linear_relu_dynamic_fp16(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack) -> Tensor Y",
+                 linear_dynamic_fp16<true>);
 TORCHLET_OP(quantized_linear_prepack,
             "quantized::linear_prepack(Tensor W, Tensor? B=None) -> " TORCHLET_LINEAR " W_prepack",
             pack);
@@ -109,11 +110,11 @@ TORCHLET_OP_WITH(quantized_linear_alias, on_meta(),
                  " W_prepack, float Y_scale_i, int Y_zero_point_i) -> "
                  "Tensor Y",
                  linear_static<false>);
-TORCHLET_OP(quantized_linear_dynamic_alias,
-            "_quantized::linear_dynamic(Tensor X, " TORCHLET_LINEAR
-            " W_prepack, bool reduce_range=False) -> "
-            "Tensor Y",
-            linear_dynamic<false>);
+TORCHLET_OP_WITH(quantized_linear_dynamic_alias, on_meta(),
+                 "_quantized::linear_dynamic(Tensor X, " TORCHLET_LINEAR
+                 " W_prepack, bool reduce_range=False) -> "
+                 "Tensor Y",
+                 linear_dynamic<false>);
 TORCHLET_OP(quantized_linear_prepack_alias,
             "_quantized::linear_prepack(Tensor W, Tensor? B=None) -> " TORCHLET_LINEAR " W_prepack",
             pack);

@@ -34,6 +34,9 @@ TEST(Quantized, RunOnMetaTensors) {
       call_op("quantized::linear_prepack", "",
               {quantized(make(std::vector<double>(12, 0.5), kF32, {2, 6}), 0.1, 0, DType::kQInt8),
                make({0.3, 0.1})});
+  const Value half_linear =
+      call_op("quantized::linear_prepack_fp16", "",
+              {make(std::vector<double>(12, 0.5), kF32, {2, 6}), make({0.3, 0.1})});
   struct Call {
     const char *name, *overload;
     std::vector<Value> others;  // behind the tensor
@@ -48,6 +51,10 @@ TEST(Quantized, RunOnMetaTensors) {
              {"_quantized::conv2d", "", {packed, 0.7, 20}},
              {"quantized::linear", "", {linear, 0.7, 20}},
              {"quantized::linear_relu", "", {linear, 0.7, 20}},
+             {"quantized::conv2d_dynamic", "", {packed, false}, false},
+             {"quantized::linear_dynamic", "", {linear, false}, false},
+             {"quantized::linear_relu_dynamic", "", {linear, false}, false},
+             {"quantized::linear_dynamic_fp16", "", {half_linear}, false},
              {"quantized::add", "", {q, 0.7, 20}},
              {"quantized::mul_relu", "", {q, 0.7, 20}},
              {"quantized::hardswish", "", {0.7, 20}},
