@@ -433,6 +433,47 @@ void fold_all(Fold fold, const T* x, int64_t count, T* into) {
   *into = results[0];
 }
 
+// Contiguous [outer, count, inner] is folded to [outer, inner].
+struct Matrices {
+  int64_t outer = 1, count = 1, inner = 1;
+};
+
+// These, if they are so many and small that each would cost more than its elements.
+std::optional<Matrices> many_small(const Tensor& self, const IntArray& dims) {
+  constexpr int64_t kMany = 64, kNarrow = 16, kSmall = 256;
+  if (!self.is_contiguous() || dims.empty()) return std::nullopt;
+  const auto [first, last] = std::ranges::minmax(dims);
+  if (last - first + 1 != std::ssize(dims)) return std::nullopt;
+  Matrices m;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    (d < first ? m.outer : d > last ? m.inner : m.count) *= self.size(d);
+  }
+  const bool is_so =
+      m.outer >= kMany && m.inner > 1 && m.inner <= kNarrow && m.count <= kCascade &&
+      m.count * m.inner <= kSmall;
+  return is_so ? std::optional(m) : std::nullopt;
+}
+
+// Some at a time lie side by side, as one with long rows.
+void fold_side_by_side(Fold fold, const Numbers& numbers, const std::byte* x, const Matrices& m,
+                       std::byte* out) {
+  const int64_t width = numbers.width, elements = m.count * m.inner;
+  const int64_t most = kAcrossElements / elements;
+  parallel_for(m.outer, most, [&](int64_t begin, int64_t end) {
+    const kernels::Scratch<std::byte> rows(most * elements * width);
+    const kernels::Scratch<std::byte> results(most * m.inner * width);
+    for (int64_t o = begin; o < end; o += most) {
+      const int64_t some = std::min(most, end - o), cols = m.inner * some;
+      kernels::transpose(width, some, elements, x + o * elements * width, elements, rows.data(),
+                         some);
+      numbers.fill(results.data(), cols, identity(fold));
+      kernels::fold_rows(fold, {numbers.type, rows.data(), cols, m.count, cols}, results.data());
+      kernels::transpose(width, m.inner, some, results.data(), some, out + o * m.inner * width,
+                         m.inner);
+    }
+  });
+}
+
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
   const bool may_be_runs =
@@ -448,6 +489,13 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
                         reinterpret_cast<int64_t*>(out));
       }
       return fold_all(fold, self.data_ptr<float>(), self.numel(), reinterpret_cast<float*>(out));
+    }
+  }
+  if constexpr (selection::kHasConversions) {
+    const bool may_turn = self.dtype() == numbers.dtype && !center;
+    if (const auto matrices = may_turn ? many_small(self, dims) : std::nullopt) {
+      const auto* x = static_cast<const std::byte*>(self.raw_data());
+      return fold_side_by_side(fold, numbers, x, *matrices, out);
     }
   }
   const Walk walk(self, dims, may_be_runs);

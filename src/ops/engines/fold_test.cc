@@ -98,6 +98,27 @@ TEST_P(Layouts, OfAnyKindAreFolded) {
   }
 }
 
+// Small matrices side by side: more than are turned at once, and a rest.
+TEST_P(Layouts, ManySmallOnesAreFolded) {
+  std::mt19937 random(7);
+  for (const IntArray& sizes :
+       {IntArray{64, 1, 2}, IntArray{1000, 2, 2}, IntArray{3, 231, 3, 7}, IntArray{70, 16, 16},
+        IntArray{99, 2, 3, 5}, IntArray{501, 64, 3}}) {
+    const Tensor x = numbers(sizes, GetParam(), random, 3);
+    const size_t last = sizes.size() - 2;
+    std::vector<bool> reduced(sizes.size());
+    reduced[last] = true;
+    for (Fold of : {Fold::kSum, Fold::kProduct, Fold::kMax, Fold::kMin}) {
+      if (of == Fold::kProduct && GetParam() == DType::kUInt8) continue;  // -1 is 255 there
+      const Tensor result = fold(of, x, IntArray{-2}, false, GetParam()).to(DType::kFloat64);
+      ASSERT_EQ(std::vector<double>(result.data_ptr<double>(),
+                                    result.data_ptr<double>() + result.numel()),
+                expected_of(of, x, reduced))
+          << static_cast<int>(of) << " of " << x.describe();
+    }
+  }
+}
+
 // One after the other, three million additions lose four digits more.
 TEST(FoldTensor, LargeSumsKeepTheirPrecision) {
   for (const IntArray& sizes : {IntArray{3000000}, IntArray{100000, 3}, IntArray{4, 200000}}) {
