@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/thread_pool.h"
+#include "kernels/simd/scratch.h"
 #include "ops/core/dense_order.h"
 #include "ops/core/op.h"
 #include "ops/engines/fold.h"
@@ -17,6 +18,7 @@ namespace torchlet::ops {
 namespace {
 
 constexpr int64_t kShortRun = 8;
+constexpr int64_t kMostPlaces = int64_t{1} << 24;  // that a float can hold
 
 // The first place of `value`, which is in the run; NaN, if there is one.
 template <typename C>
@@ -33,9 +35,10 @@ int64_t position(const C* run, int64_t count, C value) {
   return at;
 }
 
-// Small ones fit a float exactly.
+// As numbers lie in loops; small ones fit a float exactly.
 DType compute_type(const Tensor& self) {
-  return element_size(self.dtype()) <= 2 ? DType::kFloat32 : self.dtype();
+  if (element_size(self.dtype()) <= 2) return DType::kFloat32;
+  return self.dtype() == DType::kInt32 ? DType::kInt64 : self.dtype();
 }
 
 template <bool Largest>
@@ -64,33 +67,67 @@ Tensor extreme_value(const char* name, const Tensor& self, IntSpan dims, bool ke
 }
 
 // The same for results that lie side by side: from the last element on, so that the first stays.
+// Places are kept as numbers of C: a step of many has no branch, which nobody would foresee.
 template <typename C>
 void find_across(const C* x, int64_t outer, int64_t count, int64_t inner, C* value, int64_t* at) {
   constexpr int64_t kParallelGrain = 32768;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (count * inner));
+  const int64_t in_steps = inner / detail::kStep * detail::kStep;
   parallel_for(outer, grain, [=](int64_t begin, int64_t end) {
+    const kernels::Scratch<C> places(inner);
     for (int64_t o = begin; o < end; ++o) {
       const C* const from = x + o * count * inner;
       C* const best = value + o * inner;
       int64_t* const to = at + o * inner;
-      std::fill_n(to, inner, 0);
+      std::fill_n(places.data(), inner, C(0));
       for (int64_t i = count; i-- > 0;) {
+        const auto nearer = [i](C number, C extreme, C place) {
+          return choose((number == extreme) | (number != number), static_cast<C>(i), place);
+        };
         const C* const row = from + i * inner;
-        for (int64_t k = 0; k < inner; ++k) {
-          // No branch, which nobody foresees: compilers see to that for floats alone.
-          if constexpr (std::is_integral_v<C>) {
-            const int64_t mask = -static_cast<int64_t>(row[k] == best[k]);
-            to[k] = (i & mask) | (to[k] & ~mask);
-          } else {
-            const int is_there =
-                static_cast<int>(row[k] == best[k]) | static_cast<int>(row[k] != row[k]);
-            to[k] = is_there ? i : to[k];
-          }
-        }
+        const void* const operands[] = {row, best, places.data()};
+        detail::map_steps<C, C, 3, decltype(nearer)>(&nearer, places.data(), operands, in_steps);
+        for (int64_t k = in_steps; k < inner; ++k) places[k] = nearer(row[k], best[k], places[k]);
       }
-      for (int64_t k = 0; k < inner; ++k) best[k] = from[to[k] * inner + k];  // of zeros, the first
+      for (int64_t k = 0; k < inner; ++k) {
+        to[k] = static_cast<int64_t>(places[k]);
+        best[k] = from[to[k] * inner + k];  // of zeros, the first
+      }
     }
   });
+}
+
+// Of contiguous [outer, count, inner] over the middle: values and indices [outer, inner].
+template <bool Largest>
+std::tuple<Tensor, Tensor> extreme_between(const Tensor& x, DType compute) {
+  constexpr int64_t kShort = 512;
+  const int64_t outer = x.size(0), count = x.size(1), inner = x.size(2);
+  if (inner < detail::kStep && outer * inner >= detail::kStep && outer > 1 && count <= kShort) {
+    // Together they are wide.
+    const Tensor wide = permute(x, IntArray{1, 2, 0}).contiguous();
+    const auto [values, indices] =
+        extreme_between<Largest>(view(wide, IntArray{1, count, inner * outer}), compute);
+    const auto back = [&](const Tensor& results) {
+      return transpose(view(results, IntArray{inner, outer}), 0, 1).contiguous();
+    };
+    return {back(values), back(indices)};
+  }
+  const Tensor values = fold(kExtreme<Largest>, x, IntArray{1}, false, compute);
+  const Tensor indices = empty(values.sizes(), DType::kInt64);
+  int64_t* at = indices.data_ptr<int64_t>();
+  visit_compute<kMapReal | kMapInt>(compute, [&](auto zero) {
+    using C = decltype(zero);
+    C* value = values.template data_ptr<C>();
+    if (inner >= detail::kStep && count <= kMostPlaces) {
+      return find_across(x.template data_ptr<C>(), outer, count, inner, value, at);
+    }
+    const Tensor runs = inner > 1 ? transpose(x, 1, 2).contiguous() : x;
+    for_each_run<C>(runs, IntArray{inner > 1 ? 2 : 1}, [&](const C* run, int64_t, int64_t i) {
+      at[i] = position(run, count, value[i]);
+      value[i] = run[at[i]];  // of zeros, the first
+    });
+  });
+  return {values, indices};
 }
 
 // Values and indices along dimensions.
@@ -98,23 +135,22 @@ template <bool Largest>
 std::tuple<Tensor, Tensor> extreme_at(const Tensor& input, IntSpan dims, bool keepdim) {
   const DType compute = compute_type(input);
   const Tensor self = input.to(compute);
+  const IntArray reduced = normalize_dims(dims, self.dim());
+  if (reduced.size() == 1 && self.is_contiguous() && self.numel() > 0 && self.dim() > 0) {
+    const int64_t count = self.size(reduced[0]);
+    int64_t inner = 1;
+    for (int64_t d = reduced[0] + 1; d < self.dim(); ++d) inner *= self.size(d);
+    const Tensor matrices = view(self, IntArray{self.numel() / (count * inner), count, inner});
+    const auto [values, indices] = extreme_between<Largest>(matrices, compute);
+    const IntArray sizes = reduced_shape(self.sizes(), reduced, keepdim);
+    return {view(values.to(input.dtype()), sizes), view(indices, sizes)};
+  }
   const Tensor values = fold(kExtreme<Largest>, self, dims, keepdim, compute);
   const Tensor indices = empty(values.sizes(), DType::kInt64);
   int64_t* at = indices.data_ptr<int64_t>();
-  const IntArray reduced = normalize_dims(dims, self.dim());
   visit_compute<kMapReal | kMapInt>(compute, [&](auto zero) {
     using C = decltype(zero);
     C* value = values.template data_ptr<C>();
-    if (self.dtype() == DTypeOf<C>::value && reduced.size() == 1 && self.is_contiguous() &&
-        self.numel() > 0 && self.dim() > 0) {
-      const int64_t count = self.size(reduced[0]);
-      int64_t inner = 1;
-      for (int64_t d = reduced[0] + 1; d < self.dim(); ++d) inner *= self.size(d);
-      if (inner > 1) {
-        return find_across(self.template data_ptr<C>(), self.numel() / (count * inner), count,
-                           inner, value, at);
-      }
-    }
     for_each_run<C>(self, reduced, [&](const C* run, int64_t count, int64_t i) {
       at[i] = position(run, count, value[i]);
       value[i] = run[at[i]];  // of zeros, the first

@@ -1,3 +1,5 @@
+#include "kernels/simd/target_test.h"
+// After the line above.
 #include <algorithm>
 #include <cmath>
 
@@ -105,6 +107,50 @@ TEST(Reduce, ExtremesOfAnyTypeAndStride) {
   const Tensor zeros = result_of("aten::max", "dim", {make({-0.0, 0.0}), 0});
   EXPECT_TRUE(std::signbit(zeros.item<float>()));
   expect_tensor(result_of("aten::max", "dim", {make({kNan, 1, kNan, kInf}), 0}, 1), {0}, kI64, {});
+}
+
+// Wide and narrow, in steps of a kernel and with a rest, many small ones and few long ones: of few
+// values, so that the first of equal ones matters.
+TEST(Reduce, ExtremesBetweenAnySizes) {
+  constexpr int64_t kSizes[][3] = {{1, 5, 40}, {7, 3, 33}, {70, 3, 2},  {5, 9, 1},
+                                   {40, 3, 1}, {2, 600, 3}, {1, 700, 1}, {9, 1, 64}};
+  const auto compare = [](const Tensor& x, int64_t outer, int64_t count, int64_t inner) {
+    SCOPED_TRACE(x.describe());
+    const std::vector<double> data = elements_of(x);
+    std::vector<double> most, least, most_at, least_at;
+    for (int64_t i = 0; i < outer * inner; ++i) {
+      const auto element = [&](int64_t k) {
+        return data[static_cast<size_t>((i / inner * count + k) * inner + i % inner)];
+      };
+      int64_t high = 0, low = 0;
+      for (int64_t k = 1; k < count; ++k) {
+        if (!std::isnan(element(high)) && !(element(k) <= element(high))) high = k;
+        if (!std::isnan(element(low)) && !(element(k) >= element(low))) low = k;
+      }
+      most.push_back(element(high));
+      least.push_back(element(low));
+      most_at.push_back(static_cast<double>(high));
+      least_at.push_back(static_cast<double>(low));
+    }
+    expect_tensor(result_of("aten::max", "dim", {x, 1}), most, x.dtype(), {outer, inner});
+    expect_tensor(result_of("aten::max", "dim", {x, 1}, 1), most_at, kI64, {outer, inner});
+    expect_tensor(result_of("aten::min", "dim", {x, 1}), least, x.dtype(), {outer, inner});
+    expect_tensor(result_of("aten::argmin", "", {x, 1}), least_at, kI64, {outer, inner});
+  };
+  kernels::for_each_target([&] {
+    for (const auto& [outer, count, inner] : kSizes) {
+      const Tensor x = empty(IntArray{outer, count, inner}, DType::kFloat64);
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        x.data_ptr<double>()[i] = static_cast<double>((i * i + i / 5) % 7 % 4 - 1);
+      }
+      for (const DType dtype : {kF32, DType::kFloat64, DType::kFloat16, kI64, DType::kInt32,
+                                DType::kInt16, DType::kInt8, kU8, kBool}) {
+        compare(x.to(dtype), outer, count, inner);
+      }
+      for (int64_t i = 0; i < x.numel(); i += 5) x.data_ptr<double>()[i] = kNan;
+      compare(x.to(kF32), outer, count, inner);
+    }
+  });
 }
 
 TEST(Reduce, SumsOfNumbersLeaveNanOut) {
