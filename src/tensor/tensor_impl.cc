@@ -1,9 +1,13 @@
 #include "tensor/tensor_impl.h"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/checked.h"
+#include "base/selection.h"
 #include "tensor/meta.h"
+#include "tensor/result_place.h"
 
 namespace torchlet {
 
@@ -191,7 +195,21 @@ Tensor make_view(const Tensor& base, IntSpan sizes, IntSpan strides, int64_t sto
   return view;
 }
 
+namespace {
+
+thread_local const Tensor* result_place = nullptr;
+
+}  // namespace
+
+ResultPlace::ResultPlace(const Tensor& result) { result_place = &result; }
+ResultPlace::~ResultPlace() { result_place = nullptr; }
+
 Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
+  if (selection::kIsWhole && result_place && result_place->dtype() == dtype &&
+      std::ranges::equal(result_place->sizes(), sizes) &&
+      std::ranges::equal(result_place->strides(), strides)) {
+    return *std::exchange(result_place, nullptr);
+  }
   checked_numel(sizes);
   size_t nbytes;
   if (__builtin_mul_overflow(checked_extent(sizes, strides), element_size(dtype), &nbytes)) {
@@ -201,6 +219,9 @@ Tensor empty_strided(IntSpan sizes, IntSpan strides, DType dtype) {
 }
 
 Tensor empty(IntSpan sizes, DType dtype, MemoryFormat format) {
+  if (selection::kIsWhole && result_place) {
+    return empty_strided(sizes, strides_for(sizes, format), dtype);
+  }
   const int64_t numel = checked_numel(sizes);
   size_t nbytes;
   if (__builtin_mul_overflow(numel, element_size(dtype), &nbytes)) {

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tensor/result_place.h"
 #include "tensor/scalar.h"
 #include "tensor/tensor_impl.h"
 
@@ -248,6 +249,21 @@ TEST(Scalar, Conversions) {
   EXPECT_EQ(scalar_of(zeros(Ints{}, DType::kBool)).dtype(), DType::kBool);
   EXPECT_EQ(scalar_of(zeros(Ints{}, DType::kInt8)).dtype(), DType::kInt64);
   EXPECT_EQ(scalar_of(zeros(Ints{}, DType::kFloat16)).dtype(), DType::kFloat64);
+}
+
+TEST(ResultPlace, IsWhatIsMadeAsItIs) {
+  const IntArray sizes{2, 3};
+  const Tensor place = empty(sizes, DType::kInt64);
+  {
+    const ResultPlace here(place);
+    EXPECT_FALSE(empty(IntArray{3, 2}, DType::kInt64).is_same(place));
+    EXPECT_FALSE(empty(sizes, DType::kFloat64).is_same(place));
+    EXPECT_FALSE(empty_strided(sizes, IntArray{1, 2}, DType::kInt64).is_same(place));
+    EXPECT_TRUE(empty_like(place).is_same(place));
+    EXPECT_FALSE(empty(sizes, DType::kInt64).is_same(place));  // once
+  }
+  { const ResultPlace here(place); }
+  EXPECT_FALSE(empty(sizes, DType::kInt64).is_same(place));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "device/cpu/reference_step.h"
 
+#include "base/selection.h"
 #include "tensor/containers.h"
+#include "tensor/result_place.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -12,7 +14,7 @@ struct StepArgument {
   Value known = {};
 };
 
-// The operator on tensors over the plan's memory. Unlike the kernels it allocates its result.
+// The operator on tensors over the plan's memory. Unlike the kernels it may allocate its result.
 class ReferenceStep : public Step {
  public:
   ReferenceStep(const Operator& op, std::vector<StepArgument> arguments, TensorId result)
@@ -24,9 +26,15 @@ class ReferenceStep : public Step {
   void run(const Memory& memory) const override {
     std::vector<Value> values;
     for (const StepArgument& argument : arguments_) values.push_back(value_of(argument, memory));
+    const Tensor place = memory.handle(result_);
     Value result;
-    op_.call(values, std::span(&result, 1));
-    memory.handle(result_).copy_(result.to_tensor());
+    if (selection::kIsWhole && !place.is_quantized()) {
+      const ResultPlace here(place);
+      op_.call(values, std::span(&result, 1));
+    } else {
+      op_.call(values, std::span(&result, 1));
+    }
+    if (!result.to_tensor().is_same(place)) place.copy_(result.to_tensor());
   }
 
  private:
