@@ -1,7 +1,11 @@
 // Norms of matrices and condition numbers.
+#include <algorithm>
 #include <cmath>
 
+#include "base/thread_pool.h"
+#include "kernels/simd/scratch.h"
 #include "ops/core/op.h"
+#include "ops/engines/fold.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/engines/matmul.h"
 #include "ops/linalg/linalg.h"
@@ -137,6 +141,34 @@ Tensor norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
   return vector_norm(v, Scalar(pow), others, true);
 }
 
+// v * (g / norm) and norm, the lengths of rows of contiguous floats. A block of rows is multiplied
+// while it is in the cache, where its norms were found.
+std::tuple<Tensor, Tensor> weight_norm_of_rows(const Tensor& v, const Tensor& g) {
+  constexpr int64_t kBlockElements = 1 << 15;
+  const int64_t rows = v.size(0), columns = v.numel() / rows;
+  const int64_t most = std::max<int64_t>(1, kBlockElements / columns);
+  const Tensor matrix = view(v, IntArray{rows, columns}), all = g.contiguous();
+  const Tensor out = empty_like(v), norm = empty(g.sizes(), DType::kFloat32);
+  parallel_for(rows, most, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; r += most) {
+      const int64_t count = std::min(most, end - r);
+      const Tensor norms = narrow(norm, 0, r, count);
+      fold_into(kernels::Fold::kSumOfSquares, narrow(matrix, 0, r, count), IntArray{1}, norms);
+      const kernels::Scratch<float> factors(count);
+      for (int64_t i = 0; i < count; ++i) {
+        float& length = norms.data_ptr<float>()[i];
+        length = std::sqrt(length);
+        factors[i] = all.data_ptr<float>()[r + i] / length;
+      }
+      kernels::binary_rows_f32(
+          kernels::MatrixBinaryOp::kMul, count, columns, v.data_ptr<float>() + r * columns, columns,
+          {.data = factors.data(), .spread = kernels::Spread::kRows, .stride = 1}, {},
+          out.data_ptr<float>() + r * columns, columns);
+    }
+  });
+  return {out, norm};
+}
+
 // v * factors. Of floats with a factor for each row or column, by a kernel that reads each once.
 Tensor scaled(const Tensor& v, const Tensor& factors) {
   if (v.dim() == 2 && factors.dim() == 2 && !v.is_contiguous()) {
@@ -162,8 +194,13 @@ Tensor scaled(const Tensor& v, const Tensor& factors) {
   return out;
 }
 
-// v * (g / |v|)
+// v * (g / |v|), and |v|
 std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
+  const bool is_float = v.dtype() == DType::kFloat32 && g.dtype() == DType::kFloat32;
+  if (is_float && v.is_contiguous() && v.numel() > 0 && v.dim() > 1 && dim == 0 &&
+      g.dim() == v.dim() && g.numel() == v.size(0) && g.size(0) == v.size(0)) {
+    return weight_norm_of_rows(v, g);
+  }
   const Tensor norm = norm_except_dim(v, 2, dim);
   return {scaled(v, div(g, norm)), norm};
 }
@@ -173,8 +210,9 @@ std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t
 std::tuple<Tensor, Tensor> weight_norm_of_ends(const Tensor& v, const Tensor& g, int64_t dim) {
   TORCHLET_CHECK(v.dim() > 0 && (dim == 0 || dim == v.dim() - 1),
                  "fused kernels can only be applied for first or last dim");
-  const Tensor norm = norm_except_dim(v, 2, dim);
-  const auto [w, unused] = weight_norm(v, reshape(g, norm.sizes()), dim);
+  IntArray kept(v.sizes().size(), 1);
+  kept[static_cast<size_t>(dim)] = v.size(dim);
+  const auto [w, norm] = weight_norm(v, reshape(g, kept), dim);
   return {w, reshape(norm, g.sizes())};
 }
 

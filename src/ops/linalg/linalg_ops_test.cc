@@ -671,6 +671,21 @@ TEST(Linalg, WeightNormOfMatrices) {
   }
 }
 
+// Rows of floats are multiplied where their norms are found, a block of them at a time.
+TEST(Linalg, WeightNormOfRows) {
+  for (const IntArray& sizes : {IntArray{500, 130}, IntArray{9, 5, 7, 7}, IntArray{3, 40000}}) {
+    const Tensor v = ramp(sizes), g = ramp(IntArray{sizes[0]}, 3);
+    const Value wide =
+        call_op("aten::_weight_norm_interface", "", {v.to(DType::kFloat64), g.to(DType::kFloat64)});
+    const Value both = call_op("aten::_weight_norm_interface", "", {v, g});
+    for (size_t i = 0; i < 2; ++i) {
+      const Tensor expected = wide.to_tuple()[i].to_tensor();
+      expect_tensor(both.to_tuple()[i].to_tensor(), elements_of(expected), kF32,
+                    IntArray(expected.sizes()));
+    }
+  }
+}
+
 TEST(Linalg, Products) {
   const Value chain =
       make_tensor_list({make({1, 2}, kF32, {1, 2}), square({1, 0, 2, 1}), make({3, 4})});
