@@ -3,10 +3,14 @@
 #include <cmath>
 
 #include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
+#include "kernels/simd/scratch.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
+#include "ops/engines/matmul.h"
 #include "ops/loss/loss.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -49,6 +53,45 @@ T distance(const T* a, const T* b, int64_t count, double p) {
   return std::pow(total, 1 / power);
 }
 
+// The Euclidean distances of rows by products, as PyTorch finds those of many rows.
+Tensor distances_by_products(const Tensor& a, const Tensor& b) {
+  const auto square = [](const Tensor& x) { return sum(mul(x, x), {{-1}}, true); };
+  const Tensor squares1 = square(a), squares2 = square(b);
+  const auto ones = [](const Tensor& x) { return full(x.sizes(), Scalar(1), x.dtype()); };
+  const Tensor left = cat({mul(a, Scalar(-2)), squares1, ones(squares1)}, -1);
+  const Tensor right = cat({b, ones(squares2), squares2}, -1);
+  return sqrt(clamp(matmul(left, transpose(right, -2, -1)), Scalar(0), std::nullopt));
+}
+
+// The Euclidean distances of `rows` rows of few columns from others: of one row from many at once.
+template <typename T>
+void distances_by_columns(const T* a, int64_t rows, const T* b, int64_t others, int64_t columns,
+                          T* out) {
+  constexpr int64_t kStep = detail::kStep;
+  const int64_t width = (others + kStep - 1) / kStep * kStep;
+  const kernels::Scratch<T> across(columns * width);
+  std::fill_n(across.data(), columns * width, T(0));
+  kernels::transpose(sizeof(T), others, columns, b, columns, across.data(), width);
+  const int64_t grain = std::max<int64_t>(1, 16384 / (width * columns));
+  parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    const kernels::Scratch<T> sums(width);
+    for (int64_t i = begin; i < end; ++i) {
+      std::fill_n(sums.data(), width, T(0));
+      for (int64_t c = 0; c < columns; ++c) {
+        const auto add = [x = a[i * columns + c]](T so_far, T y) {
+          return so_far + (x - y) * (x - y);
+        };
+        const void* const operands[] = {sums.data(), across.data() + c * width};
+        detail::map_steps<T, T, 2, decltype(add)>(&add, sums.data(), operands, width);
+      }
+      const auto root = [](T x) { return std::sqrt(x); };
+      const void* const operands[] = {sums.data()};
+      detail::map_steps<T, T, 1, decltype(root)>(&root, sums.data(), operands, width);
+      std::copy_n(sums.data(), others, out + i * others);
+    }
+  });
+}
+
 // x1 [..., P, M], x2 [..., R, M] -> [..., P, R] with broadcast batches.
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t> compute_mode) {
   TORCHLET_CHECK(x1.dim() >= 2 && x2.dim() >= 2,
@@ -79,8 +122,19 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   return compute_as<kMapReal>(dtype, "cdist", [&](auto zero) {
     using T = decltype(zero);
     const Tensor a = dense_as<T>(expanded(x1)), b = dense_as<T>(expanded(x2));
+    constexpr int64_t kFewRows = 25, kFewColumns = 16;
+    const bool is_many = mode == 1 || (mode == 0 && (rows1 > kFewRows || rows2 > kFewRows));
+    if (p == 2 && is_many && columns > kFewColumns) return distances_by_products(a, b).to(dtype);
     const Tensor out = empty(shape, DTypeOf<T>::value);
     if (out.numel() == 0) return out.to(dtype);
+    if (p == 2 && columns > 0 && columns <= kFewColumns && rows2 >= detail::kStep) {
+      for (int64_t i = 0; i < out.numel() / (rows1 * rows2); ++i) {
+        distances_by_columns(const_data<T>(a) + i * rows1 * columns, rows1,
+                             const_data<T>(b) + i * rows2 * columns, rows2, columns,
+                             out.data_ptr<T>() + i * rows1 * rows2);
+      }
+      return out.to(dtype);
+    }
     const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(1, rows2 * columns));
     parallel_for(out.numel() / rows2, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "ops/core/testing.h"
 
 // Expected numbers are PyTorch 1.13's.
@@ -274,6 +276,30 @@ TEST(Distances, Pairs) {
       {1.29903638, 2.2638464}, DType::kFloat32, {2, 1});
   EXPECT_THROW(call_op("aten::cdist", "", {ramp({2, 3}), ramp({2, 2}), 2.0, Value()}), Error);
   EXPECT_THROW(call_op("aten::cosine_similarity", "", {ints({1}), ints({1}), 0, 1e-08}), Error);
+}
+
+// Many rows: of few columns one column after the other, of more by a product.
+TEST(Distances, PairsOfManyRows) {
+  for (const int64_t columns : {1, 3, 16, 20}) {
+    const Tensor a = ramp({2, 30, columns}), b = ramp({2, 70, columns}, 1);
+    const std::vector<double> x = elements_of(a), y = elements_of(b);
+    std::vector<double> expected;
+    for (int64_t i = 0; i < 60; ++i) {
+      for (int64_t j = i / 30 * 70; j < (i / 30 + 1) * 70; ++j) {
+        double sum = 0;
+        for (int64_t c = 0; c < columns; ++c) {
+          const double d = x[static_cast<size_t>(i * columns + c)] -
+                           y[static_cast<size_t>(j * columns + c)];
+          sum += d * d;
+        }
+        expected.push_back(std::sqrt(sum));
+      }
+    }
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      expect_tensor(result_of("aten::cdist", "", {a.to(dtype), b.to(dtype), 2.0, Value()}),
+                    expected, dtype, {2, 30, 70});
+    }
+  }
 }
 
 }  // namespace
