@@ -318,6 +318,32 @@ void sum_pieces(int64_t m, int64_t n, const ThinProduct<T>& p) {
   }
 }
 
+// Products of so few numbers are worth neither vectors nor the choice of a way.
+constexpr int64_t kTiny = 64;
+
+template <typename T>
+void multiply_tiny(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T* c,
+                   int64_t c_stride, const GemmEpilogue<T>& epilogue) {
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      T sum = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        sum += a.data[i * a.row_stride + l * a.col_stride] *
+               b.data[l * b.row_stride + j * b.col_stride];
+      }
+      T& to = c[i * c_stride + j];
+      if (epilogue.accumulate) sum += to;
+      if (epilogue.row_bias) sum += epilogue.row_bias[i];
+      if (epilogue.col_bias) sum += epilogue.col_bias[j];
+      if constexpr (std::is_floating_point_v<T>) {
+        if (sum < epilogue.min) sum = epilogue.min;
+        if (sum > epilogue.max) sum = epilogue.max;
+      }
+      to = sum;
+    }
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -325,6 +351,11 @@ void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatr
                     int64_t c_stride, const GemmEpilogue<T>& epilogue) {
   constexpr bool kHasMoreWays = std::is_same_v<T, float> && selection::kHasConversions;
   if (m <= 0 || n <= 0) return;
+  if constexpr (kHasMoreWays) {
+    if (m <= kTiny && n <= kTiny && k <= kTiny && m * n * k <= kTiny) {
+      return multiply_tiny(m, n, k, a, b, c, c_stride, epilogue);
+    }
+  }
   static constexpr T kNothing = 0;  // is never read; the pointers to empty matrices may be null
   if (k == 0) a = b = {&kNothing, 0, 0};
   ThinProduct<T> thin{k, a, b, c, c_stride, 1, epilogue};
