@@ -121,6 +121,21 @@ requires(sizeof(To) == 1 && std::is_integral_v<To>) HWY_INLINE
   hn::StoreU(hn::BitCast(bytes, sorted), bytes, reinterpret_cast<uint8_t*>(to));
 }
 
+template <typename To>
+requires(sizeof(To) == 2 && std::is_integral_v<To>) HWY_INLINE
+    void step(const float* HWY_RESTRICT from, To* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const auto low_halves = [&](int64_t at) HWY_ATTR {
+    const __m256i whole = _mm256_cvttps_epi32(hn::LoadU(d, from + at).raw);
+    return _mm256_and_si256(whole, _mm256_set1_epi32(0xffff));
+  };
+  for (int64_t i = 0; i < kStep; i += 16) {
+    const __m256i packed = _mm256_packus_epi32(low_halves(i), low_halves(i + 8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm256_permute4x64_epi64(packed, 0xd8));
+  }
+}
+
 // A vector of int64 as doubles: as numbers from 2^84 and from 2^52 on, of the upper and the lower
 // half, whose difference from these is exact.
 HWY_INLINE hn::Vec256<double> doubles_of(const int64_t* from) {

@@ -216,11 +216,12 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
     Tensor loss = row_losses<T>(self, [&](const T* x, int64_t classes, int64_t row) {
       const int64_t label = labels.data_ptr<int64_t>()[row];
       TORCHLET_CHECK(label >= 0 && label < classes, "target out of range");
+      const T factor = w.defined() ? const_data<T>(w)[label] : T(1);
       T sum = 0;
       for (int64_t c = 0; c < classes; ++c) {
         const T z = gap - x[label] + x[c];
-        if (c == label || z <= 0) continue;
-        sum += (power == 1 ? z : z * z) * (w.defined() ? const_data<T>(w)[label] : T(1));
+        const T part = (power == 1 ? z : z * z) * factor;
+        sum += choose((c != label) & (z > 0), part, T(0));  // nobody foresees which it is
       }
       return sum / static_cast<T>(classes);
     });

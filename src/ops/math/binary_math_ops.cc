@@ -117,9 +117,9 @@ Tensor logaddexp2(const Tensor& self, const Tensor& other, DType dtype) {
 Tensor heaviside(const Tensor& self, const Tensor& values) {
   TORCHLET_CHECK(self.dtype() == values.dtype(),
                  "heaviside is not yet implemented for tensors with different dtypes.");
-  return binary<kMapReal | kMapInt>(self, values, self.dtype(), [](auto x, auto value) {
+  return binary<kMapReal | kMapInt | kMapSteps>(self, values, self.dtype(), [](auto x, auto value) {
     using T = decltype(x);
-    return x == T(0) ? value : T(x > T(0));
+    return choose(x == T(0), value, choose(x > T(0), T(1), T(0)));
   });
 }
 

@@ -101,9 +101,7 @@ Tensor matrix_h(const Tensor& self) {
   return adjoint(self, "H");
 }
 
-// Both of one real dtype, broadcast; `parts` turns (a, b) into the real and the imaginary part.
-template <typename Parts>
-Tensor from_pair(const Tensor& a, const Tensor& b, bool takes_half, const Parts& parts) {
+void check_pair(const Tensor& a, const Tensor& b, bool takes_half) {
   const DType dtype = a.dtype();
   TORCHLET_CHECK(dtype == DType::kFloat32 || dtype == DType::kFloat64 ||
                      (takes_half && dtype == DType::kFloat16),
@@ -112,43 +110,42 @@ Tensor from_pair(const Tensor& a, const Tensor& b, bool takes_half, const Parts&
   TORCHLET_CHECK(b.dtype() == dtype,
                  "Expected object of scalar type %s but got scalar type %s for second argument",
                  dtype_name(dtype).data(), dtype_name(b.dtype()).data());
-  const Tensor result = empty(broadcast_shapes(a.sizes(), b.sizes()), complex_type(dtype));
-  const Tensor pair = view_as_real(result);
-  const auto [re, im] = parts(a, b);
-  select(pair, -1, 0).copy_(re);
-  select(pair, -1, 1).copy_(im);
-  return result;
 }
 
+// Of numbers that have the width of T.
 template <typename T>
 void interleave(void* out, const void* const* in, int64_t count) {
   const auto* re = static_cast<const T*>(in[0]);
   const auto* im = static_cast<const T*>(in[1]);
-  for (int64_t i = 0; i < count; ++i) static_cast<std::complex<T>*>(out)[i] = {re[i], im[i]};
+  auto* to = static_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) {
+    to[2 * i] = re[i];
+    to[2 * i + 1] = im[i];
+  }
 }
 
 Tensor complex(const Tensor& re, const Tensor& im) {
+  check_pair(re, im, true);
+  const Operands<2> parts(re, im);
   const DType dtype = re.dtype();
-  if (dtype == im.dtype() && (dtype == DType::kFloat32 || dtype == DType::kFloat64)) {
-    const Operands<2> parts(re, im);
-    const Tensor result = empty_result(parts, complex_type(dtype));
-    const auto interleaved = dtype == DType::kFloat32 ? &interleave<float> : &interleave<double>;
-    elementwise(result, parts, result.dtype(), dtype, interleaved);
-    return result;
-  }
-  return from_pair(re, im, true, [](const Tensor& a, const Tensor& b) { return std::pair(a, b); });
+  const Tensor result = empty_result(parts, complex_type(dtype));
+  const auto interleaved = dtype == DType::kFloat32   ? &interleave<uint32_t>
+                           : dtype == DType::kFloat64 ? &interleave<uint64_t>
+                                                      : &interleave<uint16_t>;
+  elementwise(result, parts, result.dtype(), dtype, interleaved);
+  return result;
 }
 
 Tensor polar(const Tensor& magnitude, const Tensor& angle) {
-  return from_pair(magnitude, angle, false, [](const Tensor& a, const Tensor& b) {
-    auto part = [&](kernels::MatrixUnaryOp op, auto f) {
-      const Tensor turned = has_kernel(b.dtype()) ? kernel_map(op, b, b.dtype())
-                                                  : map<kMapDouble, 1>({b}, b.dtype(), f);
-      return mul(a, turned);
-    };
-    return std::pair(part(kernels::MatrixUnaryOp::kCos, [](auto phi) { return std::cos(phi); }),
-                     part(kernels::MatrixUnaryOp::kSin, [](auto phi) { return std::sin(phi); }));
-  });
+  check_pair(magnitude, angle, false);
+  const auto part = [&](kernels::MatrixUnaryOp op, auto f) {
+    const DType dtype = angle.dtype();
+    const Tensor turned = has_kernel(dtype) ? kernel_map(op, angle, dtype)
+                                            : map<kMapDouble, 1>({angle}, dtype, f);
+    return mul(magnitude, turned);
+  };
+  return complex(part(kernels::MatrixUnaryOp::kCos, [](auto phi) { return std::cos(phi); }),
+                 part(kernels::MatrixUnaryOp::kSin, [](auto phi) { return std::sin(phi); }));
 }
 
 // The bytes read as another dtype: a wider one takes several elements of the last dimension

@@ -148,7 +148,8 @@ Tensor count_in(const Tensor& self, const std::vector<Tensor>& bins, const Tenso
   TORCHLET_CHECK(!weight.defined() || weight.numel() == static_cast<int64_t>(points),
                  "torch.histogramdd: if weight tensor is provided it should have the same shape as "
                  "the input tensor excluding its innermost dimension");
-  const Tensor dense = self.to(DType::kFloat64).contiguous();
+  const Tensor coordinates =
+      reshape(self.to(DType::kFloat64), IntArray{static_cast<int64_t>(points), self.size(-1)});
   const Tensor weights = weight.defined() ? dense_as<double>(weight) : Tensor();
   std::vector<Bins> edges;
   IntArray shape;
@@ -162,12 +163,13 @@ Tensor count_in(const Tensor& self, const std::vector<Tensor>& bins, const Tenso
   }
   const Tensor hist = zeros(shape, DType::kFloat64);
   double* count = hist.data_ptr<double>();
-  const double* x = const_data<double>(dense);
+  const double* x = const_data<double>(coordinates);
+  const int64_t to_next = coordinates.stride(0), across = coordinates.stride(1);
   const double* const factor = const_data<double>(weights);
-  for (size_t i = 0; i < points; ++i, x += dims) {
+  for (size_t i = 0; i < points; ++i, x += to_next) {
     int64_t place = 0;
     for (size_t d = 0; d < dims && place >= 0; ++d) {
-      const int64_t bin = edges[d].of(x[d]);
+      const int64_t bin = edges[d].of(x[static_cast<int64_t>(d) * across]);
       place = bin < 0 ? -1 : place * shape[d] + bin;
     }
     if (place >= 0) count[place] += factor ? factor[i] : 1;
