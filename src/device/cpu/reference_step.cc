@@ -28,7 +28,8 @@ class ReferenceStep : public Step {
     for (const StepArgument& argument : arguments_) values.push_back(value_of(argument, memory));
     const Tensor place = memory.handle(result_);
     Value result;
-    if (selection::kIsWhole && !place.is_quantized()) {
+    // Others might keep what they make, or return it transposed.
+    if (selection::kIsWhole && op_.facts->is_pointwise && !place.is_quantized()) {
       const ResultPlace here(place);
       op_.call(values, std::span(&result, 1));
     } else {

@@ -131,8 +131,7 @@ requires(sizeof(To) == 2 && std::is_integral_v<To>) HWY_INLINE
   };
   for (int64_t i = 0; i < kStep; i += 16) {
     const __m256i packed = _mm256_packus_epi32(low_halves(i), low_halves(i + 8));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
-                        _mm256_permute4x64_epi64(packed, 0xd8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm256_permute4x64_epi64(packed, 0xd8));
   }
 }
 

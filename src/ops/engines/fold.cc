@@ -448,9 +448,8 @@ std::optional<Matrices> many_small(const Tensor& self, const IntArray& dims) {
   for (int64_t d = 0; d < self.dim(); ++d) {
     (d < first ? m.outer : d > last ? m.inner : m.count) *= self.size(d);
   }
-  const bool is_so =
-      m.outer >= kMany && m.inner > 1 && m.inner <= kNarrow && m.count <= kCascade &&
-      m.count * m.inner <= kSmall;
+  const bool is_so = m.outer >= kMany && m.inner > 1 && m.inner <= kNarrow && m.count <= kCascade &&
+                     m.count * m.inner <= kSmall;
   return is_so ? std::optional(m) : std::nullopt;
 }
 
@@ -557,7 +556,8 @@ namespace {
 
 // The order of memory, if the kept dimensions are not in theirs there: results that lie side by
 // side are those of elements that do.
-[[maybe_unused]] std::optional<IntArray> order_of_results(const Tensor& self, const IntArray& dims) {
+[[maybe_unused]] std::optional<IntArray> order_of_results(const Tensor& self,
+                                                          const IntArray& dims) {
   if (self.is_contiguous()) return std::nullopt;
   IntArray order;
   for (int64_t d = 0; d < self.dim(); ++d) {

@@ -288,8 +288,8 @@ TEST(Distances, PairsOfManyRows) {
       for (int64_t j = i / 30 * 70; j < (i / 30 + 1) * 70; ++j) {
         double sum = 0;
         for (int64_t c = 0; c < columns; ++c) {
-          const double d = x[static_cast<size_t>(i * columns + c)] -
-                           y[static_cast<size_t>(j * columns + c)];
+          const double d =
+              x[static_cast<size_t>(i * columns + c)] - y[static_cast<size_t>(j * columns + c)];
           sum += d * d;
         }
         expected.push_back(std::sqrt(sum));

@@ -140,8 +140,8 @@ Tensor polar(const Tensor& magnitude, const Tensor& angle) {
   check_pair(magnitude, angle, false);
   const auto part = [&](kernels::MatrixUnaryOp op, auto f) {
     const DType dtype = angle.dtype();
-    const Tensor turned = has_kernel(dtype) ? kernel_map(op, angle, dtype)
-                                            : map<kMapDouble, 1>({angle}, dtype, f);
+    const Tensor turned =
+        has_kernel(dtype) ? kernel_map(op, angle, dtype) : map<kMapDouble, 1>({angle}, dtype, f);
     return mul(magnitude, turned);
   };
   return complex(part(kernels::MatrixUnaryOp::kCos, [](auto phi) { return std::cos(phi); }),

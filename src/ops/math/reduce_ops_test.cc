@@ -112,7 +112,7 @@ TEST(Reduce, ExtremesOfAnyTypeAndStride) {
 // Wide and narrow, in steps of a kernel and with a rest, many small ones and few long ones: of few
 // values, so that the first of equal ones matters.
 TEST(Reduce, ExtremesBetweenAnySizes) {
-  constexpr int64_t kSizes[][3] = {{1, 5, 40}, {7, 3, 33}, {70, 3, 2},  {5, 9, 1},
+  constexpr int64_t kSizes[][3] = {{1, 5, 40}, {7, 3, 33},  {70, 3, 2},  {5, 9, 1},
                                    {40, 3, 1}, {2, 600, 3}, {1, 700, 1}, {9, 1, 64}};
   const auto compare = [](const Tensor& x, int64_t outer, int64_t count, int64_t inner) {
     SCOPED_TRACE(x.describe());
