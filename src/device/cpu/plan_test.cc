@@ -534,12 +534,23 @@ TEST(Plan, OperandsAreSpreadOverEachOther) {
   }
 }
 
+TEST(Plan, DimensionsOfOneThatAreMissingChangeNothing) {
+  Case c({}, "    return torch.add(x, y)\n", "x: Tensor, y: Tensor");
+  const Tensor whole = random_tensor({1, 6, 4, 5}), part = random_tensor({6, 4, 5});
+  const auto permuted = [](const Tensor& t) { return ops::transpose(t, -1, -3); };
+  for (const auto& [a, b] : {std::pair(whole, part), std::pair(permuted(whole), permuted(part))}) {
+    c.check({a, b});
+    c.check({b, a});
+    EXPECT_TRUE(c.kernels({a, b}).starts_with("binary_rows_f32")) << c.kernels({a, b});
+  }
+}
+
 // The images of a volume of one channel have other channels.
 TEST(Plan, AnImageIsSpreadOverAVolume) {
   Case c({}, "    return torch.add(x, y)\n", "x: Tensor, y: Tensor");
   const Tensor image = random_tensor({1, 4, 4, 3}).contiguous(MemoryFormat::kChannelsLast);
   c.check({random_tensor({1, 1, 4, 4, 3}), image});
-  EXPECT_EQ(c.kernels({random_tensor({1, 1, 4, 4, 3}), image}), "copy_strided broadcast_rows_f32");
+  EXPECT_EQ(c.kernels({random_tensor({1, 1, 4, 4, 3}), image}), "copy_strided binary_rows_f32");
 }
 
 // The gate of ECA-Net: what is expanded before it is multiplied is not copied.

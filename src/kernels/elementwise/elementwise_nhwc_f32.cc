@@ -6,8 +6,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/simd/activation-inl.h"
@@ -345,6 +347,32 @@ void flatten(bool dense, int64_t& rows, int64_t& columns) {
 
 constexpr int64_t kCheap = int64_t{1} << 14, kCostly = int64_t{1} << 12;
 
+// Rows of few columns without gaps are taken for longer ones, since the end of a row that fills no
+// vector costs as much as several vectors. What stands for each column is then repeated.
+constexpr int64_t kLongRow = 512;
+
+class JoinedRows {
+ public:
+  JoinedRows(bool dense, int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {
+    const bool pays = selection::kIsWhole && dense && columns < kLongRow / 4;
+    if (pays && rows * columns >= 2 * kLongRow) count_ = kLongRow / columns;
+  }
+  explicit operator bool() const { return count_ > 1; }
+  // body(rows, columns, offset) for the longer rows, and for what is left as one row.
+  template <class Body>
+  void each(const Body& body) const {
+    const int64_t whole = rows_ / count_, done = whole * count_;
+    body(whole, count_ * columns_, 0);
+    if (done < rows_) body(1, (rows_ - done) * columns_, done * columns_);
+  }
+  void repeat(const float* columns, std::array<float, kLongRow>& row) const {
+    for (int64_t i = 0; i < count_; ++i) std::copy_n(columns, columns_, row.data() + i * columns_);
+  }
+
+ private:
+  int64_t rows_, columns_, count_ = 1;
+};
+
 // function(x, y, n) for the elements of a matrix, some of a row at a time.
 template <class Function>
 void map_rows(int64_t rows, int64_t columns, const float* x, int64_t x_stride, float* y,
@@ -395,6 +423,16 @@ void activate_f32(const Activation& function, float* y, int64_t y_stride, int64_
 void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const float* a,
                      int64_t a_stride, const SpreadOperand& b, const Activation& function, float* y,
                      int64_t y_stride) {
+  const JoinedRows joined(a_stride == columns && y_stride == columns && b.spread == Spread::kColumns,
+                          rows, columns);
+  if (joined) {
+    std::array<float, kLongRow> second;
+    joined.repeat(b.data, second);
+    return joined.each([&](int64_t count, int64_t width, int64_t at) {
+      binary_rows_f32(op, count, width, a + at, width, {second.data(), Spread::kColumns}, function,
+                      y + at, width);
+    });
+  }
   flatten(a_stride == columns && y_stride == columns &&
               (b.spread == Spread::kScalar || (b.spread == Spread::kNone && b.stride == columns)),
           rows, columns);
@@ -410,6 +448,16 @@ void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const flo
 void scale_shift_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t x_stride,
                           const float* scale, const float* shift, const Activation& function,
                           float* y, int64_t y_stride) {
+  const JoinedRows joined(x_stride == columns && y_stride == columns, rows, columns);
+  if (joined) {
+    std::array<float, kLongRow> scales, shifts;
+    joined.repeat(scale, scales);
+    joined.repeat(shift, shifts);
+    return joined.each([&](int64_t count, int64_t width, int64_t at) {
+      scale_shift_rows_f32(count, width, x + at, width, scales.data(), shifts.data(), function,
+                           y + at, width);
+    });
+  }
   parallel_matrix(rows, columns, kCheap, [&](const Part& part) {
     HWY_DYNAMIC_DISPATCH(scale_shift)
     (part.rows, part.columns, x + part.row * x_stride + part.column, x_stride, scale + part.column,

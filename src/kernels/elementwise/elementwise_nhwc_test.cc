@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "kernels/simd/target_test.h"
@@ -315,9 +317,10 @@ TEST(BinaryRows, EveryOpSpreadAndTail) {
       for (const Spread spread : {Spread::kNone, Spread::kColumns, Spread::kRows, Spread::kScalar,
                                   Spread::kBatchColumns}) {
         for (int64_t columns : {1, 3, 15, 16, 17, 40}) {
-          for (int64_t gap : {0, 3}) {
+          // Many rows without gaps are taken for longer ones.
+          for (const auto& [rows, gap] : {std::pair<int64_t, int64_t>(6, 0), {6, 3}, {180, 0}}) {
             const Activation& activation = activations[static_cast<size_t>(columns % 3)];
-            const int64_t rows = 6, per_batch = 3, stride = columns + gap;
+            const int64_t per_batch = 3, stride = columns + gap;
             const int64_t b_stride = spread == Spread::kRows ? 2 : stride;
             std::vector<float> a(static_cast<size_t>(rows * stride)), b(a.size() + 12);
             for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 2.5f;
@@ -369,8 +372,10 @@ TEST(BinaryRows, NaNGoesThrough) {
 
 TEST(ScaleShiftRows, EveryTail) {
   for_each_target([] {
-    for (int64_t columns : {1, 3, 16, 17, 40}) {
-      const int64_t rows = 5, stride = columns + 2;
+    for (const auto& [columns, rows, gap] : {std::array<int64_t, 3>{1, 5, 2}, {3, 5, 2}, {16, 5, 2},
+                                             {17, 5, 2}, {40, 5, 2}, {3, 400, 0}, {10, 230, 0},
+                                             {40, 30, 0}}) {
+      const int64_t stride = columns + gap;
       std::vector<float> x(static_cast<size_t>(rows * stride)), scale, shift;
       for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 11) - 5;
       for (int64_t c = 0; c < columns; ++c) {

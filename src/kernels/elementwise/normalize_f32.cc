@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/elementwise/normalize.h"
@@ -201,6 +202,26 @@ void softmax_columns(bool logarithm, const float* x, float* y, int64_t rows, int
   }
 }
 
+// Rows that would leave most of a vector empty, many side by side.
+constexpr int64_t kShortRow = 12;
+
+void softmax_short_rows(bool logarithm, const RowArguments& r, int64_t begin, int64_t end) {
+  constexpr int64_t kTogether = 64;
+  float columns[kShortRow * kTogether];
+  for (int64_t row = begin; row < end; row += kTogether) {
+    const int64_t count = std::min(kTogether, end - row);
+    const float* from = r.x + row * r.x_stride;
+    float* to = r.y + row * r.y_stride;
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t c = 0; c < r.cols; ++c) columns[c * count + i] = from[i * r.x_stride + c];
+    }
+    softmax_columns(logarithm, columns, columns, r.cols, count, 0, count);
+    for (int64_t i = 0; i < count; ++i) {
+      for (int64_t c = 0; c < r.cols; ++c) to[i * r.y_stride + c] = columns[c * count + i];
+    }
+  }
+}
+
 // By PyTorch's formula, x scale - mean scale: rows of one number show how it rounds.
 HWY_INLINE void layer_norm_row(const RowArguments& r, const float* from, float* to, int64_t cols) {
   float mean, variance;
@@ -241,10 +262,16 @@ void moments_of_rows(const RowArguments& r, int64_t begin, int64_t end) {
   });
 }
 void softmax_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  if (selection::kIsWhole && r.cols <= kShortRow) {
+    return softmax_short_rows(false, r, begin, end);
+  }
   each_row(r, begin, end,
            [&](const float* from, float* to) HWY_ATTR { softmax_row(from, to, r.cols); });
 }
 void log_softmax_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  if (selection::kIsWhole && r.cols <= kShortRow) {
+    return softmax_short_rows(true, r, begin, end);
+  }
   each_row(r, begin, end,
            [&](const float* from, float* to) HWY_ATTR { log_softmax_row(from, to, r.cols); });
 }

@@ -14,7 +14,7 @@ namespace {
 
 class NormalizeTest : public testing::TestWithParam<int64_t> {
  protected:
-  static constexpr int64_t kRows = 3;
+  static constexpr int64_t kRows = 70;  // more than are taken at once
 
   NormalizeTest()
       : cols_(GetParam()), x_(static_cast<size_t>(kRows * cols_)), y_(x_.size() + 1, 777) {

@@ -334,6 +334,15 @@ TensorId unexpanded(PlanBuilder& plan, TensorId id, TensorId other, const IntArr
   return is_needed ? id : plan.new_view(id, before, t.strides, t.offset);
 }
 
+// Of as many elements as `like`, with as many dimensions.
+TensorId with_leading_ones(PlanBuilder& plan, TensorId id, TensorId like) {
+  const PlanTensor t = plan.info(id), all = plan.info(like);
+  if (t.numel() != all.numel() || t.dim() == all.dim()) return id;
+  IntArray strides = all.strides;
+  std::ranges::copy(t.strides, strides.end() - static_cast<ptrdiff_t>(t.strides.size()));
+  return plan.new_view(id, all.sizes, strides, t.offset);
+}
+
 TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b) {
   std::array<TensorId, 2> both = {a, b};
   plan.in_same_type(both);
@@ -346,6 +355,7 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
     std::swap(a, b);
     op = kernels::reversed(op);
   }
+  if constexpr (kHasBroadcasts) b = with_leading_ones(plan, b, a);
   auto spreading = spread(plan, a, b);
   if (!spreading && !(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
   if (!spreading) {
