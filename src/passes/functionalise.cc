@@ -4,11 +4,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "graph/prim_kinds.h"
 #include "ops/core/derived.h"
 #include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 
 namespace torchlet::passes {
 namespace {
+
+const Symbol kSqueeze("aten::squeeze"), kUnsqueeze("aten::unsqueeze");
 
 class Functionaliser {
  public:
@@ -56,17 +60,40 @@ class Functionaliser {
     return found == original_.end() ? value : found->second;
   }
 
+  // Is it all of the memory that its maker made, for each of them, so that a twin's strides are
+  // those of self? Of a branch, what each side gives is, where the sides made it or `block` did.
+  bool is_whole(const SsaValue* value, const Block* block) const {
+    const Node* giver = value->node();
+    if (giver->kind() == prim::kIf) {
+      return std::ranges::all_of(giver->blocks(), [&](const Block* side) {
+        return always_raises(*side) || is_whole(side->outputs()[value->index()], block);
+      });
+    }
+    if (giver->kind() == kSqueeze || giver->kind() == kUnsqueeze) {
+      return is_whole(giver->input(0), block);
+    }
+    const std::vector<const Node*> makers = aliases_.makers(original(value));
+    return makers.size() == 1 && (makers[0] == giver || original_.contains(value)) &&
+           is_inside(*makers[0], block);
+  }
+
+  static bool is_inside(const Node& node, const Block* block) {
+    const Block* at = node.owner();
+    while (at != block && at->owner()) at = at->owner()->owner();
+    return at == block;
+  }
+
   bool may_replace(const Node& node) {
     const SsaValue* self = node.input(0);
-    if (self->node()->owner() != node.owner()) return false;
-    const std::vector<const Node*> makers = aliases_.makers(original(self));
-    if (makers.size() != 1 || aliases_.is_kept(original(self))) return false;
-    // Of the very memory and not a view of it, so that strides stay as they are.
-    const bool is_whole = makers[0] == self->node() || original_.contains(self);
-    if (!is_whole || makers[0]->owner() != node.owner()) return false;
+    if (self->node()->owner() != node.owner() || aliases_.is_kept(original(self)) ||
+        !is_whole(self, node.owner())) {
+      return false;
+    }
     const size_t here = order_.at(&node);
-    return std::ranges::none_of(names_[makers[0]], [&](const SsaValue* name) {
-      return name != self && defined_.at(name) <= here && is_used_after(name, here);
+    return std::ranges::none_of(aliases_.makers(original(self)), [&](const Node* maker) {
+      return std::ranges::any_of(names_[maker], [&](const SsaValue* name) {
+        return name != self && defined_.at(name) <= here && is_used_after(name, here);
+      });
     });
   }
 

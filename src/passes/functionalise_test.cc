@@ -88,6 +88,26 @@ TEST(Functionalise, BranchesAndLoops) {
             "neg Loop(relu_)");
 }
 
+TEST(Functionalise, WhatEachSideOfABranchMade) {
+  const auto branch = [](const std::string& one, const std::string& other, const char* after) {
+    return outline_of("    a = torch.neg(x)\n"
+                      "    if torch.is_floating_point(y):\n"
+                      "      b = " + one + "\n"
+                      "    else:\n"
+                      "      b = " + other + "\n"
+                      "    _0 = torch.relu_(b)\n"
+                      "    return " + after + "\n");
+  };
+  EXPECT_EQ(branch("torch.exp(x)", "torch.squeeze(torch.exp(torch.unsqueeze(x, 0)), 0)", "b"),
+            "neg is_floating_point If(exp|unsqueeze exp squeeze) relu");
+  EXPECT_EQ(branch("torch.exp(x)", "a", "b"), "neg is_floating_point If(exp|) relu");
+  EXPECT_EQ(branch("torch.exp(x)", "a", "torch.add(b, a)"),
+            "neg is_floating_point If(exp|) relu_ add");
+  EXPECT_EQ(branch("torch.exp(x)", "x", "b"), "neg is_floating_point If(exp|) relu_");
+  EXPECT_EQ(branch("torch.exp(x)", "torch.select(a, 0, 0)", "b"),
+            "neg is_floating_point If(exp|select) relu_");
+}
+
 TEST(Functionalise, TwinsGiveWhatSelfWouldHold) {
   const Operator* add = ops::functional_twin(*find_operator("aten::add_", "Tensor"));
   ASSERT_TRUE(add);
