@@ -41,7 +41,10 @@ inline Tensor kernel_map(kernels::MatrixUnaryOp op, const Tensor& self, DType dt
 inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const Tensor& other,
                          DType dtype, const kernels::Activation& activation = {}) {
   if (selection::kHasConversions && other.dim() == 0 && !is_meta(other)) {  // a number
-    const float number = other.to(DType::kFloat32).item<float>();
+    const float number = [&] {
+      const MetaScope with_memory(false);
+      return other.to(DType::kFloat32).item<float>();
+    }();
     const Tensor out = empty_like(self, dtype);
     elementwise(out, {&self, 1}, DType::kFloat32, DType::kFloat32,
                 [=, &number](void* y, const void* const* in, int64_t count) {
