@@ -5,6 +5,7 @@
 
 #include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {
@@ -133,8 +134,8 @@ class Folder {
     for (const SsaValue* value : values) {
       if (value->type()->is(TypeKind::kTensor)) {
         add(of(value));
-      } else if (value->node()->kind() == prim::kListConstruct) {
-        add(of_all(value->node()->inputs()));
+      } else if (const auto* items = lasting_items(value)) {
+        add(of_all(*items));
       } else if (!is_real_number(*value->type())) {
         return {};
       }

@@ -142,9 +142,7 @@ class Ranks {
   static std::optional<int64_t> length_of_ints(const Node& node) {
     for (const SsaValue* input : node.inputs()) {
       if (!input->type()->is(TypeKind::kList)) continue;
-      if (input->node()->kind() == prim::kListConstruct) {
-        return static_cast<int64_t>(input->node()->inputs().size());
-      }
+      if (const auto* items = lasting_items(input)) return static_cast<int64_t>(items->size());
       const Value* known = constant_of(input);
       if (!known || !known->is_list()) return std::nullopt;
       return static_cast<int64_t>(known->list_ref().items.size());
@@ -169,9 +167,9 @@ class Ranks {
 
   // Concatenated tensors have one rank, but that empty vectors do not count.
   void join(const Node& node) {
-    const Node& list = *node.input(0)->node();
-    if (list.kind() != prim::kListConstruct) return;
-    for (const SsaValue* item : list.inputs()) {
+    const auto* items = lasting_items(node.input(0));
+    if (!items) return;
+    for (const SsaValue* item : *items) {
       const auto known = rank(item);
       if (known && *known != 1) return set_rank(node.output(), *known);
     }

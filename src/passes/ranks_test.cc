@@ -41,6 +41,23 @@ TEST(FoldRanks, OfEveryPointwiseOperator) {
             "dim ne If(RaiseException|) log erf rsqrt floor atan2 gt where linear");
 }
 
+TEST(FoldRanks, NotByAListThatChanges) {
+  EXPECT_EQ(outline_of("    sizes = annotate(List[int], [2, 2])\n"
+                       "    for i in range(torch.size(z, 0)):\n"
+                       "      _0 = torch.append(sizes, 1)\n"
+                       "    a = torch.reshape(x, sizes)\n"
+                       "    _1 = __torch__.check(a)\n"
+                       "    return a\n"),
+            "ListConstruct size Loop(append) reshape dim ne If(RaiseException|)");
+  EXPECT_EQ(outline_of("    _0 = __torch__.check(x)\n"
+                       "    parts = [x, z]\n"
+                       "    _1 = torch._set_item(parts, 0, z)\n"
+                       "    a = torch.cat(parts, 0)\n"
+                       "    _2 = __torch__.check(a)\n"
+                       "    return a\n"),
+            "dim ne If(RaiseException|) ListConstruct _set_item cat dim ne If(RaiseException|)");
+}
+
 TEST(FoldRanks, NotOfAnotherTensorNorBeforeTheCheck) {
   EXPECT_EQ(outline_of("    a = torch.mul(x, z)\n"
                        "    _0 = __torch__.check(x)\n"

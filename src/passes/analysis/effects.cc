@@ -134,6 +134,21 @@ bool is_removable(const Node& node) {
   return std::ranges::all_of(node.blocks(), [](const Block* b) { return block_is_removable(*b); });
 }
 
+const std::vector<SsaValue*>* lasting_items(const SsaValue* list) {
+  const auto is_tensor = [](const SsaValue* value) {
+    return value->type()->is(TypeKind::kTensor);  // which holds no list
+  };
+  const auto only_reads = [&](const Node* user) {
+    for (size_t i = 0; i < user->inputs().size(); ++i) {
+      if (user->input(i) == list && writes_input(*user, i)) return false;
+    }
+    return user->op() && (!returns_alias(*user) || std::ranges::all_of(user->outputs(), is_tensor));
+  };
+  const bool lasts = list->node()->kind() == prim::kListConstruct &&
+                     std::ranges::all_of(list->users(), only_reads);
+  return lasts ? &list->node()->inputs() : nullptr;
+}
+
 bool always_raises(const Block& block) {
   for (const Node* node : block) {
     if (node->kind() == prim::kRaiseException) return true;

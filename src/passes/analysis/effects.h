@@ -1,6 +1,8 @@
 // What nodes do besides giving their outputs.
 #pragma once
 
+#include <vector>
+
 #include "graph/graph.h"
 
 namespace torchlet::passes {
@@ -20,6 +22,9 @@ bool is_pure(const Node& node);
 // Pure, and it cannot raise: may go when nobody uses its outputs. Also If and Loop whose nodes are
 // all so, and loops that end.
 bool is_removable(const Node& node);
+
+// The items of a list that a node makes of them and nobody changes, whatever holds it; else null.
+const std::vector<SsaValue*>* lasting_items(const SsaValue* list);
 
 // Does whoever enters the block never reach its end?
 bool always_raises(const Block& block);
