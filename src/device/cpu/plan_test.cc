@@ -58,6 +58,22 @@ TEST(Plan, ZerosAroundAnImageArePaddingOfTheConvolution) {
   EXPECT_EQ(ones.kernels({x}), "pad_nhwc conv_nhwc_f32");
 }
 
+TEST(Plan, SeveralOutputsOfEachChannel) {
+  for (const auto& [outputs, stride] : {std::pair(12, 2), std::pair(24, 1)}) {
+    Case c({{"w", random_tensor({outputs, 1, 3, 3})}, {"b", random_tensor({outputs})}},
+           "    return torch.conv2d(x, self.w, self.b, [" + std::to_string(stride) +
+               ", 1], [1, 0], [1, 1], 6)\n");
+    const Tensor x = random_tensor({2, 6, 9, 7});
+    for (const Tensor& image : {x, x.contiguous(MemoryFormat::kChannelsLast)}) {
+      c.check({image});
+      EXPECT_NE(c.kernels({image}).find("dwconv"), std::string::npos) << c.kernels({image});
+    }
+  }
+  Case line({{"w", random_tensor({8, 1, 3})}},
+            "    return torch.conv1d(x, self.w, None, [1], [1], [1], 4)\n");
+  line.check({random_tensor({2, 4, 11})});
+}
+
 // What only moves pixels makes no image of them, unless something here reads the result.
 TEST(Plan, PlanesWhosePixelsAreOnlyMovedStayPlanes) {
   const Tensor line = random_tensor({2, 3, 9}), image = random_tensor({2, 3, 6, 5});
@@ -531,6 +547,16 @@ TEST(Plan, OperandsAreSpreadOverEachOther) {
       // What is permuted is copied when it leaves.
       EXPECT_NE(c.kernels({a, b}).find("broadcast_rows_f32"), std::string::npos);
     }
+  }
+}
+
+// How the result lies is told by the operator on tensors without memory, next to a number that has.
+TEST(Plan, NumbersOfOtherTypes) {
+  for (const DType dtype : {DType::kFloat64, DType::kInt64, DType::kBool}) {
+    Case c({{"w", ops::full({}, 1, dtype)}}, "    return torch.mul(x, self.w)\n");
+    const Tensor x = random_tensor({2, 3, 4, 5});
+    c.check({x});
+    EXPECT_EQ(c.kernels({x}), "affine_rows_f32");
   }
 }
 

@@ -20,9 +20,30 @@ struct ConvArguments {
   Surround zeros = {};  // around the input, besides the padding
 };
 
+// Each channel so many times, one beside the other.
+TensorId with_repeated_channels(PlanBuilder& plan, TensorId id, int64_t times) {
+  const NhwcImage image = plan.as_image(id);
+  const PlanTensor t = plan.info(image.id);
+  const IntArray s = t.strides;
+  const TensorId spread = plan.new_view(image.id, IntArray{image.n, image.h, image.w, image.c, times},
+                                        IntArray{s[0], s[2], s[3], s[1], 0}, t.offset);
+  const IntArray sizes{image.n, image.c * times, image.h, image.w};
+  return plan.new_view(plan.contiguous(spread), sizes, image_strides(sizes), 0);
+}
+
 // Input and weight have four dimensions.
 NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   const IntSpan w = a.weight.sizes();
+  // A product of one channel with a few outputs would leave most of a vector empty.
+  constexpr int64_t kFullVectors = 16;
+  if (selection::kHasRareConvolutions && a.groups > 1 && w[1] == 1 && w[0] % a.groups == 0 &&
+      plan.info(a.input).sizes[1] == a.groups) {
+    const int64_t outputs_each = w[0] / a.groups;
+    if (outputs_each > 1 && outputs_each < kFullVectors) {
+      a.input = with_repeated_channels(plan, plan.in_precision(a.input), outputs_each);
+      a.groups = w[0];
+    }
+  }
   const IntArray in = plan.info(a.input).sizes;
   const int64_t batch = in[0], channels = in[1];
   const int64_t height = checked_add(checked_add(in[2], a.zeros.top), a.zeros.bottom);
@@ -56,7 +77,6 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   const ConvNhwcShape shape{batch, channels, w[0], a.groups, window, true, plan.is_lean()};
   // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
   // vectors of pixels only if those of channels are full.
-  constexpr int64_t kFullVectors = 16;
   const int form = kernels::conv_nhwc_f32_form(shape);
   const bool is_depthwise =
       w[0] == channels && channels > 1 &&
