@@ -423,8 +423,8 @@ void activate_f32(const Activation& function, float* y, int64_t y_stride, int64_
 void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const float* a,
                      int64_t a_stride, const SpreadOperand& b, const Activation& function, float* y,
                      int64_t y_stride) {
-  const JoinedRows joined(a_stride == columns && y_stride == columns && b.spread == Spread::kColumns,
-                          rows, columns);
+  const bool is_dense = a_stride == columns && y_stride == columns;
+  const JoinedRows joined(is_dense && b.spread == Spread::kColumns, rows, columns);
   if (joined) {
     std::array<float, kLongRow> second;
     joined.repeat(b.data, second);
@@ -433,8 +433,8 @@ void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const flo
                       y + at, width);
     });
   }
-  flatten(a_stride == columns && y_stride == columns &&
-              (b.spread == Spread::kScalar || (b.spread == Spread::kNone && b.stride == columns)),
+  flatten(is_dense && (b.spread == Spread::kScalar ||
+                       (b.spread == Spread::kNone && b.stride == columns)),
           rows, columns);
   parallel_matrix(rows, columns, kCheap, [&](const Part& part) {
     SpreadOperand local = b;

@@ -20,6 +20,22 @@ TEST(Arithmetic, PromotesAndBroadcasts) {
   expect_tensor(result_of("aten::div", "Tensor", {ints({7, -7}), ints({2, 2})}), {3.5, -3.5});
 }
 
+TEST(Arithmetic, ProductsOfComplexNumbers) {
+  const auto complex = [](std::initializer_list<double> parts, IntArray sizes) {
+    sizes.push_back(2);
+    return result_of("aten::view_as_complex", "", {make(parts, DType::kFloat32, sizes)});
+  };
+  const Tensor a = complex({1, 2, kInf, 1, 3, -4, 0.5, -1}, {2, 2});
+  const Tensor row = complex({3, -1, 2, 0}, {2});
+  const auto product = [](const Tensor& x, const Tensor& y) {
+    return result_of("aten::view_as_real", "", {result_of("aten::mul", "Tensor", {x, y})});
+  };
+  expect_tensor(product(a, row), {5, 5, kInf, kNan, 5, -15, 1, -2},
+                DType::kFloat32, {2, 2, 2});
+  expect_tensor(product(make({2, 3}, DType::kFloat32, {2, 1}), a),
+                {2, 4, kInf, kNan, 9, -12, 1.5, -3}, DType::kFloat32, {2, 2, 2});
+}
+
 TEST(Arithmetic, DivisionModes) {
   const Tensor a = ints({7, -7, 7}), b = ints({2, 2, -2});
   expect_tensor(result_of("aten::div", "Tensor_mode", {a, b, "floor"}), {3, -4, -4}, kI64);

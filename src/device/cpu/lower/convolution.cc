@@ -25,8 +25,9 @@ TensorId with_repeated_channels(PlanBuilder& plan, TensorId id, int64_t times) {
   const NhwcImage image = plan.as_image(id);
   const PlanTensor t = plan.info(image.id);
   const IntArray s = t.strides;
-  const TensorId spread = plan.new_view(image.id, IntArray{image.n, image.h, image.w, image.c, times},
-                                        IntArray{s[0], s[2], s[3], s[1], 0}, t.offset);
+  const IntArray apart{image.n, image.h, image.w, image.c, times};
+  const TensorId spread =
+      plan.new_view(image.id, apart, IntArray{s[0], s[2], s[3], s[1], 0}, t.offset);
   const IntArray sizes{image.n, image.c * times, image.h, image.w};
   return plan.new_view(plan.contiguous(spread), sizes, image_strides(sizes), 0);
 }
