@@ -90,13 +90,19 @@ TEST(Functionalise, BranchesAndLoops) {
 
 TEST(Functionalise, WhatEachSideOfABranchMade) {
   const auto branch = [](const std::string& one, const std::string& other, const char* after) {
-    return outline_of("    a = torch.neg(x)\n"
-                      "    if torch.is_floating_point(y):\n"
-                      "      b = " + one + "\n"
-                      "    else:\n"
-                      "      b = " + other + "\n"
-                      "    _0 = torch.relu_(b)\n"
-                      "    return " + after + "\n");
+    return outline_of(
+        "    a = torch.neg(x)\n"
+        "    if torch.is_floating_point(y):\n"
+        "      b = " +
+        one +
+        "\n"
+        "    else:\n"
+        "      b = " +
+        other +
+        "\n"
+        "    _0 = torch.relu_(b)\n"
+        "    return " +
+        after + "\n");
   };
   EXPECT_EQ(branch("torch.exp(x)", "torch.squeeze(torch.exp(torch.unsqueeze(x, 0)), 0)", "b"),
             "neg is_floating_point If(exp|unsqueeze exp squeeze) relu");

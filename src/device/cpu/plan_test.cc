@@ -966,9 +966,9 @@ TEST(Plan, AttentionByEinsum) {
   const char* arguments = "q: Tensor, k: Tensor, v: Tensor";
   // As rearranged heads are written, and as XLNet does it; then what is no attention: scores that
   // are turned, weights that are turned or come second.
-  Case heads(
-      {}, attention("b h i d, b h j d -> b h i j", "\"b h i j, b h j d -> b h i d\", [a, v]"),
-      arguments);
+  Case heads({},
+             attention("b h i d, b h j d -> b h i j", "\"b h i j, b h j d -> b h i d\", [a, v]"),
+             arguments);
   const Tensor q = random_tensor({2, 3, 5, 8}), k = random_tensor({2, 3, 7, 8});
   heads.check({q, k, random_tensor({2, 3, 7, 6})});
   // What leaves is copied, since heads are joined in it.

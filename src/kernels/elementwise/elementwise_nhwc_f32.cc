@@ -433,8 +433,8 @@ void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const flo
                       y + at, width);
     });
   }
-  flatten(is_dense && (b.spread == Spread::kScalar ||
-                       (b.spread == Spread::kNone && b.stride == columns)),
+  flatten(is_dense &&
+              (b.spread == Spread::kScalar || (b.spread == Spread::kNone && b.stride == columns)),
           rows, columns);
   parallel_matrix(rows, columns, kCheap, [&](const Part& part) {
     SpreadOperand local = b;

@@ -372,8 +372,13 @@ TEST(BinaryRows, NaNGoesThrough) {
 
 TEST(ScaleShiftRows, EveryTail) {
   for_each_target([] {
-    for (const auto& [columns, rows, gap] : {std::array<int64_t, 3>{1, 5, 2}, {3, 5, 2}, {16, 5, 2},
-                                             {17, 5, 2}, {40, 5, 2}, {3, 400, 0}, {10, 230, 0},
+    for (const auto& [columns, rows, gap] : {std::array<int64_t, 3>{1, 5, 2},
+                                             {3, 5, 2},
+                                             {16, 5, 2},
+                                             {17, 5, 2},
+                                             {40, 5, 2},
+                                             {3, 400, 0},
+                                             {10, 230, 0},
                                              {40, 30, 0}}) {
       const int64_t stride = columns + gap;
       std::vector<float> x(static_cast<size_t>(rows * stride)), scale, shift;

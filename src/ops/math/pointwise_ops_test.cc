@@ -30,8 +30,7 @@ TEST(Arithmetic, ProductsOfComplexNumbers) {
   const auto product = [](const Tensor& x, const Tensor& y) {
     return result_of("aten::view_as_real", "", {result_of("aten::mul", "Tensor", {x, y})});
   };
-  expect_tensor(product(a, row), {5, 5, kInf, kNan, 5, -15, 1, -2},
-                DType::kFloat32, {2, 2, 2});
+  expect_tensor(product(a, row), {5, 5, kInf, kNan, 5, -15, 1, -2}, DType::kFloat32, {2, 2, 2});
   expect_tensor(product(make({2, 3}, DType::kFloat32, {2, 1}), a),
                 {2, 4, kInf, kNan, 9, -12, 1.5, -3}, DType::kFloat32, {2, 2, 2});
 }
