@@ -124,7 +124,8 @@ void DeviceOptions::add_to(CLI::App& command, const std::string& suffix,
       ->default_str(otherwise);
   command
       .add_option("--precision" + suffix, precision_,
-                  "fp32, or fp16: faster and less exact, where the processor computes in float16")
+                  "fp32, or fp16, less exact: half the memory for weights, and faster where the "
+                  "processor computes in float16 or waits for weights")
       ->check(CLI::IsMember({"fp32", "fp16"}))
       ->capture_default_str();
   command
@@ -161,7 +162,8 @@ Options DeviceOptions::options() const {
   // `bench --memory` alone asks for a report.
   if (!footprint_.empty()) options.footprint = parse_footprint(footprint_);
   if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {
-    std::fprintf(stderr, "torchlet: this processor has no float16 arithmetic: plans stay fp32\n");
+    std::fprintf(stderr,
+                 "torchlet: this processor has no float16 arithmetic: weights alone are fp16\n");
   }
   return options;
 }

@@ -11,11 +11,11 @@ namespace torchlet {
 // types stay what the program says.
 enum class Precision {
   kFloat32,
-  // Convolutions, linear layers and what follows them in float16, with half the memory: faster,
-  // with an error of about 1e-3 of a tensor's largest value in image models. Numbers beyond 65504
-  // become infinite. Long sums, and operators without a float16 kernel, are in float32. Only where
-  // has_float16_arithmetic(); elsewhere, and for programs with float16 tensors of their own, the
-  // same as kFloat32.
+  // Half the memory, an error of about 1e-3 of a tensor's largest value in image models, infinity
+  // beyond 65504. Where has_float16_arithmetic(), convolutions, linear layers and what follows them
+  // are in float16, and faster, unless the program has such tensors of its own. Elsewhere the
+  // weights of layers that have many are, and all else is in float32: faster where reading weights
+  // takes the time. On x86 this needs AVX2.
   kFloat16,
 };
 // From "fp32" or "fp16"; Error kInvalidArgument naming these for another word.

@@ -79,16 +79,14 @@ class Usage(unittest.TestCase):
         done = torchlet("inspect", "--", f"{FIXTURES}/api.pt")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_precision_fp16_is_exact_enough_or_says_that_it_is_none(self):
+    def test_precision_fp16_is_exact_enough_and_says_if_it_is_of_weights_alone(self):
         model = f"{FIXTURES}/scripted_convnet.pt"
         arguments = (model, f"{FIXTURES}/scripted_convnet.in0.npy", "--precision", "fp16", "--json")
         done = torchlet("bench", *arguments, "--iterations", "1", "--threads", "1")
         figures = json.loads(done.stdout)
         if done.stderr:
-            self.assertEqual(done.stderr, "torchlet: this processor has no float16 arithmetic: plans stay fp32\n")
-            self.assertNotIn("error", figures)
-        else:
-            self.assertLess(figures["error"], 1e-2)
+            self.assertEqual(done.stderr, "torchlet: this processor has no float16 arithmetic: weights alone are fp16\n")
+        self.assertLess(figures["error"], 1e-2)
         self.assertEqual(torchlet("run", *arguments).returncode, 0)
         done = torchlet("bench", model, "--precision", "fp64")
         self.assertEqual(done.returncode, 2)

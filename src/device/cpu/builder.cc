@@ -17,7 +17,8 @@ PlanBuilder::PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& pac
                          Precision precision, Footprint footprint)
     : PlanEmitter(packed),
       segment_(segment),
-      precision_(precision),
+      precision_(kernels::has_float16() ? precision : Precision::kFloat32),
+      rounds_weights_(selection::kHasFloat16 && precision != precision_),
       footprint_(footprint),
       tensors_(segment.tensors.size(), kNoTensor) {}
 PlanBuilder::~PlanBuilder() = default;

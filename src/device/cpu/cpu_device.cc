@@ -71,7 +71,7 @@ class CpuDevice : public device::Device {
 
 std::shared_ptr<device::Device> make_cpu_device(Precision precision, Footprint footprint,
                                                 std::shared_ptr<device::WeightCache> cache) {
-  if (!selection::kHasFloat16 || !kernels::has_float16()) precision = Precision::kFloat32;
+  if (!selection::kHasFloat16) precision = Precision::kFloat32;
   return std::make_shared<CpuDevice>(precision, footprint, std::move(cache));
 }
 

@@ -122,7 +122,10 @@ class PlanesFuser : StepChains {
   }
 
   void fuse_pointwise(const ConvStep& layer, int place) {
-    if (is_float16(layer.dtype()) || layer.has_residual() || !layer.is_pointwise()) return;
+    if (is_float16(layer.dtype()) || layer.has_residual() || !layer.is_pointwise() ||
+        kernels::conv_nhwc_f32_in_half(layer.shape())) {
+      return;
+    }
     const Ends ends = ends_of(layer.input(), place, layer.output(), 5);
     if (ends.before < 0 || ends.after < 0) return;
     const IntArray& sizes = tensor(ends.input).sizes;

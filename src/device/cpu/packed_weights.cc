@@ -52,11 +52,13 @@ void PackingKey::add(const kernels::Window2dShape& window) {
   }
 }
 void PackingKey::add(const LayerForm<kernels::ConvNhwcShape>& layer) {
-  const auto& [batch, in_channels, out_channels, groups, window, winograd, lean] = layer.shape;
+  const auto& [batch, in_channels, out_channels, groups, window, winograd, lean, half_weights] =
+      layer.shape;
   for (const int64_t number : {in_channels, out_channels, groups}) add(number);
   add(window);
   add(winograd);
   add(lean);
+  add(half_weights);
   add(layer.form);
 }
 void PackingKey::add(const LayerForm<kernels::Conv3dNhwcShape>& layer) {

@@ -94,7 +94,7 @@ Block block_of_units(const ConvRuns& runs, const TileShape& tile, const Cut& cut
 template <typename T>
 struct Task {
   const T* input;   // the group's first channel
-  const T* weight;  // the group's packed weights
+  Panels<T> weight;  // the group's packed weights
   const Epilogue<T>* epilogue;
   T* output;
   int64_t output_stride;
@@ -167,7 +167,21 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
   const bool collides = runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 &&
                         pixels > 8 && columns > tile.width;
   const bool copy_all = collides || runs.run_length() < kShortRun;
-  if (runs.pointwise && !copy_all) {
+  const bool in_place = runs.pointwise && !copy_all;
+  if constexpr (selection::kHasFloat16 && std::is_same_v<T, float>) {
+    // Panels that several strips of pixels read are widened once, and stay as near as floats do.
+    const bool reads_once =
+        pixels <= tile.rows || (is_small && (in_place || columns > tile.width));
+    if (task.weight.half() && !reads_once) {
+      const int64_t first = block.first_column * runs.depth();
+      const Scratch<float> wide(tile.packed_columns(columns) * runs.depth());
+      widen_panels(task.weight + first, tile.packed_columns(columns) * runs.depth(), wide.data());
+      Task<T> widened = task;
+      widened.weight = wide.data() - first;
+      return run_block(widened, block, runs, tile);
+    }
+  }
+  if (in_place) {
     const T* a = task.input + block.first_pixel * runs.input_stride;
     return run_rows(task, block, runs, tile, a, runs.input_stride, runs.channels, is_small);
   }
@@ -226,8 +240,8 @@ constexpr int64_t kPackedAtOnce = int64_t{1} << 19;
 
 // The weights begin at `first_weight` of those that `read` is told of.
 template <typename T>
-void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed, const WeightsRead* read,
-               int64_t first_weight) {
+void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> packed,
+               const WeightsRead* read, int64_t first_weight) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
@@ -245,29 +259,31 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed, const Wei
       const int64_t last = std::min(runs.columns, first + tile.width);
       const int64_t width = tile.panel_width(last - first);
       const T* from = weight + group * runs.columns * group_channels * taps;
-      T* to = packed + (group * tile.packed_columns(runs.columns) + first) * runs.depth();
-      if constexpr (selection::kIsWhole && std::is_same_v<T, float>) {
-        // A matrix of rows as wide as a panel.
-        if (taps == 1 && merged.groups == shape.groups && last - first == width &&
-            runs.depth() == runs.channels) {
-          transpose_f32(width, runs.channels, from + first * runs.channels, runs.channels, to,
-                        width);
-          continue;
-        }
-      }
-      std::fill_n(to, runs.depth() * width, T{});
-      for (int64_t channel = 0; channel < runs.channels; ++channel) {
-        const int64_t part = channel / group_channels;
-        const int64_t begin_column = std::max(first, part * group_columns);
-        const int64_t end_column = std::min(last, (part + 1) * group_columns);
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          const int64_t k = tap * runs.packed_channels + channel;
-          for (int64_t j = begin_column; j < end_column; ++j) {
-            to[tile.panel_index(k, j - first, width)] =
-                from[(j * group_channels + channel % group_channels) * taps + tap];
+      const auto fill = [&](T* to) {
+        if constexpr (selection::kIsWhole && std::is_same_v<T, float>) {
+          // A matrix of rows as wide as a panel.
+          if (taps == 1 && merged.groups == shape.groups && last - first == width &&
+              runs.depth() == runs.channels) {
+            return transpose_f32(width, runs.channels, from + first * runs.channels, runs.channels,
+                                 to, width);
           }
         }
-      }
+        std::fill_n(to, runs.depth() * width, T{});
+        for (int64_t channel = 0; channel < runs.channels; ++channel) {
+          const int64_t part = channel / group_channels;
+          const int64_t begin_column = std::max(first, part * group_columns);
+          const int64_t end_column = std::min(last, (part + 1) * group_columns);
+          for (int64_t tap = 0; tap < taps; ++tap) {
+            const int64_t k = tap * runs.packed_channels + channel;
+            for (int64_t j = begin_column; j < end_column; ++j) {
+              to[tile.panel_index(k, j - first, width)] =
+                  from[(j * group_channels + channel % group_channels) * taps + tap];
+            }
+          }
+        }
+      };
+      packed.pack((group * tile.packed_columns(runs.columns) + first) * runs.depth(),
+                  runs.depth() * width, fill);
     }
   };
   if constexpr (!selection::kIsWhole) return parallel_for(all, grain, pack_panels);
@@ -286,11 +302,12 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, T* packed, const Wei
 
 template <typename T>
 void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_stride,
-                   const T* packed, const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+                   Panels<T> packed, const Epilogue<T>& epilogue, T* output,
+                   int64_t output_stride) {
   const ConvNhwcShape merged = merge_groups(shape);
   if (has_few_channels(merged)) {
-    return conv_few_channels<T>(merged, {.pixels = input, .pixel_stride = input_stride}, packed,
-                                epilogue, output, output_stride);
+    return conv_few_channels<T>(merged, {.pixels = input, .pixel_stride = input_stride},
+                                packed.data(), epilogue, output, output_stride);
   }
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, input_stride, tile);
@@ -307,7 +324,7 @@ void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_str
   parallel_for(merged.groups * cut.units, grain, [&](int64_t begin, int64_t end) {
     for (int64_t next = begin; next < end;) {
       const int64_t group = next / cut.units, unit = next % cut.units;
-      const T* group_weight = packed + group * tile.packed_columns(runs.columns) * runs.depth();
+      const auto group_weight = packed + group * tile.packed_columns(runs.columns) * runs.depth();
       const Task<T> task{.input = input + group * runs.channels,
                          .weight = group_weight,
                          .epilogue = &epilogue,
@@ -353,24 +370,25 @@ Parts parts_of(const ConvNhwcShape& shape) {
 }
 
 template <typename T>
-size_t packed_bytes(const ConvNhwcShape& shape) {
+size_t packed_count(const ConvNhwcShape& shape) {
   int64_t size = 0;
   for (const Part& part : parts_of(shape)) size += packed_size<T>(part.shape);
-  return static_cast<size_t>(size) * sizeof(T);
+  return static_cast<size_t>(size);
 }
 
 template <typename T>
-void pack(const ConvNhwcShape& shape, const T* weight, T* packed, const WeightsRead* read) {
+void pack(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> packed,
+          const WeightsRead* read) {
   const int64_t filter =
       shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
   for (const Part& part : parts_of(shape)) {
     pack_part(part.shape, weight + part.out * filter, packed, read, part.out * filter);
-    packed += packed_size<T>(part.shape);
+    packed.move(packed_size<T>(part.shape));
   }
 }
 
 template <typename T>
-void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, const T* packed,
+void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, Panels<T> packed,
               const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   for (const Part& part : parts_of(shape)) {
     Epilogue<T> some = epilogue;
@@ -378,7 +396,7 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
     if (some.residual) some.residual += part.out;
     convolve_part(part.shape, input + part.in, input_stride, packed, some, output + part.out,
                   output_stride);
-    packed += packed_size<T>(part.shape);
+    packed = packed + packed_size<T>(part.shape);
   }
 }
 
@@ -395,32 +413,39 @@ ConvNhwcShape one_group(const ConvNhwcShape& shape) {
   return one;
 }
 
-// Winograd's algorithm takes each group by itself.
-size_t winograd_packed_bytes(const ConvNhwcShape& shape, int tile) {
-  return static_cast<size_t>(shape.groups) * winograd_f32_packed_bytes(one_group(shape), tile);
+// Winograd's algorithm takes each group by itself, in the precision that the layer has.
+ConvNhwcShape winograd_group(const ConvNhwcShape& shape) {
+  ConvNhwcShape one = one_group(shape);
+  one.half_weights = conv_nhwc_f32_in_half(shape);
+  return one;
 }
 
-void winograd_pack(const ConvNhwcShape& shape, int tile, const float* weight, float* packed) {
-  const ConvNhwcShape one = one_group(shape);
-  const int64_t floats = static_cast<int64_t>(winograd_f32_packed_bytes(one, tile) / sizeof(float));
+size_t winograd_packed_bytes(const ConvNhwcShape& shape, int tile) {
+  return static_cast<size_t>(shape.groups) * winograd_f32_packed_bytes(winograd_group(shape), tile);
+}
+
+void winograd_pack(const ConvNhwcShape& shape, int tile, const float* weight, void* packed) {
+  const ConvNhwcShape one = winograd_group(shape);
+  auto* to = static_cast<std::byte*>(packed);
   for (int64_t i = 0; i < shape.groups; ++i) {
-    winograd_f32_pack(one, tile, weight + i * one.out_channels * one.in_channels * 9,
-                      packed + i * floats);
+    winograd_f32_pack(one, tile, weight + i * one.out_channels * one.in_channels * 9, to);
+    to += winograd_f32_packed_bytes(one, tile);
   }
 }
 
 void winograd(const ConvNhwcShape& shape, int tile, const float* input, int64_t input_stride,
-              const float* packed, const EpilogueF32& epilogue, float* output,
+              const void* packed, const EpilogueF32& epilogue, float* output,
               int64_t output_stride) {
-  const ConvNhwcShape one = one_group(shape);
-  const int64_t floats = static_cast<int64_t>(winograd_f32_packed_bytes(one, tile) / sizeof(float));
+  const ConvNhwcShape one = winograd_group(shape);
+  const size_t bytes = winograd_f32_packed_bytes(one, tile);
   parallel_for(shape.groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t channel = i * one.out_channels;
       EpilogueF32 some = epilogue;
       if (some.bias) some.bias += channel;
       if (some.residual) some.residual += channel;
-      winograd_f32(one, tile, input + i * one.in_channels, input_stride, packed + i * floats, some,
+      winograd_f32(one, tile, input + i * one.in_channels, input_stride,
+                   static_cast<const std::byte*>(packed) + static_cast<size_t>(i) * bytes, some,
                    output + channel, output_stride);
     }
   });
@@ -436,49 +461,63 @@ int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
   const int64_t least = shape.groups > 1 ? kWinogradGroupChannels : kWinogradChannels;
   return winograd_tile(one_group(shape), least);
 }
+bool conv_nhwc_f32_in_half(const ConvNhwcShape& shape) {
+  if constexpr (!selection::kHasFloat16) return false;
+  // Fewer take little memory, and are widened anew for each strip of a fused block.
+  constexpr int64_t kLeastWeights = int64_t{1} << 14;
+  const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
+  return shape.half_weights &&
+         shape.in_channels / shape.groups * shape.out_channels * taps >= kLeastWeights &&
+         !has_few_channels(merge_groups(shape)) && !has_few_outputs(conv_nhwc_f32_form(shape)) &&
+         has_half_panels();
+}
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape));
-  return form == 0 ? packed_bytes<float>(shape) : winograd_packed_bytes(shape, form);
+  if (form != 0) return winograd_packed_bytes(shape, form);
+  return packed_count<float>(shape) *
+         (conv_nhwc_f32_in_half(shape) ? sizeof(Float16) : sizeof(float));
 }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
-  return packed_bytes<Float16>(shape);
+  return packed_count<Float16>(shape) * sizeof(Float16);
 }
 
 void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed,
                         const WeightsRead* read) {
-  float* to = static_cast<float*>(packed);
   const int form = conv_nhwc_f32_form(shape);
-  if (has_few_outputs(form)) return few_outputs_pack(flat_volume(shape), weight, to);
-  if (form != 0) return winograd_pack(shape, form, weight, to);
-  pack(shape, weight, to, read);
+  if (has_few_outputs(form)) {
+    return few_outputs_pack(flat_volume(shape), weight, static_cast<float*>(packed));
+  }
+  if (form != 0) return winograd_pack(shape, form, weight, packed);
+  pack(shape, weight, PackingTarget<float>(packed, conv_nhwc_f32_in_half(shape)), read);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) *
                         shape.window.kernel_h * shape.window.kernel_w;
   const Scratch<Float16> rounded(count);
   to_float16(weight, rounded.data(), count);
-  pack<Float16>(shape, rounded.data(), static_cast<Float16*>(packed), nullptr);
+  pack<Float16>(shape, rounded.data(), PackingTarget<Float16>(packed), nullptr);
 }
 
 void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride) {
-  const float* weight = static_cast<const float*>(packed);
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) {
-    return conv_few_outputs(flat_volume(shape), input, input_stride, weight, epilogue, output,
-                            output_stride);
+    return conv_few_outputs(flat_volume(shape), input, input_stride,
+                            static_cast<const float*>(packed), epilogue, output, output_stride);
   }
   if (form != 0) {
-    return winograd(shape, form, input, input_stride, weight, epilogue, output, output_stride);
+    return winograd(shape, form, input, input_stride, packed, epilogue, output, output_stride);
   }
-  convolve(shape, input, input_stride, weight, epilogue, output, output_stride);
+  convolve(shape, input, input_stride,
+           Panels<float>::of(packed, conv_nhwc_f32_in_half(shape)), epilogue, output,
+           output_stride);
 }
 void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
                    const void* packed, const EpilogueF16& epilogue, Float16* output,
                    int64_t output_stride) {
-  convolve(shape, input, input_stride, static_cast<const Float16*>(packed), epilogue, output,
+  convolve(shape, input, input_stride, Panels<Float16>::of(packed, false), epilogue, output,
            output_stride);
 }
 

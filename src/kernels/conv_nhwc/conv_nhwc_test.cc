@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -186,13 +187,17 @@ void compare(const ConvNhwcShape& s, const Data& data, const Options& options,
         }
 }
 
-// In float32, and in Float16 if this processor has that.
-void check(const ConvNhwcShape& s, const Options& options = {}) {
+std::string text_of(const ConvNhwcShape& s) {
+  const Window2dShape& w = s.window;
+  return (testing::Message() << "in " << s.in_channels << " out " << s.out_channels << " groups "
+                             << s.groups << " image " << w.in_h << "x" << w.in_w << " kernel "
+                             << w.kernel_h << "x" << w.kernel_w)
+      .GetString();
+}
+
+Data data_for(const ConvNhwcShape& s, const Options& options) {
   const Window2dShape& w = s.window;
   const int64_t out_pixels = s.batch * w.out_h * w.out_w;
-  SCOPED_TRACE(testing::Message() << "in " << s.in_channels << " out " << s.out_channels
-                                  << " groups " << s.groups << " image " << w.in_h << "x" << w.in_w
-                                  << " kernel " << w.kernel_h << "x" << w.kernel_w);
   Data data;
   data.in_stride = s.in_channels + options.input_gap;
   data.out_stride = s.out_channels + options.output_gap;
@@ -203,6 +208,13 @@ void check(const ConvNhwcShape& s, const Options& options = {}) {
   data.bias = random_data(s.out_channels, 3);
   data.residual = random_data(out_pixels * s.out_channels, 4);
   data.out_size = static_cast<size_t>((out_pixels - 1) * data.out_stride + s.out_channels);
+  return data;
+}
+
+// In float32, and in Float16 if this processor has that.
+void check(const ConvNhwcShape& s, const Options& options = {}) {
+  SCOPED_TRACE(text_of(s));
+  const Data data = data_for(s, options);
   compare(s, data, options, convolve(s, data, options), options.tolerance);
   if (!has_float16()) return;
   SCOPED_TRACE("in Float16");
@@ -659,6 +671,115 @@ TEST(ConvNhwc, ResidualMayBeTheResultAndNanStays) {
         }
       }
     }
+  });
+}
+
+// Next to weights in float32, which are whole numbers and so the same in both forms.
+void check_half_weights(ConvNhwcShape s, const Options& options = {}) {
+  SCOPED_TRACE(text_of(s));
+  const Data data = data_for(s, options);
+  const std::vector<float> want = convolve(s, data, options);
+  const size_t bytes = conv_nhwc_f32_packed_bytes(s);
+  s.half_weights = true;
+  EXPECT_EQ(conv_nhwc_f32_in_half(s), has_half_panels());
+  EXPECT_EQ(conv_nhwc_f32_packed_bytes(s), has_half_panels() ? bytes / 2 : bytes);
+  const std::vector<float> got = convolve(s, data, options);
+  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], options.tolerance) << i;
+}
+
+TEST(ConvNhwc, WeightsInHalfPrecision) {
+  for_each_target([] {
+    const Options options{.input_gap = 1,
+                          .output_gap = 2,
+                          .residual = true,
+                          .activation = {ActivationKind::kClamp, -100, 100}};
+    for (const int threads : {1, 2}) {
+      set_num_threads(threads);
+      for (const int64_t pixels : {1, 2, 3, 4, 5, 7, 13, 14, 15, 19, 29, 290}) {
+        check_half_weights(
+            {.in_channels = 130, .out_channels = 145, .window = make_window(1, pixels, 1, 1)});
+      }
+      for (const int64_t out : {128, 130, 144, 160}) {
+        check_half_weights(
+            {.in_channels = 131, .out_channels = out, .window = make_window(3, 11, 1, 1)}, options);
+      }
+      // Deep products, rows that share cache sets, and rows in strips of a tile.
+      Options last = options;
+      last.residual_last = true;
+      for (const int64_t in : {1024, 1030}) {
+        const ConvNhwcShape deep{
+            .in_channels = in, .out_channels = 70, .window = make_window(1, 61, 1, 1)};
+        check_half_weights(deep, options);
+        check_half_weights(deep, last);
+      }
+      const auto conv = [&](int64_t in, int64_t out, const Window2dShape& w, int64_t groups = 1) {
+        check_half_weights({.batch = 2,
+                            .in_channels = in,
+                            .out_channels = out,
+                            .groups = groups,
+                            .window = w,
+                            .winograd = false},
+                           options);
+      };
+      conv(45, 49, make_window(9, 7, 3, 3, 1, 1));
+      conv(45, 49, make_window(21, 17, 3, 3, 1, 1));
+      conv(45, 49, make_window(9, 7, 3, 3, 2, 1));
+      conv(45, 49, make_window(1, 1, 3, 3, 1, 1));
+      conv(128, 131, make_window(9, 7, 1, 1, 2));
+      conv(96, 80, make_window(9, 7, 3, 3, 1, 1), 2);
+      conv(5 * 40, 5 * 10, make_window(6, 7, 3, 3, 1, 1), 5);  // the last group by itself
+      conv(70, 49, make_window(9, 17, 3, 3, 1, 7, 7));         // tap by tap
+      conv(192, 128, make_window(9, 9, 3, 3, 2, 6, 6), 2);
+      conv(520, 33, make_window(4, 5, 3, 3, 1, 1));
+    }
+    set_num_threads(1);
+    // Transformed weights are rounded; the largest results are about 400.
+    for (const int64_t groups : {1, 2}) {
+      for (const int64_t size : {6, 17}) {
+        check_half_weights({.batch = 4,
+                            .in_channels = 48 * groups,
+                            .out_channels = 49 * groups,
+                            .groups = groups,
+                            .window = make_window(size, size, 3, 3, 1, 1)},
+                           {.tolerance = 1});
+      }
+    }
+  });
+}
+
+TEST(ConvNhwc, HalfWeightsAreThoseOfManyRoundedToNearestEven) {
+  for_each_target([] {
+    ConvNhwcShape s{.in_channels = 128, .out_channels = 128, .window = make_window(1, 3, 1, 1)};
+    std::vector<float> weight = random_data(128 * 128, 5);
+    for (size_t i = 0; i < weight.size(); ++i) weight[i] *= 1 + static_cast<float>(i) * 0x1p-15f;
+    std::vector<float> nearest = weight;
+    if (has_half_panels()) {
+      std::vector<Float16> halves(weight.size());
+      round_panels(weight.data(), std::ssize(weight), halves.data());
+      widen_panels(Panels<float>::of(halves.data(), true), std::ssize(weight), nearest.data());
+      for (size_t i = 0; i < weight.size(); ++i) {
+        ASSERT_NEAR(nearest[i], weight[i], 0x1p-11f * std::fabs(weight[i]));
+      }
+      EXPECT_NE(nearest, weight);
+    }
+    const Data exact{.input = random_data(3 * 128, 6),
+                     .weight = nearest,
+                     .bias = random_data(128, 7),
+                     .residual = {},
+                     .in_stride = 128,
+                     .out_stride = 128,
+                     .out_size = 3 * 128};
+    Data rounded = exact;
+    rounded.weight = weight;
+    const std::vector<float> want = convolve(s, exact, {});
+    s.half_weights = true;
+    EXPECT_EQ(convolve(s, rounded, {}), want);
+    s.out_channels = 127;
+    EXPECT_FALSE(conv_nhwc_f32_in_half(s));
+    s.in_channels = 3;
+    s.out_channels = 1000;
+    s.window = make_window(9, 9, 3, 3);
+    EXPECT_FALSE(conv_nhwc_f32_in_half(s)) << "few channels";
   });
 }
 

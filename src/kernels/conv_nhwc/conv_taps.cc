@@ -1,7 +1,9 @@
 #include "kernels/conv_nhwc/conv_taps.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_scatter.h"
 #include "kernels/gemm/gemm_nhwc.h"
@@ -76,7 +78,7 @@ struct Task {
 template <typename T>
 class TapsConvolution {
  public:
-  TapsConvolution(const ConvRuns& runs, const T* input, const T* packed,
+  TapsConvolution(const ConvRuns& runs, const T* input, Panels<T> packed,
                   const Epilogue<T>& epilogue, T* output, int64_t output_stride, bool transposed)
       : runs_(runs),
         window_(runs.window),
@@ -130,14 +132,18 @@ class TapsConvolution {
     if (x.range.size() == 0) return;
     const int64_t strip = strip_pixels(x.range.size());
     const int64_t depth = std::min(kSliceChannels, runs_.channels - channel);
+    const int64_t row = tap * runs_.packed_channels + channel;
+    const int64_t columns = tile_.packed_columns(task.columns.size());
+    const Scratch<float> wide(kWidens && packed_.half() ? columns * depth : 0);
+    if (kWidens && packed_.half()) widen(task, row, depth, wide.data());
     int64_t strips = 0;
     for (int64_t i = y.range.begin; i < y.range.end; ++i) {
       const int64_t line = task.image * window_.in_h + i * y.in_step + y.in_offset;
       for (int64_t j = x.range.begin; j < x.range.end; j += strip) {
         const int64_t pixel = line * window_.in_w + j * x.in_step + x.in_offset;
-        const TileSegment<T> segment{
+        TileSegment<T> segment{
             input_ + pixel * runs_.input_stride + task.group * runs_.channels + channel,
-            x.in_step * runs_.input_stride, depth, tap * runs_.packed_channels + channel};
+            x.in_step * runs_.input_stride, depth, row};
         StripJob<T> job =
             strip_job(task, sums, i * y.out_step + y.out_offset, j * x.out_step + x.out_offset,
                       std::min(strip, x.range.end - j));
@@ -150,9 +156,34 @@ class TapsConvolution {
           job.ahead_rows = depth / 2;
         }
         ++strips;
+        if constexpr (kWidens) {
+          if (packed_.half()) {
+            job.b = wide.data() - task.columns.begin * depth;
+            job.depth = depth;
+            job.ahead_rows = 0;
+            segment.b_row = 0;
+          }
+        }
         multiply_strip(job);
       }
     }
+  }
+
+  // Rows [row, row + depth) of the task's panels, which all of its strips read, as floats.
+  void widen(const Task& task, int64_t row, int64_t depth, float* to) const {
+    if constexpr (kWidens) {
+      const Panels<T> group = group_panels(task);
+      for (int64_t first = task.columns.begin; first < task.columns.end; first += tile_.width) {
+        const int64_t width =
+            tile_.panel_width(std::min<int64_t>(tile_.width, task.columns.end - first));
+        widen_panels(group + (first * runs_.depth() + row * width), depth * width, to);
+        to += depth * width;
+      }
+    }
+  }
+
+  Panels<T> group_panels(const Task& task) const {
+    return packed_ + task.group * tile_.packed_columns(runs_.columns) * runs_.depth();
   }
 
   // Strips of equal length, no longer than a tile.
@@ -166,7 +197,7 @@ class TapsConvolution {
     const int64_t index = (y - task.lines.begin) * task.line.size() + x - task.line.begin;
     return {.segments = nullptr,
             .segment_count = 0,
-            .b = packed_ + task.group * tile_.packed_columns(runs_.columns) * runs_.depth(),
+            .b = group_panels(task),
             .depth = runs_.depth(),
             .first_column = task.columns.begin,
             .last_column = task.columns.end,
@@ -182,11 +213,13 @@ class TapsConvolution {
             .channel = task.group * runs_.columns};
   }
 
+  static constexpr bool kWidens = selection::kHasFloat16 && std::is_same_v<T, float>;
+
   const ConvRuns& runs_;
   const Window2dShape& window_;
   const TileShape tile_;
   const T* input_;
-  const T* packed_;
+  Panels<T> packed_;
   const Epilogue<T>& epilogue_;
   T* output_;
   int64_t output_stride_;
@@ -212,7 +245,7 @@ bool suits_taps(const ConvRuns& runs) {
 namespace {
 
 template <typename T>
-void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, const T* packed,
+void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, Panels<T> packed,
               const Epilogue<T>& epilogue, T* output, int64_t output_stride, bool transposed) {
   const TileShape tile = tile_shape<T>();
   const Window2dShape& w = runs.window;
@@ -250,17 +283,17 @@ void run_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, 
 }  // namespace
 
 template <typename T>
-void conv_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, const T* packed,
+void conv_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, Panels<T> packed,
                const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   run_taps(shape, runs, input, packed, epilogue, output, output_stride, false);
 }
 
 template bool suits_taps<float>(const ConvRuns&);
 template bool suits_taps<Float16>(const ConvRuns&);
-template void conv_taps<float>(const ConvNhwcShape&, const ConvRuns&, const float*, const float*,
+template void conv_taps<float>(const ConvNhwcShape&, const ConvRuns&, const float*, Panels<float>,
                                const EpilogueF32&, float*, int64_t);
 template void conv_taps<Float16>(const ConvNhwcShape&, const ConvRuns&, const Float16*,
-                                 const Float16*, const EpilogueF16&, Float16*, int64_t);
+                                 Panels<Float16>, const EpilogueF16&, Float16*, int64_t);
 
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   if (suits_scatter(shape)) return conv_scatter_packed_bytes(shape);
@@ -305,7 +338,7 @@ void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int
   if (suits_scatter(shape)) {
     return conv_scatter(shape, input, input_stride, packed, epilogue, output, output_stride);
   }
-  run_taps(shape, runs, input, static_cast<const float*>(packed), epilogue, output, output_stride,
+  run_taps(shape, runs, input, Panels<float>::of(packed, false), epilogue, output, output_stride,
            true);
 }
 

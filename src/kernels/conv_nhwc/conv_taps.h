@@ -17,7 +17,7 @@ template <typename T>
 bool suits_taps(const ConvRuns& runs);
 
 template <typename T>
-void conv_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, const T* packed,
+void conv_taps(const ConvNhwcShape& shape, const ConvRuns& runs, const T* input, Panels<T> packed,
                const Epilogue<T>& epilogue, T* output, int64_t output_stride);
 
 }  // namespace torchlet::kernels

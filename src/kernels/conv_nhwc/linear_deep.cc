@@ -71,8 +71,8 @@ bool suits_linear_deep(const ConvRuns& runs) {
 }
 
 template <typename T>
-void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
-                 T* output, int64_t output_stride) {
+void linear_deep(const ConvRuns& runs, const T* input, Panels<T> packed,
+                 const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
   const int64_t pixels = runs.pixels(), most = cached(kRows);
   const bool by_columns = is_cut_by_weights(pixels, runs.columns);
@@ -109,9 +109,9 @@ void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Ep
   });
 }
 
-template void linear_deep<float>(const ConvRuns&, const float*, const float*, const EpilogueF32&,
-                                 float*, int64_t);
-template void linear_deep<Float16>(const ConvRuns&, const Float16*, const Float16*,
+template void linear_deep<float>(const ConvRuns&, const float*, Panels<float>,
+                                 const EpilogueF32&, float*, int64_t);
+template void linear_deep<Float16>(const ConvRuns&, const Float16*, Panels<Float16>,
                                    const EpilogueF16&, Float16*, int64_t);
 
 }  // namespace torchlet::kernels

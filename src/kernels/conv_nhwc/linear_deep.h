@@ -11,7 +11,7 @@ bool suits_linear_deep(const ConvRuns& runs);
 
 // Of float or Float16. The parameters are those of conv_nhwc_f32; one group.
 template <typename T>
-void linear_deep(const ConvRuns& runs, const T* input, const T* packed, const Epilogue<T>& epilogue,
-                 T* output, int64_t output_stride);
+void linear_deep(const ConvRuns& runs, const T* input, Panels<T> packed,
+                 const Epilogue<T>& epilogue, T* output, int64_t output_stride);
 
 }  // namespace torchlet::kernels

@@ -150,7 +150,7 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
       const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
       const int64_t panel_stride = points * depth * kPanelWidth;
       const int64_t to_next_point = depth * width - (end - 1 - begin) * panel_stride;
-      const float* b = block.weight + panel * panel_stride + p * width * depth;
+      const Panels<float> b = block.weight + panel * panel_stride + p * width * depth;
       multiply_panel({.segments = segments.data(),
                       .segment_count = block.depth_taps,
                       .b = b,
@@ -159,8 +159,8 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
                       .high = unbounded.high,
                       .c = products.data() + (panel - begin) * panel_size + p * kPanelWidth,
                       .c_stride = points * kPanelWidth,
-                      .ahead = b + (panel + 1 < end ? panel_stride : to_next_point),
-                      .ahead_count = width * depth},
+                      .ahead = (b + (panel + 1 < end ? panel_stride : to_next_point)).fetched(),
+                      .ahead_count = b.fetched_count(width * depth)},
                      block.tiles);
     }
   }
@@ -285,12 +285,13 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int m, int64_t depth_kernel) {
   return static_cast<size_t>((m + 2) * (m + 2) * depth_kernel * shape.in_channels *
                              tile_shape<float>().packed_columns(shape.out_channels)) *
-         sizeof(float);
+         (shape.half_weights ? sizeof(Float16) : sizeof(float));
 }
 
 // [panel, point, depth_kernel, in_channels, columns of the panel]
-void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, float* packed,
+void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, void* packed,
                        int64_t depth_kernel) {
+  const PackingTarget<float> target(packed, shape.half_weights);
   const TileShape tile = tile_shape<float>();
   const int64_t points = (m + 2) * (m + 2), channels = shape.in_channels;
   const int64_t depth = depth_kernel * channels;
@@ -299,19 +300,20 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, f
       const int64_t column = panel * tile.width;
       const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
       const int64_t width = tile.panel_width(columns);
-      float* to = packed + column * points * depth;
-      std::fill_n(to, points * depth * width, 0.0f);
-      for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
-        const int64_t row = i % depth_kernel * channels + i / depth_kernel;
-        winograd_f32_transform_weights(m, weight + (column * depth + i) * 9, depth * 9, columns,
-                                       to + row * width, depth * width);
-      }
+      target.pack(column * points * depth, points * depth * width, [&](float* to) {
+        std::fill_n(to, points * depth * width, 0.0f);
+        for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
+          const int64_t row = i % depth_kernel * channels + i / depth_kernel;
+          winograd_f32_transform_weights(m, weight + (column * depth + i) * 9, depth * 9, columns,
+                                         to + row * width, depth * width);
+        }
+      });
     }
   });
 }
 
 void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t input_stride,
-                  const float* packed, const EpilogueF32& epilogue, float* output,
+                  const void* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride, const WinogradDepth& depth) {
   const TileShape tile = tile_shape<float>();
   const WinogradGrid grid(shape, m);
@@ -351,7 +353,7 @@ void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t
       const WinogradBlock block{.grid = &grid,
                                 .input = input,
                                 .input_stride = input_stride,
-                                .weight = packed,
+                                .weight = Panels<float>::of(packed, shape.half_weights),
                                 .epilogue = &epilogue,
                                 .output = output,
                                 .output_stride = output_stride,

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "kernels/conv_nhwc/conv_nhwc.h"
+#include "kernels/gemm/gemm_nhwc.h"
 
 namespace torchlet::kernels {
 
@@ -33,13 +34,14 @@ struct WinogradDepth {
   int64_t in = 1, out = 1, kernel = 1, pad = 0, dilation = 1;
 };
 
-// With tiles of m = `tile` > 0; as the functions of conv_nhwc.h. Of a volume, shape.batch is 1, and
+// With tiles of m = `tile` > 0; as the functions of conv_nhwc.h, but with half_weights the packed
+// ones are Float16. Of a volume, shape.batch is 1, and
 // a filter of the weight is [depth.kernel, 3, 3].
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int tile, int64_t depth_kernel = 1);
-void winograd_f32_pack(const ConvNhwcShape& shape, int tile, const float* weight, float* packed,
+void winograd_f32_pack(const ConvNhwcShape& shape, int tile, const float* weight, void* packed,
                        int64_t depth_kernel = 1);
 void winograd_f32(const ConvNhwcShape& shape, int tile, const float* input, int64_t input_stride,
-                  const float* packed, const EpilogueF32& epilogue, float* output,
+                  const void* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride, const WinogradDepth& depth = {});
 
 // to[p * stride + j] = G w G^T at point p of the weights w = weight + j * weight_stride, j < count,
@@ -90,7 +92,7 @@ struct WinogradBlock {
   const WinogradGrid* grid;
   const float* input;
   int64_t input_stride;
-  const float* weight;
+  Panels<float> weight;
   const EpilogueF32* epilogue;
   float* output;
   int64_t output_stride;

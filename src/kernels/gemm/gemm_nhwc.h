@@ -6,14 +6,18 @@
 // B is packed as panels of TileShape::width columns, each [k, width] and 64-byte aligned; a last
 // panel of at most TileShape::lanes columns has that width instead. Columns that do not exist are
 // zero. In Float16, where one lane of a vector sums over the even k and its neighbour over the odd
-// ones, the order inside two steps of k is another (panel_index).
+// ones, the order inside two steps of k is another (panel_index). Panels of a product in float32
+// may lie in memory as Float16, in the order of float32.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "base/selection.h"
 #include "kernels/half/float16.h"
 #include "kernels/nhwc.h"
+#include "kernels/simd/scratch.h"
 
 namespace torchlet::kernels {
 
@@ -44,6 +48,81 @@ TileShape tile_shape<float>();
 template <>
 TileShape tile_shape<Float16>();
 
+// Whether panels in Float16 can be read as floats, which the processor converts.
+bool has_half_panels();
+
+// Panels for a product in T. Of float they may be rounded to Float16: who reads one widens it.
+template <typename T>
+class Panels {
+ public:
+  Panels(const T* panels = nullptr) : data_(panels) {}
+  static Panels of(const void* packed, bool in_half) {
+    if (selection::kHasFloat16 && in_half) {
+      return Panels(nullptr, static_cast<const Float16*>(packed));
+    }
+    return Panels(static_cast<const T*>(packed));
+  }
+  const T* data() const { return data_; }
+  const Float16* half() const {  // instead of data(), or null
+    if constexpr (selection::kHasFloat16) return half_;
+    return nullptr;
+  }
+  // For who only fetches them: where they begin, and `count` elements of them in units of T.
+  const T* fetched() const {
+    return half() ? reinterpret_cast<const T*>(half()) : data_;
+  }
+  int64_t fetched_count(int64_t count) const {
+    return half() ? count * static_cast<int64_t>(sizeof(Float16)) / static_cast<int64_t>(sizeof(T))
+                  : count;
+  }
+  Panels operator+(int64_t count) const {
+    return half() ? Panels(nullptr, half() + count) : Panels(data_ + count);
+  }
+
+ private:
+  Panels(const T* panels, const Float16* half) : data_(panels) {
+    if constexpr (selection::kHasFloat16) half_ = half;
+  }
+
+  struct Nothing {};
+  const T* data_;
+  [[no_unique_address]] std::conditional_t<selection::kHasFloat16, const Float16*, Nothing> half_{};
+};
+// `count` elements, whole rows of panels, widened or rounded to nearest even on the calling thread.
+void widen_panels(Panels<float> from, int64_t count, float* to);
+void round_panels(const float* from, int64_t count, Float16* to);
+
+// Where panels are packed to, as Panels::of() reads them.
+template <typename T>
+class PackingTarget {
+ public:
+  explicit PackingTarget(void* packed, bool in_half = false)
+      : packed_(static_cast<std::byte*>(packed)), in_half_(in_half) {}
+  void move(int64_t count) { packed_ += bytes(count); }
+  // fill(to) writes `count` elements that begin at element `first`.
+  template <typename Fill>
+  void pack(int64_t first, int64_t count, const Fill& fill) const {
+    std::byte* const to = packed_ + bytes(first);
+    if constexpr (selection::kHasFloat16 && std::is_same_v<T, float>) {
+      if (in_half_) {
+        const Scratch<float> floats(count);
+        fill(floats.data());
+        return round_panels(floats.data(), count, reinterpret_cast<Float16*>(to));
+      }
+    }
+    fill(reinterpret_cast<T*>(to));
+  }
+
+ private:
+  int64_t bytes(int64_t count) const {
+    const bool in_half = selection::kHasFloat16 && in_half_;
+    return count * static_cast<int64_t>(in_half ? sizeof(Float16) : sizeof(T));
+  }
+
+  std::byte* packed_;
+  bool in_half_;
+};
+
 // Columns [b_row, b_row + k) of A, where they lie: row r begins at a + r * a_row_stride.
 template <typename T>
 struct TileSegment {
@@ -59,8 +138,8 @@ struct TileSegment {
 struct TileJob {
   const TileSegment<float>* segments = nullptr;
   int64_t segment_count = 0;
-  const float* b = nullptr;  // the panel
-  int64_t columns = 0;       // of the panel that exist
+  Panels<float> b = nullptr;  // the panel
+  int64_t columns = 0;         // of the panel that exist
   const float* bias = nullptr;
   const float* partial = nullptr;
   int64_t partial_stride = 0;
@@ -83,7 +162,7 @@ template <typename T>
 struct StripJob {
   const TileSegment<T>* segments;
   int64_t segment_count;
-  const T* b;     // column 0
+  Panels<T> b;    // column 0
   int64_t depth;  // of B
   int64_t first_column, last_column;
   int64_t rows;

@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/gemm/half_panels-inl.h"
 #include "kernels/simd/activation-inl.h"
+#include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
 #include "kernels/simd/split.h"
 
@@ -98,27 +100,36 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
   for (int64_t s = 0; s < job.segment_count; ++s) {
     const TileSegment<float>& segment = job.segments[s];
     const int64_t stride = segment.a_row_stride;
-    const float* b = job.b + segment.b_row * (V * kLanes);
     // Three rows share a pointer, which leaves registers for the rest.
     const float* a[(R + 2) / 3];
     HWY_UNROLL(5)
     for (int i = 0; i < (R + 2) / 3; ++i) a[i] = segment.a + (row + 3 * i) * stride;
-    for (int64_t k = 0; k < segment.k; ++k) {
-      Vec bv[V];
-      HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) bv[v] = hn::Load(d, b + v * kLanes);
-      b += V * kLanes;
-      if constexpr (kFetch) {
-        __builtin_prefetch(ahead, 0, 2);
-        ahead += ahead_step;
-      }
-      HWY_UNROLL(14)
-      for (int r = 0; r < R; ++r) {
-        const Vec av = hn::Set(d, a[r / 3][(r % 3) * stride + k]);
+    const auto multiply = [&](const auto* b) HWY_ATTR {
+      for (int64_t k = 0; k < segment.k; ++k) {
+        Vec bv[V];
         HWY_UNROLL(2)
-        for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(av, bv[v], sum[r][v]);
+        for (int v = 0; v < V; ++v) bv[v] = load_floats(d, b + v * kLanes);
+        b += V * kLanes;
+        if constexpr (kFetch) {
+          __builtin_prefetch(ahead, 0, 2);
+          ahead += ahead_step;
+        }
+        HWY_UNROLL(14)
+        for (int r = 0; r < R; ++r) {
+          const Vec av = hn::Set(d, a[r / 3][(r % 3) * stride + k]);
+          HWY_UNROLL(2)
+          for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(av, bv[v], sum[r][v]);
+        }
+      }
+    };
+    const Panels<float> panel = job.b + segment.b_row * (V * kLanes);
+    if constexpr (kHasHalfPanels) {
+      if (panel.half()) {
+        multiply(reinterpret_cast<const hwy::float16_t*>(panel.half()));
+        continue;
       }
     }
+    multiply(panel.data());
   }
 
   const Vec lo = hn::Set(d, job.low), hi = hn::Set(d, job.high);
@@ -199,6 +210,26 @@ void multiply_rows(const TileJob& job, int64_t rows) {
   if (row < rows) multiply_tile<1, V>(job, row);
 }
 
+bool has_half_panels_here() { return kHasHalfPanels; }
+
+void widen_here(const Float16* from, int64_t count, float* to) {
+  if constexpr (kHasHalfPanels) {
+    const auto* halves = reinterpret_cast<const hwy::float16_t*>(from);
+    for (int64_t i = 0; i < count; i += kTileLanes) {
+      hn::StoreU(load_floats(d, halves + i), d, to + i);
+    }
+  }
+}
+void round_here(const float* from, int64_t count, Float16* to) {
+  if constexpr (kHasHalfPanels) {
+    const hn::Rebind<hwy::float16_t, D> half;
+    for (int64_t i = 0; i < count; i += kTileLanes) {
+      hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, from + i)), half,
+                 reinterpret_cast<hwy::float16_t*>(to) + i);
+    }
+  }
+}
+
 TileShape tile_shape_here() { return {kTileRows, kPanelWidth, kTileLanes, 1}; }
 
 void multiply_panel_here(const TileJob& job, int64_t rows) {
@@ -257,8 +288,8 @@ void multiply_strip_here(const StripJob<float>& s) {
     job.columns = std::min<int64_t>(kPanelWidth, s.last_column - column);
     if (s.ahead_rows > 0) {
       const int64_t width = job.columns <= kTileLanes ? kTileLanes : kPanelWidth;
-      job.ahead = job.b + s.ahead_row * width;
-      job.ahead_count = s.ahead_rows * width;
+      job.ahead = (job.b + s.ahead_row * width).fetched();
+      job.ahead_count = job.b.fetched_count(s.ahead_rows * width);
     }
     job.bias = epilogue.bias ? epilogue.bias + channel : nullptr;
     job.partial = s.is_first ? nullptr : partial;
@@ -282,9 +313,21 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
+HWY_EXPORT(has_half_panels_here);
+HWY_EXPORT(widen_here);
+HWY_EXPORT(round_here);
 HWY_EXPORT(tile_shape_here);
 HWY_EXPORT(multiply_panel_here);
 HWY_EXPORT(multiply_strip_here);
+
+bool has_half_panels() { return HWY_DYNAMIC_DISPATCH(has_half_panels_here)(); }
+
+void widen_panels(Panels<float> from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(widen_here)(from.half(), count, to);
+}
+void round_panels(const float* from, int64_t count, Float16* to) {
+  HWY_DYNAMIC_DISPATCH(round_here)(from, count, to);
+}
 
 template <>
 TileShape tile_shape<float>() {
@@ -295,7 +338,44 @@ void multiply_panel(const TileJob& job, int64_t rows) {
   HWY_DYNAMIC_DISPATCH(multiply_panel_here)(job, rows);
 }
 
-void multiply_strip(const StripJob<float>& job) { HWY_DYNAMIC_DISPATCH(multiply_strip_here)(job); }
+namespace {
+
+// Tiles of a strip from which on a panel in Float16 is widened once, and not by each of them.
+constexpr int64_t kFewTiles = 4;
+
+void multiply_widened(const StripJob<float>& all) {
+  const TileSegment<float>& last = all.segments[all.segment_count - 1];
+  const int64_t row = all.segments[0].b_row, rows = last.b_row + last.k - row;
+  const TileShape tile = tile_shape<float>();
+  const Scratch<float> wide(rows * tile.width);
+  StripJob<float> job = all;
+  for (; job.first_column < all.last_column; job.first_column = job.last_column) {
+    const int64_t column = job.first_column;
+    job.last_column = std::min(column + tile.width, all.last_column);
+    const int64_t width = tile.panel_width(job.last_column - column);
+    const Panels<float> panel = all.b + column * all.depth;
+    widen_panels(panel + row * width, rows * width, wide.data());
+    job.b = wide.data() - row * width - column * all.depth;
+    if (all.partial) job.partial = all.partial + column - all.first_column;
+    if (all.ahead_rows > 0) {
+      job.ahead = (panel + all.ahead_row * width).fetched();
+      job.ahead_count = panel.fetched_count(all.ahead_rows * width);
+      job.ahead_rows = 0;
+    }
+    HWY_DYNAMIC_DISPATCH(multiply_strip_here)(job);
+    job.ahead_count = 0;
+  }
+}
+
+}  // namespace
+
+void multiply_strip(const StripJob<float>& job) {
+  if constexpr (selection::kHasFloat16) {
+    const bool has_many_rows = job.rows > kFewTiles * tile_shape<float>().rows;
+    if (job.b.half() && has_many_rows && job.segment_count > 0) return multiply_widened(job);
+  }
+  HWY_DYNAMIC_DISPATCH(multiply_strip_here)(job);
+}
 
 }  // namespace torchlet::kernels
 

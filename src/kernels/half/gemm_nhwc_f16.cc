@@ -243,7 +243,7 @@ void multiply_strip(const StripJob<Float16>& s) {
   int64_t ahead_count = s.ahead_count;
   for (int64_t column = s.first_column; column < s.last_column; column += kPanelWidth) {
     const int64_t channel = s.channel + column;
-    job.b = s.b + column * s.depth;
+    job.b = (s.b + column * s.depth).data();
     job.columns = std::min<int64_t>(kPanelWidth, s.last_column - column);
     job.bias = epilogue.bias ? epilogue.bias + channel : nullptr;
     job.partial = s.partial ? s.partial + column - s.first_column : nullptr;

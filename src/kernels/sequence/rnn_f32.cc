@@ -1,6 +1,7 @@
 // Weights lie in panels of one vector of hidden units, [hidden, gates, units], so that a tile holds
 // all gates of its units and their new state follows at once. A row of weights meets few rows of
-// the state, so that reading the panels is what takes time: they follow each other.
+// the state, so that reading the panels is what takes time: they follow each other, after the
+// biases of all, [panels, gates, units], which are floats also where the weights are Float16.
 
 #include "kernels/simd/simd_targets.h"
 
@@ -12,6 +13,8 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/gemm/half_panels-inl.h"
 #include "kernels/sequence/rnn.h"
 #include "kernels/simd/activation-inl.h"
 #include "kernels/simd/simd-inl.h"
@@ -35,29 +38,7 @@ constexpr int kTileRows = 6;
 constexpr int kTileRows = 2;
 #endif
 
-int64_t panel_floats(RnnCell cell, int64_t hidden) {
-  return gate_count(cell) * kLanes * (hidden + 1);  // the bias comes first
-}
-int64_t panel_count(int64_t hidden) { return (hidden + kLanes - 1) / kLanes; }
-
-int64_t packed_floats(RnnCell cell, int64_t hidden) {
-  return panel_count(hidden) * panel_floats(cell, hidden);
-}
-
-void pack(RnnCell cell, int64_t hidden, const float* weight, const float* bias, float* to) {
-  for (int64_t first = 0; first < hidden; first += kLanes) {
-    for (int64_t k = -1; k < hidden; ++k) {
-      for (int64_t gate = 0; gate < gate_count(cell); ++gate) {
-        for (int64_t unit = first; unit < first + kLanes; ++unit) {
-          const int64_t row = gate * hidden + unit;
-          float value = 0;
-          if (unit < hidden) value = k >= 0 ? weight[row * hidden + k] : bias ? bias[row] : 0;
-          *to++ = value;
-        }
-      }
-    }
-  }
-}
+int64_t lanes_here() { return kLanes; }
 
 // Gate g of row r and unit u at data[r * row + g * gate + u].
 struct Gates {
@@ -98,10 +79,11 @@ HWY_NOINLINE void finish(const RnnStepF32& s, const Gates& in, const Gates& hidd
   }
 }
 
-// sums[R, kGates, kLanes] = R rows of h, of which those beyond the last repeat it, times a panel.
+// sums[R, kGates, kLanes] = R rows of h, of which those beyond the last repeat it, times a panel,
+// plus its bias.
 template <int kGates, int R>
-HWY_NOINLINE void multiply_tile(const RnnStepF32& s, const float* HWY_RESTRICT panel, int64_t first,
-                                float* HWY_RESTRICT sums) {
+HWY_NOINLINE void multiply_tile(const RnnStepF32& s, const float* HWY_RESTRICT bias,
+                                Panels<float> panel, int64_t first, float* HWY_RESTRICT sums) {
   const float* HWY_RESTRICT h[R];
   HWY_UNROLL(6)
   for (int r = 0; r < R; ++r) {
@@ -110,25 +92,33 @@ HWY_NOINLINE void multiply_tile(const RnnStepF32& s, const float* HWY_RESTRICT p
   V sum[R][kGates];
   HWY_UNROLL(4)
   for (int g = 0; g < kGates; ++g) {
-    sum[0][g] = hn::Load(d, panel + g * kLanes);
+    sum[0][g] = hn::Load(d, bias + g * kLanes);
     HWY_UNROLL(6)
     for (int r = 1; r < R; ++r) sum[r][g] = sum[0][g];
   }
-  for (int64_t k = 0; k < s.hidden; ++k) {
-    panel += kGates * kLanes;
-    V w[kGates];
-    HWY_UNROLL(4)
-    for (int g = 0; g < kGates; ++g) {
-      w[g] = hn::Load(d, panel + g * kLanes);
-      if (R == 1) __builtin_prefetch(panel + 512 + g * kLanes);
-    }
-    HWY_UNROLL(6)
-    for (int r = 0; r < R; ++r) {
-      const V x = hn::Set(d, h[r][k]);
+  const auto multiply = [&](const auto* HWY_RESTRICT weights) HWY_ATTR {
+    for (int64_t k = 0; k < s.hidden; ++k) {
+      V w[kGates];
       HWY_UNROLL(4)
-      for (int g = 0; g < kGates; ++g) sum[r][g] = hn::MulAdd(x, w[g], sum[r][g]);
+      for (int g = 0; g < kGates; ++g) {
+        w[g] = load_floats(d, weights + g * kLanes);
+        if (R == 1) __builtin_prefetch(weights + 2048 / sizeof(*weights) + g * kLanes);
+      }
+      weights += kGates * kLanes;
+      HWY_UNROLL(6)
+      for (int r = 0; r < R; ++r) {
+        const V x = hn::Set(d, h[r][k]);
+        HWY_UNROLL(4)
+        for (int g = 0; g < kGates; ++g) sum[r][g] = hn::MulAdd(x, w[g], sum[r][g]);
+      }
     }
+  };
+  bool is_done = false;
+  if constexpr (kHasHalfPanels) {
+    is_done = panel.half() != nullptr;
+    if (is_done) multiply(reinterpret_cast<const hwy::float16_t*>(panel.half()));
   }
+  if (!is_done) multiply(panel.data());
   HWY_UNROLL(6)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(4)
@@ -138,16 +128,19 @@ HWY_NOINLINE void multiply_tile(const RnnStepF32& s, const float* HWY_RESTRICT p
 
 template <int kGates>
 void step_panels(const RnnStepF32& s, const float* packed, int64_t begin, int64_t end) {
+  const int64_t biases = (s.hidden + kLanes - 1) / kLanes * kGates * kLanes;
+  const auto panels = Panels<float>::of(packed + biases, s.half_weights);
   HWY_ALIGN float sums[kTileRows * kGates * kLanes];
   for (int64_t i = begin; i < end; ++i) {
-    const float* panel = packed + i * panel_floats(s.cell, s.hidden);
+    const float* bias = packed + i * kGates * kLanes;
+    const Panels<float> panel = panels + i * kGates * kLanes * s.hidden;
     const int64_t first_unit = i * kLanes, last_unit = std::min(s.hidden, first_unit + kLanes);
     for (int64_t row = 0; row < s.batch; row += kTileRows) {
       const int64_t rows = std::min<int64_t>(kTileRows, s.batch - row);
       if (rows == 1) {
-        multiply_tile<kGates, 1>(s, panel, row, sums);
+        multiply_tile<kGates, 1>(s, bias, panel, row, sums);
       } else {
-        multiply_tile<kGates, kTileRows>(s, panel, row, sums);
+        multiply_tile<kGates, kTileRows>(s, bias, panel, row, sums);
       }
       const Gates in{s.gates.data + row * s.gates.stride, s.gates.stride, s.hidden};
       const Gates hidden{sums - first_unit, kGates * kLanes, kLanes};
@@ -179,24 +172,51 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
-HWY_EXPORT(packed_floats);
-HWY_EXPORT(panel_count);
-HWY_EXPORT(pack);
+HWY_EXPORT(lanes_here);
 HWY_EXPORT(step_here);
 HWY_EXPORT(finish_here);
 
-size_t rnn_packed_bytes(RnnCell cell, int64_t hidden) {
-  return static_cast<size_t>(HWY_DYNAMIC_DISPATCH(packed_floats)(cell, hidden)) * sizeof(float);
+namespace {
+
+int64_t lanes() { return HWY_DYNAMIC_DISPATCH(lanes_here)(); }
+int64_t panel_count(int64_t hidden) { return (hidden + lanes() - 1) / lanes(); }
+
+}  // namespace
+
+size_t rnn_packed_bytes(RnnCell cell, int64_t hidden, bool half_weights) {
+  const size_t weight = half_weights ? sizeof(Float16) : sizeof(float);
+  return static_cast<size_t>(panel_count(hidden) * lanes() * gate_count(cell)) *
+         (sizeof(float) + static_cast<size_t>(hidden) * weight);
 }
 
-void rnn_pack(RnnCell cell, int64_t hidden, const float* weight, const float* bias, void* packed) {
-  HWY_DYNAMIC_DISPATCH(pack)(cell, hidden, weight, bias, static_cast<float*>(packed));
+void rnn_pack(RnnCell cell, int64_t hidden, const float* weight, const float* bias, void* packed,
+              bool half_weights) {
+  const int64_t units = lanes(), row_size = gate_count(cell) * units;
+  auto* const biases = static_cast<float*>(packed);
+  const PackingTarget<float> panels(biases + panel_count(hidden) * row_size, half_weights);
+  // value(row) of all gates of the units from `first` on.
+  const auto write = [&](int64_t first, float* to, const auto& value) {
+    for (int64_t gate = 0; gate < gate_count(cell); ++gate) {
+      for (int64_t unit = first; unit < first + units; ++unit) {
+        *to++ = unit < hidden ? value(gate * hidden + unit) : 0;
+      }
+    }
+  };
+  for (int64_t first = 0; first < hidden; first += units) {
+    write(first, biases + first * gate_count(cell),
+          [&](int64_t row) { return bias ? bias[row] : 0; });
+    panels.pack(first * gate_count(cell) * hidden, hidden * row_size, [&](float* to) {
+      for (int64_t k = 0; k < hidden; ++k) {
+        write(first, to + k * row_size, [&](int64_t row) { return weight[row * hidden + k]; });
+      }
+    });
+  }
 }
 
 void rnn_step_f32(const RnnStepF32& s, const void* packed) {
   // About 5 microseconds of reading weights.
   constexpr int64_t kProductsPerTask = int64_t{1} << 16;
-  const int64_t panels = HWY_DYNAMIC_DISPATCH(panel_count)(s.hidden);
+  const int64_t panels = panel_count(s.hidden);
   const int64_t products = s.batch * s.hidden * s.hidden * gate_count(s.cell) / panels;
   const int64_t grain = (kProductsPerTask + products - 1) / products;
   parallel_for(panels, grain, [&](int64_t begin, int64_t end) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -20,11 +21,16 @@ std::vector<float> random_floats(int64_t count, std::mt19937& engine) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias) {
-  SCOPED_TRACE(testing::Message() << gate_count(cell) << " gates, " << batch << " x " << hidden);
+// With half_weights, the weights are whole numbers of 64ths, which are the same in both forms.
+void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias, bool half_weights = false) {
+  SCOPED_TRACE(testing::Message() << gate_count(cell) << " gates, " << batch << " x " << hidden
+                                  << (half_weights ? " in half precision" : ""));
   std::mt19937 engine(3);
   const int64_t gates = gate_count(cell) * hidden, stride = gates + 3;
-  const std::vector<float> weight = random_floats(gates * hidden, engine);
+  std::vector<float> weight = random_floats(gates * hidden, engine);
+  if (half_weights) {
+    for (float& x : weight) x = std::round(x * 64) / 64;
+  }
   const std::vector<float> bias = random_floats(gates, engine);
   const std::vector<float> in = random_floats(batch * stride, engine);
   const std::vector<float> h = random_floats(batch * hidden, engine);
@@ -59,16 +65,18 @@ void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias) {
       }
     }
   }
-  std::vector<char> memory(rnn_packed_bytes(cell, hidden) + 64);
+  std::vector<char> memory(rnn_packed_bytes(cell, hidden, half_weights) + 64);
   void* packed = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~63ul);
-  rnn_pack(cell, hidden, weight.data(), has_bias ? bias.data() : nullptr, packed);
+  rnn_pack(cell, hidden, weight.data(), has_bias ? bias.data() : nullptr, packed,
+           half_weights);
   const RnnStepF32 step{cell,
                         batch,
                         hidden,
                         {in.data(), stride},
                         {h.data(), hidden},
                         {got_c.data(), hidden},
-                        {next.data(), hidden + 1}};
+                        {next.data(), hidden + 1},
+                        half_weights};
   for (const bool fused : {true, false}) {
     got_c = c;
     if (fused) {
@@ -95,12 +103,18 @@ TEST(Rnn, EveryTail) {
       for (const int64_t hidden : {1, 3, 4, 15, 16, 17, 33, 50}) {
         for (const int64_t batch : {1, 2, 3, 6, 7, 13}) {
           check(cell, batch, hidden, hidden % 2 == 1);
+          if (has_half_panels()) check(cell, batch, hidden, hidden % 2 == 1, true);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
       check(cell, 1, 256, true);
     }
   });
+}
+
+TEST(Rnn, HalfWeightsTakeHalfTheMemory) {
+  const size_t biases = rnn_packed_bytes(RnnCell::kLstm, 64) / 65;
+  EXPECT_EQ(rnn_packed_bytes(RnnCell::kLstm, 64, true), biases + biases * 64 / 2);
 }
 
 }  // namespace

@@ -75,7 +75,13 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
     decline("weights that do not fit");
   }
   const DwConvShape filter{batch, channels, window, w[1]};
-  const ConvNhwcShape shape{batch, channels, w[0], a.groups, window, true, plan.is_lean()};
+  const ConvNhwcShape shape{.batch = batch,
+                            .in_channels = channels,
+                            .out_channels = w[0],
+                            .groups = a.groups,
+                            .window = window,
+                            .lean = plan.is_lean(),
+                            .half_weights = plan.rounds_weights()};
   // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
   // vectors of pixels only if those of channels are full.
   const int form = kernels::conv_nhwc_f32_form(shape);

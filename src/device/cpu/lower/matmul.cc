@@ -25,7 +25,10 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
     strides[d] = d + 2 == sizes.size() ? stride : strides[d + 1] * sizes[d + 1];
   }
   const Rows result = *plan.rows_view(plan.new_tensor(dtype, sizes, strides));
-  const kernels::ConvNhwcShape shape{1, in, out, 1, {1, rows.rows, 1, rows.rows, 1, 1}};
+  const kernels::ConvNhwcShape shape{.in_channels = in,
+                                     .out_channels = out,
+                                     .window = {1, rows.rows, 1, rows.rows, 1, 1},
+                                     .half_weights = plan.rounds_weights()};
   plan.add_step<ConvStep>(dtype, shape, rows, result, pack_conv(plan, dtype, shape, weight),
                           keep_bias(plan, bias, out));
   return result.id;

@@ -8,6 +8,7 @@
 #include "device/cpu/lower/conv_step.h"
 #include "device/cpu/lower/lowering.h"
 #include "device/cpu/lower/quantized_layer.h"
+#include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/quantized/linear_dynamic_q8.h"
 #include "kernels/sequence/rnn.h"
 #include "ops/core/custom_class.h"
@@ -40,6 +41,7 @@ struct RnnShape {
   RnnCell cell;
   int64_t layers, directions, steps, batch, in, hidden;
   bool batch_first;
+  bool half_weights;
 
   int64_t rows() const { return steps * batch; }
   int64_t gates() const { return kernels::gate_count(cell) * hidden; }
@@ -53,7 +55,10 @@ struct RnnShape {
 };
 
 kernels::ConvNhwcShape input_shape(const RnnShape& s, int64_t layer) {
-  return {1, s.layer_in(layer), s.gates(), 1, {1, s.rows(), 1, s.rows(), 1, 1}};
+  return {.in_channels = s.layer_in(layer),
+          .out_channels = s.gates(),
+          .window = {1, s.rows(), 1, s.rows(), 1, 1},
+          .half_weights = s.half_weights};
 }
 
 // The tensors of the step. The result is one buffer: the output, the last h of all layers and
@@ -165,7 +170,8 @@ class RnnStep : public Step {
           {gates + row * s_.gates(), s_.batch_step() * s_.gates()},
           h,
           {h_n + s_.all_states(), s_.hidden},
-          {y + row * s_.width() + d * s_.hidden, s_.batch_step() * s_.width()}};
+          {y + row * s_.width() + d * s_.hidden, s_.batch_step() * s_.width()},
+          s_.half_weights};
       if (product.is_dynamic) {
         run_dynamic_linear(product.dynamic, s_.batch, h.data, h.stride, -kInfinity, kInfinity,
                            hidden_gates, s_.gates(), bytes);
@@ -196,17 +202,20 @@ Product keep_input(PlanBuilder& plan, const DirectionWeights& w,
           keep_bias(plan, w.input_bias, shape.out_channels)};
 }
 
-void fill_hidden(void* to, const RnnCell& cell, const Tensor& weight, const Tensor& bias) {
+void fill_hidden(void* to, const RnnCell& cell, const bool& half_weights, const Tensor& weight,
+                 const Tensor& bias) {
   const Tensor dense_weight = weight.contiguous();
   const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
   kernels::rnn_pack(cell, weight.size(1), dense_weight.data_ptr<float>(),
-                    bias.defined() ? dense_bias.data_ptr<float>() : nullptr, to);
+                    bias.defined() ? dense_bias.data_ptr<float>() : nullptr, to, half_weights);
 }
 
-Product keep_hidden(PlanBuilder& plan, const DirectionWeights& w, RnnCell cell, int64_t hidden) {
+Product keep_hidden(PlanBuilder& plan, const DirectionWeights& w, const RnnShape& s) {
   if (w.hidden.is_quantized()) return {true, keep_dynamic_linear(plan, w.hidden, w.hidden_bias)};
-  const size_t nbytes = kernels::rnn_packed_bytes(cell, hidden);
-  return {false, {}, plan.packed(nbytes, fill_hidden, cell, w.hidden, w.hidden_bias)};
+  const size_t nbytes = kernels::rnn_packed_bytes(s.cell, s.hidden, s.half_weights);
+  return {false,
+          {},
+          plan.packed(nbytes, fill_hidden, s.cell, s.half_weights, w.hidden, w.hidden_bias)};
 }
 
 bool has_sizes(const Tensor& t, int64_t rows, int64_t cols) {
@@ -231,8 +240,7 @@ std::vector<Direction> keep_directions(PlanBuilder& plan, const RnnShape& s,
         !is_bias(w.hidden_bias, s.gates())) {
       decline("unusual weights");
     }
-    all.push_back(
-        {keep_input(plan, w, input_shape(s, layer)), keep_hidden(plan, w, s.cell, s.hidden)});
+    all.push_back({keep_input(plan, w, input_shape(s, layer)), keep_hidden(plan, w, s)});
   }
   return all;
 }
@@ -262,6 +270,7 @@ RnnResult add_rnn(PlanBuilder& plan, RnnShape s, TensorId x, const std::vector<T
   s.steps = sizes[s.batch_first ? 1 : 0];
   s.batch = sizes[s.batch_first ? 0 : 1];
   s.in = sizes[2];
+  s.half_weights = plan.rounds_weights() && kernels::has_half_panels();
   s.hidden = state_sizes[2];
   for (const TensorId state : states) {
     if (!(plan.info(state).sizes == IntArray{s.layers * s.directions, s.batch, s.hidden}) ||

@@ -142,7 +142,12 @@ void lower_conv3d(PlanBuilder& plan, const Call& call) {
       const void* packed = pack_depthwise(plan, dtype, depthwise, filters);
       plan.add_step<DepthwiseStep>(dtype, depthwise, input, output, packed, kept_bias);
     } else {
-      const ConvNhwcShape conv{batch, in[1], channels, groups, *window};
+      const ConvNhwcShape conv{.batch = batch,
+                               .in_channels = in[1],
+                               .out_channels = channels,
+                               .groups = groups,
+                               .window = *window,
+                               .half_weights = plan.rounds_weights()};
       const void* packed = pack_conv(plan, dtype, conv, filters);
       plan.add_step<ConvStep>(dtype, conv, input, output, packed, kept_bias);
     }

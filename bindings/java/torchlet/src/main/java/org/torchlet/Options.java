@@ -19,7 +19,7 @@ public final class Options {
     return devices;
   }
 
-  /** "fp32" or "fp16". */
+  /** "fp32", or "fp16": half the memory, less exact, computed in float16 where the processor does. */
   public Options precision(String precision) {
     this.precision = precision;
     return this;
