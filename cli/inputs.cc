@@ -161,7 +161,9 @@ Options DeviceOptions::options() const {
   options.cache_dir = cache_;
   // `bench --memory` alone asks for a report.
   if (!footprint_.empty()) options.footprint = parse_footprint(footprint_);
-  if (options.precision == Precision::kFloat16 && !has_float16_arithmetic()) {
+  static bool is_told = false;
+  if (options.precision == Precision::kFloat16 && !has_float16_arithmetic() && !is_told) {
+    is_told = true;
     std::fprintf(stderr,
                  "torchlet: this processor has no float16 arithmetic: weights alone are fp16\n");
   }
