@@ -268,11 +268,9 @@ void add_bench_command(CLI::App& app) {
   command->add_option("--method", options->method, "What to call")->capture_default_str();
   add_threads_option(*command, options->threads);
   options->device.add_to(*command);
-  CLI::Option* memory =
-      options->device.add_footprint_to(*command)
-          ->expected(0, 1)
-          ->description("Show what the memory is for; lean: take fewer copies of weights, and a "
-                        "little more time");
+  CLI::Option* memory = options->device.add_footprint_to(*command)->expected(0, 1)->description(
+      "Show what the memory is for; lean: take fewer copies of weights, and a "
+      "little more time");
   options->device.add_cache_to(*command);
   options->limits.add_to(*command);
   command->add_option("--warmup", options->warmup, "Runs that are not counted, after the first")

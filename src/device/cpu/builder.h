@@ -38,16 +38,15 @@ using device::ValueId;
 class PlanBuilder : public PlanEmitter {
  public:
   PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& packed,
-              Precision precision = Precision::kFloat32,
-              Footprint footprint = Footprint::kFast);
+              Precision precision = Precision::kFloat32, Footprint footprint = Footprint::kFast);
   ~PlanBuilder();
 
   // Declined or Error if the segment cannot run as a plan.
   std::unique_ptr<Plan> build();
   // The calls that have no step of their own, but one that calls the operator.
   const std::vector<device::RefusedCall>& by_reference() const { return by_reference_; }
-  // Is the plan one call of a reference implementation, and its result large? What gives it is worth
-  // less than the copy of it that the plan makes.
+  // Is the plan one call of a reference implementation, and its result large? What gives it is
+  // worth less than the copy of it that the plan makes.
   bool only_copies() const;
 
   // ---- what a lowering reads ----

@@ -66,14 +66,13 @@ TEST_F(HalfWeights, Convolutions) {
                            {"b", random_tensor({100, 40, 3, 3}, -0.1f, 0.1f)},
                            {"d", random_tensor({100, 1, 3, 3})},
                            {"p", random_tensor({170, 100, 1, 1}, -0.1f, 0.1f)}};
-  EXPECT_NEAR(
-      check(weights,
-            "    y = torch.relu(torch.conv2d(x, self.a, None, [2, 2], [1, 1], [1, 1], 1))\n"
-            "    y = torch.relu(torch.conv2d(y, self.b, None, [2, 2], [1, 1], [1, 1], 1))\n"
-            "    y = torch.conv2d(y, self.d, None, [1, 1], [1, 1], [1, 1], 100)\n"
-            "    return torch.conv2d(y, self.p, None, [1, 1], [0, 0], [1, 1], 1)\n",
-            random_tensor({1, 3, 41, 35})),
-      0.5, 0.05);
+  EXPECT_NEAR(check(weights,
+                    "    y = torch.relu(torch.conv2d(x, self.a, None, [2, 2], [1, 1], [1, 1], 1))\n"
+                    "    y = torch.relu(torch.conv2d(y, self.b, None, [2, 2], [1, 1], [1, 1], 1))\n"
+                    "    y = torch.conv2d(y, self.d, None, [1, 1], [1, 1], [1, 1], 100)\n"
+                    "    return torch.conv2d(y, self.p, None, [1, 1], [0, 0], [1, 1], 1)\n",
+                    random_tensor({1, 3, 41, 35})),
+              0.5, 0.05);
 }
 
 TEST_F(HalfWeights, TransformedOnesAreRounded) {

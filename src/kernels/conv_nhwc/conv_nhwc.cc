@@ -66,9 +66,8 @@ Cut cut_conv(const ConvRuns& runs, const TileShape& tile) {
     cut.columns = even_block(columns, columns, tile.width);
     cut.pixels = even_block(pixels, small, tile.rows);
   }
-  const bool stays_near =
-      pixels <= kSmallImagePixels &&
-      pixels * copy_stride<T>(depth) * kSize <= cached(kSmallImageBytes);
+  const bool stays_near = pixels <= kSmallImagePixels &&
+                          pixels * copy_stride<T>(depth) * kSize <= cached(kSmallImageBytes);
   cut.by_columns = is_cut_by_columns(pixels) ||
                    (runs.pointwise && stays_near && is_cut_by_weights(pixels, columns));
   cut.units = cut.by_columns ? ceil_div(columns, tile.width)
@@ -93,7 +92,7 @@ Block block_of_units(const ConvRuns& runs, const TileShape& tile, const Cut& cut
 // One group.
 template <typename T>
 struct Task {
-  const T* input;   // the group's first channel
+  const T* input;    // the group's first channel
   Panels<T> weight;  // the group's packed weights
   const Epilogue<T>* epilogue;
   T* output;
@@ -160,9 +159,8 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
   const int64_t pixels = block.last_pixel - block.first_pixel;
   const int64_t columns = block.last_column - block.first_column;
   const int64_t stride = copy_stride<T>(runs.depth());
-  const bool is_small =
-      pixels > 1 && pixels <= kSmallImagePixels &&
-      pixels * stride * kSize <= cached(kSmallImageBytes);
+  const bool is_small = pixels > 1 && pixels <= kSmallImagePixels &&
+                        pixels * stride * kSize <= cached(kSmallImageBytes);
   // Rows 4 KB apart share their cache sets.
   const bool collides = runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 &&
                         pixels > 8 && columns > tile.width;
@@ -170,8 +168,7 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
   const bool in_place = runs.pointwise && !copy_all;
   if constexpr (selection::kHasFloat16 && std::is_same_v<T, float>) {
     // Panels that several strips of pixels read are widened once, and stay as near as floats do.
-    const bool reads_once =
-        pixels <= tile.rows || (is_small && (in_place || columns > tile.width));
+    const bool reads_once = pixels <= tile.rows || (is_small && (in_place || columns > tile.width));
     if (task.weight.half() && !reads_once) {
       const int64_t first = block.first_column * runs.depth();
       const Scratch<float> wide(tile.packed_columns(columns) * runs.depth());
@@ -293,9 +290,8 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
   };
   for (int64_t done = 0; done < all; done += at_once) {
     const int64_t next = std::min(all, done + at_once);
-    parallel_for(next - done, grain, [&](int64_t begin, int64_t end) {
-      pack_panels(done + begin, done + end);
-    });
+    parallel_for(next - done, grain,
+                 [&](int64_t begin, int64_t end) { pack_panels(done + begin, done + end); });
     if (next < all) (*read)(weights_before(done), weights_before(next));
   }
 }
@@ -510,9 +506,8 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   if (form != 0) {
     return winograd(shape, form, input, input_stride, packed, epilogue, output, output_stride);
   }
-  convolve(shape, input, input_stride,
-           Panels<float>::of(packed, conv_nhwc_f32_in_half(shape)), epilogue, output,
-           output_stride);
+  convolve(shape, input, input_stride, Panels<float>::of(packed, conv_nhwc_f32_in_half(shape)),
+           epilogue, output, output_stride);
 }
 void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
                    const void* packed, const EpilogueF16& epilogue, Float16* output,

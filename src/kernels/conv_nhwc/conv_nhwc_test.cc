@@ -505,9 +505,8 @@ TEST(ConvNhwc, Winograd) {
     conv(make_window(12, 12, 3, 3, 1, 3, 3));
     // Narrow vectors save as much time as its weights take on 4 x 4 pixels, too.
     conv(make_window(4, 4, 3, 3, 1, 1));
-    EXPECT_EQ(conv_nhwc_f32_form({.in_channels = 40,
-                                  .out_channels = 49,
-                                  .window = make_window(4, 4, 3, 3, 1, 1)}),
+    EXPECT_EQ(conv_nhwc_f32_form(
+                  {.in_channels = 40, .out_channels = 49, .window = make_window(4, 4, 3, 3, 1, 1)}),
               tile_shape<float>().lanes < 16 ? 2 : 0);
   });
 }

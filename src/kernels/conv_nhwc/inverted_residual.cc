@@ -26,8 +26,8 @@ ConvNhwcShape pointwise(int64_t in_channels, int64_t out_channels, int64_t pixel
       .batch = 1,
       .in_channels = in_channels,
       .out_channels = out_channels,
-      .window = {
-          .in_h = 1, .in_w = pixels, .out_h = 1, .out_w = pixels, .kernel_h = 1, .kernel_w = 1},
+      .window =
+          {.in_h = 1, .in_w = pixels, .out_h = 1, .out_w = pixels, .kernel_h = 1, .kernel_w = 1},
       .half_weights = half_weights};
 }
 
@@ -98,8 +98,9 @@ class Strips {
       const int64_t rows = std::min(end - next_row_, ring_rows_ - slot);
       T* to = hidden_.data() + slot * row_size;
       conv(pointwise(shape_.in_channels, shape_.hidden_channels, rows * s_.in_w,
-                     shape_.half_weights), from,
-           input_stride_, layers_.expand, layers_.expand_epilogue, to, shape_.hidden_channels);
+                     shape_.half_weights),
+           from, input_stride_, layers_.expand, layers_.expand_epilogue, to,
+           shape_.hidden_channels);
       for (int64_t i = 0; i < rows; ++i) hidden_rows_[next_row_++] = to + i * row_size;
     }
   }

@@ -109,8 +109,8 @@ void linear_deep(const ConvRuns& runs, const T* input, Panels<T> packed,
   });
 }
 
-template void linear_deep<float>(const ConvRuns&, const float*, Panels<float>,
-                                 const EpilogueF32&, float*, int64_t);
+template void linear_deep<float>(const ConvRuns&, const float*, Panels<float>, const EpilogueF32&,
+                                 float*, int64_t);
 template void linear_deep<Float16>(const ConvRuns&, const Float16*, Panels<Float16>,
                                    const EpilogueF16&, Float16*, int64_t);
 

@@ -68,9 +68,7 @@ class Panels {
     return nullptr;
   }
   // For who only fetches them: where they begin, and `count` elements of them in units of T.
-  const T* fetched() const {
-    return half() ? reinterpret_cast<const T*>(half()) : data_;
-  }
+  const T* fetched() const { return half() ? reinterpret_cast<const T*>(half()) : data_; }
   int64_t fetched_count(int64_t count) const {
     return half() ? count * static_cast<int64_t>(sizeof(Float16)) / static_cast<int64_t>(sizeof(T))
                   : count;
@@ -139,7 +137,7 @@ struct TileJob {
   const TileSegment<float>* segments = nullptr;
   int64_t segment_count = 0;
   Panels<float> b = nullptr;  // the panel
-  int64_t columns = 0;         // of the panel that exist
+  int64_t columns = 0;        // of the panel that exist
   const float* bias = nullptr;
   const float* partial = nullptr;
   int64_t partial_stride = 0;

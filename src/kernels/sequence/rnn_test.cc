@@ -67,8 +67,7 @@ void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias, bool half
   }
   std::vector<char> memory(rnn_packed_bytes(cell, hidden, half_weights) + 64);
   void* packed = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~63ul);
-  rnn_pack(cell, hidden, weight.data(), has_bias ? bias.data() : nullptr, packed,
-           half_weights);
+  rnn_pack(cell, hidden, weight.data(), has_bias ? bias.data() : nullptr, packed, half_weights);
   const RnnStepF32 step{cell,
                         batch,
                         hidden,

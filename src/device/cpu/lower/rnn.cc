@@ -213,9 +213,8 @@ void fill_hidden(void* to, const RnnCell& cell, const bool& half_weights, const 
 Product keep_hidden(PlanBuilder& plan, const DirectionWeights& w, const RnnShape& s) {
   if (w.hidden.is_quantized()) return {true, keep_dynamic_linear(plan, w.hidden, w.hidden_bias)};
   const size_t nbytes = kernels::rnn_packed_bytes(s.cell, s.hidden, s.half_weights);
-  return {false,
-          {},
-          plan.packed(nbytes, fill_hidden, s.cell, s.half_weights, w.hidden, w.hidden_bias)};
+  return {
+      false, {}, plan.packed(nbytes, fill_hidden, s.cell, s.half_weights, w.hidden, w.hidden_bias)};
 }
 
 bool has_sizes(const Tensor& t, int64_t rows, int64_t cols) {
