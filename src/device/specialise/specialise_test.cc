@@ -171,13 +171,12 @@ TEST(Specialise, TheReferenceRunsLoopsOfNumbers) {
       "      if torch.gt(sizes[i], 9):\n"
       "        ops.prim.RaiseException(\"too large\")\n"
       "      count = torch.mul(count, torch.add(sizes[i], torch.size(y, i)))\n"
-      "    q = torch.quantize_per_tensor(self.w, 0.5, 3, 12)\n"
-      "    p = ops.quantized.linear_prepack(q, None)\n"
-      "    return torch.mul(ops.quantized.linear_dynamic(y, p), count)\n",
+      "    q = ops.quantized.relu6(torch.quantize_per_tensor(y, 0.5, 3, 13), False)\n"
+      "    return torch.mul(torch.dequantize(q), count)\n",
       {ops::ramp({2, 3})});
   SpecialisedSegment segment = s.run();
   EXPECT_EQ(text(segment.calls.back().arguments[1]), "24");
-  EXPECT_EQ(segment.describe(segment.calls.back().outputs[0].id()).sizes, (IntArray{2, 4}));
+  EXPECT_EQ(segment.describe(segment.calls.back().outputs[0].id()).sizes, (IntArray{2, 3}));
   EXPECT_TRUE(segment.was_recorded());
 }
 
@@ -215,17 +214,16 @@ TEST(Specialise, MetaTensorsDescribeWhatTheyCan) {
 TEST(Specialise, TheReferenceDescribesTheRest) {
   const Specialised s(
       ") -> Tensor:\n"
-      "    q = torch.quantize_per_tensor(self.w, 0.5, 3, 12)\n"
-      "    p = ops.quantized.linear_prepack(q, None)\n"
-      "    return torch.relu(ops.quantized.linear_dynamic(torch.relu(x), p))\n",
+      "    q = torch.quantize_per_tensor(torch.linear(x, self.w, None), 0.5, 3, 13)\n"
+      "    return torch.dequantize(ops.quantized.relu6(q, False))\n",
       {ops::ramp({2, 3})});
   SpecialisedSegment segment = s.run();
-  ASSERT_EQ(segment.calls.size(), 3u);
+  ASSERT_EQ(segment.calls.size(), 4u);
   for (const Call& call : segment.calls) {
-    const bool is_first = &call == &segment.calls[0];
+    const bool is_real = &call == &segment.calls.front() || &call == &segment.calls.back();
     const TensorDescription& described = segment.describe(call.outputs[0].id());
-    EXPECT_EQ(described.dtype, DType::kFloat32);
-    EXPECT_EQ(described.sizes, (IntArray{2, is_first ? 3 : 4}));
+    EXPECT_EQ(described.dtype, is_real ? DType::kFloat32 : DType::kQUInt8);
+    EXPECT_EQ(described.sizes, (IntArray{2, 4}));
   }
   EXPECT_TRUE(segment.was_recorded());
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ops/core/op.h"
+#include "ops/engines/complex_product.h"
 #include "ops/engines/integer_math.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/math/binary.h"
@@ -60,27 +61,9 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
   return sub_as(dtype, scalar_tensor(other, dtype), self, alpha);
 }
 
-// In float, without a look at what is not finite, as PyTorch does.
-Tensor mul_complex64(const Tensor& self, const Tensor& other) {
-  const Tensor inputs[] = {self, other};
-  const Tensor out = empty_result(inputs, DType::kComplex64);
-  elementwise(out, inputs, DType::kComplex64, DType::kComplex64,
-              [](void* y, const void* const* in, int64_t count) {
-                const float* a = static_cast<const float*>(in[0]);
-                const float* b = static_cast<const float*>(in[1]);
-                float* to = static_cast<float*>(y);
-                for (int64_t i = 0; i < 2 * count; i += 2) {
-                  const float real = a[i] * b[i] - a[i + 1] * b[i + 1];
-                  to[i + 1] = a[i] * b[i + 1] + a[i + 1] * b[i];
-                  to[i] = real;
-                }
-              });
-  return out;
-}
-
 Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
   if (has_kernel(dtype)) return kernel_map(BinaryOp::kMul, self, other, dtype);
-  if (selection::kHasConversions && dtype == DType::kComplex64) return mul_complex64(self, other);
+  if (selection::kHasConversions && is_complex64(dtype)) return mul_complex64(self, other);
   return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
       self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
 }
