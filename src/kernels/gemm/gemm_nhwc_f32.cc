@@ -343,7 +343,7 @@ namespace {
 // Tiles of a strip from which on a panel in Float16 is widened once, and not by each of them.
 constexpr int64_t kFewTiles = 4;
 
-void multiply_widened(const StripJob<float>& all) {
+[[maybe_unused]] void multiply_widened(const StripJob<float>& all) {
   const TileSegment<float>& last = all.segments[all.segment_count - 1];
   const int64_t row = all.segments[0].b_row, rows = last.b_row + last.k - row;
   const TileShape tile = tile_shape<float>();

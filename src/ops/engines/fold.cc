@@ -439,7 +439,7 @@ struct Matrices {
 };
 
 // These, if they are so many and small that each would cost more than its elements.
-std::optional<Matrices> many_small(const Tensor& self, const IntArray& dims) {
+[[maybe_unused]] std::optional<Matrices> many_small(const Tensor& self, const IntArray& dims) {
   constexpr int64_t kMany = 64, kNarrow = 16, kSmall = 256;
   if (!self.is_contiguous() || dims.empty()) return std::nullopt;
   const auto [first, last] = std::ranges::minmax(dims);
@@ -454,8 +454,8 @@ std::optional<Matrices> many_small(const Tensor& self, const IntArray& dims) {
 }
 
 // Some at a time lie side by side, as one with long rows.
-void fold_side_by_side(Fold fold, const Numbers& numbers, const std::byte* x, const Matrices& m,
-                       std::byte* out) {
+[[maybe_unused]] void fold_side_by_side(Fold fold, const Numbers& numbers, const std::byte* x,
+                                        const Matrices& m, std::byte* out) {
   const int64_t width = numbers.width, elements = m.count * m.inner;
   const int64_t most = kAcrossElements / elements;
   parallel_for(m.outer, most, [&](int64_t begin, int64_t end) {

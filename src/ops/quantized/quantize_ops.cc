@@ -84,42 +84,23 @@ T clamped(T x, int64_t low, int64_t high) {
   return choose(most < raised, most, raised);
 }
 
-// f(x, scale, zero_point) of each element, or as bool; one scale and zero point for all of them
-// are constants of the loop.
-template <bool kToBool, typename F>
-Tensor with_qparams(const Tensor& self, const Tensor& scale, const Tensor& zero_point, const F& f) {
-  constexpr int kTypes = kMapReal | kMapSteps;
-  const auto mapped = [&]<size_t N>(const Operands<N>& operands, const auto& function) {
-    if constexpr (kToBool) {
-      return map_bool<kTypes, N>(operands, self.dtype(), function);
-    } else {
-      return map<kTypes, N>(operands, self.dtype(), function);
-    }
-  };
-  if (scale.dim() > 0 || zero_point.dim() > 0) {
-    return mapped(Operands<3>(self, scale, zero_point), f);
-  }
-  const double s = scale.item<double>(), z = zero_point.item<double>();
-  return mapped(Operands<1>(self), [=](auto x) {
-    return f(x, static_cast<decltype(x)>(s), static_cast<decltype(x)>(z));
-  });
-}
-
 // (q - zero_point) * scale with q clamped.
 Tensor fake_quantize(const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t low,
                      int64_t high, bool float_zero_point = false) {
   TORCHLET_CHECK(low <= high, "`quant_min` should be less than or equal to `quant_max`");
-  return with_qparams<false>(self, scale, zero_point, [=](auto x, auto s, auto z) {
-    return (clamped(fake_integer(x, s, z, float_zero_point), low, high) - z) * s;
-  });
+  return map<kMapReal | kMapSteps, 3>(
+      {self, scale, zero_point}, self.dtype(), [=](auto x, auto s, auto z) {
+        return (clamped(fake_integer(x, s, z, float_zero_point), low, high) - z) * s;
+      });
 }
 
 Tensor in_range_mask(const Tensor& self, const Tensor& scale, const Tensor& zero_point, int64_t low,
                      int64_t high, bool float_zero_point = false) {
-  return with_qparams<true>(self, scale, zero_point, [=](auto x, auto s, auto z) {
-    const auto q = fake_integer(x, s, z, float_zero_point);
-    return clamped(q, low, high) == q;
-  });
+  return map_bool<kMapReal | kMapSteps, 3>({self, scale, zero_point}, self.dtype(),
+                                           [=](auto x, auto s, auto z) {
+                                             const auto q = fake_integer(x, s, z, float_zero_point);
+                                             return clamped(q, low, high) == q;
+                                           });
 }
 
 void check_zero_point(double value, int64_t low, int64_t high) {

@@ -336,6 +336,7 @@ TensorId unexpanded(PlanBuilder& plan, TensorId id, TensorId other, const IntArr
 
 // Of as many elements as `like`, with as many dimensions.
 TensorId with_leading_ones(PlanBuilder& plan, TensorId id, TensorId like) {
+  if constexpr (!kHasBroadcasts) return id;
   const PlanTensor t = plan.info(id), all = plan.info(like);
   if (t.numel() != all.numel() || t.dim() == all.dim()) return id;
   IntArray strides = all.strides;
@@ -355,7 +356,7 @@ TensorId add_binary(PlanBuilder& plan, MatrixBinaryOp op, TensorId a, TensorId b
     std::swap(a, b);
     op = kernels::reversed(op);
   }
-  if constexpr (kHasBroadcasts) b = with_leading_ones(plan, b, a);
+  b = with_leading_ones(plan, b, a);
   auto spreading = spread(plan, a, b);
   if (!spreading && !(plan.info(b).sizes == sizes)) return add_broadcast(plan, op, a, b);
   if (!spreading) {
