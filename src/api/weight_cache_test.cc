@@ -1,6 +1,7 @@
 // Models that take their packed weights from a file give the answers of those that pack them.
 #include <gtest/gtest.h>
 #include <torchlet/torchlet.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -31,7 +32,8 @@ Answered run(const Module& module, const Tensor& input) {
 
 struct CacheFolder {
   CacheFolder() {
-    options.cache_dir = testing::TempDir() + "cached_model";
+    // Tests run side by side, each in a process of its own.
+    options.cache_dir = testing::TempDir() + "cached_model_" + std::to_string(::getpid());
     fs::remove_all(options.cache_dir);
   }
   ~CacheFolder() { fs::remove_all(options.cache_dir); }
