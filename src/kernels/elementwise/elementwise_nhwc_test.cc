@@ -322,7 +322,7 @@ TEST(BinaryRows, EveryOpSpreadAndTail) {
             const Activation& activation = activations[static_cast<size_t>(columns % 3)];
             const int64_t per_batch = 3, stride = columns + gap;
             const int64_t b_stride = spread == Spread::kRows ? 2 : stride;
-            std::vector<float> a(static_cast<size_t>(rows * stride)), b(a.size() + 12);
+            std::vector<float> a(static_cast<size_t>(rows * stride)), b(2 * a.size() + 12);
             for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 2.5f;
             for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 1.5f;
             std::vector<float> y(a.size(), 777);
