@@ -1,12 +1,12 @@
 // Models that take their packed weights from a file give the answers of those that pack them.
 #include <gtest/gtest.h>
 #include <torchlet/torchlet.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 
 #include "base/memory_use.h"
+#include "base/testing.h"
 #include "tensor/npy.h"
 
 namespace torchlet {
@@ -32,8 +32,7 @@ Answered run(const Module& module, const Tensor& input) {
 
 struct CacheFolder {
   CacheFolder() {
-    // Tests run side by side, each in a process of its own.
-    options.cache_dir = testing::TempDir() + "cached_model_" + std::to_string(::getpid());
+    options.cache_dir = temp_path("cache");
     fs::remove_all(options.cache_dir);
   }
   ~CacheFolder() { fs::remove_all(options.cache_dir); }

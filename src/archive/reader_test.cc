@@ -8,6 +8,7 @@
 #include <random>
 
 #include "archive/test_util.h"
+#include "base/testing.h"
 
 namespace torchlet::archive {
 namespace {
@@ -126,7 +127,7 @@ TEST(ArchiveReader, AlignedTensorsAreUsedInPlaceAndOthersCopied) {
 }
 
 TEST(ArchiveReader, TensorsOutliveTheReaderAndNeverChangeTheFile) {
-  const std::string path = testing::TempDir() + "torchlet_reader_" + std::to_string(::getpid());
+  const std::string path = temp_path("model.pt");
   const std::string bytes = zipped(small_model());
   std::ofstream(path, std::ios::binary) << bytes;
   TestFactory factory;

@@ -1,23 +1,19 @@
 #include "base/atomic_file.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
+#include "base/testing.h"
 
 namespace torchlet {
 namespace {
 
 class AtomicFileTest : public testing::Test {
  protected:
-  // One folder for each test: they run side by side.
-  AtomicFileTest()
-      : folder_(testing::TempDir() + "atomic_file_test_" +
-                testing::UnitTest::GetInstance()->current_test_info()->name() +
-                std::to_string(::getpid())) {
+  AtomicFileTest() : folder_(temp_path("folder")) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   }

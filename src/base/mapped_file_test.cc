@@ -1,9 +1,9 @@
 #include "base/mapped_file.h"
+#include "base/testing.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <torchlet/error.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,13 +12,9 @@
 namespace torchlet {
 namespace {
 
-// A path of its own for each test, since tests run side by side.
 class MappedFileTest : public testing::Test {
  protected:
-  MappedFileTest()
-      : path_(testing::TempDir() + "torchlet_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name() + "_" +
-              std::to_string(::getpid())) {}
+  MappedFileTest() : path_(temp_path("file")) {}
   ~MappedFileTest() override { std::filesystem::remove_all(path_); }
 
   void write(std::string_view text) const { std::ofstream(path_, std::ios::binary) << text; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/testing.h"
 
 namespace torchlet {
 namespace {
@@ -40,7 +41,7 @@ void write_file(const std::string& path, const std::vector<char>& content) {
 
 TEST(Pages, OfAFileAreAsInItUntilTheyAreWrittenTo) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const std::string path = testing::TempDir() + "pages_test_written";
+  const std::string path = temp_path("pages");
   write_file(path, std::vector<char>(600 * page, 7));
   const MappedFile mapped(path);
   auto* bytes = reinterpret_cast<char*>(mapped.bytes().data());
@@ -56,7 +57,7 @@ TEST(Pages, OfAFileAreAsInItUntilTheyAreWrittenTo) {
 
 TEST(Pages, OfAFileGoUnlessTheyWereWrittenTo) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const std::string path = testing::TempDir() + "pages_test";
+  const std::string path = temp_path("pages");
   const std::vector<char> content(600 * page, 7);
   write_file(path, content);
 

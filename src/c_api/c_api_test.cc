@@ -16,6 +16,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/testing.h"
 #include "c_api/handles.h"
 
 namespace torchlet {
@@ -260,7 +261,7 @@ TEST(CApi, ConvertsTensors) {
 // The same file by each way in, and the answers that the C++ interface gives, to the bit.
 TEST(CApi, LoadsFromPathMemoryAndAPartOfAFile) {
   const std::vector<char> model = bytes_of(kDigits);
-  const std::string path = testing::TempDir() + "/c_api_asset";
+  const std::string path = temp_path("asset");
   std::ofstream(path, std::ios::binary)
       .write("skip this", 9)
       .write(model.data(), static_cast<std::streamsize>(model.size()))

@@ -8,6 +8,7 @@
 
 #include "base/build_id.h"
 #include "base/error.h"
+#include "base/testing.h"
 
 namespace torchlet::device {
 namespace {
@@ -19,8 +20,7 @@ constexpr size_t kModelBytes = 1000;
 
 // A folder of its own, empty.
 std::string folder() {
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  const std::string path = testing::TempDir() + "weight_cache_test_" + name;
+  const std::string path = temp_path("cache");
   fs::remove_all(path);
   return path;
 }
@@ -36,8 +36,9 @@ std::vector<fs::path> files_in(const std::string& folder) {
 }
 
 struct Cache : WeightCache {
-  explicit Cache(const std::string& folder, uint64_t model = kModel, uint64_t processor = kProcessor,
-                 uint64_t build = kBuild, size_t model_bytes = kModelBytes)
+  explicit Cache(const std::string& folder, uint64_t model = kModel,
+                 uint64_t processor = kProcessor, uint64_t build = kBuild,
+                 size_t model_bytes = kModelBytes)
       : WeightCache(folder, model, model_bytes, processor, build) {}
   std::string at(uint64_t key, size_t nbytes) const {
     const auto found = find(key, nbytes);
@@ -107,7 +108,8 @@ TEST(WeightCache, DamagedGoesAndIsWrittenAnew) {
   }
   const fs::path file = files_in(path).at(0);
   std::string right(fs::file_size(file), '\0');
-  std::ifstream(file, std::ios::binary).read(right.data(), static_cast<std::streamsize>(right.size()));
+  std::ifstream(file, std::ios::binary)
+      .read(right.data(), static_cast<std::streamsize>(right.size()));
   const auto check = [&](const std::string& content, const std::string& what) {
     std::ofstream(file, std::ios::binary) << content;
     testing::internal::CaptureStderr();

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/testing.h"
 #include "tensor/npy.h"
 
 namespace torchlet {
@@ -140,7 +141,7 @@ TEST(Image, ASizeThatTheFileIsTooShortForIsAnError) {
 }
 
 TEST(Image, LabelsAreLinesOfAnySystem) {
-  const std::string path = testing::TempDir() + "labels.txt";
+  const std::string path = temp_path("labels.txt");
   std::FILE* file = std::fopen(path.c_str(), "wb");
   std::fputs("cat\r\n\nsea lion\ndog", file);
   std::fclose(file);

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "archive/test_util.h"
+#include "base/testing.h"
 #include "ops/core/testing.h"
 #include "tensor/tensor_impl.h"
 
@@ -185,7 +186,7 @@ TEST(Bundle, ReadsWhatPyTorchBundled) {
 }
 
 TEST(Bundle, IsWrittenAndReadAgain) {
-  const std::string path = testing::TempDir() + "torchlet_bundle_test.pt";
+  const std::string path = temp_path("bundle.pt");
   const Module m = bundle(model(), "forward", {{{RandomTensor{{5}}}, "a"}});
   save(m, path);
   const Module again = load(path);

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "archive/test_util.h"
+#include "base/testing.h"
 #include "tensor/npy.h"
 
 namespace torchlet {
@@ -17,9 +18,6 @@ namespace {
 
 const std::string kDigits = "models/digits_mobilenet_v2.pt";
 std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
-std::string scratch(const std::string& name) {
-  return testing::TempDir() + "optimize_test_" + name;
-}
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -106,8 +104,8 @@ TEST(Optimize, TheSampleModel) {
     EXPECT_NE(name, "aten::dropout");
   }
   // The weights are in the file once: 140 522 less those that were folded, in float32.
-  save(made.module, scratch("digits.pt"));
-  EXPECT_LT(std::filesystem::file_size(scratch("digits.pt")), 140522 * 4 + 10000);
+  save(made.module, temp_path("digits.pt"));
+  EXPECT_LT(std::filesystem::file_size(temp_path("digits.pt")), 140522 * 4 + 10000);
   EXPECT_FALSE(made.module.attr("training").to_bool());
   EXPECT_EQ(made.module.named_attributes().size(), 1u);
   EXPECT_EQ(module.named_parameters().size(), 77u);  // the model itself stays
@@ -135,11 +133,11 @@ TEST(Optimize, GivesTheSameBytesAndIsAFixedPoint) {
   for (const bool for_mobile : {false, true}) {
     OptimizeOptions options = with(picture());
     options.for_mobile = for_mobile;
-    save(optimize(load(kDigits), options).module, scratch("a.pt"));
-    save(optimize(load(kDigits), options).module, scratch("b.pt"));
-    save(optimize(load(scratch("a.pt")), options).module, scratch("c.pt"));
-    EXPECT_EQ(content(scratch("a.pt")), content(scratch("b.pt")));
-    EXPECT_EQ(content(scratch("a.pt")), content(scratch("c.pt")));
+    save(optimize(load(kDigits), options).module, temp_path("a.pt"));
+    save(optimize(load(kDigits), options).module, temp_path("b.pt"));
+    save(optimize(load(temp_path("a.pt")), options).module, temp_path("c.pt"));
+    EXPECT_EQ(content(temp_path("a.pt")), content(temp_path("b.pt")));
+    EXPECT_EQ(content(temp_path("a.pt")), content(temp_path("c.pt")));
   }
 }
 

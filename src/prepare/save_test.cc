@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing.h"
 #include "prepare/agreement.h"
 #include "tensor/npy.h"
 
@@ -15,11 +16,6 @@ constexpr FileContainer kContainers[] = {FileContainer::kTorchScript, FileContai
                                          FileContainer::kFlatbuffer};
 
 std::string fixture(const std::string& name) { return "tests/fixtures/" + name; }
-// A file of the running test's own: tests run side by side.
-std::string scratch(const std::string& name) {
-  const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
-  return testing::TempDir() + "save_test_" + test->name() + "_" + name;
-}
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -67,14 +63,14 @@ TEST(Save, WhatIsReadBackIsWrittenAlike) {
   for (const auto& entry : std::filesystem::directory_iterator("tests/fixtures")) {
     if (entry.path().extension() != ".pt") continue;
     for (const FileContainer container : kContainers) {
-      const std::string why_not = save_as(container, load_any(entry.path()), scratch("a"));
+      const std::string why_not = save_as(container, load_any(entry.path()), temp_path("a"));
       if (!why_not.empty()) {
         // Operators that Torchlet lacks, sparse tensors in flatbuffers.
         EXPECT_NE(container, FileContainer::kTorchScript) << entry.path() << why_not;
         continue;
       }
-      save_as(container, load_any(scratch("a")), scratch("b"));
-      EXPECT_EQ(content(scratch("a")), content(scratch("b"))) << entry.path();
+      save_as(container, load_any(temp_path("a")), temp_path("b"));
+      EXPECT_EQ(content(temp_path("a")), content(temp_path("b"))) << entry.path();
     }
   }
 }
@@ -113,11 +109,11 @@ TEST(Save, EveryVersionGivesTheAnswersOfTheBytecodeThatWasRead) {
     for (int version = 4; version <= 8; ++version) {
       SCOPED_TRACE(name + (" " + std::to_string(version)));
       for (const FileContainer container : {FileContainer::kLite, FileContainer::kFlatbuffer}) {
-        ASSERT_EQ(save_as(container, load(bytecode_archive(name)), scratch("v"), version), "");
-        EXPECT_EQ(answer_of_seed(name, scratch("v")), expected);
+        ASSERT_EQ(save_as(container, load(bytecode_archive(name)), temp_path("v"), version), "");
+        EXPECT_EQ(answer_of_seed(name, temp_path("v")), expected);
         // No source came in, so none goes out, and the bytecode is its own fixed point.
-        save_as(container, load(scratch("v")), scratch("w"), version);
-        EXPECT_EQ(content(scratch("v")), content(scratch("w")));
+        save_as(container, load(temp_path("v")), temp_path("w"), version);
+        EXPECT_EQ(content(temp_path("v")), content(temp_path("w")));
       }
     }
   }
@@ -125,14 +121,14 @@ TEST(Save, EveryVersionGivesTheAnswersOfTheBytecodeThatWasRead) {
 
 TEST(Save, EveryContainerGoesIntoEveryOther) {
   // A flatbuffer does not keep the places in the original Python.
-  save_as(FileContainer::kFlatbuffer, load(fixture("scripted_convnet.pt")), scratch("x"));
-  save(load(scratch("x")), scratch("model"));
+  save_as(FileContainer::kFlatbuffer, load(fixture("scripted_convnet.pt")), temp_path("x"));
+  save(load(temp_path("x")), temp_path("model"));
   for (const FileContainer from : kContainers) {
     for (const FileContainer to : kContainers) {
-      save_as(from, load(scratch("model")), scratch("x"));
-      save_as(to, load(scratch("x")), scratch("y"));
-      save_as(to, load(scratch("model")), scratch("z"));
-      EXPECT_EQ(content(scratch("y")), content(scratch("z")));
+      save_as(from, load(temp_path("model")), temp_path("x"));
+      save_as(to, load(temp_path("x")), temp_path("y"));
+      save_as(to, load(temp_path("model")), temp_path("z"));
+      EXPECT_EQ(content(temp_path("y")), content(temp_path("z")));
     }
   }
 }
@@ -140,8 +136,8 @@ TEST(Save, EveryContainerGoesIntoEveryOther) {
 TEST(Save, TheContainerIsTheOneAskedFor) {
   const char* const names[] = {"TorchScript", "Lite Interpreter", "Lite Interpreter flatbuffer"};
   for (size_t i = 0; i < std::size(kContainers); ++i) {
-    save_as(kContainers[i], load(fixture("linear.pt")), scratch("x"));
-    EXPECT_EQ(load(scratch("x")).info().container, names[i]);
+    save_as(kContainers[i], load(fixture("linear.pt")), temp_path("x"));
+    EXPECT_EQ(load(temp_path("x")).info().container, names[i]);
   }
 }
 
@@ -152,8 +148,8 @@ TEST(Save, BytecodeBecomesSource) {
   for (const auto& [name, sizes] : models) {
     SCOPED_TRACE(name);
     const std::string seed = std::string("tests/fuzz/seeds/archives/") + name;
-    save(load(seed + ".bytecode.ptl"), scratch("source.pt"));
-    const Module written = load(scratch("source.pt"));
+    save(load(seed + ".bytecode.ptl"), temp_path("source.pt"));
+    const Module written = load(temp_path("source.pt"));
     EXPECT_EQ(written.info().container, "TorchScript");
     const Tensor input = zeros(sizes, DType::kFloat32);
     for (int64_t i = 0; i < input.numel(); ++i) {
@@ -177,10 +173,10 @@ TEST(Save, SourceOfBytecodeTakesNoTensorForANumber) {
   };
   const Module bytecode = load(fixture("lite/numbers.bytecode.ptl"));
   EXPECT_EQ(dtypes_of(bytecode), std::vector<DType>(4, DType::kFloat64));
-  save(bytecode, scratch("numbers.pt"));
-  EXPECT_EQ(dtypes_of(load(scratch("numbers.pt"))), std::vector<DType>(4, DType::kFloat64));
-  save(load(scratch("numbers.pt")), scratch("again.pt"));
-  EXPECT_EQ(content(scratch("again.pt")), content(scratch("numbers.pt")));
+  save(bytecode, temp_path("numbers.pt"));
+  EXPECT_EQ(dtypes_of(load(temp_path("numbers.pt"))), std::vector<DType>(4, DType::kFloat64));
+  save(load(temp_path("numbers.pt")), temp_path("again.pt"));
+  EXPECT_EQ(content(temp_path("again.pt")), content(temp_path("numbers.pt")));
 }
 
 TEST(Save, ErrorsStillNameThePythonLine) {
@@ -193,9 +189,9 @@ TEST(Save, ErrorsStillNameThePythonLine) {
     return std::string("nothing was thrown");
   };
   const Module before = load(fixture("scripted_convnet.pt"));
-  save(before, scratch("places.pt"));
+  save(before, temp_path("places.pt"));
   EXPECT_NE(error_of(before).find(".py:"), std::string::npos) << error_of(before);
-  EXPECT_EQ(error_of(load(scratch("places.pt"))), error_of(before));
+  EXPECT_EQ(error_of(load(temp_path("places.pt"))), error_of(before));
 }
 
 // What the module at `path` says of matrices that do not fit.
@@ -215,10 +211,10 @@ TEST(Save, BytecodeTellsThePythonLines) {
     const std::string error = places_error(fixture(name));
     EXPECT_NE(error.find("in make_lite_fixtures.py:"), std::string::npos) << error;
     for (int version = 4; version <= 8; ++version) {
-      ASSERT_EQ(save_as(FileContainer::kLite, load(fixture(name)), scratch("a"), version), "");
-      EXPECT_EQ(places_error(scratch("a")), error);
-      save_as(FileContainer::kLite, load(scratch("a")), scratch("b"), version);
-      EXPECT_EQ(content(scratch("a")), content(scratch("b")));
+      ASSERT_EQ(save_as(FileContainer::kLite, load(fixture(name)), temp_path("a"), version), "");
+      EXPECT_EQ(places_error(temp_path("a")), error);
+      save_as(FileContainer::kLite, load(temp_path("a")), temp_path("b"), version);
+      EXPECT_EQ(content(temp_path("a")), content(temp_path("b")));
     }
   }
 }
@@ -229,9 +225,9 @@ TEST(Save, LeavesThePythonOut) {
   for (const std::string name : {"lite/places.ptl", "lite/places.bytecode.ptl"}) {
     for (const FileContainer container : kContainers) {
       options.container = container;
-      save(load(fixture(name)), scratch("bare"), options);
-      EXPECT_EQ(places_error(scratch("bare")).find("make_lite_fixtures"), std::string::npos);
-      EXPECT_EQ(content(scratch("bare")).find("debug_"), std::string::npos);
+      save(load(fixture(name)), temp_path("bare"), options);
+      EXPECT_EQ(places_error(temp_path("bare")).find("make_lite_fixtures"), std::string::npos);
+      EXPECT_EQ(content(temp_path("bare")).find("debug_"), std::string::npos);
     }
   }
 }
@@ -246,8 +242,8 @@ TEST(Save, TheAnswersStay) {
       return floats((value.is_tuple() ? value.to_tuple()[0] : value).to_tensor());
     };
     for (const FileContainer container : kContainers) {
-      if (!save_as(container, before, scratch("c")).empty()) continue;
-      EXPECT_EQ(answer(before), answer(load(scratch("c")))) << name;
+      if (!save_as(container, before, temp_path("c")).empty()) continue;
+      EXPECT_EQ(answer(before), answer(load(temp_path("c")))) << name;
     }
   }
 }
@@ -256,8 +252,8 @@ TEST(Save, TheModuleIsWrittenAsItIsNow) {
   const Module module = load(fixture("api.pt"));
   module.run_method("step");
   module.setattr("name", "other");
-  save(module, scratch("d.pt"));
-  const Module again = load(scratch("d.pt"));
+  save(module, temp_path("d.pt"));
+  const Module again = load(temp_path("d.pt"));
   EXPECT_EQ(again.attr("name").to_string(), "other");
   EXPECT_EQ(again.run_method("step").to_int(), 2);
   EXPECT_EQ(again.named_parameters().size(), module.named_parameters().size());
@@ -265,8 +261,8 @@ TEST(Save, TheModuleIsWrittenAsItIsNow) {
 }
 
 TEST(Save, SharedMemoryStaysShared) {
-  save(load_any(fixture("dtypes.pt")), scratch("e.pt"));
-  const Module copy = load_any(scratch("e.pt"));
+  save(load_any(fixture("dtypes.pt")), temp_path("e.pt"));
+  const Module copy = load_any(temp_path("e.pt"));
   copy.attr("head").to_tensor().data_ptr<float>()[4] = 77;  // the first element of tail
   EXPECT_EQ(copy.attr("tail").to_tensor().data_ptr<float>()[0], 77);
 }
@@ -276,26 +272,26 @@ TEST(Save, ExtraFilesLieBesideTheModel) {
   options.extra_files = {{"labels", "a\nb\n"}};
   for (const FileContainer container : kContainers) {
     options.container = container;
-    save(load(fixture("linear.pt")), scratch("f"), options);
-    EXPECT_EQ(read_extra_files(scratch("f")), options.extra_files);
+    save(load(fixture("linear.pt")), temp_path("f"), options);
+    EXPECT_EQ(read_extra_files(temp_path("f")), options.extra_files);
   }
 }
 
 TEST(Save, RefusesWhatItCannotDo) {
-  std::filesystem::copy_file(fixture("linear.pt"), scratch("g.pt"),
+  std::filesystem::copy_file(fixture("linear.pt"), temp_path("g.pt"),
                              std::filesystem::copy_options::overwrite_existing);
-  const Module module = load(scratch("g.pt"));
-  const std::string before = content(scratch("g.pt"));
-  EXPECT_EQ(code_of([&] { save(module, scratch("g.pt")); }), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code_of([&] { save(module, scratch("none/g.pt")); }), ErrorCode::kIo);
+  const Module module = load(temp_path("g.pt"));
+  const std::string before = content(temp_path("g.pt"));
+  EXPECT_EQ(code_of([&] { save(module, temp_path("g.pt")); }), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { save(module, temp_path("none/g.pt")); }), ErrorCode::kIo);
   for (const int version : {3, 9}) {
     SaveOptions options;
     options.container = FileContainer::kLite;
     options.bytecode_version = version;
-    EXPECT_EQ(code_of([&] { save(module, scratch("h.ptl"), options); }),
+    EXPECT_EQ(code_of([&] { save(module, temp_path("h.ptl"), options); }),
               ErrorCode::kInvalidArgument);
   }
-  EXPECT_EQ(content(scratch("g.pt")), before);
+  EXPECT_EQ(content(temp_path("g.pt")), before);
 }
 
 }  // namespace

@@ -83,8 +83,9 @@ class Case {
     double largest = 0, worst = 0;
     for (int64_t i = 0; i < b.numel(); ++i) {
       const double x = a.data_ptr<double>()[i], y = b.data_ptr<double>()[i];
-      if (std::isnan(x) && std::isnan(y)) continue;
-      largest = std::max(largest, std::abs(y));
+      if (std::isfinite(y)) largest = std::max(largest, std::abs(y));
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      ASSERT_TRUE(std::isfinite(x) && std::isfinite(y)) << x << " for " << y << " at " << i;
       worst = std::max(worst, std::abs(x - y));
     }
     EXPECT_LE(worst, tolerance * std::max(largest, 1e-3));
