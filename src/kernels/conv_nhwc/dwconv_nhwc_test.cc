@@ -466,15 +466,38 @@ TEST(DwConvNhwc, Hardswish) {
   });
 }
 
-// All ways between NCHW and NHWC, against the NHWC kernel: channels of one and of many pieces and
+std::vector<float> planes_of(const std::vector<float>& image, int64_t pixels, int64_t channels) {
+  std::vector<float> planes(image.size());
+  nhwc_to_nchw(sizeof(float), 2, channels, pixels, image.data(), channels, planes.data());
+  return planes;
+}
+
+// All ways between NCHW and NHWC, against the NHWC kernel.
+void check_planes(int64_t channels, const Window2dShape& s, int64_t group,
+                  const Activation& activation) {
+  const Case data(channels, s, 2, 0, group);
+  const EpilogueF32 epilogue{.bias = data.bias.data(), .activation = activation};
+  std::vector<float> image(static_cast<size_t>(2 * s.out_h * s.out_w * channels));
+  dwconv_nhwc_f32(data.shape, data.input.data(), channels, data.packed.data(), epilogue,
+                  image.data(), channels);
+  if (activation.kind == ActivationKind::kClamp) {
+    expect_same(data.shape, image, data.expected(false, activation.low, activation.high));
+  }
+  const std::vector<float> planes = planes_of(image, s.out_h * s.out_w, channels);
+  const std::vector<float> input = planes_of(data.input, s.in_h * s.in_w, channels);
+  for (const bool reads : {false, true}) {
+    for (const bool writes : {false, true}) {
+      std::vector<float> out(image.size(), kUntouched);
+      dwconv_planes_f32(data.shape, reads, reads ? input.data() : data.input.data(), channels,
+                        data.packed.data(), epilogue, writes, out.data(), channels);
+      ASSERT_EQ(out, writes ? planes : image);
+    }
+  }
+}
+
+// Channels of one and of many pieces and
 // with a last block that overlaps, images of one and of many strips.
 TEST(DwConvNhwc, PlanesAreReadAndWritten) {
-  const auto planes_of = [](const std::vector<float>& image, int64_t batch, int64_t pixels,
-                            int64_t channels) {
-    std::vector<float> planes(image.size());
-    nhwc_to_nchw(sizeof(float), batch, channels, pixels, image.data(), channels, planes.data());
-    return planes;
-  };
   for_each_target([&] {
     for (const auto& [channels, group, s] :
          {std::tuple(5, 1, window(7, 3, 1, 1, 1)), std::tuple(40, 1, window(9, 5, 2, 2, 1)),
@@ -488,24 +511,36 @@ TEST(DwConvNhwc, PlanesAreReadAndWritten) {
           std::tuple(35, 1, make_window(120, 30, 7, 3, 1, 3, 1)),
           std::tuple(32, 8, make_window(130, 41, 3, 3, 2, 1, 1))}) {
       SCOPED_TRACE(testing::Message() << channels << " channels, groups of " << group);
-      const Case data(channels, s, 2, 0, group);
-      const EpilogueF32 epilogue{.bias = data.bias.data(),
-                                 .activation = {ActivationKind::kClamp, -30, 40}};
-      std::vector<float> image(static_cast<size_t>(2 * s.out_h * s.out_w * channels));
-      dwconv_nhwc_f32(data.shape, data.input.data(), channels, data.packed.data(), epilogue,
-                      image.data(), channels);
-      expect_same(data.shape, image, data.expected(false, -30, 40));
-      const std::vector<float> planes = planes_of(image, 2, s.out_h * s.out_w, channels);
-      const std::vector<float> input = planes_of(data.input, 2, s.in_h * s.in_w, channels);
-      for (const bool reads : {false, true}) {
-        for (const bool writes : {false, true}) {
-          std::vector<float> out(image.size(), kUntouched);
-          dwconv_planes_f32(data.shape, reads, reads ? input.data() : data.input.data(), channels,
-                            data.packed.data(), epilogue, writes, out.data(), channels);
-          ASSERT_EQ(out, writes ? planes : image);
-        }
+      check_planes(channels, s, group, {ActivationKind::kClamp, -30, 40});
+    }
+  });
+}
+
+// Groups between planes: tiles that fit, and a last one that overlaps; groups that fill vectors of
+// the weights and that do not; columns that no vector has or that nothing reads, taps on no pixel,
+// images of many strips.
+TEST(DwConvNhwc, VectorsOfPixels) {
+  for_each_target([] {
+    for (const int64_t width : {48, 60, 64, 101}) {
+      const auto shapes = {std::tuple(64, 16, make_window(9, 2 * width, 3, 3, 2, 1, 1)),
+                           std::tuple(48, 12, make_window(5, width, 3, 3, 1, 1, 1)),
+                           std::tuple(48, 24, make_window(6, 2 * width + 3, 5, 4, 2, 2, 1)),
+                           std::tuple(64, 32, make_window(12, width + 8, 5, 5, 1, 2, 3)),
+                           std::tuple(40, 20, make_window(90, 2 * width - 1, 2, 7, 2, 5, 1))};
+      for (const auto& [channels, group, s] : shapes) {
+        SCOPED_TRACE(testing::Message() << "groups of " << group << ", " << s.out_w << " wide");
+        check_planes(channels, s, group, {ActivationKind::kClamp, -30, 40});
+        check_planes(channels, s, group, {ActivationKind::kHardswish});
       }
     }
+    const auto suits = [](int64_t group, const Window2dShape& s) {
+      return dwconv_suits_pixels({.batch = 1, .channels = 96, .window = s, .group = group});
+    };
+    EXPECT_TRUE(suits(16, make_window(9, 96, 3, 3, 2, 1, 1)));
+    EXPECT_TRUE(suits(12, make_window(9, 48, 3, 3, 1, 1, 1)));
+    EXPECT_FALSE(suits(16, make_window(9, 96, 3, 3, 3, 1, 1)));  // pixels too far apart
+    EXPECT_FALSE(suits(15, make_window(9, 48, 3, 3, 1, 1, 1)));
+    EXPECT_FALSE(suits(12, make_window(9, 8, 3, 3, 1, 1, 1)));
   });
 }
 

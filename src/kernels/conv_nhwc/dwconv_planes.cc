@@ -53,10 +53,11 @@ class Planes {
 
     // Groups put each row in an order of their own, so that it is moved but once.
     const bool moves_rows = reads_planes && !dwconv_is_grouped(shape_);
+    const bool is_of_pixels = reads_planes && writes_planes && dwconv_suits_pixels(shape_);
     const int64_t in_plane = s_.in_h * s_.in_w;
     const float* planes = input_ + (p.picture * shape_.channels + p.channel) * in_plane;
     const Scratch<float> pixels_in(moves_rows ? (in.end - in.begin) * s_.in_w * p.channels : 0);
-    const Scratch<float> pixels_out(writes_planes ? pixels * p.channels : 0);
+    const Scratch<float> pixels_out(writes_planes && !is_of_pixels ? pixels * p.channels : 0);
     const Scratch<const float*> rows(s_.in_h);
     const int64_t stride = moves_rows ? p.channels : input_stride_;
     if (moves_rows) {
@@ -71,14 +72,22 @@ class Planes {
 
     EpilogueF32 epilogue = epilogue_;
     if (epilogue.bias) epilogue.bias += p.channel;
-    float* to =
-        writes_planes ? pixels_out.data() : output_ + first_pixel * output_stride_ + p.channel;
     const DwConvBlocks blocks = dwconv_blocks_of<float>(shape_);
     const int64_t weights_before =
         static_cast<int64_t>(dwconv_nhwc_f32_packed_bytes(shape_) / sizeof(float)) / blocks.count *
         (p.channel / blocks.channels);
-    const int64_t to_stride = writes_planes ? p.channels : output_stride_;
     const float* packed = packed_ + weights_before;
+    const int64_t out_plane = s_.out_h * s_.out_w;
+    float* planes_out =
+        output_ + (p.picture * shape_.channels + p.channel) * out_plane + p.row_begin * s_.out_w;
+    if (is_of_pixels) {
+      return dwconv_pixels_task({&part, rows.data(), 0, packed, &epilogue, planes_out, out_plane,
+                                 p.row_begin, p.row_end, 0, dwconv_blocks_of<float>(part).count,
+                                 in_plane});
+    }
+    float* to =
+        writes_planes ? pixels_out.data() : output_ + first_pixel * output_stride_ + p.channel;
+    const int64_t to_stride = writes_planes ? p.channels : output_stride_;
     if (reads_planes && !moves_rows) {
       dwconv_group_task({&part, rows.data(), 0, packed, &epilogue, to, to_stride, p.row_begin,
                          p.row_end, 0, dwconv_blocks_of<float>(part).count, in_plane});
@@ -87,11 +96,7 @@ class Planes {
                               p.row_begin, p.row_end);
     }
     if (writes_planes) {
-      const int64_t plane = s_.out_h * s_.out_w;
-      transpose_f32(
-          pixels, p.channels, to, p.channels,
-          output_ + (p.picture * shape_.channels + p.channel) * plane + p.row_begin * s_.out_w,
-          plane);
+      transpose_f32(pixels, p.channels, to, p.channels, planes_out, out_plane);
     }
   }
 

@@ -68,7 +68,8 @@ struct DwConvTask {
   int64_t row_begin, row_end;
   int64_t block_begin, block_end;
   // If not 0, rows of the input are those of the first channel's plane, and a plane has so many
-  // elements. Of dwconv_group_task() alone, which copies rows anyway.
+  // elements. Of dwconv_group_task() alone, which copies rows anyway, and of dwconv_pixels_task(),
+  // whose output is planes, too: output_stride elements each.
   int64_t input_plane = 0;
 };
 
@@ -130,6 +131,18 @@ struct DwConvGroups {
     units = ceil_div(shape.channels, channels);
   }
 };
+
+// The same between planes in vectors of pixels, of rows that tiles fill and columns that lie near
+// each other.
+constexpr int kDwConvTileChannels = 4;
+bool dwconv_row_suits_pixels(int64_t out_w);
+inline bool dwconv_suits_pixels(const DwConvShape& shape) {
+  constexpr int64_t kMostStride = 2;
+  return dwconv_is_grouped(shape) && shape.group % kDwConvTileChannels == 0 &&
+         shape.window.stride_w <= kMostStride && DwConvGroups(shape).together == 1 &&
+         dwconv_row_suits_pixels(shape.window.out_w);
+}
+void dwconv_pixels_task(const DwConvTask<float>& task);
 
 // Columns of taps, those that read the same phase of the stride after each other.
 inline void dwconv_tap_order(const Window2dShape& s, int64_t* order) {
