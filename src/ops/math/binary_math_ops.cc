@@ -85,9 +85,8 @@ Tensor xlog1py(const Tensor& self, const Tensor& other, DType dtype) {
       [](auto, auto y) { return y; }, [](auto y) { return std::log1p(y); }, times_logarithm);
 }
 Tensor zeta(const Tensor& self, const Tensor& other, DType dtype) {
-  return binary<kMapReal, true>(self, other, dtype, [](auto a, auto b) {
-    return static_cast<decltype(a)>(special::zeta(a, b));
-  });
+  return binary<kMapReal, true>(self, other, dtype,
+                                [](auto s, auto q) { return special::zeta(s, q); });
 }
 Tensor igamma(const Tensor& self, const Tensor& other, DType dtype) {
   return binary<kMapReal>(self, other, dtype, [](auto a, auto x) { return special::igamma(a, x); });

@@ -32,16 +32,16 @@ CountedVector<C> elements_as(const Tensor& tensor) {
 // How many elements come before `value` (on the right: before or equal). NaN comes after all.
 template <bool kRight, typename C, typename At>
 int64_t place_of(const At& at, int64_t n, C value) {
-  int64_t low = 0, high = n;
+  uint64_t low = 0, high = static_cast<uint64_t>(n);
   while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    const C element = at(middle);
+    const uint64_t middle = (low + high) / 2;
+    const C element = at(static_cast<int64_t>(middle));
     // Both are moves, since no processor foresees which one it is.
     const bool is_before = kRight ? !(element > value) : !(element >= value);
     low = is_before ? middle + 1 : low;
     high = is_before ? high : middle;
   }
-  return low;
+  return static_cast<int64_t>(low);
 }
 
 void check_searchsorted(const Tensor& sorted, const Tensor& values, const Tensor& sorter) {
@@ -87,7 +87,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
   int64_t* place = places.data_ptr<int64_t>();
   const int64_t n = sorted.size(-1);
   const int64_t per_row = sorted.dim() == 1 ? values.numel() : values.size(-1);
-  visit_compute<kOrdered>(result_type(sorted, values), [&](auto zero) {
+  visit_compute<kMapReal | kMapInt>(result_type(sorted, values), [&](auto zero) {
     using C = decltype(zero);
     // A search looks at few of the boundaries, so few searches convert those that they look at.
     const bool is_line = sorted.dim() == 1;
@@ -106,11 +106,15 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
     // at(k, row): element k of the boundaries that begin at `row`.
     const auto find = [&](const auto& at) {
       parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t row = is_line ? 0 : i / per_row * n;
-          const C value = const_data<C>(wanted)[i];
-          const auto in_row = [&](int64_t k) { return at(k, row); };
-          place[i] = right ? place_of<true>(in_row, n, value) : place_of<false>(in_row, n, value);
+        for (int64_t i = begin; i < end;) {
+          const int64_t row = i / per_row;
+          const auto in_row = [at, first = is_line ? 0 : row * n](int64_t k) {
+            return at(k, first);
+          };
+          for (const int64_t last = std::min(end, (row + 1) * per_row); i < last; ++i) {
+            const C value = const_data<C>(wanted)[i];
+            place[i] = right ? place_of<true>(in_row, n, value) : place_of<false>(in_row, n, value);
+          }
         }
       });
     };

@@ -95,6 +95,42 @@ T digamma_of(T x) {
   return result + std::log(x) - T(0.5) / x - series;
 }
 
+// Every large double is a whole number; std::floor is a call where processors need not have it.
+bool is_whole(double x) {
+  constexpr double kLarge = 1LL << 53;
+  return !(std::abs(x) < kLarge) || x == static_cast<double>(static_cast<int64_t>(x));
+}
+
+// Euler-Maclaurin summation, 25.11, from the first q + k > `far` on; to a relative epsilon.
+double zeta_of(double s, double q, int far, double epsilon) {
+  if (s == 1) return kInfinity;
+  if (s < 1 || std::isnan(s) || std::isnan(q)) return kNaN;
+  if (q <= 0) {
+    if (is_whole(q)) return kInfinity;
+    if (!is_whole(s)) return kNaN;  // (q + k)^-s is not real
+  }
+  double total = 0, term = 0;
+  int k = 0;
+  for (; k < far || q + k <= far; ++k) {
+    term = std::pow(q + k, -s);
+    total += term;
+    if (std::abs(term) < epsilon * std::abs(total)) return total;
+  }
+  const double n = q + k;
+  term = std::pow(n, -s);
+  total += term * n / (s - 1) + term / 2;
+  double factor = s * term / n;  // s (s + 1) ... (s + 2j - 2) n^(-s - 2j + 1)
+  double factorial = 2;          // (2j)!
+  for (int j = 1; j <= 12; ++j) {
+    const double correction = kBernoulli[j - 1] / factorial * factor;
+    total += correction;
+    if (std::abs(correction) < epsilon * std::abs(total)) break;
+    factor *= (s + 2 * j - 1) * (s + 2 * j) / (n * n);
+    factorial *= (2 * j + 1) * (2 * j + 2);
+  }
+  return total;
+}
+
 }  // namespace
 
 // std::lgamma writes a global sign, so two threads may not call it.
@@ -122,35 +158,8 @@ void lgamma(const float* x, float* y, int64_t count) {
 double digamma(double x) { return digamma_of(x); }
 void digamma(const float* x, float* y, int64_t count) { each(x, y, count, digamma_of<float>); }
 
-// Euler-Maclaurin summation, 25.11.
-double zeta(double s, double q) {
-  if (s == 1) return kInfinity;
-  if (s < 1 || std::isnan(s) || std::isnan(q)) return kNaN;
-  if (q <= 0) {
-    if (q == std::floor(q)) return kInfinity;
-    if (s != std::floor(s)) return kNaN;  // (q + k)^-s is not real
-  }
-  double total = 0, term = 0;
-  int k = 0;
-  for (; k < 10 || q + k <= 10; ++k) {
-    term = std::pow(q + k, -s);
-    total += term;
-    if (std::abs(term) < kEpsilon * std::abs(total)) return total;
-  }
-  const double n = q + k;
-  term = std::pow(n, -s);
-  total += term * n / (s - 1) + term / 2;
-  double factor = s * term / n;  // s (s + 1) ... (s + 2j - 2) n^(-s - 2j + 1)
-  double factorial = 2;          // (2j)!
-  for (int j = 1; j <= 12; ++j) {
-    const double correction = kBernoulli[j - 1] / factorial * factor;
-    total += correction;
-    if (std::abs(correction) < kEpsilon * std::abs(total)) break;
-    factor *= (s + 2 * j - 1) * (s + 2 * j) / (n * n);
-    factorial *= (2 * j + 1) * (2 * j + 2);
-  }
-  return total;
-}
+double zeta(double s, double q) { return zeta_of(s, q, 10, kEpsilon); }
+float zeta(float s, float q) { return static_cast<float>(zeta_of(s, q, 4, kFloatEpsilon)); }
 
 // 5.15.1
 double polygamma(int64_t n, double x) {

@@ -16,6 +16,7 @@ double lgamma(double x);  // log|gamma(x)|
 double digamma(double x);
 double polygamma(int64_t n, double x);  // n-th derivative of digamma, n >= 0
 double zeta(double s, double q);        // Hurwitz: sum over k >= 0 of (q + k)^-s
+float zeta(float s, float q);
 double igamma(double a, double x);      // regularised lower incomplete gamma function P(a, x)
 double igammac(double a, double x);     // 1 - P(a, x)
 float igamma(float a, float x);

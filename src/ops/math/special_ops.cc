@@ -129,7 +129,7 @@ template <typename Family>
 void low_degree(const float* x, float* y, int64_t count, int64_t n, First first) {
   constexpr int64_t kBlock = 64;
   const auto scale = static_cast<float>(first.scale), minus = static_cast<float>(first.minus);
-  float values[2][kBlock], from[kBlock] = {};
+  float before[kBlock], after[kBlock], from[kBlock] = {};
   for (int64_t i = 0; i < count; i += kBlock) {
     const int64_t here = std::min(kBlock, count - i);
     std::copy(x + i, x + i + here, from);
@@ -137,16 +137,19 @@ void low_degree(const float* x, float* y, int64_t count, int64_t n, First first)
       for (float& v : from) v = v + v - 1.0f;
     }
     for (int64_t j = 0; j < kBlock; ++j) {
-      values[0][j] = 1;
-      values[1][j] = scale * from[j] - minus;
+      before[j] = 1;
+      after[j] = scale * from[j] - minus;
     }
-    for (int64_t k = 1; k < n; ++k) {
-      float* const next = values[(k + 1) % 2];
+    const auto step = [&](int64_t k, const float (&last)[kBlock], float (&to)[kBlock]) {
       for (int64_t j = 0; j < kBlock; ++j) {
-        next[j] = Family::next(from[j], static_cast<float>(k), values[k % 2][j], next[j]);
+        to[j] = Family::next(from[j], static_cast<float>(k), last[j], to[j]);
       }
+    };
+    for (int64_t k = 1; k < n; k += 2) {
+      step(k, after, before);
+      if (k + 1 < n) step(k + 1, before, after);
     }
-    std::copy(values[n % 2], values[n % 2] + here, y + i);
+    std::copy_n(n % 2 ? after : before, here, y + i);
   }
 }
 
