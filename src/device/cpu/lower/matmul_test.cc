@@ -1,0 +1,90 @@
+// Matrix products in plans, against the reference, and which kernels ran.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "device/cpu/testing.h"
+
+namespace torchlet::cpu {
+namespace {
+
+// Of XLNet, of MONAI's transformers, and with every order of dimensions.
+TEST(LowerMatmul, EinsumIsAMatrixProduct) {
+  struct Product {
+    const char *equation, *kernels;
+    IntArray a, b;
+  };
+  for (const Product& p : {
+           Product{"ibnd,jbnd->bnij", "gemm_f32 unary_rows_f32", {5, 2, 3, 4}, {7, 2, 3, 4}},
+           Product{"bnij,jbnd->ibnd", "gemm_f32 unary_rows_f32", {2, 3, 5, 7}, {7, 2, 3, 4}},
+           Product{"blxd,blyd->blxy", "gemm_f32 unary_rows_f32", {2, 3, 5, 4}, {2, 3, 6, 4}},
+           Product{"bhxy,bhyd->bhxd", "gemm_f32 unary_rows_f32", {2, 3, 5, 6}, {2, 3, 6, 4}},
+           Product{"bhxy , bhyd -> dxhb",
+                   "copy_strided copy_strided gemm_f32 unary_rows_f32",
+                   {2, 3, 5, 6},
+                   {2, 3, 6, 4}},
+           Product{"nkctv,kvw->nctw",
+                   "copy_strided gemm_f32 unary_rows_f32",
+                   {2, 3, 4, 5, 6},
+                   {3, 6, 7}},
+           Product{"bi,bj->bij", "gemm_f32 unary_rows_f32", {2, 5}, {2, 3}},
+           Product{"ab,ab->", "gemm_f32 unary_rows_f32", {4, 6}, {4, 6}},
+           Product{"ijk,jk->i", "gemm_f32 unary_rows_f32", {4, 5, 6}, {5, 6}},
+           Product{"i,j->ji", "gemm_f32 unary_rows_f32", {5}, {3}},
+           Product{"bxd,byd->bxy", "gemm_f32 unary_rows_f32", {1, 1, 4}, {1, 3, 4}},
+       }) {
+    SCOPED_TRACE(p.equation);
+    Case c({}, "    return torch.neg(torch.einsum(\"" + std::string(p.equation) + "\", [x, y]))\n",
+           "x: Tensor, y: Tensor");
+    c.check({random_tensor(p.a), random_tensor(p.b)});
+    EXPECT_EQ(c.kernels({random_tensor(p.a), random_tensor(p.b)}), p.kernels);
+  }
+  // Weights are packed once, on whichever side.
+  const Tensor x = random_tensor({5, 2, 6}), y = random_tensor({5, 2, 3, 4});
+  for (const char* product : {"\"ibh,hnd->ibnd\", [x, self.w]", "\"hnd,ibh->dibn\", [self.w, x]"}) {
+    Case layer({{"w", random_tensor({6, 3, 4})}},
+               "    return torch.einsum(" + std::string(product) + ")\n");
+    layer.check({x});
+    EXPECT_EQ(layer.kernels({x}).substr(0, 13), "conv_nhwc_f32");
+  }
+  Case back({{"w", random_tensor({6, 3, 4})}},
+            "    return torch.einsum(\"ibnd,hnd->ibh\", [x, self.w])\n");
+  back.check({y});
+  EXPECT_EQ(back.kernels({y}), "conv_nhwc_f32");
+  for (const char* other : {"ii,ij->j", "...ij,...jk->...ik", "ij,jk", "ij,kj->i"}) {
+    Case c({}, "    return torch.neg(torch.einsum(\"" + std::string(other) + "\", [x, y]))\n",
+           "x: Tensor, y: Tensor");
+    const Tensor a = random_tensor({4, 4});
+    c.check({a, random_tensor({4, 4})});
+    EXPECT_EQ(c.kernels({a, random_tensor({4, 4})}), "aten::einsum unary_rows_f32") << other;
+  }
+}
+
+TEST(LowerMatmul, RowsBetweenLinearLayersMayHaveGaps) {
+  Case c({{"w", random_tensor({1024, 6})},
+          {"b", random_tensor({1024})},
+          {"u", random_tensor({5, 1024})}},
+         "    y = torch.gelu(torch.linear(x, self.w, self.b))\n"
+         "    return torch.linear(y, self.u, None)\n");
+  const Tensor x = random_tensor({2, 9, 6});
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32");
+}
+
+TEST(LowerMatmul, ProductsStayContiguousNextToImages) {
+  Case c({{"w", random_tensor({3, 8})}}, "    return torch.linear(x, self.w, None)\n");
+  const Tensor x = random_tensor({2, 4, 5, 8}).contiguous(MemoryFormat::kChannelsLast);
+  c.check({x});
+  EXPECT_EQ(c.kernels({x}), "copy_strided conv_nhwc_f32");
+  EXPECT_TRUE(c.planned({x}).to_tensor().is_contiguous());
+}
+
+TEST(LowerMatmul, ProductsOfOtherRanksAreErrors) {
+  Case mm({}, "    return torch.mm(torch.relu(x), x)\n");
+  EXPECT_THROW(mm.planned({random_tensor({2, 3, 3})}), Error);
+  Case bmm({}, "    return torch.bmm(torch.relu(x), y)\n", "x: Tensor, y: Tensor");
+  EXPECT_THROW(bmm.planned({random_tensor({2, 3, 3}), random_tensor({1, 3, 3})}), Error);
+}
+
+}  // namespace
+}  // namespace torchlet::cpu
