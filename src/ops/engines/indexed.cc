@@ -154,17 +154,37 @@ void for_each_indexed_of(const Indexed& plan, void* sparse, void* dense, int64_t
   int64_t outer = 1, before = 1;
   for (size_t d = 0; d < outer_rank; ++d) outer *= plan.after_sizes[d];
   for (int64_t size : plan.before_sizes) before *= size;
-  const StridedOffsets before_offset(plan.before_sizes, plan.before_strides);
+  // Rows that follow each other at one distance are handled together.
+  int64_t together = 1, row_step = 0;
+  size_t before_rank = plan.before_sizes.size();
+  for (; before_rank > 0; --before_rank) {
+    const int64_t size = plan.before_sizes[before_rank - 1];
+    const int64_t step = plan.before_strides[before_rank - 1];
+    if (together != 1 && size != 1 && step != together * row_step) break;
+    if (together == 1) row_step = step;
+    together *= size;
+  }
+  const StridedOffsets group_offset(IntSpan(plan.before_sizes).first(before_rank),
+                                    IntSpan(plan.before_strides).first(before_rank));
   const StridedOffsets outer_offset(IntSpan(plan.after_sizes).first(outer_rank),
                                     IntSpan(plan.after_strides).first(outer_rank));
   const int64_t block = outer * inner;
   if (block == 0) return;
   auto rows = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end;) {
-      auto* const base = static_cast<std::byte*>(sparse) + before_offset(row / positions) * width;
-      const int64_t stop = std::min(end, (row / positions + 1) * positions);
-      const int64_t* offsets = plan.offsets.data() + row % positions;
+      const int64_t outermost = row / positions, in_group = outermost % together;
+      auto* const base = static_cast<std::byte*>(sparse) +
+                         (group_offset(outermost / together) + in_group * row_step) * width;
+      const int64_t first = row % positions;
+      const int64_t* offsets = plan.offsets.data() + first;
       std::byte* to = static_cast<std::byte*>(dense) + row * block * width;
+      const int64_t whole = std::min((end - row) / positions, together - in_group);
+      if (outer == 1 && first == 0 && whole > 1) {
+        run({base, to, offsets, positions, stride, inner, whole, row_step});
+        row += whole * positions;
+        continue;
+      }
+      const int64_t stop = std::min(end, row - first + positions);
       if (outer == 1) run({base, to, offsets, stop - row, stride, inner});
       for (; outer != 1 && row < stop; ++row, ++offsets) {
         for (int64_t i = 0; i < outer; ++i, to += inner * width) {

@@ -55,32 +55,40 @@ class StridedOffsets {
 };
 
 // Some positions, and a run of `count` elements for each: in the memory of the indexed tensor from
-// sparse + offsets[k] on with a stride, in a tensor of plan.shape() one after the other.
+// sparse + offsets[k] on with a stride, in a tensor of plan.shape() one after the other. The same
+// for more rows, which begin `sparse_row` further.
 struct IndexedRuns {
   void *sparse, *dense;
   const int64_t* offsets;
   int64_t positions, stride, count;
+  int64_t rows = 1, sparse_row = 0;
 };
 
-// Calls run(sparse, stride, dense, count) for runs of `count` elements: `sparse` with its stride in
-// the memory of the indexed tensor, `dense` contiguous in a tensor of plan.shape(). If `parallel`,
-// runs are handled on several threads (only for runs that do not write to `sparse`: positions may
-// repeat).
-void for_each_indexed_of(const Indexed& plan, void* sparse, void* dense, int64_t width,
-                         bool parallel, FunctionRef<void(const IndexedRuns&)> run);
+// Calls run(sparse, stride, dense, count) for each run.
 template <typename T, typename Run>
-void for_each_indexed(const Indexed& plan, T* sparse, T* dense, bool parallel, const Run& run) {
-  for_each_indexed_of(plan, sparse, dense, sizeof(T), parallel, [&](const IndexedRuns& runs) {
-    T *const at = static_cast<T*>(runs.sparse), *to = static_cast<T*>(runs.dense);
-    const int64_t *const offsets = runs.offsets, positions = runs.positions, count = runs.count;
+void for_each_of(const IndexedRuns& runs, const Run& run) {
+  T *at = static_cast<T*>(runs.sparse), *to = static_cast<T*>(runs.dense);
+  const int64_t *const offsets = runs.offsets, positions = runs.positions, count = runs.count;
+  for (int64_t row = 0; row < runs.rows; ++row, at += runs.sparse_row) {
     if (count == 1) {  // a loop of its own, for single elements
-      for (int64_t k = 0; k < positions; ++k) run(at + offsets[k], 1, to + k, 1);
+      for (int64_t k = 0; k < positions; ++k, ++to) run(at + offsets[k], 1, to, 1);
     } else {
       for (int64_t k = 0; k < positions; ++k, to += count) {
         run(at + offsets[k], runs.stride, to, count);
       }
     }
-  });
+  }
+}
+
+// Calls run for runs of `count` elements: `sparse` with its stride in the memory of the indexed
+// tensor, `dense` contiguous in a tensor of plan.shape(). If `parallel`, runs are handled on
+// several threads (only for runs that do not write to `sparse`: positions may repeat).
+void for_each_indexed_of(const Indexed& plan, void* sparse, void* dense, int64_t width,
+                         bool parallel, FunctionRef<void(const IndexedRuns&)> run);
+template <typename T, typename Run>
+void for_each_indexed(const Indexed& plan, T* sparse, T* dense, bool parallel, const Run& run) {
+  for_each_indexed_of(plan, sparse, dense, sizeof(T), parallel,
+                      [&](const IndexedRuns& runs) { for_each_of<T>(runs, run); });
 }
 
 // Calls fn with a zero of an unsigned type as wide as one element of the dtype, for code that only

@@ -57,7 +57,8 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
 }
 
 // A run of pairs: `self` and `other` are the elements of the first pair, and the next ones lie a
-// step further; each of self's is moved by its position times the stride.
+// step further; each of self's is moved by its position times the stride. Runs that begin a row
+// further follow.
 struct PairRun {
   void* self;
   int64_t self_step;
@@ -65,6 +66,7 @@ struct PairRun {
   int64_t stride, size;      // of the dimension that positions are of
   void* other;
   int64_t other_step, count;
+  int64_t rows = 1, self_row = 0, other_row = 0;
 };
 using PairFn = void (*)(const PairRun& run);
 
@@ -73,14 +75,15 @@ using PairFn = void (*)(const PairRun& run);
        static_cast<long long>(position), static_cast<long long>(size));
 }
 
-// fn(self element, other element) for each pair, where Fn has no state.
+// fn(self element, other element) for each pair of a row, where Fn has no state.
 template <typename T, typename Fn>
-void for_each_pair(const PairRun& run) {
+void for_each_pair(const PairRun& run, int64_t row) {
   // Copies, because what is written may be bytes of anything.
-  T *self = static_cast<T*>(run.self), *other = static_cast<T*>(run.other);
+  T* self = static_cast<T*>(run.self) + row * run.self_row;
+  T* other = static_cast<T*>(run.other) + row * run.other_row;
   const int64_t self_step = run.self_step, other_step = run.other_step, stride = run.stride,
-                count = run.count, zero = 0, *at = run.positions ? run.positions : &zero,
-                at_step = run.positions ? 1 : 0;
+                count = run.count, zero = 0, at_step = run.positions ? 1 : 0,
+                *at = run.positions ? run.positions + row * count : &zero;
   const auto size = static_cast<uint64_t>(run.size);
   int64_t i = 0;
   if constexpr (std::is_same_v<T, uint8_t> || detail::is_stepped<T>) {
@@ -102,6 +105,10 @@ void for_each_pair(const PairRun& run) {
   }
 }
 template <typename T, typename Fn>
+void for_each_pair(const PairRun& run) {
+  for (int64_t row = 0; row < run.rows; ++row) for_each_pair<T, Fn>(run, row);
+}
+template <typename T, typename Fn>
 PairFn pair_fn(Fn) {
   return for_each_pair<T, Fn>;
 }
@@ -118,20 +125,40 @@ PairFn copy_to_self(DType dtype) {
 // Rows may run on several threads if `parallel`, which is for functions that only write to `other`.
 void for_each_run(const IndexWalk& walk, const Tensor& self, const Tensor& other, bool parallel,
                   PairFn fn) {
-  const IntSpan sizes = walk.index.sizes();
-  const size_t last = sizes.size() - 1;
-  const int64_t inner = sizes[last];
   if (walk.index.numel() == 0) return;
+  const IntSpan sizes = walk.index.sizes(), self_strides = walk.self_strides,
+                other_strides = walk.other_strides;
+  const int64_t inner = sizes.back();
+  // Rows that follow each other at one distance are walked together.
+  int64_t together = 1, self_row = 0, other_row = 0;
+  size_t outer_rank = sizes.size() - 1;
+  for (; outer_rank > 0; --outer_rank) {
+    const size_t d = outer_rank - 1;
+    if (sizes[d] == 1) continue;
+    if (together == 1) {
+      self_row = self_strides[d];
+      other_row = other_strides[d];
+    } else if (self_strides[d] != together * self_row || other_strides[d] != together * other_row) {
+      break;
+    }
+    together *= sizes[d];
+  }
   const auto width = static_cast<int64_t>(element_size(self.dtype()));
-  const StridedOffsets self_offset(sizes.first(last), IntSpan(walk.self_strides).first(last));
-  const StridedOffsets other_offset(sizes.first(last), IntSpan(walk.other_strides).first(last));
+  const IntSpan outer_sizes = sizes.first(outer_rank);
+  const StridedOffsets self_offset(outer_sizes, self_strides.first(outer_rank));
+  const StridedOffsets other_offset(outer_sizes, other_strides.first(outer_rank));
   const int64_t* index = walk.index.data_ptr<int64_t>();
   auto rows = [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      fn({static_cast<std::byte*>(self.raw_data()) + self_offset(row) * width,
-          walk.self_strides.back(), index + row * inner, walk.dim_stride, walk.dim_size,
-          static_cast<std::byte*>(other.raw_data()) + other_offset(row) * width,
-          walk.other_strides.back(), inner});
+    for (int64_t row = begin; row < end;) {
+      const int64_t outer = row / together, first = row % together;
+      const int64_t count = std::min(end - row, together - first);
+      const int64_t self_at = self_offset(outer) + first * self_row;
+      const int64_t other_at = other_offset(outer) + first * other_row;
+      fn({static_cast<std::byte*>(self.raw_data()) + self_at * width, self_strides.back(),
+          index + row * inner, walk.dim_stride, walk.dim_size,
+          static_cast<std::byte*>(other.raw_data()) + other_at * width, other_strides.back(), inner,
+          count, self_row, other_row});
+      row += count;
     }
   };
   const int64_t count = walk.index.numel() / inner;
@@ -206,7 +233,7 @@ T smaller(T a, T b) {
 template <kernels::MatrixBinaryOp kOp, typename Fn>
 PairFn float_pair_fn(Fn) {
   return [](const PairRun& run) {
-    if (run.positions || run.self_step != 1 || run.other_step != 1) {
+    if (run.positions || run.self_step != 1 || run.other_step != 1 || run.rows != 1) {
       return for_each_pair<float, Fn>(run);
     }
     auto* const self = static_cast<float*>(run.self);
@@ -407,7 +434,7 @@ Tensor index_reduce_(const Tensor& self, int64_t dim, const Tensor& index, const
           for (int64_t k = 0; k < runs.positions; ++k) {
             fn({static_cast<std::byte*>(runs.sparse) + runs.offsets[k] * width, runs.stride,
                 nullptr, 0, 1, static_cast<std::byte*>(runs.dense) + k * runs.count * width, 1,
-                runs.count});
+                runs.count, runs.rows, runs.sparse_row, runs.positions * runs.count});
           }
         });
   };

@@ -52,10 +52,7 @@ void add_runs(const IndexedRuns& runs) {
     if constexpr (kOr) return static_cast<T>(a | b);
     return static_cast<T>(a + b);
   };
-  T *const to = static_cast<T*>(runs.sparse), *from = static_cast<T*>(runs.dense);
-  const int64_t stride = runs.stride, count = runs.count, positions = runs.positions;
-  for (int64_t k = 0; k < positions; ++k, from += count) {
-    T* const at = to + runs.offsets[k];
+  for_each_of<T>(runs, [&](T* at, int64_t stride, const T* from, int64_t count) {
     constexpr int64_t kStep = 64 / sizeof(T);
     int64_t i = 0;
     for (; stride == 1 && i + kStep <= count; i += kStep) {  // of which compilers make vectors
@@ -64,7 +61,7 @@ void add_runs(const IndexedRuns& runs) {
       std::memcpy(at + i, step, sizeof(step));
     }
     for (; i < count; ++i) at[i * stride] = plus(at[i * stride], from[i]);
-  }
+  });
 }
 
 // Adds `values` (of self's dtype) to the indexed elements; make_plan gives the plan for a tensor of

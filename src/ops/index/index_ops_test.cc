@@ -188,6 +188,40 @@ TEST(IndexOps, EveryDimensionOfEveryLayoutIsWritten) {
   }
 }
 
+// Rows follow each other at one distance, at several, or in no order of memory.
+TEST(IndexOps, RowsAtAnyDistance) {
+  const Tensor whole = ramp({4, 6, 3, 4}, 1);
+  const auto every_second = [&](int64_t dim) { return slice(whole, dim, 0, whole.size(dim), 2); };
+  const Tensor positions = ints({1, 0, 1});
+  for (const Tensor& self :
+       {whole, every_second(0), every_second(1), every_second(2),
+        permute(whole, IntArray{1, 0, 2, 3}), permute(every_second(1), IntArray{2, 0, 3, 1})}) {
+    SCOPED_TRACE(description_of(self));
+    const Tensor dense = self.contiguous();
+    for (int64_t dim = 0; dim < 4; ++dim) {
+      IntArray shape(self.sizes());
+      shape[static_cast<size_t>(dim)] = 3;
+      const Tensor source = ramp(shape, 5);
+      IntArray along{1, 1, 1, 1};
+      along[static_cast<size_t>(dim)] = 3;
+      const Tensor everywhere = expand(view(positions, along), shape);
+      const auto same = [&](const char* name, auto... more) {
+        EXPECT_EQ(elements_of(result_of(name, "", {self, dim, more...})),
+                  elements_of(result_of(name, "", {dense, dim, more...})))
+            << name << " along " << dim;
+      };
+      same("aten::index_select", Value(positions));
+      same("aten::gather", Value(everywhere));
+      same("aten::index_add", Value(positions), Value(source));
+      same("aten::index_reduce", Value(positions), Value(source), Value("prod"));
+      EXPECT_EQ(elements_of(result_of("aten::gather", "", {self, dim, everywhere})),
+                elements_of(result_of("aten::index_select", "", {self, dim, positions})));
+      EXPECT_EQ(elements_of(result_of("aten::scatter", "src", {self, dim, everywhere, source})),
+                elements_of(result_of("aten::index_copy", "", {dense, dim, positions, source})));
+    }
+  }
+}
+
 TEST(IndexOps, ElementsAreTakenByTheirNumbers) {
   const Tensor self = transpose(ints({0, 1, 2, 3, 4, 5}, {2, 3}), 0, 1);  // 0 3 1 4 2 5
   expect_tensor(result_of("aten::take", "", {self, ints({1, -1, 0, -6}, {2, 2})}), {3, 5, 0, 0},
