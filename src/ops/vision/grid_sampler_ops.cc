@@ -1,7 +1,9 @@
 // Sampling of images at arbitrary positions, and grids of such positions.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "base/counted_vector.h"
 #include "base/thread_pool.h"
@@ -21,6 +23,8 @@ T reflect(T x, int64_t low2, int64_t high2) {
   if (low2 == high2) return T(0);
   const T low = static_cast<T>(low2) / 2, span = static_cast<T>(high2 - low2) / 2;
   x = std::abs(x - low);
+  if (x < span) return x + low;
+  if (x < 2 * span) return span - (x - span) + low;
   const T rest = std::fmod(x, span);
   const bool odd = std::fmod(std::floor(x / span), T(2)) != 0;
   return odd ? span - rest + low : rest + low;
@@ -70,6 +74,12 @@ int64_t floor_index(T x) {
   return static_cast<T>(i) > x ? i - 1 : i;
 }
 
+// The nearest, of two the even one.
+template <typename T>
+int64_t nearest_index(T x) {
+  return x > T(-0x1p62) && x < T(0x1p62) ? std::llrint(x) : -2;
+}
+
 // How one dimension of the image is sampled.
 struct SampledAxis {
   int64_t size, stride;
@@ -96,7 +106,7 @@ struct SampledAxis {
     const T at = into_image(position, size, border, align_corners);
     if (sampling == Sampling::kNearest) {
       // PyTorch rounds a half to the even pixel of an image, but away from zero in a volume.
-      taps.add(to_index(is_volume ? std::round(at) : std::nearbyint(at)), size, stride, T(1));
+      taps.add(is_volume ? to_index(std::round(at)) : nearest_index(at), size, stride, T(1));
       return taps;
     }
     const int64_t first = floor_index(at);
@@ -128,11 +138,106 @@ struct PixelTaps {
   }
 };
 
+constexpr int64_t kBlock = 64;  // positions whose taps are kept at a time
+
+// Of some positions in an image or a volume.
+template <typename T>
+class AnyTaps {
+ public:
+  explicit AnyTaps(size_t spatial) : spatial_(spatial), taps_(kBlock) {}
+
+  void set(const SampledAxis (&axes)[3], const T* where, int64_t count) {
+    for (size_t p = 0; p < static_cast<size_t>(count); ++p, where += spatial_) {
+      // Many positions may be outside, which any dimension can tell.
+      taps_[p].count = 0;
+      const AxisTaps<T> x = axes[0].taps(where[0]);
+      if (x.count == 0) continue;
+      const AxisTaps<T> y = axes[1].taps(where[1]);
+      if (y.count == 0) continue;
+      taps_[p].set(spatial_ == 3 ? axes[2].taps(where[2]) : AxisTaps<T>{1, {0}, {T(1)}}, y, x);
+    }
+  }
+  // to[p], of the elements of a channel.
+  void sum(const T* plane, int64_t count, T* to) const {
+    for (size_t p = 0; p < static_cast<size_t>(count); ++p) {
+      const PixelTaps<T>& pixel = taps_[p];
+      T sum = 0;
+      for (int k = 0; k < pixel.count; ++k) sum += plane[pixel.index[k]] * pixel.weight[k];
+      to[p] = sum;
+    }
+  }
+
+ private:
+  size_t spatial_;
+  CountedVector<PixelTaps<T>> taps_;
+};
+
+// The same for images and kAxis by kAxis pixels around each position: two, or only the nearest.
+// Those outside are pixel 0, of which no bit counts: without a jump, and without a product of 0 and
+// infinity.
+template <typename T, int kAxis>
+class ImageTaps {
+ public:
+  void set(const SampledAxis (&axes)[3], const T* where, int64_t count) {
+    for (int64_t p = 0; p < count; ++p, where += 2) {
+      const Taps x(axes[0], where[0]), y(axes[1], where[1]);
+      for (int j = 0; j < kAxis; ++j) {
+        for (int l = 0; l < kAxis; ++l) {
+          const int k = kAxis * j + l;
+          const auto inside = -static_cast<int64_t>(y.inside[j] & x.inside[l]);
+          bits_[k][p] = static_cast<Bits>(inside);
+          index_[k][p] = (y.index[j] + x.index[l]) & inside;
+          if constexpr (kAxis > 1) weight_[k][p] = y.weight[j] * x.weight[l];
+        }
+      }
+    }
+  }
+  void sum(const T* plane, int64_t count, T* to) const {
+    for (int64_t p = 0; p < count; ++p) {
+      const auto pixel = [&](int k) {
+        return std::bit_cast<T>(std::bit_cast<Bits>(plane[index_[k][p]]) & bits_[k][p]);
+      };
+      if constexpr (kAxis == 1) {
+        to[p] = pixel(0);
+      } else {
+        T sum = pixel(0) * weight_[0][p];
+        for (int k = 1; k < kTaps; ++k) sum += pixel(k) * weight_[k][p];
+        to[p] = sum;
+      }
+    }
+  }
+
+ private:
+  static constexpr int kTaps = kAxis * kAxis;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  struct Taps {
+    Taps(const SampledAxis& axis, T x) {
+      const T at = into_image(unnormalize(x, axis.size, axis.align_corners), axis.size, axis.border,
+                              axis.align_corners);
+      const int64_t first = kAxis == 1 ? nearest_index(at) : floor_index(at);
+      if constexpr (kAxis > 1) {
+        weight[1] = at - static_cast<T>(first);
+        weight[0] = static_cast<T>(first) + 1 - at;
+      }
+      for (int k = 0; k < kAxis; ++k) {
+        inside[k] = static_cast<uint64_t>(first + k) < static_cast<uint64_t>(axis.size);
+        index[k] = (inside[k] ? first + k : 0) * axis.stride;
+      }
+    }
+    bool inside[kAxis];
+    int64_t index[kAxis];
+    T weight[kAxis];
+  };
+
+  int64_t index_[kTaps][kBlock];
+  Bits bits_[kTaps][kBlock];
+  T weight_[kAxis > 1 ? kTaps : 1][kBlock];
+};
+
 // input [N, C, (D,) H, W], grid [N, (OD,) OH, OW, 2 or 3] with x first.
 template <typename T>
 Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border border,
               bool align_corners) {
-  constexpr int64_t kBlock = 64;  // positions whose taps are kept at a time
   const size_t spatial = input.sizes().size() - 2;
   IntArray shape(input.sizes().first(2));
   int64_t positions = 1;
@@ -154,37 +259,30 @@ Tensor sample(const Tensor& input, const Tensor& grid, Sampling sampling, Border
                align_corners,
                spatial == 3};
   }
-  const auto set_taps = [&axes, spatial](const T* where, PixelTaps<T>& taps) {
-    // Many positions may be outside, which any dimension can tell.
-    taps.count = 0;
-    const AxisTaps<T> x = axes[0].taps(where[0]);
-    if (x.count == 0) return;
-    const AxisTaps<T> y = axes[1].taps(where[1]);
-    if (y.count == 0) return;
-    taps.set(spatial == 3 ? axes[2].taps(where[2]) : AxisTaps<T>{1, {0}, {T(1)}}, y, x);
-  };
   const int64_t blocks = (positions + kBlock - 1) / kBlock;
-  parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
-    CountedVector<PixelTaps<T>> taps(static_cast<size_t>(std::min(kBlock, positions)));
-    for (int64_t b = begin; b < end; ++b) {
-      const int64_t n = b / blocks, first = b % blocks * kBlock;
-      const int64_t count = std::min(kBlock, positions - first);
-      const T* where = const_data<T>(at) + (n * positions + first) * static_cast<int64_t>(spatial);
-      for (int64_t p = 0; p < count; ++p) {
-        set_taps(where + p * static_cast<int64_t>(spatial), taps[static_cast<size_t>(p)]);
-      }
-      for (int64_t c = 0; c < channels; ++c) {
-        const T* from = const_data<T>(in) + n * in.stride(0) + c * in.stride(1);
-        T* to = out.data_ptr<T>() + (n * channels + c) * positions + first;
-        for (int64_t p = 0; p < count; ++p) {
-          const PixelTaps<T>& pixel = taps[static_cast<size_t>(p)];
-          T sum = 0;
-          for (int k = 0; k < pixel.count; ++k) sum += from[pixel.index[k]] * pixel.weight[k];
-          *to++ = sum;
+  const auto run = [&](const auto& make_taps) {
+    parallel_for(batch * blocks, 1, [&](int64_t begin, int64_t end) {
+      auto taps = make_taps();
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t n = b / blocks, first = b % blocks * kBlock;
+        const int64_t count = std::min(kBlock, positions - first);
+        taps.set(axes, const_data<T>(at) + (n * positions + first) * static_cast<int64_t>(spatial),
+                 count);
+        const T* image = const_data<T>(in) + n * in.stride(0);
+        T* place = out.data_ptr<T>() + n * channels * positions + first;
+        for (int64_t c = 0; c < channels; ++c, image += in.stride(1), place += positions) {
+          taps.sum(image, count, place);
         }
       }
-    }
-  });
+    });
+  };
+  if (spatial == 2 && sampling == Sampling::kBilinear) {
+    run([] { return ImageTaps<T, 2>(); });
+  } else if (spatial == 2 && sampling == Sampling::kNearest) {
+    run([] { return ImageTaps<T, 1>(); });
+  } else {
+    run([spatial] { return AnyTaps<T>(spatial); });
+  }
   return out;
 }
 
