@@ -14,6 +14,7 @@ namespace torchlet::ops::linalg {
 namespace {
 
 constexpr int64_t kSmall = 16;         // rows that are handled one by one
+constexpr int64_t kTiny = 8;           // elements that are worth no call
 constexpr int64_t kFew = 4;            // columns that are worth laying contiguously
 constexpr int64_t kKernelWork = 4096;  // products worth the GEMM kernel
 
@@ -76,12 +77,20 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
     }
     if (best != k) swap(a.row(k), a.row(best));
     if (std::abs(column[0]) >= std::numeric_limits<decltype(std::abs(T()))>::min()) {
-      scale(column.from(1), T(1) / column[0]);
+      const T factor = T(1) / column[0];
+      if (column.size > kTiny) scale(column.from(1), factor);
+      for (int64_t i = 1; column.size <= kTiny && i < column.size; ++i) {
+        column[i] = times(column[i], factor);
+      }
     } else {  // whose reciprocal may be infinite
       for (int64_t i = 1; i < column.size; ++i) column[i] /= column[0];
     }
     for (int64_t j = k + 1; j < a.cols(); ++j) {
-      add_scaled(-a(k, j), a.col(k).from(k + 1), a.col(j).from(k + 1));
+      const T factor = -a(k, j);
+      if (column.size > kTiny) add_scaled(factor, a.col(k).from(k + 1), a.col(j).from(k + 1));
+      for (int64_t i = 1; column.size <= kTiny && i < column.size; ++i) {
+        a(k + i, j) += times(factor, column[i]);
+      }
     }
   }
   return info;
@@ -377,7 +386,8 @@ void factor_qr(const View<T>& a, T* tau) {
 template <typename T>
 void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b) {
   const int64_t n = a.rows(), half = n / 2;
-  if (b.cols() <= kFew && b.row_step != 1) {
+  const bool is_tiny = n <= kTiny && b.cols() <= kTiny;
+  if (!is_tiny && b.cols() <= kFew && b.row_step != 1) {
     const Matrix<T> columns = copied(b.transposed());
     solve_triangular<T>(a, upper, unit, columns.transposed());
     return copy<T>(columns.transposed(), b);
@@ -401,7 +411,7 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
     const int64_t k = upper ? n - 1 - i : i;
     for (int64_t j = 0; j < b.cols() && !unit; ++j) b(k, j) /= a(k, k);
     for (int64_t r = upper ? 0 : k + 1; r < (upper ? k : n); ++r) {
-      if (b.row_step != 1) {
+      if (!is_tiny && b.row_step != 1) {
         add_scaled(-a(r, k), b.row(k), b.row(r));
         continue;
       }
@@ -414,6 +424,10 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
 template <typename T>
 int factor_lu(const View<T>& a, int32_t* pivots, bool pivot) {
   const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
+  if (m <= kTiny && n <= m) {
+    poll();
+    return factor_columns(a, pivots, pivot);
+  }
   if (count <= kSmall) {
     const View<T> columns = a.block(0, 0, m, count);
     const Matrix<T> turned = copied(columns.transposed());  // so that they are contiguous

@@ -36,11 +36,12 @@ SignAndLog wide_slogdet(const Tensor& a) {
     const linalg::Given<T> factors(lu);
     const Tensor sign = empty(batch, DTypeOf<T>::value), log_abs = empty(batch, DType::kFloat64);
     for (int64_t i = 0; i < log_abs.numel(); ++i) {
+      const linalg::View<T> u = factors[i];
       T s(1);
       double log_sum = 0;
       for (int64_t j = 0; j < n; ++j) {
         if (pivots.data_ptr<int32_t>()[i * n + j] != j + 1) s = -s;
-        const T d = factors[i](j, j);
+        const T d = u(j, j);
         const double size = std::abs(d);
         s *= size == 0 ? T(0) : d / T(size);
         log_sum += std::log(size);
