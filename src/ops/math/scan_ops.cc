@@ -47,13 +47,20 @@ void scan_across(const Tensor& self, int64_t dim, Start start, Step step) {
   });
 }
 
-// Contiguous rows, a few at a time, because each result of a row waits for the one before: for an f
-// of one instruction.
+// Contiguous rows, a few at a time unless they are short, because each result of a row waits for
+// the one before: for an f of one instruction.
 template <typename F>
 void scan_rows(const float* x, float* y, int64_t rows, int64_t n, F f) {
-  constexpr int64_t kRows = 4, kParallelGrain = 32768;
+  constexpr int64_t kRows = 4, kShort = 16, kParallelGrain = 32768;
   parallel_for(rows, std::max<int64_t>(kRows, kParallelGrain / n), [=](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += kRows) {
+    for (int64_t i = begin * n; n < kShort && i < end * n;) {
+      double total = y[i] = x[i];
+      for (const int64_t last = i + n; ++i < last;) {
+        total = f(total, static_cast<double>(x[i]));
+        y[i] = static_cast<float>(total);
+      }
+    }
+    for (int64_t first = begin; n >= kShort && first < end; first += kRows) {
       const float* from[kRows];
       float* to[kRows];
       double totals[kRows];

@@ -16,7 +16,8 @@ TEST(LowerBroadcast, GatesAndOuterProducts) {
     Case gated({}, std::string("    return torch.glu(x, ") + dim + ")\n");
     for (const Tensor& x :
          {random_tensor({2, 6, 4}), random_tensor({4, 4, 3, 6}), random_tensor({6, 2, 4190}),
-          permuted(random_tensor({2, 6, 4, 10})), permuted(random_tensor({2, 2, 18, 10}))}) {
+          random_tensor({2800, 6}), permuted(random_tensor({2, 6, 4, 10})),
+          permuted(random_tensor({2, 2, 18, 10}))}) {
       gated.check({x});
       EXPECT_EQ(gated.kernels({x}), "glu_rows_f32") << x.describe() << " dim " << dim;
     }

@@ -509,12 +509,32 @@ class GluStep : public Step {
         const int64_t columns = std::min(kTile, columns_ - column);
         const T* const values = x + 2 * row * columns_ + column;
         T* const to = y + row * columns_ + column;
+        if constexpr (selection::kIsWhole && std::is_same_v<T, float>) {
+          if (columns_ < kShort) {
+            gate_short_rows(rows, values, to);
+            continue;
+          }
+        }
         activate({ActivationKind::kSigmoid}, rows, columns, values + columns_, 2 * columns_, to,
                  columns_);
         multiply(MatrixBinaryOp::kMul, rows, columns, values, 2 * columns_,
                  {to, Spread::kNone, columns_}, {}, to, columns_);
       }
     });
+  }
+
+  // Rows that fill no vector: the sigmoid goes over all of them as one.
+  static constexpr int64_t kShort = 16;
+  void gate_short_rows(int64_t rows, const float* x, float* y) const {
+    const auto each = [&](const auto& f) {
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t k = 0; k < columns_; ++k) f(y[i * columns_ + k], x + 2 * i * columns_ + k);
+      }
+    };
+    each([&](float& to, const float* value) { to = value[columns_]; });
+    const int64_t count = rows * columns_;
+    kernels::activation_rows_f32({ActivationKind::kSigmoid}, 1, count, y, count, y, count);
+    each([](float& to, const float* value) { to *= *value; });
   }
 
   int64_t rows_, columns_;
@@ -553,7 +573,7 @@ void lower_prelu(PlanBuilder& plan, const Call& call) {
   if (sizes.size() < 2) decline("no channels");
   sizes[1] = slopes.numel();
   Tensor all = ops::reshape(slopes, sizes);
-  if (!plan.image_view(id) && plan.info(id).sizes[1] == slopes.numel()) {
+  if (sizes.size() > 2 && !plan.image_view(id) && plan.info(id).sizes[1] == slopes.numel()) {
     sizes[0] = plan.info(id).sizes[0];  // so that there is one for each plane
     all = ops::expand(all, sizes).contiguous();
   }

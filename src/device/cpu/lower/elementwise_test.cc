@@ -46,6 +46,7 @@ TEST(LowerElementwise, PreluIsAFunctionOfChannels) {
   EXPECT_EQ(one.kernels({x}), "conv_nhwc_f32");
   Case rows({{"s", random_tensor({7})}}, "    return torch.prelu(x, self.s)\n");
   rows.check({random_tensor({3, 7})});
+  EXPECT_EQ(rows.kernels({random_tensor({3, 7})}), "binary_rows_f32");
   Case planes({{"s", random_tensor({3})}}, "    return torch.prelu(x, self.s)\n");
   for (const IntArray& sizes : {IntArray{2, 3, 4, 5, 6}, IntArray{2, 3, 5, 7}, IntArray{2, 3, 4}}) {
     planes.check({random_tensor(sizes)});
