@@ -277,7 +277,7 @@ void multiply(const Tile& t, int64_t vectors, const RequantizeQ8& requantize) {
 // ---- Blocks of rows ----
 
 // Rows that share a table of pointers, and copies if there are any.
-int64_t block_rows(const Window2dShape& w, const Sizes& sizes) {
+int64_t block_rows(const Window2dShape& w, const Sizes& sizes, bool by_weights) {
   constexpr int64_t kCopyBytes = int64_t{384} << 10;
   int64_t most = 96;
   while (sizes.taps.copies && most > kRowStep &&
@@ -285,15 +285,19 @@ int64_t block_rows(const Window2dShape& w, const Sizes& sizes) {
              kCopyBytes) {
     most -= kRowStep;
   }
-  return even_block_rows(sizes.rows, most, kRowStep);
+  return by_weights ? even_block(sizes.rows, most, kRowStep)
+                    : even_block_rows(sizes.rows, most, kRowStep);
 }
 
 ConvCutQ8 cut_work(const Conv2dShape& s, const Sizes& sizes) {
-  const int64_t rows = block_rows(s.window, sizes), blocks = (sizes.rows + rows - 1) / rows;
   // Panels are not shared where that copied the rows for each.
   const int64_t panels = sizes.columns.panels;
+  const bool by_weights =
+      !sizes.taps.copies && panels >= num_threads() &&
+      is_cut_by_weights(sizes.rows, s.window.kernel_h * s.window.kernel_w * sizes.columns.channels);
   const bool by_columns = is_cut_by_columns(sizes.rows) && !sizes.taps.copies;
-  return {s.groups, rows, blocks, panels, by_columns ? panels : 1};
+  const int64_t rows = block_rows(s.window, sizes, by_weights), blocks = ceil_div(sizes.rows, rows);
+  return {s.groups, rows, blocks, panels, by_columns || by_weights ? panels : 1, by_weights};
 }
 
 void multiply_chunks(const ConvRunQ8& run, int64_t begin, int64_t end) {

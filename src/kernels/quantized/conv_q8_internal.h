@@ -24,12 +24,17 @@ struct ConvCutQ8 {
   int64_t groups;
   int64_t rows, blocks;  // rows of a block
   int64_t panels, chunks;
+  bool panels_first = false;  // all blocks of a panel follow each other: a thread has its panels
 
   int64_t count() const { return groups * blocks * chunks; }
-  int64_t block_of(int64_t i) const { return i / chunks; }
   int64_t group(int64_t i) const { return i / chunks / blocks; }
-  int64_t first_row(int64_t i) const { return i / chunks % blocks * rows; }
-  int64_t first_panel(int64_t i) const { return i % chunks * (panels / chunks); }
+  int64_t block_of(int64_t i) const {
+    return panels_first ? group(i) * blocks + i % blocks : i / chunks;
+  }
+  int64_t first_row(int64_t i) const { return block_of(i) % blocks * rows; }
+  int64_t first_panel(int64_t i) const {
+    return (panels_first ? i / blocks % chunks : i % chunks) * (panels / chunks);
+  }
   int64_t end_panel(int64_t i) const { return first_panel(i) + panels / chunks; }
 };
 
