@@ -146,6 +146,7 @@ TEST(Plan, ThreadsShareOne) {
   for (size_t i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] {
       for (int run = 0; run < 50; ++run) {
+        SCOPED_TRACE(testing::Message() << "thread " << i << ", run " << run);
         Case::expect_near(c.planned({inputs[i]}).to_tensor(), wants[i], 1e-5);
       }
     });

@@ -81,14 +81,19 @@ class Case {
     const Tensor a = got.contiguous().to(DType::kFloat64);
     const Tensor b = want.contiguous().to(DType::kFloat64);
     double largest = 0, worst = 0;
+    int64_t worst_at = 0;
     for (int64_t i = 0; i < b.numel(); ++i) {
       const double x = a.data_ptr<double>()[i], y = b.data_ptr<double>()[i];
       if (std::isfinite(y)) largest = std::max(largest, std::abs(y));
       if (x == y || (std::isnan(x) && std::isnan(y))) continue;
       ASSERT_TRUE(std::isfinite(x) && std::isfinite(y)) << x << " for " << y << " at " << i;
-      worst = std::max(worst, std::abs(x - y));
+      if (std::abs(x - y) <= worst) continue;
+      worst = std::abs(x - y);
+      worst_at = i;
     }
-    EXPECT_LE(worst, tolerance * std::max(largest, 1e-3));
+    EXPECT_LE(worst, tolerance * std::max(largest, 1e-3))
+        << a.data_ptr<double>()[worst_at] << " for " << b.data_ptr<double>()[worst_at] << " at "
+        << worst_at << " of " << want.describe();
   }
 
   // The plan of the only segment for these inputs; null, and why, if there is none.
