@@ -208,6 +208,7 @@ class Convolution {
         copy_stride_(ceil_div(shape_.group, kLanes) * plane_stride_),
         reach_((s_.kernel_h - 1) * s_.dilation_h + 1),
         copies_(std::min(s_.in_h, reach_)),
+        last_row_(std::min(s_.in_h, (task.row_end - 1) * s_.stride_h - s_.pad_h + reach_) - 1),
         ring_(copies_ * copy_stride_),
         pixels_(task.input_plane > 0 ? s_.in_w * kLanes : 0),
         phases_(s_.stride_w),
@@ -287,7 +288,7 @@ class Convolution {
     // The cache does not guess that one line of each pixel is asked for. What the next row of the
     // output takes is fetched while this one is computed.
     constexpr int kSecondLevel = 2;
-    int64_t ahead = task_.input_rows[std::min(y + s_.stride_h, s_.in_h - 1)] - task_.input_rows[y];
+    int64_t ahead = task_.input_rows[std::min(y + s_.stride_h, last_row_)] - task_.input_rows[y];
     if (task_.input_plane > 0) {
       transpose_f32(count, s_.in_w, task_.input_rows[y] + channel * task_.input_plane,
                     task_.input_plane, pixels_.data(), kLanes);
@@ -366,8 +367,9 @@ class Convolution {
   const bool is_shared_;  // a vector, by several groups
   // A copy of a row is [vectors of a pixel, phases, columns of a phase].
   const int64_t columns_, plane_stride_, copy_stride_;
-  const int64_t reach_;   // rows from the first tap to behind the last
-  const int64_t copies_;  // rows in the ring
+  const int64_t reach_;     // rows from the first tap to behind the last
+  const int64_t copies_;    // rows in the ring
+  const int64_t last_row_;  // of the input that the task reads
   const Scratch<float> ring_;
   const Scratch<float> pixels_;  // a row of a plane's, channels last
   const Scratch<Phase> phases_;
