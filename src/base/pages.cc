@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #endif
 
@@ -53,8 +54,8 @@ void take_small_pages(void* data, size_t nbytes) {
 namespace {
 
 // What the system says of the pages from number `begin` to `end`, in blocks: each(number of the
-// first, entries) goes on as long as it gives true. False if it did not, or the system says no more.
-// The kernel's documentation of /proc/PID/pagemap: 64 bits for each page.
+// first, entries) goes on as long as it gives true. False if it did not, or the system says no
+// more. The kernel's documentation of /proc/PID/pagemap: 64 bits for each page.
 template <typename F>
 bool for_each_page(uintptr_t begin, uintptr_t end, const F& each) {
   const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -111,6 +112,11 @@ bool is_as_in_file(const void* data, size_t nbytes) {
 
 void give_back_freed() {
 #ifdef __GLIBC__
+  // Where another allocator stands in for it (a sanitizer's, jemalloc), the C library's has not
+  // been set up yet. malloc_trim() does that, but says so to other threads before it has
+  // (glibc 2.36, ptmalloc_init): they would follow null pointers.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   malloc_trim(0);
 #endif
 }

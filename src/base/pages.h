@@ -23,6 +23,7 @@ void give_back_file_pages(const void* data, size_t nbytes);
 bool is_as_in_file(const void* data, size_t nbytes);
 
 // Lets go of pages that were freed and that the allocator keeps. It looks at all that it has.
+// Thread-safe.
 void give_back_freed();
 
 }  // namespace torchlet

@@ -7,7 +7,9 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <thread>
 #include <vector>
 
 #include "base/mapped_file.h"
@@ -29,6 +31,21 @@ TEST(Pages, OfAnonymousMemoryStay) {
   std::vector<char> memory(size_t{5} << 20, 7);
   give_back_file_pages(memory.data(), memory.size());
   EXPECT_EQ(memory, std::vector<char>(memory.size(), 7));
+}
+
+// The first calls in a process at once: under a sanitizer, they also set up the C library's
+// allocator.
+TEST(Pages, ThatWereFreedGoFromManyThreads) {
+  constexpr int kThreads = 8;
+  std::atomic<int> waiting{kThreads};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (--waiting; waiting > 0;) std::this_thread::yield();
+      give_back_freed();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 #ifdef __linux__
