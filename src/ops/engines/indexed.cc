@@ -138,32 +138,39 @@ Indexed index_elements(const Tensor& self, const Tensor& positions) {
   return plan;
 }
 
+namespace {
+
+// The innermost dimensions that one stride walks, and how many are left.
+struct Walk {
+  size_t outer_rank;
+  int64_t count = 1, step = 1;
+};
+Walk innermost(IntSpan sizes, IntSpan strides) {
+  Walk walk{sizes.size()};
+  for (; walk.outer_rank > 0; --walk.outer_rank) {
+    const int64_t size = sizes[walk.outer_rank - 1], step = strides[walk.outer_rank - 1];
+    if (walk.count != 1 && size != 1 && step != walk.count * walk.step) break;
+    if (walk.count == 1) walk.step = step;
+    walk.count *= size;
+  }
+  return walk;
+}
+
+}  // namespace
+
 void for_each_indexed_of(const Indexed& plan, void* sparse, void* dense, int64_t width,
                          bool parallel, FunctionRef<void(const IndexedRuns&)> run) {
   const int64_t positions = static_cast<int64_t>(plan.offsets.size());
-  // The innermost dimensions that one stride walks form a run.
-  int64_t inner = 1, stride = 1;
-  size_t outer_rank = plan.after_sizes.size();
-  for (; outer_rank > 0; --outer_rank) {
-    const int64_t size = plan.after_sizes[outer_rank - 1];
-    const int64_t step = plan.after_strides[outer_rank - 1];
-    if (inner != 1 && size != 1 && step != inner * stride) break;
-    if (inner == 1) stride = step;
-    inner *= size;
-  }
+  const Walk walk_after = innermost(plan.after_sizes, plan.after_strides);
+  const size_t outer_rank = walk_after.outer_rank;
+  const int64_t inner = walk_after.count, stride = walk_after.step;
   int64_t outer = 1, before = 1;
   for (size_t d = 0; d < outer_rank; ++d) outer *= plan.after_sizes[d];
   for (int64_t size : plan.before_sizes) before *= size;
   // Rows that follow each other at one distance are handled together.
-  int64_t together = 1, row_step = 0;
-  size_t before_rank = plan.before_sizes.size();
-  for (; before_rank > 0; --before_rank) {
-    const int64_t size = plan.before_sizes[before_rank - 1];
-    const int64_t step = plan.before_strides[before_rank - 1];
-    if (together != 1 && size != 1 && step != together * row_step) break;
-    if (together == 1) row_step = step;
-    together *= size;
-  }
+  const Walk walk_before = innermost(plan.before_sizes, plan.before_strides);
+  const size_t before_rank = walk_before.outer_rank;
+  const int64_t together = walk_before.count, row_step = walk_before.step;
   const StridedOffsets group_offset(IntSpan(plan.before_sizes).first(before_rank),
                                     IntSpan(plan.before_strides).first(before_rank));
   const StridedOffsets outer_offset(IntSpan(plan.after_sizes).first(outer_rank),

@@ -139,6 +139,21 @@ TEST(Special, BesselFunctionsInAllTheirRanges) {
                 kF64);
 }
 
+// Floats take fewer powers than doubles do.
+TEST(Special, ZetaOfFloatsIsThatOfDoubles) {
+  for (const double q : {0.01, 0.5, 1.0, 2.75, 3.5, 4.0, 9.0, 30.0, 1000.0}) {
+    for (const double s : {1.015625, 1.5, 2.0, 3.25, 5.0, 8.5, 13.0, 20.0, 33.0}) {
+      const Tensor narrow = make({s}, kF32), wide = make({s}, kF64);
+      const Tensor in_float = make({q}, kF32);
+      const double got = elements_of(result_of("aten::special_zeta", "", {narrow, in_float}))[0];
+      const Tensor same = in_float.to(kF64);
+      const double want = elements_of(result_of("aten::special_zeta", "", {wide, same}))[0];
+      if (want < 1e-37 || want > 3e38) continue;  // beyond a float
+      EXPECT_NEAR(got / want, 1, 1e-7) << s << ", " << q;
+    }
+  }
+}
+
 TEST(Special, GammaAndErrorFunctions) {
   expect_tensor(result_of("aten::igamma", "", {make({4, 0.5}, kF64), make({2, 9}, kF64)}),
                 {0.14287653950145296, 0.9999779095030014}, kF64);
