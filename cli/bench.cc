@@ -196,7 +196,7 @@ void profile_model(const BenchOptions& options) {
 
 // Of the precision that was asked for, against float32; nothing if it is float32.
 std::optional<Accuracy> measure_accuracy(const BenchOptions& options) {
-  if (!options.device.wants_float16()) return std::nullopt;
+  if (!options.device.is_rounded()) return std::nullopt;
   const Module exact = load_model(options, true);
   const std::vector<Value> inputs = inputs_for(exact, options);
   return compare(exact.get_method(options.method)(inputs),

@@ -365,7 +365,7 @@ std::string join(const std::vector<std::string>& words) {
 }
 
 Side side_of(const std::string& file, const Options& options) {
-  return {file, join(options.devices), options.precision == Precision::kFloat16 ? "fp16" : "fp32"};
+  return {file, join(options.devices), precision_name(options.precision)};
 }
 
 void compare_models(CompareCommand& command) {

@@ -124,9 +124,10 @@ void DeviceOptions::add_to(CLI::App& command, const std::string& suffix,
       ->default_str(otherwise);
   command
       .add_option("--precision" + suffix, precision_,
-                  "fp32, or fp16, less exact: half the memory for weights, and faster where the "
-                  "processor computes in float16 or waits for weights")
-      ->check(CLI::IsMember({"fp32", "fp16"}))
+                  "fp32; fp16, less exact: half the memory for weights, and faster where the "
+                  "processor computes in float16 or waits for weights; or bf16, still less exact: "
+                  "faster where the processor multiplies in bfloat16")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
       ->capture_default_str();
   command
       .add_option("--preference" + suffix, preference_,
@@ -162,10 +163,15 @@ Options DeviceOptions::options() const {
   // `bench --memory` alone asks for a report.
   if (!footprint_.empty()) options.footprint = parse_footprint(footprint_);
   static bool is_told = false;
-  if (options.precision == Precision::kFloat16 && !has_float16_arithmetic() && !is_told) {
+  const char* const missing =
+      options.precision == Precision::kFloat16 && !has_float16_arithmetic()
+          ? "this processor has no float16 arithmetic: weights alone are fp16"
+      : options.precision == Precision::kBFloat16 && !has_bfloat16_products()
+          ? "this processor has no products of bfloat16: bf16 is fp32"
+          : nullptr;
+  if (missing && !is_told) {
     is_told = true;
-    std::fprintf(stderr,
-                 "torchlet: this processor has no float16 arithmetic: weights alone are fp16\n");
+    std::fprintf(stderr, "torchlet: %s\n", missing);
   }
   return options;
 }

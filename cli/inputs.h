@@ -87,7 +87,7 @@ class DeviceOptions {
   void set_default(std::vector<std::string> devices);
   // Says on standard error if the processor lacks the precision.
   Options options() const;
-  bool wants_float16() const { return precision_ == "fp16"; }
+  bool is_rounded() const { return precision_ != "fp32"; }
 
  private:
   std::vector<std::string> devices_ = {"auto"};

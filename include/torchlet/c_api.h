@@ -133,7 +133,8 @@ TORCHLET_API void torchlet_options_free(torchlet_options* options);
 /* In order, with commas: "cpu", "nnapi,cpu", "nnapi:NAME,cpu", "reference", "auto". */
 TORCHLET_API torchlet_status torchlet_options_set_devices(torchlet_options* options,
                                                           const char* devices);
-/* "fp32", or "fp16": half the memory, less exact, in float16 where the processor computes so. */
+/* "fp32"; "fp16": half the memory, less exact, in float16 where the processor computes so; or "bf16":
+ * still less exact, with products of bfloat16 where the processor has them. */
 TORCHLET_API torchlet_status torchlet_options_set_precision(torchlet_options* options,
                                                             const char* precision);
 /* Load a model that uses operators which Torchlet does not have; running into one is an error. */

@@ -13,6 +13,7 @@
 #include "base/selection.h"
 #include "device/kept_placements.h"
 #include "device/weight_cache.h"
+#include "kernels/half/bfloat16.h"
 #include "kernels/half/float16.h"
 #include "kernels/simd/isa.h"
 #include "lite/bytecode.h"
@@ -388,11 +389,18 @@ RunLimits::RunLimits(const Options& options)
   if (options.memory_limit) memory_ = std::make_unique<MemoryBudget>(options.memory_limit);
 }
 
+const char* precision_name(Precision precision) {
+  return precision == Precision::kFloat32   ? "fp32"
+         : precision == Precision::kFloat16 ? "fp16"
+                                            : "bf16";
+}
+
 Precision parse_precision(std::string_view name) {
   if (name == "fp32") return Precision::kFloat32;
   if (name == "fp16") return Precision::kFloat16;
+  if (name == "bf16") return Precision::kBFloat16;
   fail(ErrorCode::kInvalidArgument,
-       "there is no precision '" + std::string(name) + "'; there are: fp32, fp16");
+       "there is no precision '" + std::string(name) + "'; there are: fp32, fp16, bf16");
 }
 
 Preference parse_preference(std::string_view name) {
@@ -411,6 +419,7 @@ Footprint parse_footprint(std::string_view name) {
 }
 
 bool has_float16_arithmetic() { return kernels::has_float16(); }
+bool has_bfloat16_products() { return kernels::has_bfloat16(); }
 
 const char* version() { return TORCHLET_VERSION; }
 

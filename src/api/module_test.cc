@@ -97,6 +97,7 @@ TEST(Module, PrecisionIsAnOption) {
 
   EXPECT_EQ(parse_precision("fp32"), Precision::kFloat32);
   EXPECT_EQ(parse_precision("fp16"), Precision::kFloat16);
+  EXPECT_EQ(parse_precision("bf16"), Precision::kBFloat16);
   EXPECT_EQ(error_of([] { parse_precision("fp8"); }).code(), ErrorCode::kInvalidArgument);
 }
 

@@ -57,4 +57,8 @@ struct Epilogue {
 using EpilogueF32 = Epilogue<float>;
 using EpilogueF16 = Epilogue<Float16>;
 
+// How the packed weights of a float32 layer lie in memory. Those in Float16 are widened where they
+// are read; those in bfloat16 multiply activations that are rounded to it, and sums are float32.
+enum class WeightFormat : uint8_t { kFloat32, kFloat16, kBFloat16 };
+
 }  // namespace torchlet::kernels

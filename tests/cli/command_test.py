@@ -79,15 +79,16 @@ class Usage(unittest.TestCase):
         done = torchlet("inspect", "--", f"{FIXTURES}/api.pt")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_precision_fp16_is_exact_enough_and_says_if_it_is_of_weights_alone(self):
+    def test_rounded_precisions_are_exact_enough_and_say_what_the_processor_lacks(self):
         model = f"{FIXTURES}/scripted_convnet.pt"
-        arguments = (model, f"{FIXTURES}/scripted_convnet.in0.npy", "--precision", "fp16", "--json")
-        done = torchlet("bench", *arguments, "--iterations", "1", "--threads", "1")
-        figures = json.loads(done.stdout)
-        if done.stderr:
-            self.assertEqual(done.stderr, "torchlet: this processor has no float16 arithmetic: weights alone are fp16\n")
-        self.assertLess(figures["error"], 1e-2)
-        self.assertEqual(torchlet("run", *arguments).returncode, 0)
+        for precision, lacks in (("fp16", "float16 arithmetic: weights alone are fp16"), ("bf16", "products of bfloat16: bf16 is fp32")):
+            arguments = (model, f"{FIXTURES}/scripted_convnet.in0.npy", "--precision", precision, "--json")
+            done = torchlet("bench", *arguments, "--iterations", "1", "--threads", "1")
+            figures = json.loads(done.stdout)
+            if done.stderr:
+                self.assertEqual(done.stderr, f"torchlet: this processor has no {lacks}\n")
+            self.assertLess(figures["error"], 1e-2)
+            self.assertEqual(torchlet("run", *arguments).returncode, 0)
         done = torchlet("bench", model, "--precision", "fp64")
         self.assertEqual(done.returncode, 2)
         self.assertIn("fp32", done.stderr)
@@ -603,7 +604,7 @@ class Bench(unittest.TestCase):
         def isa(limit: str) -> str:
             return json.loads(torchlet("bench", *model, "--iterations", "1", "--json", TORCHLET_ISA=limit).stdout)["isa"]
 
-        families = (["sse4", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_fp16", "amx"],
+        families = (["sse4", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx"],
                     ["neon", "fp16", "dotprod", "i8mm"])
         best = isa("")
         for names in families:

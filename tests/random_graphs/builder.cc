@@ -132,7 +132,7 @@ bool Builder::is_fit(const State& state) {
   const double most = largest(value);
   if (!(most <= kLargest)) return false;
   if (state.is_exact) return true;
-  const double sensitive = program_.precision == Precision::kFloat16 ? 0.03 : 2e-4;
+  const double sensitive = program_.precision == Precision::kFloat32 ? 2e-4 : 0.03;
   return largest_difference(value, state.rounded.to_tensor()) <= sensitive * most;
 }
 

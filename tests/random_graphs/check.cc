@@ -253,9 +253,8 @@ class Checker {
     const Tensor value = state.value.to_tensor();
     // Rounded numbers decided; the generator avoids that, but another branch may run.
     if (!is_floating_point(value.dtype())) return std::numeric_limits<double>::infinity();
-    const double epsilon = program_.precision == Precision::kFloat16 ? 0x1p-11 : 0x1p-22;
-    return kMargin *
-           std::max(largest_difference(value, state.rounded.to_tensor()), epsilon * largest(value));
+    return kMargin * std::max(largest_difference(value, state.rounded.to_tensor()),
+                              program_.epsilon() * largest(value));
   }
 
   static std::string difference(const Tensor& got, const State& expected, double tolerance) {

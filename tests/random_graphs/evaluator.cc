@@ -89,9 +89,7 @@ Value Expressions::call(const std::string& text, const std::vector<std::string>&
 Evaluator::Evaluator(const Program& program, Expressions& expressions, uint64_t noise)
     : program_(&program), expressions_(&expressions), noise_(noise * 2 + 1) {}
 
-double Evaluator::epsilon() const {
-  return program_->precision == Precision::kFloat16 ? 0x1p-11 : 0x1p-22;
-}
+double Evaluator::epsilon() const { return program_->epsilon(); }
 
 State& Evaluator::at(ValueId id) {
   if (states_.size() <= static_cast<size_t>(id)) states_.resize(static_cast<size_t>(id) + 1);
@@ -114,9 +112,9 @@ void Evaluator::start(const std::vector<Tensor>& inputs) {
 void Evaluator::define(ValueId id, const Tensor& tensor) {
   State& state = at(id);
   state = {copy_with_strides(tensor), copy_with_strides(tensor), true};
-  // In float16 the plan may go on with what it rounded for a layer.
+  // A layer may round what it reads, and in float16 the plan may go on with that.
   const bool is_input = program_->variables[static_cast<size_t>(id)].kind == Variable::Kind::kInput;
-  if (is_input && program_->precision == Precision::kFloat16 && is_float(state.value)) {
+  if (is_input && program_->precision != Precision::kFloat32 && is_float(state.value)) {
     round(state.rounded.to_tensor(), epsilon());
     state.is_exact = false;
   }

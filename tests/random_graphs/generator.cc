@@ -71,8 +71,11 @@ class Generator {
 
   void run() {
     Random& random = b_.random;
-    program_.precision =
-        random.chance(0.2) && has_float16_arithmetic() ? Precision::kFloat16 : Precision::kFloat32;
+    if (random.chance(0.2) && has_float16_arithmetic()) {
+      program_.precision = Precision::kFloat16;
+    } else if (random.chance(0.1) && has_bfloat16_products()) {
+      program_.precision = Precision::kBFloat16;
+    }
     program_.operator_threads = random.chance(0.1) ? random.pick({2, 3}) : 1;
     program_.callers = random.chance(0.05) ? random.pick({2, 3}) : 1;
     choose_kind();

@@ -127,6 +127,18 @@ std::string Program::source() const {
                                   "]:\n" + writer.take());
 }
 
+double Program::epsilon() const {
+  switch (precision) {
+    case Precision::kFloat32:
+      break;
+    case Precision::kFloat16:
+      return 0x1p-11;
+    case Precision::kBFloat16:
+      return 0x1p-8;
+  }
+  return 0x1p-22;
+}
+
 std::string Program::text() const {
   std::string text = source();
   for (const ValueId id : ids(Variable::Kind::kWeight)) {
@@ -140,7 +152,9 @@ std::string Program::text() const {
     }
     text += "\n";
   }
-  if (precision == Precision::kFloat16) text += "# precision: fp16\n";
+  if (precision != Precision::kFloat32) {
+    text += format("# precision: %s\n", precision_name(precision));
+  }
   if (operator_threads > 1) text += format("# threads of an operator: %d\n", operator_threads);
   if (callers > 1) text += format("# threads that call: %d\n", callers);
   return text;

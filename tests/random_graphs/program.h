@@ -56,6 +56,8 @@ struct Program {
   int operator_threads = 1;  // set_num_threads()
   int callers = 1;           // threads that run the module at once
 
+  double epsilon() const;  // about the last bit of what the precision computes in
+
   std::vector<ValueId> ids(Variable::Kind kind) const;
   std::string name(ValueId id) const;  // "x0", "self.w1", "v2"
   std::string source() const;          // of the class __torch__.M

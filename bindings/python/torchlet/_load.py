@@ -61,7 +61,8 @@ def load(
 
     devices: what runs it, each part on the first that takes it: "cpu", "nnapi,cpu", "reference" (the program as it was
         written) or "auto" (what `torchlet tune` kept beside the model).
-    precision: "fp32", or "fp16": half the memory, less exact, computed in float16 where the processor does.
+    precision: "fp32"; "fp16": half the memory, less exact, computed in float16 where the processor does; or "bf16": still
+        less exact, with products of bfloat16 where the processor has them.
     preference: what NNAPI's drivers aim for: "low-power", "fast" or "sustained".
     footprint: "fast", or "lean": fewer copies of weights, a little slower.
     cache_dir: a folder that keeps weights as the processor takes them, for the next process that loads the model. Nobody

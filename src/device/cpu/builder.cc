@@ -13,12 +13,30 @@
 
 namespace torchlet::cpu {
 
+namespace {
+
+kernels::WeightFormat weight_format_of(Precision precision) {
+  switch (precision) {
+    case Precision::kFloat32:
+      break;
+    case Precision::kFloat16:
+      return kernels::WeightFormat::kFloat16;
+    case Precision::kBFloat16:
+      return kernels::WeightFormat::kBFloat16;
+  }
+  return kernels::WeightFormat::kFloat32;
+}
+
+}  // namespace
+
 PlanBuilder::PlanBuilder(device::SpecialisedSegment& segment, PackedWeights& packed,
                          Precision precision, Footprint footprint)
     : PlanEmitter(packed),
       segment_(segment),
-      precision_(kernels::has_float16() ? precision : Precision::kFloat32),
-      rounds_weights_(selection::kHasFloat16 && precision != precision_),
+      precision_(precision == Precision::kFloat16 && kernels::has_float16() ? precision
+                                                                            : Precision::kFloat32),
+      weight_format_(selection::kHasFloat16 ? weight_format_of(precision)
+                                            : kernels::WeightFormat::kFloat32),
       footprint_(footprint),
       tensors_(segment.tensors.size(), kNoTensor) {}
 PlanBuilder::~PlanBuilder() = default;

@@ -8,6 +8,9 @@
 // to Float16, and what follows computes in the type that it finds. Lowerings that ask for float32
 // get it, converted if need be. Where the processor does not compute in float16, plans are in
 // float32, and only the packed weights of layers that have many are float16.
+//
+// With Precision::kBFloat16 plans are in float32, and products of convolutions and linear layers in
+// bfloat16, where the processor has them.
 #pragma once
 
 #include <memory>
@@ -76,8 +79,8 @@ class PlanBuilder : public PlanEmitter {
     return dtype == DType::kFloat16 && precision_ == Precision::kFloat16 ? DType::kFloat32 : dtype;
   }
   bool is_lean() const { return footprint_ == Footprint::kLean; }
-  // Whether layers in float32 may keep their weights in float16.
-  bool rounds_weights() const { return selection::kHasFloat16 && rounds_weights_; }
+  // What the weights of layers in float32 may be rounded to.
+  kernels::WeightFormat weight_format() const { return weight_format_; }
   // The same elements in float32, or in the plan's precision.
   TensorId in_float32(TensorId id);
   TensorId in_precision(TensorId id);
@@ -143,7 +146,7 @@ class PlanBuilder : public PlanEmitter {
 
   device::SpecialisedSegment& segment_;
   Precision precision_;
-  bool rounds_weights_;
+  kernels::WeightFormat weight_format_;
   Footprint footprint_;
   int current_ = 0;                // the place of the call that is lowered
   std::vector<TensorId> tensors_;  // by ValueId, then those of argument_of()

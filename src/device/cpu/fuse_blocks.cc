@@ -101,7 +101,7 @@ class Fuser : StepChains {
     shape.in_channels = expand ? expand->shape().in_channels : shape.hidden_channels;
     shape.out_channels = at<ConvStep>(static_cast<int>(project_at))->shape().out_channels;
     shape.window = depthwise.shape().window;
-    shape.half_weights = at<ConvStep>(static_cast<int>(project_at))->shape().half_weights;
+    shape.weights = at<ConvStep>(static_cast<int>(project_at))->shape().weights;
     const auto element = static_cast<int64_t>(element_size(depthwise.dtype()));
     if (!kernels::inverted_residual_pays(shape, element)) return false;
     std::unique_ptr<Step> first;

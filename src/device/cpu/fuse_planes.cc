@@ -123,7 +123,7 @@ class PlanesFuser : StepChains {
 
   void fuse_pointwise(const ConvStep& layer, int place) {
     if (is_float16(layer.dtype()) || layer.has_residual() || !layer.is_pointwise() ||
-        kernels::conv_nhwc_f32_in_half(layer.shape())) {
+        kernels::conv_nhwc_f32_weights(layer.shape()) != kernels::WeightFormat::kFloat32) {
       return;
     }
     const Ends ends = ends_of(layer.input(), place, layer.output(), 5);

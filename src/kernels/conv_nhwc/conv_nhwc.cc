@@ -27,6 +27,8 @@ constexpr int64_t kSmallImagePixels = 266;
 constexpr int64_t kSmallImageBytes = int64_t{928} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
+// Of a group, so that products in bfloat16 are faster than in float32.
+constexpr int64_t kBFloat16Channels = 16, kBFloat16Columns = 24;
 
 // From one copied row of A to the next: no multiple of 4 KB, where rows share their cache sets.
 template <typename T>
@@ -279,8 +281,8 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
           }
         }
       };
-      packed.pack((group * tile.packed_columns(runs.columns) + first) * runs.depth(),
-                  runs.depth() * width, fill);
+      packed.pack((group * tile.packed_columns(runs.columns) + first) * runs.depth(), runs.depth(),
+                  width, fill);
     }
   };
   if constexpr (!selection::kIsWhole) return parallel_for(all, grain, pack_panels);
@@ -396,6 +398,17 @@ void convolve(const ConvNhwcShape& shape, const T* input, int64_t input_stride, 
   }
 }
 
+// Whether the direct convolution may multiply in bfloat16: pairs of channels, as many as are worth
+// rounding the rows for.
+bool suits_bfloat16(const ConvNhwcShape& shape) {
+  if (!selection::kHasFloat16 || shape.weights != WeightFormat::kBFloat16) return false;
+  const ConvNhwcShape merged = merge_groups(shape);
+  const int64_t channels = merged.in_channels / merged.groups;
+  const int64_t columns = merged.out_channels / merged.groups;
+  return parts_of(shape).count == 1 && channels % 2 == 0 && channels >= kBFloat16Channels &&
+         columns >= kBFloat16Columns && !has_few_channels(merged) && has_bfloat16();
+}
+
 // Of what conv_nhwc_f32_form() says.
 bool has_few_outputs(int form) {
   return selection::kHasRareConvolutions && form == kVectorsOfPixels;
@@ -412,7 +425,7 @@ ConvNhwcShape one_group(const ConvNhwcShape& shape) {
 // Winograd's algorithm takes each group by itself, in the precision that the layer has.
 ConvNhwcShape winograd_group(const ConvNhwcShape& shape) {
   ConvNhwcShape one = one_group(shape);
-  one.half_weights = conv_nhwc_f32_in_half(shape);
+  one.weights = conv_nhwc_f32_weights(shape);
   return one;
 }
 
@@ -455,24 +468,30 @@ int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
   }
   if constexpr (!selection::kHasWinograd) return 0;
   const int64_t least = shape.groups > 1 ? kWinogradGroupChannels : kWinogradChannels;
-  return winograd_tile(one_group(shape), least);
+  return winograd_tile(one_group(shape), least, suits_bfloat16(shape));
 }
-bool conv_nhwc_f32_in_half(const ConvNhwcShape& shape) {
-  if constexpr (!selection::kHasFloat16) return false;
+WeightFormat conv_nhwc_f32_weights(const ConvNhwcShape& shape) {
+  if (!selection::kHasFloat16 || shape.weights == WeightFormat::kFloat32) {
+    return WeightFormat::kFloat32;
+  }
   // Fewer take little memory, and are widened anew for each strip of a fused block.
   constexpr int64_t kLeastWeights = int64_t{1} << 14;
   const int64_t taps = shape.window.kernel_h * shape.window.kernel_w;
-  return shape.half_weights &&
-         shape.in_channels / shape.groups * shape.out_channels * taps >= kLeastWeights &&
-         !has_few_channels(merge_groups(shape)) && !has_few_outputs(conv_nhwc_f32_form(shape)) &&
-         has_half_panels();
+  const int form = conv_nhwc_f32_form(shape);
+  const bool may_round =
+      shape.weights == WeightFormat::kBFloat16
+          ? form == 0 && suits_bfloat16(shape)
+          : shape.in_channels / shape.groups * shape.out_channels * taps >= kLeastWeights &&
+                !has_few_channels(merge_groups(shape)) && !has_few_outputs(form) &&
+                has_half_panels();
+  return may_round ? shape.weights : WeightFormat::kFloat32;
 }
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape));
   if (form != 0) return winograd_packed_bytes(shape, form);
-  return packed_count<float>(shape) *
-         (conv_nhwc_f32_in_half(shape) ? sizeof(Float16) : sizeof(float));
+  const bool is_rounded = conv_nhwc_f32_weights(shape) != WeightFormat::kFloat32;
+  return packed_count<float>(shape) * (is_rounded ? sizeof(Float16) : sizeof(float));
 }
 size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_count<Float16>(shape) * sizeof(Float16);
@@ -485,7 +504,7 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
     return few_outputs_pack(flat_volume(shape), weight, static_cast<float*>(packed));
   }
   if (form != 0) return winograd_pack(shape, form, weight, packed);
-  pack(shape, weight, PackingTarget<float>(packed, conv_nhwc_f32_in_half(shape)), read);
+  pack(shape, weight, PackingTarget<float>(packed, conv_nhwc_f32_weights(shape)), read);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
   const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) *
@@ -506,14 +525,14 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   if (form != 0) {
     return winograd(shape, form, input, input_stride, packed, epilogue, output, output_stride);
   }
-  convolve(shape, input, input_stride, Panels<float>::of(packed, conv_nhwc_f32_in_half(shape)),
+  convolve(shape, input, input_stride, Panels<float>::of(packed, conv_nhwc_f32_weights(shape)),
            epilogue, output, output_stride);
 }
 void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
                    const void* packed, const EpilogueF16& epilogue, Float16* output,
                    int64_t output_stride) {
-  convolve(shape, input, input_stride, Panels<Float16>::of(packed, false), epilogue, output,
-           output_stride);
+  convolve(shape, input, input_stride, Panels<Float16>(static_cast<const Float16*>(packed)),
+           epilogue, output, output_stride);
 }
 
 bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {

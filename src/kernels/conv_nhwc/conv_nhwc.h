@@ -21,15 +21,13 @@ struct ConvNhwcShape {
   bool winograd = true;
   // Whether its weights, which are up to four times as many, have to gain much for their memory.
   bool lean = false;
-  // Whether they may be rounded to Float16, if they are many: conv_nhwc_f32_in_half() says whether
-  // they are.
-  bool half_weights = false;
+  // What they may be rounded to, if they are many: conv_nhwc_f32_weights() says whether they are.
+  WeightFormat weights = WeightFormat::kFloat32;
 };
 
-// Whether the packed weights of a float32 layer are Float16, which the kernels widen where they
-// read them. Winograd's are rounded when they are transformed, which makes the error some times as
-// large.
-bool conv_nhwc_f32_in_half(const ConvNhwcShape& shape);
+// In what the packed weights of a float32 layer are. Winograd's are rounded to Float16 when they
+// are transformed, which makes the error some times as large, and not to bfloat16.
+WeightFormat conv_nhwc_f32_weights(const ConvNhwcShape& shape);
 
 // Packed weights belong to the instruction set that packed them.
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);

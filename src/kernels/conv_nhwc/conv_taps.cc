@@ -338,8 +338,8 @@ void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int
   if (suits_scatter(shape)) {
     return conv_scatter(shape, input, input_stride, packed, epilogue, output, output_stride);
   }
-  run_taps(shape, runs, input, Panels<float>::of(packed, false), epilogue, output, output_stride,
-           true);
+  run_taps(shape, runs, input, Panels<float>(static_cast<const float*>(packed)), epilogue, output,
+           output_stride, true);
 }
 
 }  // namespace torchlet::kernels

@@ -21,14 +21,14 @@ void conv(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride
 }
 
 ConvNhwcShape pointwise(int64_t in_channels, int64_t out_channels, int64_t pixels,
-                        bool half_weights) {
+                        WeightFormat weights) {
   return {
       .batch = 1,
       .in_channels = in_channels,
       .out_channels = out_channels,
       .window =
           {.in_h = 1, .in_w = pixels, .out_h = 1, .out_w = pixels, .kernel_h = 1, .kernel_w = 1},
-      .half_weights = half_weights};
+      .weights = weights};
 }
 
 // Output rows of a strip: as many as let what is made of it stay in the second-level cache, which
@@ -77,7 +77,7 @@ class Strips {
       const int64_t pixel = (y - begin) * s_.out_w;
       if (residual) epilogue.residual = residual + pixel * epilogue.residual_stride;
       conv(pointwise(shape_.hidden_channels, shape_.out_channels, (last - y) * s_.out_w,
-                     shape_.half_weights),
+                     shape_.weights),
            depthwise_.data(), shape_.hidden_channels, layers_.project, epilogue,
            output + pixel * output_stride, output_stride);
     }
@@ -97,8 +97,7 @@ class Strips {
       const int64_t slot = next_row_ % ring_rows_;
       const int64_t rows = std::min(end - next_row_, ring_rows_ - slot);
       T* to = hidden_.data() + slot * row_size;
-      conv(pointwise(shape_.in_channels, shape_.hidden_channels, rows * s_.in_w,
-                     shape_.half_weights),
+      conv(pointwise(shape_.in_channels, shape_.hidden_channels, rows * s_.in_w, shape_.weights),
            from, input_stride_, layers_.expand, layers_.expand_epilogue, to,
            shape_.hidden_channels);
       for (int64_t i = 0; i < rows; ++i) hidden_rows_[next_row_++] = to + i * row_size;

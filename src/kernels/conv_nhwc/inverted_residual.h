@@ -13,8 +13,8 @@ namespace torchlet::kernels {
 struct InvertedResidualShape {
   int64_t batch = 1;
   int64_t in_channels = 0, hidden_channels = 0, out_channels = 0;
-  Window2dShape window;       // of the depthwise convolution
-  bool half_weights = false;  // of the pointwise ones, as in ConvNhwcShape
+  Window2dShape window;                           // of the depthwise convolution
+  WeightFormat weights = WeightFormat::kFloat32;  // of the pointwise ones, as in ConvNhwcShape
 };
 
 // Weights as conv_nhwc_f32_pack and dwconv_nhwc_f32_pack made them, or those of Float16.

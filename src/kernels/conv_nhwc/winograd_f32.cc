@@ -233,7 +233,7 @@ void winograd_f32_transform_weights(int64_t tile, const float* weight, int64_t w
   }
 }
 
-int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
+int winograd_tile(const ConvNhwcShape& s, int64_t least_channels, bool is_direct_bf16) {
   const Window2dShape& w = s.window;
   if (!s.winograd || s.groups != 1 || w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 ||
       w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < least_channels) {
@@ -258,10 +258,11 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
     return static_cast<double>(count);
   };
   const auto direct_cycles = [&](double rate) {
-    return taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
-               taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) * static_cast<double>(s.batch) /
-               (rate * 0.85) +
-           9.0 / 2;
+    const double float32 = taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
+                               taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) *
+                               static_cast<double>(s.batch) / (rate * 0.85) +
+                           9.0 / 2;
+    return selection::kHasFloat16 && is_direct_bf16 ? float32 / 2 : float32;
   };
   // Which tiles, and which save enough memory, is as with vectors of 16 floats: with narrower ones
   // the weights of large tiles cost more than this tells.
@@ -285,13 +286,13 @@ int winograd_tile(const ConvNhwcShape& s, int64_t least_channels) {
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int m, int64_t depth_kernel) {
   return static_cast<size_t>((m + 2) * (m + 2) * depth_kernel * shape.in_channels *
                              tile_shape<float>().packed_columns(shape.out_channels)) *
-         (shape.half_weights ? sizeof(Float16) : sizeof(float));
+         (shape.weights == WeightFormat::kFloat32 ? sizeof(float) : sizeof(Float16));
 }
 
 // [panel, point, depth_kernel, in_channels, columns of the panel]
 void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, void* packed,
                        int64_t depth_kernel) {
-  const PackingTarget<float> target(packed, shape.half_weights);
+  const PackingTarget<float> target(packed, shape.weights);
   const TileShape tile = tile_shape<float>();
   const int64_t points = (m + 2) * (m + 2), channels = shape.in_channels;
   const int64_t depth = depth_kernel * channels;
@@ -300,7 +301,7 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, v
       const int64_t column = panel * tile.width;
       const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
       const int64_t width = tile.panel_width(columns);
-      target.pack(column * points * depth, points * depth * width, [&](float* to) {
+      target.pack(column * points * depth, points * depth, width, [&](float* to) {
         std::fill_n(to, points * depth * width, 0.0f);
         for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
           const int64_t row = i % depth_kernel * channels + i / depth_kernel;
@@ -353,7 +354,7 @@ void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t
       const WinogradBlock block{.grid = &grid,
                                 .input = input,
                                 .input_stride = input_stride,
-                                .weight = Panels<float>::of(packed, shape.half_weights),
+                                .weight = Panels<float>::of(packed, shape.weights),
                                 .epilogue = &epilogue,
                                 .output = output,
                                 .output_stride = output_stride,

@@ -27,16 +27,17 @@ constexpr float kWinogradB = 1.414213562373095049f;  // sqrt 2
 
 // m, the pixels of a tile's side: 4 or 2, or 0 where the direct convolution is faster. Depends on
 // the shape alone.
-int winograd_tile(const ConvNhwcShape& shape, int64_t least_channels = kWinogradChannels);
+int winograd_tile(const ConvNhwcShape& shape, int64_t least_channels = kWinogradChannels,
+                  bool is_direct_bf16 = false);
 
 // The depth of a volume whose planes are images; as WindowAxis, with stride 1.
 struct WinogradDepth {
   int64_t in = 1, out = 1, kernel = 1, pad = 0, dilation = 1;
 };
 
-// With tiles of m = `tile` > 0; as the functions of conv_nhwc.h, but with half_weights the packed
-// ones are Float16. Of a volume, shape.batch is 1, and
-// a filter of the weight is [depth.kernel, 3, 3].
+// With tiles of m = `tile` > 0; as the functions of conv_nhwc.h, but with `weights` of kFloat16 the
+// packed ones are Float16. Of a volume, shape.batch is 1, and a filter of the weight is
+// [depth.kernel, 3, 3].
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int tile, int64_t depth_kernel = 1);
 void winograd_f32_pack(const ConvNhwcShape& shape, int tile, const float* weight, void* packed,
                        int64_t depth_kernel = 1);

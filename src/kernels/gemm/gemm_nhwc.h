@@ -7,7 +7,7 @@
 // panel of at most TileShape::lanes columns has that width instead. Columns that do not exist are
 // zero. In Float16, where one lane of a vector sums over the even k and its neighbour over the odd
 // ones, the order inside two steps of k is another (panel_index). Panels of a product in float32
-// may lie in memory as Float16, in the order of float32.
+// may lie in memory as Float16, in the order of float32, or as bfloat16 (kernels/half/bfloat16.h).
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "base/selection.h"
+#include "kernels/half/bfloat16.h"
 #include "kernels/half/float16.h"
 #include "kernels/nhwc.h"
 #include "kernels/simd/scratch.h"
@@ -51,40 +52,44 @@ TileShape tile_shape<Float16>();
 // Whether panels in Float16 can be read as floats, which the processor converts.
 bool has_half_panels();
 
-// Panels for a product in T. Of float they may be rounded to Float16: who reads one widens it.
+// Panels for a product in T. Of float they may be rounded (WeightFormat).
 template <typename T>
 class Panels {
  public:
   Panels(const T* panels = nullptr) : data_(panels) {}
-  static Panels of(const void* packed, bool in_half) {
-    if (selection::kHasFloat16 && in_half) {
-      return Panels(nullptr, static_cast<const Float16*>(packed));
-    }
-    return Panels(static_cast<const T*>(packed));
+  static Panels of(const void* packed, WeightFormat format) {
+    Panels panels(static_cast<const T*>(packed));
+    if constexpr (selection::kHasFloat16) panels.format_ = format;
+    return panels;
   }
-  const T* data() const { return data_; }
-  const Float16* half() const {  // instead of data(), or null
-    if constexpr (selection::kHasFloat16) return half_;
-    return nullptr;
+  WeightFormat format() const {
+    if constexpr (selection::kHasFloat16) return format_;
+    return WeightFormat::kFloat32;
   }
+  const T* data() const { return as<T>(WeightFormat::kFloat32); }
+  const Float16* half() const { return as<Float16>(WeightFormat::kFloat16); }
+  const BFloat16* bfloat16() const { return as<BFloat16>(WeightFormat::kBFloat16); }
   // For who only fetches them: where they begin, and `count` elements of them in units of T.
-  const T* fetched() const { return half() ? reinterpret_cast<const T*>(half()) : data_; }
+  const T* fetched() const { return static_cast<const T*>(data_); }
   int64_t fetched_count(int64_t count) const {
-    return half() ? count * static_cast<int64_t>(sizeof(Float16)) / static_cast<int64_t>(sizeof(T))
-                  : count;
+    return count * element_size() / static_cast<int64_t>(sizeof(T));
   }
   Panels operator+(int64_t count) const {
-    return half() ? Panels(nullptr, half() + count) : Panels(data_ + count);
+    return of(static_cast<const std::byte*>(data_) + count * element_size(), format());
   }
 
  private:
-  Panels(const T* panels, const Float16* half) : data_(panels) {
-    if constexpr (selection::kHasFloat16) half_ = half;
+  template <typename Element>
+  const Element* as(WeightFormat format) const {
+    return this->format() == format ? static_cast<const Element*>(data_) : nullptr;
+  }
+  int64_t element_size() const {
+    return format() == WeightFormat::kFloat32 ? sizeof(T) : sizeof(Float16);
   }
 
   struct Nothing {};
-  const T* data_;
-  [[no_unique_address]] std::conditional_t<selection::kHasFloat16, const Float16*, Nothing> half_{};
+  const void* data_;
+  [[no_unique_address]] std::conditional_t<selection::kHasFloat16, WeightFormat, Nothing> format_{};
 };
 // `count` elements, whole rows of panels, widened or rounded to nearest even on the calling thread.
 void widen_panels(Panels<float> from, int64_t count, float* to);
@@ -94,18 +99,21 @@ void round_panels(const float* from, int64_t count, Float16* to);
 template <typename T>
 class PackingTarget {
  public:
-  explicit PackingTarget(void* packed, bool in_half = false)
-      : packed_(static_cast<std::byte*>(packed)), in_half_(in_half) {}
+  explicit PackingTarget(void* packed, WeightFormat format = WeightFormat::kFloat32)
+      : packed_(static_cast<std::byte*>(packed)), format_(format) {}
   void move(int64_t count) { packed_ += bytes(count); }
-  // fill(to) writes `count` elements that begin at element `first`.
+  // fill(to) writes the `rows` of a panel that begins at element `first`.
   template <typename Fill>
-  void pack(int64_t first, int64_t count, const Fill& fill) const {
+  void pack(int64_t first, int64_t rows, int64_t width, const Fill& fill) const {
     std::byte* const to = packed_ + bytes(first);
     if constexpr (selection::kHasFloat16 && std::is_same_v<T, float>) {
-      if (in_half_) {
-        const Scratch<float> floats(count);
+      if (format_ != WeightFormat::kFloat32) {
+        const Scratch<float> floats(rows * width);
         fill(floats.data());
-        return round_panels(floats.data(), count, reinterpret_cast<Float16*>(to));
+        if (format_ == WeightFormat::kBFloat16) {
+          return pack_bfloat16(floats.data(), rows, width, reinterpret_cast<BFloat16*>(to));
+        }
+        return round_panels(floats.data(), rows * width, reinterpret_cast<Float16*>(to));
       }
     }
     fill(reinterpret_cast<T*>(to));
@@ -113,12 +121,12 @@ class PackingTarget {
 
  private:
   int64_t bytes(int64_t count) const {
-    const bool in_half = selection::kHasFloat16 && in_half_;
-    return count * static_cast<int64_t>(in_half ? sizeof(Float16) : sizeof(T));
+    const bool is_rounded = selection::kHasFloat16 && format_ != WeightFormat::kFloat32;
+    return count * static_cast<int64_t>(is_rounded ? sizeof(Float16) : sizeof(T));
   }
 
   std::byte* packed_;
-  bool in_half_;
+  WeightFormat format_;
 };
 
 // Columns [b_row, b_row + k) of A, where they lie: row r begins at a + r * a_row_stride.
@@ -180,6 +188,8 @@ struct StripJob {
   int64_t ahead_row = 0, ahead_rows = 0;
 };
 void multiply_strip(const StripJob<float>& job);
+// With panels in bfloat16.
+void multiply_strip_bf16(const StripJob<float>& job);
 // Sums in Float16 over parts of k, and those sums in float32.
 void multiply_strip(const StripJob<Float16>& job);
 

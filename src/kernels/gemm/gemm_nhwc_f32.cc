@@ -371,6 +371,7 @@ constexpr int64_t kFewTiles = 4;
 
 void multiply_strip(const StripJob<float>& job) {
   if constexpr (selection::kHasFloat16) {
+    if (job.b.bfloat16() && job.segment_count > 0) return multiply_strip_bf16(job);
     const bool has_many_rows = job.rows > kFewTiles * tile_shape<float>().rows;
     if (job.b.half() && has_many_rows && job.segment_count > 0) return multiply_widened(job);
   }

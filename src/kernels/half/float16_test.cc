@@ -1,5 +1,5 @@
 // Kernels in Float16 next to those in float32, on numbers for which both are exact or differ by one
-// rounding. conv_nhwc_test.cc has the convolutions.
+// rounding. conv_nhwc/ has the tests of convolutions.
 #include "kernels/half/float16_test.h"
 
 #include <gtest/gtest.h>

@@ -5,17 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/nhwc.h"
+
 namespace torchlet::kernels {
 
 enum class RnnCell : uint8_t { kLstm, kGru };
 constexpr int64_t gate_count(RnnCell cell) { return cell == RnnCell::kLstm ? 4 : 3; }
 
 // Weights [gates * hidden, hidden] and bias [gates * hidden] (or null) of the hidden state, in a
-// form that belongs to the processor. `packed` is aligned to 64 bytes. With `half_weights`, which
-// needs has_half_panels() (gemm/gemm_nhwc.h), the weights are rounded to Float16.
-size_t rnn_packed_bytes(RnnCell cell, int64_t hidden, bool half_weights = false);
+// form that belongs to the processor. `packed` is aligned to 64 bytes. `weights` may be kFloat16 if
+// has_half_panels() (gemm/gemm_nhwc.h), and not kBFloat16.
+size_t rnn_packed_bytes(RnnCell cell, int64_t hidden,
+                        WeightFormat weights = WeightFormat::kFloat32);
 void rnn_pack(RnnCell cell, int64_t hidden, const float* weight, const float* bias, void* packed,
-              bool half_weights = false);
+              WeightFormat weights = WeightFormat::kFloat32);
 
 // [batch, ...] whose rows are `stride` elements apart.
 template <typename T>
@@ -32,7 +35,7 @@ struct RnnStepF32 {
   RnnRows<const float> h;      // [batch, hidden]
   RnnRows<float> c;            // [batch, hidden], of an LSTM; becomes the new one
   RnnRows<float> next;         // [batch, hidden]: the new h, elsewhere
-  bool half_weights = false;   // as they were packed
+  WeightFormat weights = WeightFormat::kFloat32;  // as they were packed
 };
 
 // Runs on the threads of base/thread_pool.

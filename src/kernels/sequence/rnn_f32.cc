@@ -129,7 +129,7 @@ HWY_NOINLINE void multiply_tile(const RnnStepF32& s, const float* HWY_RESTRICT b
 template <int kGates>
 void step_panels(const RnnStepF32& s, const float* packed, int64_t begin, int64_t end) {
   const int64_t biases = (s.hidden + kLanes - 1) / kLanes * kGates * kLanes;
-  const auto panels = Panels<float>::of(packed + biases, s.half_weights);
+  const auto panels = Panels<float>::of(packed + biases, s.weights);
   HWY_ALIGN float sums[kTileRows * kGates * kLanes];
   for (int64_t i = begin; i < end; ++i) {
     const float* bias = packed + i * kGates * kLanes;
@@ -183,17 +183,17 @@ int64_t panel_count(int64_t hidden) { return (hidden + lanes() - 1) / lanes(); }
 
 }  // namespace
 
-size_t rnn_packed_bytes(RnnCell cell, int64_t hidden, bool half_weights) {
-  const size_t weight = half_weights ? sizeof(Float16) : sizeof(float);
+size_t rnn_packed_bytes(RnnCell cell, int64_t hidden, WeightFormat weights) {
+  const size_t weight = weights == WeightFormat::kFloat32 ? sizeof(float) : sizeof(Float16);
   return static_cast<size_t>(panel_count(hidden) * lanes() * gate_count(cell)) *
          (sizeof(float) + static_cast<size_t>(hidden) * weight);
 }
 
 void rnn_pack(RnnCell cell, int64_t hidden, const float* weight, const float* bias, void* packed,
-              bool half_weights) {
+              WeightFormat weights) {
   const int64_t units = lanes(), row_size = gate_count(cell) * units;
   auto* const biases = static_cast<float*>(packed);
-  const PackingTarget<float> panels(biases + panel_count(hidden) * row_size, half_weights);
+  const PackingTarget<float> panels(biases + panel_count(hidden) * row_size, weights);
   // value(row) of all gates of the units from `first` on.
   const auto write = [&](int64_t first, float* to, const auto& value) {
     for (int64_t gate = 0; gate < gate_count(cell); ++gate) {
@@ -205,7 +205,7 @@ void rnn_pack(RnnCell cell, int64_t hidden, const float* weight, const float* bi
   for (int64_t first = 0; first < hidden; first += units) {
     write(first, biases + first * gate_count(cell),
           [&](int64_t row) { return bias ? bias[row] : 0; });
-    panels.pack(first * gate_count(cell) * hidden, hidden * row_size, [&](float* to) {
+    panels.pack(first * gate_count(cell) * hidden, hidden, row_size, [&](float* to) {
       for (int64_t k = 0; k < hidden; ++k) {
         write(first, to + k * row_size, [&](int64_t row) { return weight[row * hidden + k]; });
       }

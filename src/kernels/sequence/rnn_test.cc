@@ -21,14 +21,16 @@ std::vector<float> random_floats(int64_t count, std::mt19937& engine) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// With half_weights, the weights are whole numbers of 64ths, which are the same in both forms.
-void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias, bool half_weights = false) {
-  SCOPED_TRACE(testing::Message() << gate_count(cell) << " gates, " << batch << " x " << hidden
-                                  << (half_weights ? " in half precision" : ""));
+// With weights in kFloat16, they are whole numbers of 64ths, which are the same in both forms.
+void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias,
+           WeightFormat weights = WeightFormat::kFloat32) {
+  SCOPED_TRACE(
+      testing::Message() << gate_count(cell) << " gates, " << batch << " x " << hidden
+                         << (weights == WeightFormat::kFloat16 ? " in half precision" : ""));
   std::mt19937 engine(3);
   const int64_t gates = gate_count(cell) * hidden, stride = gates + 3;
   std::vector<float> weight = random_floats(gates * hidden, engine);
-  if (half_weights) {
+  if (weights == WeightFormat::kFloat16) {
     for (float& x : weight) x = std::round(x * 64) / 64;
   }
   const std::vector<float> bias = random_floats(gates, engine);
@@ -65,9 +67,9 @@ void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias, bool half
       }
     }
   }
-  std::vector<char> memory(rnn_packed_bytes(cell, hidden, half_weights) + 64);
+  std::vector<char> memory(rnn_packed_bytes(cell, hidden, weights) + 64);
   void* packed = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~63ul);
-  rnn_pack(cell, hidden, weight.data(), has_bias ? bias.data() : nullptr, packed, half_weights);
+  rnn_pack(cell, hidden, weight.data(), has_bias ? bias.data() : nullptr, packed, weights);
   const RnnStepF32 step{cell,
                         batch,
                         hidden,
@@ -75,7 +77,7 @@ void check(RnnCell cell, int64_t batch, int64_t hidden, bool has_bias, bool half
                         {h.data(), hidden},
                         {got_c.data(), hidden},
                         {next.data(), hidden + 1},
-                        half_weights};
+                        weights};
   for (const bool fused : {true, false}) {
     got_c = c;
     if (fused) {
@@ -102,7 +104,8 @@ TEST(Rnn, EveryTail) {
       for (const int64_t hidden : {1, 3, 4, 15, 16, 17, 33, 50}) {
         for (const int64_t batch : {1, 2, 3, 6, 7, 13}) {
           check(cell, batch, hidden, hidden % 2 == 1);
-          if (has_half_panels()) check(cell, batch, hidden, hidden % 2 == 1, true);
+          if (has_half_panels())
+            check(cell, batch, hidden, hidden % 2 == 1, WeightFormat::kFloat16);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
@@ -113,7 +116,7 @@ TEST(Rnn, EveryTail) {
 
 TEST(Rnn, HalfWeightsTakeHalfTheMemory) {
   const size_t biases = rnn_packed_bytes(RnnCell::kLstm, 64) / 65;
-  EXPECT_EQ(rnn_packed_bytes(RnnCell::kLstm, 64, true), biases + biases * 64 / 2);
+  EXPECT_EQ(rnn_packed_bytes(RnnCell::kLstm, 64, WeightFormat::kFloat16), biases + biases * 64 / 2);
 }
 
 }  // namespace

@@ -61,9 +61,9 @@ HWY_EXPORT(target_isa);
 
 namespace {
 
-constexpr const char* kNames[] = {"sse4",        "avx2",        "avx_vnni", "avx512",
-                                  "avx512_vnni", "avx512_fp16", "amx",      "neon",
-                                  "fp16",        "dotprod",     "i8mm"};
+constexpr const char* kNames[] = {"sse4",        "avx2",        "avx_vnni",    "avx512",
+                                  "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx",
+                                  "neon",        "fp16",        "dotprod",     "i8mm"};
 constexpr Isa kLeast = HWY_ARCH_X86 ? Isa::kSse4 : Isa::kNeon;
 constexpr Isa kMost = HWY_ARCH_X86 ? Isa::kAmx : Isa::kI8mm;
 
@@ -114,12 +114,25 @@ bool has_float16_vectors() {
 #endif
 }
 
+#if defined(__x86_64__)
+bool ask_cpuid_more(unsigned bit) {
+  unsigned eax, ebx, ecx, edx;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & bit) != 0;
+}
+#endif
+
 bool has_avx_vnni() {
 #if defined(__x86_64__)
-  constexpr unsigned kAvxVnni = 1u << 4;
-  unsigned eax, ebx, ecx, edx;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & kAvxVnni) != 0;
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && ask_cpuid_more(1u << 4);
+#else
+  return false;
+#endif
+}
+
+bool has_bfloat16_products() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+         ask_cpuid_more(1u << 5);
 #else
   return false;
 #endif
@@ -166,6 +179,10 @@ bool has(Isa isa) {
   switch (isa) {
     case Isa::kAvxVnni: {
       static const bool answer = has_avx_vnni();
+      return answer;
+    }
+    case Isa::kAvx512Bf16: {
+      static const bool answer = has_bfloat16_products();
       return answer;
     }
     case Isa::kAvx512Fp16:

@@ -10,6 +10,7 @@ enum class Isa {
   kAvxVnni,  // dot products of bytes in AVX2's registers; for processors without AVX-512
   kAvx512,
   kAvx512Vnni,
+  kAvx512Bf16,  // dot products of bfloat16
   kAvx512Fp16,
   kAmx,  // products of matrices of bytes in tiles
   kNeon,

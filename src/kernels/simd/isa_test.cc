@@ -14,8 +14,8 @@
 namespace torchlet::kernels {
 namespace {
 
-constexpr Isa kX86[] = {Isa::kSse4,       Isa::kAvx2,       Isa::kAvxVnni, Isa::kAvx512,
-                        Isa::kAvx512Vnni, Isa::kAvx512Fp16, Isa::kAmx};
+constexpr Isa kX86[] = {Isa::kSse4,       Isa::kAvx2,       Isa::kAvxVnni,    Isa::kAvx512,
+                        Isa::kAvx512Vnni, Isa::kAvx512Bf16, Isa::kAvx512Fp16, Isa::kAmx};
 constexpr Isa kArm[] = {Isa::kNeon, Isa::kFp16, Isa::kDotProd, Isa::kI8mm};
 
 class IsaTest : public testing::Test {

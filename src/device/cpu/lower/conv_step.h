@@ -31,7 +31,10 @@ class ConvStep : public EpilogueStep {
         packed_(packed),
         reads_nchw_(reads_nchw) {}
   const char* kernel() const override {
-    return is_float16(dtype_) ? "conv_nhwc_f16" : "conv_nhwc_f32";
+    if (is_float16(dtype_)) return "conv_nhwc_f16";
+    const bool is_bf16 = selection::kHasFloat16 &&
+                         kernels::conv_nhwc_f32_weights(shape_) == kernels::WeightFormat::kBFloat16;
+    return is_bf16 ? "conv_nhwc_bf16" : "conv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }
   void run(const Memory& m) const override {

@@ -81,7 +81,7 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
                             .groups = a.groups,
                             .window = window,
                             .lean = plan.is_lean(),
-                            .half_weights = plan.rounds_weights()};
+                            .weights = plan.weight_format()};
   // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
   // vectors of pixels only if those of channels are full.
   const int form = kernels::conv_nhwc_f32_form(shape);

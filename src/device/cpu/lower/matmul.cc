@@ -28,7 +28,7 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   const kernels::ConvNhwcShape shape{.in_channels = in,
                                      .out_channels = out,
                                      .window = {1, rows.rows, 1, rows.rows, 1, 1},
-                                     .half_weights = plan.rounds_weights()};
+                                     .weights = plan.weight_format()};
   plan.add_step<ConvStep>(dtype, shape, rows, result, pack_conv(plan, dtype, shape, weight),
                           keep_bias(plan, bias, out));
   return result.id;

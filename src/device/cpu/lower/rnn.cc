@@ -41,7 +41,7 @@ struct RnnShape {
   RnnCell cell;
   int64_t layers, directions, steps, batch, in, hidden;
   bool batch_first;
-  bool half_weights;
+  kernels::WeightFormat weights;
 
   int64_t rows() const { return steps * batch; }
   int64_t gates() const { return kernels::gate_count(cell) * hidden; }
@@ -51,6 +51,11 @@ struct RnnShape {
   int64_t all_states() const { return layers * directions * state(); }
   // Rows of sequences from time to time, and from sequence to sequence.
   int64_t time_step() const { return batch_first ? 1 : batch; }
+  // The recurrent kernel knows no products of bfloat16.
+  kernels::WeightFormat recurrent_weights() const {
+    const bool is_half = weights == kernels::WeightFormat::kFloat16 && kernels::has_half_panels();
+    return is_half ? weights : kernels::WeightFormat::kFloat32;
+  }
   int64_t batch_step() const { return batch_first ? steps : 1; }
 };
 
@@ -58,7 +63,7 @@ kernels::ConvNhwcShape input_shape(const RnnShape& s, int64_t layer) {
   return {.in_channels = s.layer_in(layer),
           .out_channels = s.gates(),
           .window = {1, s.rows(), 1, s.rows(), 1, 1},
-          .half_weights = s.half_weights};
+          .weights = s.weights};
 }
 
 // The tensors of the step. The result is one buffer: the output, the last h of all layers and
@@ -171,7 +176,7 @@ class RnnStep : public Step {
           h,
           {h_n + s_.all_states(), s_.hidden},
           {y + row * s_.width() + d * s_.hidden, s_.batch_step() * s_.width()},
-          s_.half_weights};
+          s_.recurrent_weights()};
       if (product.is_dynamic) {
         run_dynamic_linear(product.dynamic, s_.batch, h.data, h.stride, -kInfinity, kInfinity,
                            hidden_gates, s_.gates(), bytes);
@@ -202,19 +207,20 @@ Product keep_input(PlanBuilder& plan, const DirectionWeights& w,
           keep_bias(plan, w.input_bias, shape.out_channels)};
 }
 
-void fill_hidden(void* to, const RnnCell& cell, const bool& half_weights, const Tensor& weight,
-                 const Tensor& bias) {
+void fill_hidden(void* to, const RnnCell& cell, const kernels::WeightFormat& weights,
+                 const Tensor& weight, const Tensor& bias) {
   const Tensor dense_weight = weight.contiguous();
   const Tensor dense_bias = bias.defined() ? bias.contiguous() : Tensor();
   kernels::rnn_pack(cell, weight.size(1), dense_weight.data_ptr<float>(),
-                    bias.defined() ? dense_bias.data_ptr<float>() : nullptr, to, half_weights);
+                    bias.defined() ? dense_bias.data_ptr<float>() : nullptr, to, weights);
 }
 
 Product keep_hidden(PlanBuilder& plan, const DirectionWeights& w, const RnnShape& s) {
   if (w.hidden.is_quantized()) return {true, keep_dynamic_linear(plan, w.hidden, w.hidden_bias)};
-  const size_t nbytes = kernels::rnn_packed_bytes(s.cell, s.hidden, s.half_weights);
-  return {
-      false, {}, plan.packed(nbytes, fill_hidden, s.cell, s.half_weights, w.hidden, w.hidden_bias)};
+  const size_t nbytes = kernels::rnn_packed_bytes(s.cell, s.hidden, s.recurrent_weights());
+  return {false,
+          {},
+          plan.packed(nbytes, fill_hidden, s.cell, s.recurrent_weights(), w.hidden, w.hidden_bias)};
 }
 
 bool has_sizes(const Tensor& t, int64_t rows, int64_t cols) {
@@ -269,7 +275,7 @@ RnnResult add_rnn(PlanBuilder& plan, RnnShape s, TensorId x, const std::vector<T
   s.steps = sizes[s.batch_first ? 1 : 0];
   s.batch = sizes[s.batch_first ? 0 : 1];
   s.in = sizes[2];
-  s.half_weights = plan.rounds_weights() && kernels::has_half_panels();
+  s.weights = plan.weight_format();
   s.hidden = state_sizes[2];
   for (const TensorId state : states) {
     if (!(plan.info(state).sizes == IntArray{s.layers * s.directions, s.batch, s.hidden}) ||

@@ -147,7 +147,7 @@ void lower_conv3d(PlanBuilder& plan, const Call& call) {
                                .out_channels = channels,
                                .groups = groups,
                                .window = *window,
-                               .half_weights = plan.rounds_weights()};
+                               .weights = plan.weight_format()};
       const void* packed = pack_conv(plan, dtype, conv, filters);
       plan.add_step<ConvStep>(dtype, conv, input, output, packed, kept_bias);
     }

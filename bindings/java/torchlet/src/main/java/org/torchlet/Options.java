@@ -19,7 +19,10 @@ public final class Options {
     return devices;
   }
 
-  /** "fp32", or "fp16": half the memory, less exact, computed in float16 where the processor does. */
+  /**
+   * "fp32"; "fp16": half the memory, less exact, computed in float16 where the processor does; or "bf16": still less
+   * exact, with products of bfloat16 where the processor has them.
+   */
   public Options precision(String precision) {
     this.precision = precision;
     return this;
