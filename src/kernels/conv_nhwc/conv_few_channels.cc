@@ -49,7 +49,8 @@ HWY_EXPORT(interleave_planes_here);
 
 namespace {
 
-constexpr int64_t kMostChannels = 4;
+// Of a group; of one of several whose windows share all their pixels; and as planes.
+constexpr int64_t kMostChannels = 8, kMostSharedChannels = 16, kMostPlanes = 4;
 // The copied lines, half of the first-level cache.
 constexpr int64_t kCopyBytes = int64_t{24} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
@@ -60,13 +61,17 @@ void interleave_planes(const float* planes, int64_t plane_stride, int64_t channe
   HWY_DYNAMIC_DISPATCH(interleave_planes_here)(planes, plane_stride, channels, count, to);
 }
 
-// The lines of the image that some lines of the output look at, with pixels of as many channels as
-// are packed together.
+// The lines of a group's channels of the image that some lines of the output look at, with pixels
+// of as many channels as are packed together.
 template <typename T>
 class LineCopies {
  public:
-  LineCopies(const ConvRuns& runs, int64_t channels, const FewChannelsInput<T>& input)
-      : window_(runs.window), input_(input), channels_(channels), to_channels_(runs.channels) {
+  LineCopies(const ConvRuns& runs, const ConvNhwcShape& shape, const FewChannelsInput<T>& input)
+      : window_(runs.window),
+        input_(input),
+        all_channels_(shape.in_channels),
+        channels_(shape.in_channels / shape.groups),
+        to_channels_(runs.channels) {
     pixels_ =
         (window_.out_w - 1) * window_.stride_w + (window_.kernel_w - 1) * window_.dilation_w + 1;
     line_size_ = pixels_ * to_channels_;
@@ -77,31 +82,33 @@ class LineCopies {
   }
   int64_t line_size() const { return line_size_; }
 
-  // Copies what output lines [y, y + out_lines) of an image need.
-  void copy(int64_t image, int64_t y, int64_t out_lines, T* to) const {
+  // Copies what output lines [y, y + out_lines) of an image need, of the group that begins with
+  // `channel`.
+  void copy(int64_t image, int64_t channel, int64_t y, int64_t out_lines, T* to) const {
     const int64_t first = y * window_.stride_h - window_.pad_h;
     for (int64_t i = 0; i < lines_for(out_lines); ++i, to += line_size_) {
       if (first + i < 0 || first + i >= window_.in_h) {
         std::fill_n(to, line_size_, T{});
       } else {
-        copy_line(image, first + i, to);
+        copy_line(image, channel, first + i, to);
       }
     }
   }
 
  private:
-  void copy_line(int64_t image, int64_t y, T* to) const {
+  void copy_line(int64_t image, int64_t channel, int64_t y, T* to) const {
     const int64_t left = std::min(window_.pad_w, pixels_);
     const int64_t count = std::clamp<int64_t>(pixels_ - left, 0, window_.in_w);
     std::fill_n(to, left * to_channels_, T{});
     T* inside = to + left * to_channels_;
     if (input_.planes) {
       const int64_t plane = window_.in_h * window_.in_w;
-      const float* from = input_.planes + image * channels_ * plane + y * window_.in_w;
+      const float* from =
+          input_.planes + (image * all_channels_ + channel) * plane + y * window_.in_w;
       interleave_planes(from, plane, channels_, count, inside, to_channels_);
     } else {
       const T* from =
-          input_.pixels + (image * window_.in_h + y) * window_.in_w * input_.pixel_stride;
+          input_.pixels + (image * window_.in_h + y) * window_.in_w * input_.pixel_stride + channel;
       if (input_.pixel_stride == channels_ && to_channels_ == channels_) {
         std::copy_n(from, count * channels_, inside);
       } else {
@@ -116,7 +123,7 @@ class LineCopies {
 
   const Window2dShape& window_;
   const FewChannelsInput<T>& input_;
-  int64_t channels_, to_channels_;
+  int64_t all_channels_, channels_, to_channels_;
   int64_t pixels_, line_size_;
 };
 
@@ -124,7 +131,13 @@ class LineCopies {
 
 bool has_few_channels(const ConvNhwcShape& shape) {
   const Window2dShape& w = shape.window;
-  return shape.groups == 1 && shape.in_channels <= kMostChannels && w.kernel_h * w.kernel_w > 1;
+  const bool shares = shape.groups > 1 && w.stride_w == 1;
+  const int64_t most = shares ? kMostSharedChannels : kMostChannels;
+  return shape.in_channels <= most * shape.groups && w.kernel_h * w.kernel_w > 1;
+}
+
+bool may_read_planes(const ConvNhwcShape& shape) {
+  return has_few_channels(shape) && shape.in_channels <= kMostPlanes * shape.groups;
 }
 
 template <typename T>
@@ -132,12 +145,15 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
                        const T* packed, const Epilogue<T>& epilogue, T* output,
                        int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
+  const int64_t group_channels = shape.in_channels / shape.groups;
   ConvNhwcShape filled = shape;
-  filled.in_channels = tile.packed_depth(shape.in_channels);
+  filled.in_channels = tile.packed_depth(group_channels);
+  filled.out_channels /= shape.groups;
+  filled.groups = 1;
   const ConvRuns runs(filled, filled.in_channels, tile);
   const Window2dShape& w = runs.window;
   if (runs.pixels() <= 0) return;
-  const LineCopies<T> copies(runs, shape.in_channels, input);
+  const LineCopies<T> copies(runs, shape, input);
   constexpr int64_t kSize = sizeof(T);
   int64_t block_lines = 1;
   while (block_lines < w.out_h &&
@@ -147,9 +163,10 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
   const int64_t row_stride = w.stride_w * runs.channels;
   const int64_t most_rows = epilogue.residual_last ? tile.rows : w.out_w;
   const int64_t blocks = (w.out_h + block_lines - 1) / block_lines;
+  const int64_t packed_group = tile.packed_columns(runs.columns) * runs.depth();
   const int64_t ops = block_lines * w.out_w * runs.columns * runs.depth();
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
-  parallel_for(runs.batch * blocks, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(runs.batch * blocks * shape.groups, grain, [&](int64_t begin, int64_t end) {
     const Scratch<T> lines(copies.lines_for(block_lines) * copies.line_size());
     const Scratch<TileSegment<T>> segments(runs.count);
     const Scratch<int64_t> offsets(runs.count);
@@ -157,10 +174,11 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
       const ConvRun run = runs.run(r);
       offsets[r] = run.y * copies.line_size() + run.x * runs.channels;
     }
-    for (int64_t block = begin; block < end; ++block) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t group = i % shape.groups, block = i / shape.groups;
       const int64_t image = block / blocks, first = block % blocks * block_lines;
       const int64_t count = std::min(block_lines, w.out_h - first);
-      copies.copy(image, first, count, lines.data());
+      copies.copy(image, group * group_channels, first, count, lines.data());
       for (int64_t y = 0; y < count; ++y) {
         for (int64_t x = 0; x < w.out_w; x += most_rows) {
           const T* a = lines.data() + y * w.stride_h * copies.line_size() + x * row_stride;
@@ -169,7 +187,7 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
           }
           multiply_strip(StripJob<T>{.segments = segments.data(),
                                      .segment_count = runs.count,
-                                     .b = packed,
+                                     .b = packed + group * packed_group,
                                      .depth = runs.depth(),
                                      .first_column = 0,
                                      .last_column = runs.columns,
@@ -178,7 +196,7 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
                                      .output = output,
                                      .output_stride = output_stride,
                                      .pixel = (image * w.out_h + first + y) * w.out_w + x,
-                                     .channel = 0});
+                                     .channel = group * runs.columns});
         }
       }
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Inside of conv_nhwc: the first layer of a network, whose image has up to four channels and
-// whose window is larger than one pixel.
+// Inside of conv_nhwc: images of few channels, as the first layer of a network has, or groups of few
+// channels, with windows larger than one pixel.
 //
 // A few lines of the image are copied with their padding, NHWC, so that every window of them can be
 // read in place; the copy stays in the first-level cache. It can as well be made from planes.
@@ -21,6 +21,8 @@ struct FewChannelsInput {
 };
 
 bool has_few_channels(const ConvNhwcShape& shape);
+// Whether these can be read from planes, too.
+bool may_read_planes(const ConvNhwcShape& shape);
 
 // For shapes with has_few_channels(shape), of float and Float16; `packed` as of conv_nhwc_f32_pack.
 template <typename T>

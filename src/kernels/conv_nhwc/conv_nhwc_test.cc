@@ -115,6 +115,41 @@ TEST(ConvNhwc, Groups) {
   });
 }
 
+// Windows of few channels of a group, whose lines are copied.
+TEST(ConvNhwc, GroupsOfFewChannels) {
+  for_each_target([] {
+    for (const int threads : {1, 2}) {
+      set_num_threads(threads);
+      for (const bool last : {false, true}) {
+        const ConvOptions options{.input_gap = 1,
+                                  .output_gap = 2,
+                                  .residual = true,
+                                  .residual_last = last,
+                                  .activation = {ActivationKind::kClamp, -100, 100}};
+        const auto conv = [&](int64_t in, int64_t out, int64_t groups, const Window2dShape& w) {
+          check({.batch = 2,
+                 .in_channels = in * groups,
+                 .out_channels = out * groups,
+                 .groups = groups,
+                 .window = w},
+                options);
+        };
+        conv(1, 16, 3, make_window(19, 23, 3, 3, 1, 1));
+        conv(1, 37, 2, make_window(20, 9, 5, 5, 3, 2, 1));
+        conv(2, 20, 4, make_window(9, 33, 7, 3, 1, 3));
+        conv(3, 24, 2, make_window(17, 16, 3, 3, 2, 3, 3));
+        conv(2, 4, 5, make_window(8, 9, 3, 3, 1, 1));  // two of them together
+        conv(5, 13, 3, make_window(30, 31, 9, 9, 4, 0));
+        conv(8, 16, 2, make_window(7, 70, 1, 15, 1, 0));
+        conv(16, 17, 2, make_window(12, 11, 3, 3, 1, 1));
+      }
+    }
+    set_num_threads(1);
+    check({.in_channels = 6, .out_channels = 35, .window = make_window(21, 18, 3, 3, 2, 1)});
+    check({.in_channels = 8, .out_channels = 16, .window = make_window(9, 40, 5, 5, 1, 2)});
+  });
+}
+
 TEST(ConvNhwc, TapByTap) {
   for_each_target([] {
     const ConvOptions options{
