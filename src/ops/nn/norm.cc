@@ -58,6 +58,33 @@ Moments moments(const T* x, int64_t runs, int64_t length, int64_t step) {
   return {mean, squares / count};
 }
 
+// Of each row, in float32, whose sums lose too much where they are long: pieces have their own, and
+// those are merged (Chan, Golub, LeVeque, "Algorithms for computing the sample variance", 1983).
+void row_moments(const float* x, float* mean, float* variance, int64_t rows, int64_t length) {
+  constexpr int64_t kPiece = 1 << 14, kLongRow = 1 << 16;
+  if (length <= kLongRow) return kernels::row_moments_f32(x, mean, variance, rows, length);
+  const int64_t pieces = length / kPiece, rest = length % kPiece;
+  std::vector<float> means(static_cast<size_t>(pieces) + 1), variances(means.size());
+  for (int64_t r = 0; r < rows; ++r, x += length) {
+    kernels::row_moments_f32(x, means.data(), variances.data(), pieces, kPiece);
+    if (rest > 0) {
+      kernels::row_moments_f32(x + pieces * kPiece, &means.back(), &variances.back(), 1, rest);
+    }
+    double count = 0, all_mean = 0, squares = 0;
+    for (size_t i = 0; i < means.size(); ++i) {
+      const auto more = static_cast<double>(i + 1 < means.size() ? kPiece : rest);
+      if (more == 0) break;
+      const double delta = static_cast<double>(means[i]) - all_mean;
+      squares +=
+          static_cast<double>(variances[i]) * more + delta * delta * count * more / (count + more);
+      count += more;
+      all_mean += delta * more / count;
+    }
+    mean[r] = static_cast<float>(all_mean);
+    variance[r] = static_cast<float>(squares / count);
+  }
+}
+
 template <typename T>
 Tensor optional_dense(const Tensor& tensor) {
   return tensor.defined() ? dense_as<T>(tensor) : Tensor();
@@ -317,10 +344,7 @@ NormResult group_norm(const Tensor& input, int64_t groups, const Tensor& weight,
     const int64_t length = group_channels * plane;
     const auto find_moments = [&] {
       if constexpr (std::is_same_v<T, float>) {
-        constexpr int64_t kLongRow = 1 << 16;  // whose sums in float32 would lose too much
-        if (length > 0 && length <= kLongRow) {
-          return kernels::row_moments_f32(x_data, mean_data, rstd_data, batch * groups, length);
-        }
+        if (length > 0) return row_moments(x_data, mean_data, rstd_data, batch * groups, length);
       }
       parallel_for(batch * groups, grain_of(length), [&](int64_t begin, int64_t end) {
         for (int64_t g = begin; g < end; ++g) {

@@ -124,6 +124,26 @@ TEST(Normalisation, InstanceLayerGroup) {
       call_op("aten::group_norm", "", {ramp({2, 3, 2}), 2, Value(), Value(), 1e-05, false}), Error);
 }
 
+// A group of more numbers than are summed in float32 at once, far from zero.
+TEST(Norm, LongGroupsAreAsExactAsDoubles) {
+  const int64_t length = (1 << 16) + (1 << 14) + 7;
+  const Tensor x = empty(IntArray{1, 2, length}, DType::kFloat32);
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    x.data_ptr<float>()[i] = 100 + static_cast<float>(i % 1013) / 512;
+  }
+  const auto normalized = [](const Tensor& input, size_t result) {
+    return result_of("aten::native_group_norm", "",
+                     {input, Value(), Value(), 1, 2, input.size(2), 2, 1e-05}, result)
+        .to(DType::kFloat64);
+  };
+  for (size_t result = 0; result < 3; ++result) {
+    const Tensor want = normalized(x.to(DType::kFloat64), result), got = normalized(x, result);
+    for (int64_t i = 0; i < want.numel(); ++i) {
+      ASSERT_NEAR(got.data_ptr<double>()[i], want.data_ptr<double>()[i], 2e-4) << result;
+    }
+  }
+}
+
 TEST(Embedding, Rows) {
   expect_tensor(
       result_of("aten::embedding", "", {ramp({4, 3}), ints({3, 0}, {1, 2}), -1, false, false}),

@@ -63,7 +63,8 @@ std::pair<int64_t, T> split_position(T scale, int64_t i, int64_t in, bool align_
                                      bool cubic) {
   const double position =
       source_position<double>(static_cast<double>(scale), i, align_corners, cubic);
-  const int64_t index = std::min(saturating_int(std::floor(position)), in - 1);
+  const double floor = cubic ? std::floor(position) : position;  // which is positive
+  const int64_t index = std::min(saturating_int(floor), in - 1);
   const double rest = position - static_cast<double>(index);
   return {index, static_cast<T>(std::min(std::max(rest, 0.0), 1.0))};
 }
@@ -71,12 +72,17 @@ std::pair<int64_t, T> split_position(T scale, int64_t i, int64_t in, bool align_
 template <typename T>
 Taps<T> linear_taps(int64_t in, int64_t out, bool align_corners, std::optional<double> factor) {
   Taps<T> taps{.count = 2, .index = {}, .weight = {}};
+  taps.index.resize(static_cast<size_t>(2 * out));
+  taps.weight.resize(static_cast<size_t>(2 * out));
   const T scale = pixel_scale<T>(in, out, align_corners, factor);
   for (int64_t i = 0; i < out; ++i) {
     auto [index, rest] = split_position(scale, i, in, align_corners, false);
     if (in == out) index = i, rest = 0;
-    taps.index.insert(taps.index.end(), {index, std::min(index + 1, in - 1)});
-    taps.weight.insert(taps.weight.end(), {1 - rest, rest});
+    const auto at = static_cast<size_t>(2 * i);
+    taps.index[at] = index;
+    taps.index[at + 1] = std::min(index + 1, in - 1);
+    taps.weight[at] = 1 - rest;
+    taps.weight[at + 1] = rest;
   }
   return taps;
 }

@@ -34,6 +34,18 @@ TensorId permuted(PlanBuilder& plan, TensorId id, IntSpan order) {
   return plan.viewed(id, ops::permute(plan.shape_of(id), order));
 }
 
+NhwcImage line_image(PlanBuilder& plan, TensorId line) {
+  if (plan.info(line).dim() != 3) decline("not a line");
+  const auto image = plan.image_view(plan.viewed(line, ops::unsqueeze(plan.shape_of(line), 2)));
+  if (!image) decline("a line whose channels do not lie together");
+  return *image;
+}
+
+void define_image(PlanBuilder& plan, const Call& call, TensorId image) {
+  if (!is_of_lines(call)) return plan.define(call, image);
+  plan.define(call, plan.viewed(image, ops::squeeze(plan.shape_of(image), 2)));
+}
+
 const Lowering* find_lowering(Symbol op, bool is_quantized) {
   static const Table real({convolution_lowerings(), dynamic_lowerings(), einsum_lowerings(),
                            elementwise_lowerings(), join_lowerings(), matmul_lowerings(),

@@ -54,6 +54,16 @@ inline size_t window_dims(const Call& call) {
   return selection::kHasVolumes && call.kind().name().ends_with("3d") ? 3 : 2;
 }
 
+// Whether the call's windows slide along lines [n, c, length], which are images of one row.
+inline bool is_of_lines(const Call& call) {
+  return selection::kHasRareConvolutions && call.kind().name().ends_with("1d");
+}
+// The line as that image. Declined if its channels do not lie together: from planes, the reference
+// is as fast.
+NhwcImage line_image(PlanBuilder& plan, TensorId line);
+// Defines the result of such a call, or of one of images.
+void define_image(PlanBuilder& plan, const Call& call, TensorId image);
+
 // Of a call of max_pool2d; Declined for windows without results.
 kernels::PoolShape max_pool_shape(const Call& call, const NhwcImage& input);
 
@@ -110,8 +120,8 @@ inline bool are_planes(const PlanBuilder& plan, TensorId id) {
 // Whether what only moves the pixels of this would turn it into an image, and the result back: it
 // lies otherwise, and nothing here reads the result.
 inline bool turns_twice(const PlanBuilder& plan, const Call& call, TensorId id) {
-  return selection::kHasRareConvolutions && plan.info(id).numel() > 0 &&
-         !plan.image_at_hand(id) && plan.only_leaves(call.outputs[0].id());
+  return selection::kHasRareConvolutions && plan.info(id).numel() > 0 && !plan.image_at_hand(id) &&
+         plan.only_leaves(call.outputs[0].id());
 }
 
 enum class FoldEnd : uint8_t { kNone, kMean, kRoot };

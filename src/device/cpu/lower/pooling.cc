@@ -53,7 +53,15 @@ void add_image_step(PlanBuilder& plan, const char* const (&names)[2], NhwcImage 
 
 // Of an operator whose windows have so many dimensions.
 NhwcImage image_argument(PlanBuilder& plan, const Call& call, size_t dims) {
-  return plan.as_image(plan.real_tensor(call, 0), static_cast<int64_t>(dims) + 2);
+  const TensorId id = plan.real_tensor(call, 0);
+  if (is_of_lines(call)) return line_image(plan, id);
+  return plan.as_image(id, static_cast<int64_t>(dims) + 2);
+}
+
+// One number for each dimension; those of a line, behind those of a window of one row.
+IntArray window_argument(const Call& call, const char* name, size_t dims, int64_t of_row) {
+  if (!is_of_lines(call)) return call.known_ints(name, dims);
+  return {of_row, call.known_ints(name, 1)[0]};
 }
 
 struct PoolArguments {
@@ -130,15 +138,16 @@ NhwcImage add_pooling(PlanBuilder& plan, const NhwcImage& input, const PoolArgum
 
 // An empty stride means the size of the window.
 IntArray stride_argument(const Call& call, const IntArray& kernel) {
-  return call.known_ints("stride").empty() ? kernel : call.known_ints("stride", kernel.size());
+  return call.known_ints("stride").empty() ? kernel
+                                           : window_argument(call, "stride", kernel.size(), 1);
 }
 
 PoolArguments max_pool_arguments(const Call& call, size_t dims) {
   PoolArguments a;
-  a.kernel = call.known_ints("kernel_size", dims);
+  a.kernel = window_argument(call, "kernel_size", dims, 1);
   a.stride = stride_argument(call, a.kernel);
-  a.padding = call.known_ints("padding", dims);
-  a.dilation = call.known_ints("dilation", dims);
+  a.padding = window_argument(call, "padding", dims, 0);
+  a.dilation = window_argument(call, "dilation", dims, 1);
   a.ceil_mode = call.known_bool("ceil_mode");
   return a;
 }
@@ -152,7 +161,7 @@ void lower_max_pool(PlanBuilder& plan, const Call& call) {
                      kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
                    });
   };
-  plan.define(call, add_pooling(plan, input, max_pool_arguments(call, dims), add).id);
+  define_image(plan, call, add_pooling(plan, input, max_pool_arguments(call, dims), add).id);
 }
 
 void lower_avg_pool(PlanBuilder& plan, const Call& call) {
@@ -162,13 +171,13 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   const bool is_thin = selection::kHasVolumes && dims == 3 && input.c < kFewChannels;
   if (is_thin) decline("vectors of few channels");
   PoolArguments a;
-  a.kernel = call.known_ints("kernel_size", dims);
+  a.kernel = window_argument(call, "kernel_size", dims, 1);
   a.stride = stride_argument(call, a.kernel);
-  a.padding = call.known_ints("padding", dims);
+  a.padding = window_argument(call, "padding", dims, 0);
   a.dilation = IntArray(dims, 1);
   a.ceil_mode = call.known_bool("ceil_mode");
   const bool include_pad = call.known_bool("count_include_pad");
-  const bool divides = !call.is_none("divisor_override");
+  const bool divides = call.has_argument("divisor_override") && !call.is_none("divisor_override");
   const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
   if (divides && (divisor == 0 || dims == 3)) decline("a divisor that is given");
   const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
@@ -177,7 +186,7 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
                      kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
                    });
   };
-  plan.define(call, add_pooling(plan, input, a, add).id);
+  define_image(plan, call, add_pooling(plan, input, a, add).id);
 }
 
 // Over the pixels of [n, c, ...], all of them kept as 1.
@@ -203,12 +212,13 @@ TensorId add_global_mean(PlanBuilder& plan, TensorId id) {
 
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
-  const IntArray size = call.known_ints("output_size", dims);
+  const IntArray size = window_argument(call, "output_size", dims, 1);
   if (std::ranges::any_of(size, [](int64_t s) { return s < 1; })) decline("an empty result");
-  const TensorId id = plan.real_tensor(call, 0);
+  TensorId id = plan.real_tensor(call, 0);
+  if (is_of_lines(call)) id = line_image(plan, id).id;
   if (std::ranges::all_of(size, [](int64_t s) { return s == 1; }) &&
       plan.info(id).dim() == static_cast<int64_t>(dims) + 2) {
-    return plan.define(call, add_global_mean(plan, id));
+    return define_image(plan, call, add_global_mean(plan, id));
   }
   const NhwcImage input = plan.as_image(id, static_cast<int64_t>(dims) + 2);
   if (dims == 3) decline("several means of a volume");
@@ -219,7 +229,7 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
                  [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
                    kernels::adaptive_avg_pool_nhwc(shape, x, x_stride, y, y_stride);
                  });
-  plan.define(call, output.id);
+  define_image(plan, call, output.id);
 }
 
 // The mean over the pixels of an image, or of a volume that lies like one, is a pooling.
@@ -249,10 +259,13 @@ PoolShape max_pool_shape(const Call& call, const NhwcImage& input) {
 
 std::span<const Lowering> pooling_lowerings() {
   static constexpr Lowering kTable[] = {
+      {"aten::max_pool1d", lower_max_pool},
       {"aten::max_pool2d", lower_max_pool},
       {"aten::max_pool3d", lower_max_pool},
+      {"aten::avg_pool1d", lower_avg_pool},
       {"aten::avg_pool2d", lower_avg_pool},
       {"aten::avg_pool3d", lower_avg_pool},
+      {"aten::adaptive_avg_pool1d", lower_adaptive_avg_pool},
       {"aten::adaptive_avg_pool2d", lower_adaptive_avg_pool},
       {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool},
       {"aten::adaptive_avg_pool3d", lower_adaptive_avg_pool},

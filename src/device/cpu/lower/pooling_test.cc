@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cpu/testing.h"
+#include "ops/core/common.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -22,6 +23,44 @@ TEST(LowerPooling, ResizingAsPytorchDoes) {
          "    y = torch.upsample_bilinear2d(x, [9, 5], False)\n"
          "    return torch.upsample_nearest2d(y, [4, 11])\n");
   c.check({random_tensor({1, 3, 4, 6})});
+}
+
+// The same elements, with the channels of a place side by side.
+Tensor channels_last_line(const Tensor& x) {
+  return ops::permute(ops::permute(x, IntArray{0, 2, 1}).contiguous(), IntArray{0, 2, 1});
+}
+
+// What follows a convolution of lines reads them as they lie.
+TEST(LowerPooling, LinesAreImagesOfOneRow) {
+  const std::string conv = "    y = torch.conv1d(x, self.w, None, [1], [1], [1], 1)\n";
+  const Tensor x = random_tensor({2, 6, 41});
+  const auto check = [&](const std::string& call, const std::string& kernel) {
+    SCOPED_TRACE(call);
+    Case c({{"w", random_tensor({20, 6, 3})}, {"v", random_tensor({8, 20, 1})}},
+           conv + "    y = torch." + call + "\n" +
+               "    return torch.conv1d(y, self.v, None, [1], [0], [1], 1)\n");
+    c.check({x}, 1e-5);
+    EXPECT_EQ(c.kernels({x}),
+              "copy_strided conv_nhwc_f32 " + kernel + " conv_nhwc_f32 copy_strided");
+  };
+  check("max_pool1d(y, [3], [2], [1], [1], True)", "max_pool_nhwc_f32");
+  check("max_pool1d(y, [4])", "max_pool_nhwc_f32");
+  check("max_pool1d(y, [3], [1], [0], [2], False)", "max_pool_nhwc_f32");
+  check("avg_pool1d(y, [5], [3], [2], False, False)", "avg_pool_nhwc_f32");
+  check("avg_pool1d(y, [2])", "avg_pool_nhwc_f32");
+  check("adaptive_avg_pool1d(y, [7])", "adaptive_avg_pool_nhwc_f32");
+  check("upsample_linear1d(y, [90], False, None)", "resize_linear_nhwc_f32");
+  check("upsample_linear1d(y, [30], True, 0.75)", "resize_linear_nhwc_f32");
+  check("upsample_linear1d(y, None, False, [1.7])", "resize_linear_nhwc_f32");
+  check("upsample_nearest1d(y, [90], 2.2)", "resize_nearest_nhwc");
+  check("upsample_nearest1d(y, None, [2.5])", "resize_nearest_nhwc");
+  check("_upsample_nearest_exact1d(y, [29], None)", "resize_nearest_nhwc");
+  Case planes({}, "    return torch.max_pool1d(x, [3], [2], [1], [1], False)\n");
+  planes.check({x});
+  EXPECT_EQ(planes.kernels({x}), "aten::max_pool1d");
+  Case mean({}, "    return torch.adaptive_avg_pool1d(x, [1])\n");
+  mean.check({channels_last_line(x)}, 1e-6);
+  EXPECT_EQ(mean.kernels({channels_last_line(x)}), "global_avg_pool_nhwc_f32");
 }
 
 }  // namespace

@@ -54,25 +54,26 @@ struct ResizeArguments {
   std::vector<double> factors;  // of the last dimensions
 };
 
-// Of the last `dims` dimensions.
+// Of the last `dims` dimensions; those of a line are given for the last one.
 ResizeArguments resize_arguments(const Call& call, const IntArray& input, size_t dims) {
   ResizeArguments a{input, std::vector<double>(dims)};
+  const size_t given = is_of_lines(call) ? 1 : dims, first = dims - given;
   if (!call.is_none("output_size")) {
-    const IntArray size = call.known_ints("output_size", dims);
-    std::copy(size.begin(), size.end(), a.sizes.begin() + 2);
+    const IntArray size = call.known_ints("output_size", given);
+    std::copy(size.begin(), size.end(), a.sizes.end() - static_cast<ptrdiff_t>(given));
   }
   const bool has_list = call.has_argument("scale_factors");  // else numbers
   if (has_list && !call.is_none("scale_factors")) {
     const Value& list = call.known("scale_factors");
-    if (!list.is_list() || list.to_list().size() != dims) decline("scale factors");
-    for (size_t d = 0; d < dims; ++d) {
-      a.factors[d] = list.to_list()[d].to_double();
+    if (!list.is_list() || list.to_list().size() != given) decline("scale factors");
+    for (size_t d = first; d < dims; ++d) {
+      a.factors[d] = list.to_list()[d - first].to_double();
       a.sizes[d + 2] = saturating_int(static_cast<double>(input[d + 2]) * a.factors[d]);
     }
   } else if (!has_list) {
     static constexpr const char* kNames[] = {"scales_d", "scales_h", "scales_w"};
-    for (size_t d = 0; d < dims; ++d) {
-      const char* name = kNames[3 - dims + d];
+    for (size_t d = first; d < dims; ++d) {
+      const char* name = is_of_lines(call) ? "scales" : kNames[3 - dims + d];
       if (!call.is_none(name)) a.factors[d] = call.known_double(name);
     }
   }
@@ -87,9 +88,10 @@ ResizeArguments resize_arguments(const Call& call, const IntArray& input, size_t
 template <typename Tap, typename Taps>
 void add_resize(PlanBuilder& plan, const Call& call, TensorId id, const Taps& taps) {
   const size_t dims = window_dims(call);
-  NhwcImage input = plan.as_image(id, static_cast<int64_t>(dims) + 2);
+  NhwcImage input =
+      is_of_lines(call) ? line_image(plan, id) : plan.as_image(id, static_cast<int64_t>(dims) + 2);
   const DType dtype = plan.info(id).dtype;
-  const ResizeArguments a = resize_arguments(call, plan.info(id).sizes, dims);
+  const ResizeArguments a = resize_arguments(call, plan.info(input.id).sizes, dims);
   const auto add = [&](const ResizeShape& s, Operand from, Operand to, double h, double w) {
     auto step = std::make_unique<ResizeStep<Tap>>(s, from, to);
     taps(s.in_h, s.out_h, h, step->rows.data());
@@ -107,7 +109,7 @@ void add_resize(PlanBuilder& plan, const Call& call, TensorId id, const Taps& ta
   const NhwcImage output = plan.new_image(dtype, a.sizes);
   add({input.n * input.d, input.c, input.h, input.w, output.h, output.w}, input, output,
       a.factors[dims - 2], a.factors[dims - 1]);
-  plan.define(call, output.id);
+  define_image(plan, call, output.id);
 }
 
 void lower_linear(PlanBuilder& plan, const Call& call) {
@@ -122,21 +124,23 @@ void lower_linear(PlanBuilder& plan, const Call& call) {
 void lower_nearest(PlanBuilder& plan, const Call& call) {
   const bool exact = call.kind().name().starts_with("_upsample_nearest_exact");
   const TensorId id = plan.real_tensor(call, 0);
-  if (turns_twice(plan, call, id)) decline("planes");
-  add_resize<int64_t>(plan, call, id,
-                      [&](int64_t in, int64_t out, double factor, int64_t* taps) {
-                        kernels::nearest_taps(in, out, exact, factor, taps);
-                      });
+  if (!is_of_lines(call) && turns_twice(plan, call, id)) decline("planes");
+  add_resize<int64_t>(plan, call, id, [&](int64_t in, int64_t out, double factor, int64_t* taps) {
+    kernels::nearest_taps(in, out, exact, factor, taps);
+  });
 }
 
 }  // namespace
 
 std::span<const Lowering> resize_lowerings() {
   static constexpr Lowering kTable[] = {
+      {"aten::upsample_linear1d", lower_linear},
       {"aten::upsample_bilinear2d", lower_linear},
       {"aten::upsample_trilinear3d", lower_linear},
+      {"aten::upsample_nearest1d", lower_nearest},
       {"aten::upsample_nearest2d", lower_nearest},
       {"aten::upsample_nearest3d", lower_nearest},
+      {"aten::_upsample_nearest_exact1d", lower_nearest},
       {"aten::_upsample_nearest_exact2d", lower_nearest},
       {"aten::_upsample_nearest_exact3d", lower_nearest},
   };
