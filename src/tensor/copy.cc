@@ -269,16 +269,46 @@ void fill_run(T value, T* to, int64_t count) {
   }
 }
 
+// Rows of kHalf to 2 * kHalf bytes, as two pieces that may overlap: each is an instruction or two,
+// where memcpy() of an unknown number is a call. Steps are bytes.
+template <size_t kHalf>
+void copy_halves(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step,
+                 size_t size, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
+    std::byte first[kHalf], last[kHalf];
+    std::memcpy(first, from, kHalf);
+    std::memcpy(last, from + size - kHalf, kHalf);
+    std::memcpy(to, first, kHalf);
+    std::memcpy(to + size - kHalf, last, kHalf);
+  }
+}
+
+constexpr size_t kShortRow = 64;  // bytes
+
+void copy_short_rows(const void* source, int64_t from_step, void* target, int64_t to_step,
+                     size_t size, int64_t rows) {
+  const auto* from = static_cast<const std::byte*>(source);
+  auto* to = static_cast<std::byte*>(target);
+  const auto copy = size <= 8 ? copy_halves<4> : size <= 16 ? copy_halves<8>
+                    : size <= 32                            ? copy_halves<16>
+                                                            : copy_halves<32>;
+  copy(from, from_step, to, to_step, size, rows);
+}
+
 template <typename T>
 void copy_plane(const Plane<T>& p, int64_t count, int64_t rows) {
+  const size_t row_size = static_cast<size_t>(count) * sizeof(T);
   if (selection::kHasConversions && p.source0 == 0 && p.target0 == 1) {
     for (int64_t r = 0; r < rows; ++r) {
       fill_run(p.source[r * p.source1], p.target + r * p.target1, count);
     }
+  } else if (selection::kHasConversions && p.source0 == 1 && p.target0 == 1 && row_size >= 4 &&
+             row_size <= kShortRow) {
+    constexpr auto kSize = static_cast<int64_t>(sizeof(T));
+    copy_short_rows(p.source, p.source1 * kSize, p.target, p.target1 * kSize, row_size, rows);
   } else if (p.source0 == 1 && p.target0 == 1) {
     for (int64_t r = 0; r < rows; ++r) {
-      std::memcpy(p.target + r * p.target1, p.source + r * p.source1,
-                  static_cast<size_t>(count) * sizeof(T));
+      std::memcpy(p.target + r * p.target1, p.source + r * p.source1, row_size);
     }
   } else if (p.target0 == 1 && p.source1 == 1) {
     transpose_plane(p, count, rows);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/sort.h"
@@ -140,6 +141,13 @@ struct Walk {
     }
     for (const Dim& dim : all) (dim.is_reduced ? reduced : kept).push_back(dim);
     if (reduced.empty()) reduced.push_back({1, columns.size, 0, true});
+  }
+
+  // Whether the last of several reduced dimensions is one that can be read along.
+  bool ends_with_run() const {
+    const Dim& last = reduced.back();
+    return !is_short && columns.size == 1 && reduced.size() > 1 && last.stride == 1 &&
+           last.size >= kLeastRun;
   }
 
   static std::vector<Dim> merged(const std::vector<Dim>& dims) {
@@ -498,6 +506,27 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
     }
   }
   const Walk walk(self, dims, may_be_runs);
+  if (may_be_runs && !center && walk.ends_with_run()) {
+    // Along the runs first; what they give lies together, and is folded along the other dimensions.
+    IntArray sizes(self.sizes()), along, others;
+    int64_t run = 1;
+    for (size_t d = sizes.size(); d-- > 0;) {
+      const bool is_reduced = std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end();
+      const bool follows = self.strides()[d] == run && run * sizes[d] <= kMostRun;
+      if (is_reduced && follows) {
+        run *= std::exchange(sizes[d], 1);
+        along.push_back(static_cast<int64_t>(d));
+      } else if (is_reduced) {
+        others.push_back(static_cast<int64_t>(d));
+      }
+    }
+    if (run >= kLeastRun && !others.empty()) {
+      const Tensor folded = empty(sizes, numbers.dtype);
+      auto* const to = static_cast<std::byte*>(folded.raw_data());
+      fold_elements(fold, numbers, self, along, nullptr, to, folded.numel());
+      return fold_elements(fold_of_results(fold), numbers, folded, others, nullptr, out, outputs);
+    }
+  }
   if (walk.is_runs) {
     if constexpr (selection::kHasConversions) {
       if (numbers.dtype == DType::kInt64) {
