@@ -38,6 +38,7 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 
+#include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_runs.h"
 #include "kernels/gemm/gemm_nhwc.h"
@@ -70,7 +71,7 @@ class LineCopies {
       : window_(runs.window),
         input_(input),
         all_channels_(shape.in_channels),
-        channels_(shape.in_channels / shape.groups),
+        channels_(selection::kHasRareConvolutions ? all_channels_ / shape.groups : all_channels_),
         to_channels_(runs.channels) {
     pixels_ =
         (window_.out_w - 1) * window_.stride_w + (window_.kernel_w - 1) * window_.dilation_w + 1;
@@ -131,6 +132,7 @@ class LineCopies {
 
 bool has_few_channels(const ConvNhwcShape& shape) {
   const Window2dShape& w = shape.window;
+  if (!selection::kHasRareConvolutions && shape.groups > 1) return false;
   const bool shares = shape.groups > 1 && w.stride_w == 1;
   const int64_t most = shares ? kMostSharedChannels : kMostChannels;
   return shape.in_channels <= most * shape.groups && w.kernel_h * w.kernel_w > 1;
@@ -145,10 +147,11 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
                        const T* packed, const Epilogue<T>& epilogue, T* output,
                        int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
-  const int64_t group_channels = shape.in_channels / shape.groups;
+  const int64_t groups = selection::kHasRareConvolutions ? shape.groups : 1;
+  const int64_t group_channels = shape.in_channels / groups;
   ConvNhwcShape filled = shape;
   filled.in_channels = tile.packed_depth(group_channels);
-  filled.out_channels /= shape.groups;
+  filled.out_channels /= groups;
   filled.groups = 1;
   const ConvRuns runs(filled, filled.in_channels, tile);
   const Window2dShape& w = runs.window;
@@ -166,7 +169,7 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
   const int64_t packed_group = tile.packed_columns(runs.columns) * runs.depth();
   const int64_t ops = block_lines * w.out_w * runs.columns * runs.depth();
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
-  parallel_for(runs.batch * blocks * shape.groups, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(runs.batch * blocks * groups, grain, [&](int64_t begin, int64_t end) {
     const Scratch<T> lines(copies.lines_for(block_lines) * copies.line_size());
     const Scratch<TileSegment<T>> segments(runs.count);
     const Scratch<int64_t> offsets(runs.count);
@@ -175,7 +178,7 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
       offsets[r] = run.y * copies.line_size() + run.x * runs.channels;
     }
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t group = i % shape.groups, block = i / shape.groups;
+      const int64_t group = i % groups, block = i / groups;
       const int64_t image = block / blocks, first = block % blocks * block_lines;
       const int64_t count = std::min(block_lines, w.out_h - first);
       copies.copy(image, group * group_channels, first, count, lines.data());

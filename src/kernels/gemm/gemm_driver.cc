@@ -245,6 +245,8 @@ constexpr int64_t kThin = 16;
 constexpr int64_t kThinRows = 3, kThinColumns = 8, kManySums = 16;
 // Vectors of this length are worth laying out for dot products.
 constexpr int64_t kLongDots = 128;
+// Rows of a tile that keep the multiplier busy with a single vector of columns.
+constexpr int kTallTile = 8;
 
 // Rows of C, without clamping, as sums of the rows of B, which are contiguous.
 [[maybe_unused]] void sum_rows(const ThinProduct<float>& p, int64_t rows, int64_t begin,
@@ -369,7 +371,8 @@ void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatr
   }
   const GemmBatch<T> batch{
       .m = m, .n = n, .k = k, .a = a, .c = c, .c_stride = c_stride, .epilogue = epilogue};
-  if (has_few_columns(batch, panel_shape(static_cast<const T*>(nullptr)))) {
+  const PanelShape shape = panel_shape(static_cast<const T*>(nullptr));
+  if (has_few_columns(batch, shape)) {
     return run_gemm<T>(batch, MatrixPanels<T>(b, m));
   }
   const int64_t ops_per_column = std::max<int64_t>(1, few * k);
@@ -391,7 +394,10 @@ void run_plain_gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatr
   const bool is_thin = few <= kThin && thin.b.row_stride == 1;
   if (is_thin && thin.a.col_stride == 1) return multiply_dots();
   if constexpr (kHasMoreWays) {
-    if (is_thin && many > kThin && k >= kLongDots) {
+    // Whole vectors of B's columns are as cheap as they are, but need no sums across vectors.
+    const bool fills_vectors =
+        n < m && b.col_stride == 1 && shape.rows >= kTallTile && n % shape.lanes == 0;
+    if (is_thin && many > kThin && k >= kLongDots && !fills_vectors) {
       const Scratch<T> rows(few * k);
       for (int64_t i = 0; i < few; ++i) {
         for (int64_t l = 0; l < k; ++l) {

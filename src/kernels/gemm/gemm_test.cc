@@ -153,7 +153,7 @@ TYPED_TEST(GemmTest, FewColumns) {
 TYPED_TEST(GemmTest, ThinAndLong) {
   using T = TypeParam;
   for_each_target([&] {
-    for (int64_t few : {1, 2, 3, 6, 9}) {
+    for (int64_t few : {1, 2, 3, 6, 9, 16}) {
       for (int64_t many : {6, 40, 1030}) {
         for (int64_t k : {17, 150}) {
           const auto a = this->random(few * k), b = this->random(k * many);

@@ -184,7 +184,11 @@ class Run {
     constexpr int64_t kVector = sizeof(std::complex<double>);
     const auto width = static_cast<int64_t>(element_size(in_dtype_));
     std::byte vector[kVector];
-    convert_elements(from, dtype, 0, vector, in_dtype_, 1, kVector / width);
+    if (dtype == in_dtype_ && width == sizeof(uint32_t)) {
+      for (int64_t i = 0; i < kVector; i += width) std::memcpy(vector + i, from, sizeof(uint32_t));
+    } else {
+      convert_elements(from, dtype, 0, vector, in_dtype_, 1, kVector / width);
+    }
     for (int64_t at = 0; at < bytes; at += kVector) std::memcpy(to + at, vector, kVector);
   }
 

@@ -27,6 +27,9 @@ TEST(Arithmetic, ProductsOfComplexNumbers) {
   };
   const Tensor a = complex({1, 2, kInf, 1, 3, -4, 0.5, -1}, {2, 2});
   const Tensor row = complex({3, -1, 2, 0}, {2});
+  expect_tensor(result_of("aten::abs", "",
+                          {complex({3, -4, kInf, kNan, kNan, 1, 1e30, 1e30, 1e-30, 0}, {5})}),
+                {5, kInf, kNan, 1.41421354e30, 1e-30});
   const auto product = [](const Tensor& x, const Tensor& y) {
     return result_of("aten::view_as_real", "", {result_of("aten::mul", "Tensor", {x, y})});
   };

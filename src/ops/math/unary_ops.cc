@@ -297,6 +297,24 @@ Tensor polygamma(int64_t n, const Tensor& self) {
 
 Tensor abs(const Tensor& self) {
   if (is_complex(self.dtype())) {
+    if (self.dtype() == DType::kComplex64) {
+      const Tensor out = empty_like(self, DType::kFloat32);
+      elementwise(out, {&self, 1}, DType::kFloat32, DType::kComplex64,
+                  [](void* to, const void* const* in, int64_t count) {
+                    const auto* z = static_cast<const std::complex<float>*>(in[0]);
+                    for (int64_t i = 0; i < count; ++i) {
+                      // The squares of floats are numbers that a double has; what is none may
+                      // still be infinite.
+                      const double re = static_cast<double>(z[i].real());
+                      const double im = static_cast<double>(z[i].imag());
+                      const double squares = re * re + im * im;
+                      static_cast<float*>(to)[i] = squares == squares
+                                                       ? static_cast<float>(std::sqrt(squares))
+                                                       : std::abs(z[i]);
+                    }
+                  });
+      return out;
+    }
     return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
   }
   return map<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(), [](auto x) {

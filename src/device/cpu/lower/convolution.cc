@@ -266,7 +266,7 @@ std::span<const Lowering> convolution_lowerings() {
       {"aten::conv_transpose1d", lower_transposed},
       {"aten::conv_transpose2d", lower_transposed},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

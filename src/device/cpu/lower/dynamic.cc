@@ -87,7 +87,7 @@ std::span<const Lowering> dynamic_lowerings() {
       {"quantized::linear_relu_dynamic_fp16", lower_linear_dynamic},
       {"_quantized::linear_dynamic", lower_linear_dynamic},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -191,13 +191,13 @@ std::optional<Product> product_of_einsum(const Call& call) {
       !std::ranges::is_permutation(in_a, all_a) || !std::ranges::is_permutation(in_b, all_b)) {
     return std::nullopt;
   }
-  return Product{&tensors.items()[0], &tensors.items()[1], places(in_a, all_a),
-                 places(in_b, all_b), places(batch + row + column, out)};
+  return Product{&tensors.items()[0], &tensors.items()[1], places(in_a, all_a), places(in_b, all_b),
+                 places(batch + row + column, out)};
 }
 
 std::span<const Lowering> einsum_lowerings() {
   static constexpr Lowering kTable[] = {{"aten::einsum", lower_einsum}};
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -648,7 +648,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::glu", lower_glu},
       {"aten::prelu", lower_prelu},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -126,7 +126,7 @@ void lower_roll(PlanBuilder& plan, const Call& call) {
 std::span<const Lowering> join_lowerings() {
   static constexpr Lowering kTable[] = {
       {"aten::cat", lower_cat}, {"aten::stack", lower_stack}, {"aten::roll", lower_roll}};
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -12,9 +12,7 @@ class Table {
  public:
   explicit Table(std::initializer_list<std::span<const Lowering>> parts) {
     for (const auto& part : parts) {
-      for (const Lowering& lowering : part) {
-        if (lowering.op) all_.emplace(&Symbol(lowering.op).str(), &lowering);
-      }
+      for (const Lowering& lowering : part) all_.emplace(&Symbol(lowering.op).str(), &lowering);
     }
   }
   const Lowering* find(Symbol op) const {

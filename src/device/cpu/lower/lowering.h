@@ -1,6 +1,10 @@
 // Which operators plans have kernels for.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "base/selection.h"
 #include "device/cpu/builder.h"
 #include "kernels/reduce/fold.h"
@@ -13,6 +17,7 @@ using LowerFn = void (*)(PlanBuilder& plan, const Call& call);
 
 struct Lowering {
   using RefusalFn = std::string (*)(const Node& node);
+  constexpr Lowering() = default;
   // Of an operator that this build leaves out, nothing.
   constexpr Lowering(const char* name, LowerFn lower_fn, RefusalFn refusal_fn = nullptr) {
     if (!selection::has_operator(name)) return;
@@ -26,6 +31,18 @@ struct Lowering {
   // Why a node cannot be part of a segment, whatever the shapes; empty if it can.
   RefusalFn refusal = nullptr;
 };
+
+// Of a table, what this build has; only that is in the binary.
+template <const auto& kTable>
+std::span<const Lowering> present() {
+  static constexpr auto kRows = [] {
+    constexpr auto is_present = [](const Lowering& lowering) { return lowering.op != nullptr; };
+    std::array<Lowering, std::ranges::count_if(kTable, is_present)> rows;
+    std::ranges::copy_if(kTable, rows.begin(), is_present);
+    return rows;
+  }();
+  return kRows;
+}
 
 // One table for each file of this room that lowers operators.
 std::span<const Lowering> convolution_lowerings();

@@ -14,10 +14,13 @@ struct Matrices {
   Operand operand() const { return Operand::fixed(id); }
 };
 
-// c = a b, float32; the columns of c lie together.
+// c = a b + bias, float32; the columns of c lie together. The bias, one number for each of them,
+// may be null.
 class MatmulStep : public Step {
  public:
-  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c) : a_(a), b_(b), c_(c) {
+  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c, const float* bias = nullptr)
+      : a_(a), b_(b), c_(c) {
+    epilogue_.col_bias = bias;
     reading(a.operand());
     reading(b.operand());
     writing(c.operand());
@@ -34,7 +37,7 @@ class MatmulStep : public Step {
       kernels::gemm_f32(c_.rows, c_.cols, a_.cols,
                         {a + i * a_.batch_stride, a_.row_stride, a_.col_stride},
                         {b + i * b_.batch_stride, b_.row_stride, b_.col_stride},
-                        c + i * c_.batch_stride, c_.row_stride);
+                        c + i * c_.batch_stride, c_.row_stride, epilogue_);
     };
     if (c_.batch == 1) return product(0);
     parallel_for(c_.batch, 1, [&](int64_t begin, int64_t end) {
@@ -44,6 +47,7 @@ class MatmulStep : public Step {
 
  private:
   Matrices a_, b_, c_;
+  kernels::GemmEpilogue<float> epilogue_;
 };
 
 }  // namespace torchlet::cpu

@@ -8,6 +8,23 @@
 namespace torchlet::cpu {
 namespace {
 
+// Few outputs of many inputs are sums along rows; others, and a single row, fill panels.
+TEST(LowerMatmul, LinearLayersOfFewOutputs) {
+  for (const int64_t in : {63, 64, 100}) {
+    for (const int64_t out : {1, 2, 4, 5}) {
+      for (const int64_t rows : {1, 2, 37}) {
+        SCOPED_TRACE(testing::Message() << rows << " x " << in << " to " << out);
+        Case c({{"w", random_tensor({out, in})}, {"b", random_tensor({out})}},
+               "    return torch.sigmoid(torch.linear(x, self.w, self.b))\n");
+        const Tensor x = random_tensor({rows, in});
+        c.check({x}, 1e-5);
+        const bool is_sum = in >= 64 && out <= 4 && rows > 1;
+        EXPECT_EQ(c.kernels({x}), is_sum ? "gemm_f32 activation_rows_f32" : "conv_nhwc_f32");
+      }
+    }
+  }
+}
+
 // Of XLNet, of MONAI's transformers, and with every order of dimensions.
 TEST(LowerMatmul, EinsumIsAMatrixProduct) {
   struct Product {

@@ -312,7 +312,7 @@ std::span<const Lowering> norm_lowerings() {
       {"aten::log_softmax", lower_softmax},   {"aten::layer_norm", lower_layer_norm},
       {"aten::group_norm", lower_group_norm}, {"aten::instance_norm", lower_instance_norm},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

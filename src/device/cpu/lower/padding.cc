@@ -184,7 +184,7 @@ std::span<const Lowering> padding_lowerings() {
       {"aten::replication_pad1d", lower_border<PadMode::kReplicate>},
       {"aten::replication_pad2d", lower_border<PadMode::kReplicate>},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

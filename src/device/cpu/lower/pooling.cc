@@ -272,7 +272,7 @@ std::span<const Lowering> pooling_lowerings() {
       {"aten::_adaptive_avg_pool3d", lower_adaptive_avg_pool},
       {"aten::mean", lower_mean},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

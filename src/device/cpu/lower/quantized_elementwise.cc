@@ -389,7 +389,7 @@ std::span<const Lowering> quantized_elementwise_lowerings() {
       {"aten::_upsample_nearest_exact2d", lower_through_reals},
       {"aten::upsample_bilinear2d", lower_through_reals},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

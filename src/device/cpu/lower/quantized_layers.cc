@@ -197,7 +197,7 @@ std::span<const Lowering> quantized_layer_lowerings() {
       {"quantized::linear", lower_linear},  {"quantized::linear_relu", lower_linear},
       {"_quantized::linear", lower_linear},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -114,7 +114,7 @@ std::span<const Lowering> reduction_lowerings() {
       {"aten::amin", lower_fold<Fold::kMin>},   {"aten::norm", lower_norm},
       {"aten::linalg_vector_norm", lower_norm},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

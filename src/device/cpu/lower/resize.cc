@@ -144,7 +144,7 @@ std::span<const Lowering> resize_lowerings() {
       {"aten::_upsample_nearest_exact2d", lower_nearest},
       {"aten::_upsample_nearest_exact3d", lower_nearest},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

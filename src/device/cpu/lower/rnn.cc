@@ -417,7 +417,7 @@ std::span<const Lowering> rnn_lowerings() {
       {"quantized::quantized_lstm_cell_dynamic", lower_cell<RnnCell::kLstm>, refuse_cell},
       {"quantized::quantized_gru_cell_dynamic", lower_cell<RnnCell::kGru>, refuse_cell},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -114,7 +114,7 @@ std::span<const Lowering> transformer_lowerings() {
       {"aten::_native_multi_head_attention", lower_multi_head_attention,
        refuse_multi_head_attention},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -90,7 +90,7 @@ std::span<const Lowering> view_lowerings() {
       {"aten::split_with_sizes", lower_view},
       {"aten::unbind", lower_view},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu

@@ -166,7 +166,7 @@ std::span<const Lowering> volume_lowerings() {
       {"aten::conv3d", lower_conv3d},
       {"aten::conv_transpose3d", lower_conv3d},
   };
-  return kTable;
+  return present<kTable>();
 }
 
 }  // namespace torchlet::cpu
