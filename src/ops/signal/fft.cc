@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <type_traits>
 
 #include "base/thread_pool.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/signal/fft.h"
 #include "kernels/signal/fft_stages.h"
 #include "kernels/simd/scratch.h"
@@ -43,6 +45,10 @@ struct Lines {
     }
   }
   Value* line(int64_t i) const { return data + i / group * group_step + i % group * step; }
+  // Whether lines [i, i + lanes) are the rows of a matrix, `step` elements apart.
+  bool are_rows(int64_t i, int64_t lanes) const {
+    return stride == 1 && i % group + lanes <= group;
+  }
   // Whether lines [i, i + lanes) begin one after the other.
   bool are_neighbours(int64_t i, int64_t lanes) const {
     return step == 1 && i % group + lanes <= group;
@@ -157,6 +163,32 @@ void transform(const Tensor& data, int64_t dim, bool forward, double scale) {
   });
 }
 
+// What transform_real() writes, for lines that are the rows of a matrix.
+void write_pairs(const Tile<float>& tile, int64_t n, int64_t lanes, float half,
+                 const Lines<std::complex<float>>& to, int64_t first) {
+  const kernels::Scratch<float> parts(4 * lanes), columns(4 * to.size * lanes);
+  float* const part[4] = {parts.data(), parts.data() + lanes, parts.data() + 2 * lanes,
+                          parts.data() + 3 * lanes};
+  float* const pair[2] = {columns.data(), columns.data() + 2 * to.size * lanes};
+  for (int64_t k = 0; k < to.size; ++k) {
+    const int64_t here = k * lanes, there = (k == 0 ? 0 : n - k) * lanes;
+    for (int64_t l = 0; l < lanes; ++l) {
+      const float re = tile.re[here + l], im = tile.im[here + l];
+      const float mirrored_re = tile.re[there + l], mirrored_im = -tile.im[there + l];
+      part[0][l] = re + mirrored_re;
+      part[1][l] = im + mirrored_im;
+      part[2][l] = im - mirrored_im;
+      part[3][l] = mirrored_re - re;
+    }
+    kernels::join_complex(part[0], part[1], half, pair[0] + 2 * here, lanes);
+    kernels::join_complex(part[2], part[3], half, pair[1] + 2 * here, lanes);
+  }
+  for (int64_t i = 0; i < 2; ++i) {
+    kernels::transpose(sizeof(std::complex<float>), to.size, lanes, pair[i], lanes,
+                       to.line(first + i), 2 * to.step);
+  }
+}
+
 // Real lines to complex ones of the first values, two at a time: those of a and b are the parts of
 // the transform z of a + ib that z[n - k] mirrors and does not.
 template <typename T>
@@ -174,6 +206,9 @@ void transform_real(const Tensor& in, const Tensor& out, int64_t dim, bool forwa
         kernels::split_complex(from.line(first) + k * from.stride, tile.re + k * lanes,
                                tile.im + k * lanes, lanes);
       }
+    } else if (count == 2 * lanes && from.are_rows(first, count)) {
+      kernels::transpose(sizeof(T), lanes, n, from.line(first), 2 * from.step, tile.re, lanes);
+      kernels::transpose(sizeof(T), lanes, n, from.line(first + 1), 2 * from.step, tile.im, lanes);
     } else {
       for (int64_t l = 0; l < 2 * lanes; ++l) {
         T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
@@ -186,6 +221,11 @@ void transform_real(const Tensor& in, const Tensor& out, int64_t dim, bool forwa
       }
     }
     plan->transform(tile.re, tile.im, lanes);
+    if constexpr (std::is_same_v<T, float>) {
+      if (count == 2 * lanes && to.are_rows(first, count)) {
+        return write_pairs(tile, n, lanes, half, to, first);
+      }
+    }
     const LinesAt<std::complex<T>> at(to, first, count);
     for_each_value(to.size, lanes, to.are_neighbours(first, count), [&](int64_t k, int64_t l) {
       const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;

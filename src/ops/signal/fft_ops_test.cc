@@ -54,6 +54,32 @@ TEST(FftOps, RealTransforms) {
                 {1, 1 - 2 * kRoot3, 1 + 2 * kRoot3});
 }
 
+// Floats are transformed in tiles of lines, doubles line by line at their ends.
+TEST(FftOps, ManyRealLinesAreThoseOfDoubles) {
+  for (const int64_t count : {1, 31, 32, 33, 70, 96}) {
+    for (const int64_t n : {5, 16, 50}) {
+      const Tensor x = empty(IntArray{count, n}, DType::kFloat32);
+      for (int64_t i = 0; i < x.numel(); ++i) {
+        x.data_ptr<float>()[i] = static_cast<float>(i * 7919 % 1013) / 512 - 1;
+      }
+      for (const int64_t dim : {0, 1}) {
+        const auto spectrum = [&](const Tensor& signal) {
+          return result_of("aten::view_as_real", "",
+                           {result_of("aten::fft_rfft", "", {signal, Value(), dim, Value()})})
+              .to(DType::kFloat64)
+              .contiguous();
+        };
+        const Tensor got = spectrum(x), want = spectrum(x.to(DType::kFloat64));
+        ASSERT_EQ(IntArray(got.sizes()), IntArray(want.sizes()));
+        for (int64_t i = 0; i < want.numel(); ++i) {
+          ASSERT_NEAR(got.data_ptr<double>()[i], want.data_ptr<double>()[i], 1e-4)
+              << count << " x " << n << " along " << dim << " at " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(FftOps, SeveralDimensions) {
   const Tensor x = make({1, 2, 3, 4}, kF32, {2, 2});
   expect_complex(result_of("aten::fft_fft2", "", {x}), {10, 0, -2, 0, -4, 0, 0, 0}, {2, 2});

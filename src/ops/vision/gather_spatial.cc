@@ -17,12 +17,15 @@ struct Stretch {
 
 CountedVector<Stretch> stretches_of(const CountedVector<int64_t>& table) {
   CountedVector<Stretch> stretches;
+  Stretch last{0, 0};
   for (const int64_t from : table) {
-    if (stretches.empty() || stretches.back().from + stretches.back().count != from) {
-      stretches.push_back({from, 0});
+    if (last.from + last.count != from) {
+      if (last.count > 0) stretches.push_back(last);
+      last = {from, 0};
     }
-    ++stretches.back().count;
+    ++last.count;
   }
+  if (last.count > 0) stretches.push_back(last);
   return stretches;
 }
 

@@ -3,6 +3,7 @@
 #include "ops/vision/padding.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/limits.h"
@@ -23,6 +24,11 @@ CountedVector<int64_t> border_table(int64_t in, int64_t before, int64_t after, P
   require_memory(size, sizeof(int64_t), "places of a padded tensor");
   CountedVector<int64_t> table(static_cast<size_t>(size));
   for (int64_t i = 0; i < size; ++i) {
+    if (i == before && before >= 0 && after >= 0) {  // what is no border
+      std::iota(table.begin() + i, table.begin() + i + in, int64_t{0});
+      i += in;
+      if (i == size) break;
+    }
     int64_t at = i - before;
     switch (mode) {
       case PadMode::kReflect:

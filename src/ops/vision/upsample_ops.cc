@@ -131,7 +131,8 @@ TORCHLET_OP_WITH(
     [](const Tensor& self, const IntArray& size, bool align_corners, Scale d, Scale h, Scale w) {
       return resize_to<ResizeMode::kLinear>(self, size, align_corners, d, h, w);
     });
-TORCHLET_OP_WITH(upsample_trilinear3d_vec, out("vec_out") | on_meta() | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(upsample_trilinear3d_vec,
+                 out("vec_out") | on_meta() | keeps_rank() | keeps_dtype(),
                  "aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool "
                  "align_corners, float[]? scale_factors) -> Tensor",
                  (resize_vec<ResizeMode::kLinear, 3>));
