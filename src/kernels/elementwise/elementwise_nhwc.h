@@ -112,6 +112,10 @@ void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const flo
 void scale_shift_rows_f32(int64_t rows, int64_t columns, const float* x, int64_t x_stride,
                           const float* scale, const float* shift, const Activation& activation,
                           float* y, int64_t y_stride);
+// The same of contiguous planes [batch, channels, pixels], which may be the result.
+void scale_shift_planes_f32(int64_t batch, int64_t channels, int64_t pixels, const float* x,
+                            const float* scale, const float* shift, const Activation& activation,
+                            float* y);
 
 // The same of matrices in Float16 (kernels/half/float16.h), computed in float32 piece by piece.
 void unary_rows_f16(MatrixUnaryOp op, int64_t rows, int64_t columns, const Float16* x,

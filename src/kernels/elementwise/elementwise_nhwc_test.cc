@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -367,6 +368,32 @@ TEST(BinaryRows, NaNGoesThrough) {
       EXPECT_TRUE(std::isnan(y[1]));
       EXPECT_FALSE(std::isnan(y[2]));
     }
+  });
+}
+
+// Short planes, several at a time, and long ones, on one thread and on two; in place.
+TEST(ScaleShiftPlanes, OfAnyLength) {
+  for_each_target([] {
+    for (const int threads : {1, 2}) {
+      set_num_threads(threads);
+      for (const int64_t pixels : {1, 7, 50, 1024, 1025, 5000}) {
+        const int64_t batch = 3, channels = 37;
+        std::vector<float> scale, shift, y, want;
+        for (int64_t c = 0; c < channels; ++c) {
+          scale.push_back(static_cast<float>(c % 5) - 2);
+          shift.push_back(static_cast<float>(c % 7) / 4);
+        }
+        for (int64_t i = 0; i < batch * channels * pixels; ++i) {
+          const auto c = static_cast<size_t>(i / pixels % channels);
+          y.push_back(static_cast<float>(i % 23) / 8 - 1);
+          want.push_back(std::fmax(0.0f, y.back() * scale[c] + shift[c]));
+        }
+        scale_shift_planes_f32(batch, channels, pixels, y.data(), scale.data(), shift.data(),
+                               {ActivationKind::kClamp, 0, kInf}, y.data());
+        ASSERT_EQ(y, want) << pixels;
+      }
+    }
+    set_num_threads(1);
   });
 }
 

@@ -149,15 +149,12 @@ void scale_planes(const T* x, const std::vector<T>& scale, const std::vector<T>&
                                     out, channels);
       return;
     }
+    return kernels::scale_shift_planes_f32(outer, channels, plane, x, scale.data(), shift.data(),
+                                           {}, out);
   }
   parallel_for(outer * channels, grain_of(plane), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const size_t c = static_cast<size_t>(p % channels);
-      if constexpr (std::is_same_v<T, float>) {
-        kernels::affine_rows_f32(1, plane, x + p * plane, plane, scale[c], shift[c],
-                                 out + p * plane, plane);
-        continue;
-      }
       for (int64_t i = p * plane; i < (p + 1) * plane; ++i) out[i] = x[i] * scale[c] + shift[c];
     }
   });

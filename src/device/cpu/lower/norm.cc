@@ -51,30 +51,20 @@ class ScaleShiftStep : public ActivatedStep {
 class ScaleShiftPlanesStep : public ActivatedStep {
  public:
   ScaleShiftPlanesStep(const PlanTensor& t, TensorId input, TensorId output, const float* scale)
-      : channels_(t.sizes[1]),
-        planes_(t.sizes[0] * channels_),
-        pixels_(t.numel() / planes_),
+      : batch_(t.sizes[0]),
+        channels_(t.sizes[1]),
+        pixels_(t.numel() / (batch_ * channels_)),
         input_(reading(Operand::fixed(input))),
         output_(writing(Operand::fixed(output))),
         scale_(scale) {}
   const char* kernel() const override { return "scale_shift_planes_f32"; }
   void run(const Memory& m) const override {
-    constexpr int64_t kElementsPerTask = int64_t{1} << 15;
-    parallel_for(
-        planes_, kernels::ceil_div(kElementsPerTask, pixels_), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t c = i % channels_;
-            float* const y = m.data<float>(output_) + i * pixels_;
-            kernels::affine_rows_f32(1, pixels_, m.data<float>(input_) + i * pixels_, pixels_,
-                                     scale_[c], scale_[channels_ + c], y, pixels_);
-            if (activation_.kind == kernels::ActivationKind::kNone) continue;
-            kernels::activation_rows_f32(activation_, 1, pixels_, y, pixels_, y, pixels_);
-          }
-        });
+    kernels::scale_shift_planes_f32(batch_, channels_, pixels_, m.data<float>(input_), scale_,
+                                    scale_ + channels_, activation_, m.data<float>(output_));
   }
 
  private:
-  int64_t channels_, planes_, pixels_;
+  int64_t batch_, channels_, pixels_;
   Operand input_, output_;
   const float* scale_;  // [channels], then the shift
 };
