@@ -31,68 +31,79 @@ void check_rounded(WeightFormat format, ConvNhwcShape s, const ConvOptions& opti
   const std::vector<float> got = convolve(s, data, options);
   for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], options.tolerance) << i;
 }
-void check_half_weights(const ConvNhwcShape& s, const ConvOptions& options = {}) {
-  check_rounded(WeightFormat::kFloat16, s, options);
-}
-void check_bfloat16(const ConvNhwcShape& s, const ConvOptions& options = {}) {
-  check_rounded(WeightFormat::kBFloat16, s, options);
+
+// Layers of all ways. bfloat16 takes even numbers of channels, Float16 odd ones, too.
+void check_layers(WeightFormat format) {
+  const int64_t odd = format == WeightFormat::kFloat16 ? 1 : 0;
+  const ConvOptions options{.input_gap = 1,
+                            .output_gap = 2,
+                            .residual = true,
+                            .activation = {ActivationKind::kClamp, -100, 100}};
+  ConvOptions last = options;
+  last.residual_last = true;
+  for (const int threads : {1, 2}) {
+    set_num_threads(threads);
+    for (const int64_t pixels : {1, 2, 3, 4, 5, 7, 13, 14, 15, 19, 29, 61, 290}) {
+      check_rounded(
+          format,
+          {.in_channels = 130, .out_channels = 145, .window = make_window(1, pixels, 1, 1)});
+    }
+    for (const int64_t out : {128, 130, 144, 160}) {
+      const ConvNhwcShape s{
+          .in_channels = 132 - odd, .out_channels = out, .window = make_window(3, 11, 1, 1)};
+      check_rounded(format, s, options);
+      check_rounded(format, s, last);
+    }
+    // Deep products, rows that share cache sets, and rows in strips of a tile.
+    for (const int64_t in : {1024, 1030}) {
+      const ConvNhwcShape deep{
+          .in_channels = in, .out_channels = 70, .window = make_window(1, 61, 1, 1)};
+      check_rounded(format, deep, options);
+      check_rounded(format, deep, last);
+    }
+    const auto conv = [&](int64_t in, int64_t out, const Window2dShape& w, int64_t groups = 1) {
+      check_rounded(format,
+                    {.batch = 2,
+                     .in_channels = in,
+                     .out_channels = out,
+                     .groups = groups,
+                     .window = w,
+                     .winograd = false},
+                    options);
+    };
+    conv(46 - odd, 49, make_window(9, 7, 3, 3, 1, 1));
+    conv(46 - odd, 49, make_window(21, 17, 3, 3, 1, 1));
+    conv(46 - odd, 49, make_window(9, 7, 3, 3, 2, 1));
+    conv(46 - odd, 49, make_window(1, 1, 3, 3, 1, 1));
+    conv(128, 131, make_window(9, 7, 1, 1, 2));
+    conv(96, 80, make_window(9, 7, 3, 3, 1, 1), 2);
+    conv(70, 49, make_window(9, 17, 3, 3, 1, 7, 7));  // tap by tap
+    conv(192, 128, make_window(9, 9, 3, 3, 2, 6, 6), 2);
+    conv(520, 33, make_window(4, 5, 3, 3, 1, 1));
+  }
+  set_num_threads(1);
 }
 
 TEST(ConvNhwc, WeightsInHalfPrecision) {
   for_each_target([] {
-    const ConvOptions options{.input_gap = 1,
-                              .output_gap = 2,
-                              .residual = true,
-                              .activation = {ActivationKind::kClamp, -100, 100}};
-    for (const int threads : {1, 2}) {
-      set_num_threads(threads);
-      for (const int64_t pixels : {1, 2, 3, 4, 5, 7, 13, 14, 15, 19, 29, 290}) {
-        check_half_weights(
-            {.in_channels = 130, .out_channels = 145, .window = make_window(1, pixels, 1, 1)});
-      }
-      for (const int64_t out : {128, 130, 144, 160}) {
-        check_half_weights(
-            {.in_channels = 131, .out_channels = out, .window = make_window(3, 11, 1, 1)}, options);
-      }
-      // Deep products, rows that share cache sets, and rows in strips of a tile.
-      ConvOptions last = options;
-      last.residual_last = true;
-      for (const int64_t in : {1024, 1030}) {
-        const ConvNhwcShape deep{
-            .in_channels = in, .out_channels = 70, .window = make_window(1, 61, 1, 1)};
-        check_half_weights(deep, options);
-        check_half_weights(deep, last);
-      }
-      const auto conv = [&](int64_t in, int64_t out, const Window2dShape& w, int64_t groups = 1) {
-        check_half_weights({.batch = 2,
-                            .in_channels = in,
-                            .out_channels = out,
-                            .groups = groups,
-                            .window = w,
-                            .winograd = false},
-                           options);
-      };
-      conv(45, 49, make_window(9, 7, 3, 3, 1, 1));
-      conv(45, 49, make_window(21, 17, 3, 3, 1, 1));
-      conv(45, 49, make_window(9, 7, 3, 3, 2, 1));
-      conv(45, 49, make_window(1, 1, 3, 3, 1, 1));
-      conv(128, 131, make_window(9, 7, 1, 1, 2));
-      conv(96, 80, make_window(9, 7, 3, 3, 1, 1), 2);
-      conv(5 * 40, 5 * 10, make_window(6, 7, 3, 3, 1, 1), 5);  // the last group by itself
-      conv(70, 49, make_window(9, 17, 3, 3, 1, 7, 7));         // tap by tap
-      conv(192, 128, make_window(9, 9, 3, 3, 2, 6, 6), 2);
-      conv(520, 33, make_window(4, 5, 3, 3, 1, 1));
-    }
-    set_num_threads(1);
+    check_layers(WeightFormat::kFloat16);
+    // The last group by itself.
+    check_rounded(WeightFormat::kFloat16, {.batch = 2,
+                                           .in_channels = 5 * 40,
+                                           .out_channels = 5 * 10,
+                                           .groups = 5,
+                                           .window = make_window(6, 7, 3, 3, 1, 1),
+                                           .winograd = false});
     // Transformed weights are rounded; the largest results are about 400.
     for (const int64_t groups : {1, 2}) {
       for (const int64_t size : {6, 17}) {
-        check_half_weights({.batch = 4,
-                            .in_channels = 48 * groups,
-                            .out_channels = 49 * groups,
-                            .groups = groups,
-                            .window = make_window(size, size, 3, 3, 1, 1)},
-                           {.tolerance = 1});
+        check_rounded(WeightFormat::kFloat16,
+                      {.batch = 4,
+                       .in_channels = 48 * groups,
+                       .out_channels = 49 * groups,
+                       .groups = groups,
+                       .window = make_window(size, size, 3, 3, 1, 1)},
+                      {.tolerance = 1});
       }
     }
   });
@@ -137,59 +148,20 @@ TEST(ConvNhwc, HalfWeightsAreThoseOfManyRoundedToNearestEven) {
 
 TEST(ConvNhwc, ProductsOfBFloat16) {
   for_each_target([] {
-    const ConvOptions options{.input_gap = 1,
-                              .output_gap = 2,
-                              .residual = true,
-                              .activation = {ActivationKind::kClamp, -100, 100}};
-    ConvOptions last = options;
-    last.residual_last = true;
-    for (const int threads : {1, 2}) {
-      set_num_threads(threads);
-      for (const int64_t pixels : {1, 2, 3, 4, 5, 7, 13, 14, 15, 19, 29, 61, 290}) {
-        check_bfloat16(
-            {.in_channels = 130, .out_channels = 145, .window = make_window(1, pixels, 1, 1)});
-      }
-      for (const int64_t out : {24, 32, 40, 128, 130, 144, 160}) {
-        const ConvNhwcShape s{
-            .in_channels = 16, .out_channels = out, .window = make_window(3, 11, 1, 1)};
-        check_bfloat16(s, options);
-        check_bfloat16(s, last);
-      }
-      // Deep products, in parts, and rows that share cache sets.
-      for (const int64_t in : {1024, 1030}) {
-        const ConvNhwcShape deep{
-            .in_channels = in, .out_channels = 70, .window = make_window(1, 61, 1, 1)};
-        check_bfloat16(deep, options);
-        check_bfloat16(deep, last);
-      }
-      const auto conv = [&](int64_t in, int64_t out, const Window2dShape& w, int64_t groups = 1) {
-        check_bfloat16({.batch = 2,
-                        .in_channels = in,
-                        .out_channels = out,
-                        .groups = groups,
-                        .window = w,
-                        .winograd = false},
-                       options);
-      };
-      conv(46, 49, make_window(9, 7, 3, 3, 1, 1));
-      conv(46, 49, make_window(21, 17, 3, 3, 1, 1));
-      conv(46, 49, make_window(9, 7, 3, 3, 2, 1));
-      conv(46, 49, make_window(1, 1, 3, 3, 1, 1));
-      conv(128, 131, make_window(9, 7, 1, 1, 2));
-      conv(96, 80, make_window(9, 7, 3, 3, 1, 1), 2);
-      conv(70, 49, make_window(9, 17, 3, 3, 1, 7, 7));  // tap by tap
-      conv(192, 128, make_window(9, 9, 3, 3, 2, 6, 6), 2);
-      conv(520, 33, make_window(4, 5, 3, 3, 1, 1));
+    check_layers(WeightFormat::kBFloat16);
+    for (const int64_t out : {24, 32, 40}) {
+      check_rounded(WeightFormat::kBFloat16,
+                    {.in_channels = 16, .out_channels = out, .window = make_window(3, 11, 1, 1)});
     }
-    set_num_threads(1);
     for (const bool residual_last : {false, true}) {
       for (const ActivationKind kind :
            {ActivationKind::kNone, ActivationKind::kHardswish, ActivationKind::kGelu}) {
-        check_bfloat16({.in_channels = 64, .out_channels = 50, .window = make_window(1, 75, 1, 1)},
-                       {.bias = kind != ActivationKind::kNone,
-                        .residual = true,
-                        .residual_last = residual_last,
-                        .activation = {kind}});
+        check_rounded(WeightFormat::kBFloat16,
+                      {.in_channels = 64, .out_channels = 50, .window = make_window(1, 75, 1, 1)},
+                      {.bias = kind != ActivationKind::kNone,
+                       .residual = true,
+                       .residual_last = residual_last,
+                       .activation = {kind}});
       }
     }
   });
