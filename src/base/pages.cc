@@ -57,7 +57,7 @@ namespace {
 // first, entries) goes on as long as it gives true. False if it did not, or the system says no
 // more. The kernel's documentation of /proc/PID/pagemap: 64 bits for each page.
 template <typename F>
-bool for_each_page(uintptr_t begin, uintptr_t end, const F& each) {
+bool read_pagemap(uintptr_t begin, uintptr_t end, const F& each) {
   const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (pagemap < 0) return false;
   std::array<uint64_t, 512> entries;
@@ -77,7 +77,33 @@ bool for_each_page(uintptr_t begin, uintptr_t end, const F& each) {
 constexpr uint64_t kIsInMemory = uint64_t{1} << 63, kIsSwapped = uint64_t{1} << 62,
                    kIsFiles = uint64_t{1} << 61;
 
+template <typename F>
+bool for_each_page(uintptr_t begin, uintptr_t end, const F& each) {
+  return system_tells_of_pages() && read_pagemap(begin, end, each);
+}
+
 }  // namespace
+
+bool system_tells_of_pages() {
+  static const bool answer = [] {
+    // Whether a page comes to memory when it is touched.
+    void* const memory =
+        mmap(nullptr, page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    const uintptr_t page = reinterpret_cast<uintptr_t>(memory) / page_size();
+    const auto is = [page](uint64_t bits) {
+      return read_pagemap(page, page + 1, [bits](uintptr_t, std::span<const uint64_t> pages) {
+        return (pages[0] & (kIsInMemory | kIsFiles)) == bits;
+      });
+    };
+    const bool was_away = is(0);
+    *static_cast<volatile char*>(memory) = 1;
+    const bool has_come = is(kIsInMemory);
+    munmap(memory, page_size());
+    return was_away && has_come;
+  }();
+  return answer;
+}
 
 // A page that was written to is lost when it is let go.
 void give_back_file_pages(const void* data, size_t nbytes) {
@@ -125,6 +151,7 @@ void give_back_freed() {
 
 void prefer_huge_pages(void*, size_t) {}
 void take_small_pages(void*, size_t) {}
+bool system_tells_of_pages() { return false; }
 void give_back_file_pages(const void*, size_t) {}
 bool is_as_in_file(const void*, size_t) { return false; }
 void give_back_freed() {}

@@ -14,8 +14,13 @@ void prefer_huge_pages(void* data, size_t nbytes);
 // by one, as they are touched, they cost several times as much. Those that may be of 2 MB are few.
 void take_small_pages(void* data, size_t nbytes);
 
+// Whether the system tells of this process's pages. Not where it runs under an emulator that places
+// its memory elsewhere (QEMU's for programs of 32 bits), which shows the pages of its own.
+bool system_tells_of_pages();
+
 // Lets go of the pages inside this memory that are a file's and that nobody has written to: the
 // system reads them again when somebody touches them. Others may read meanwhile, but not write.
+// Nothing where the system does not tell.
 void give_back_file_pages(const void* data, size_t nbytes);
 
 // Whether this memory, of which a part at least is in a file that was mapped privately, still holds

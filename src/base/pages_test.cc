@@ -56,7 +56,18 @@ void write_file(const std::string& path, const std::vector<char>& content) {
   std::fclose(file);
 }
 
-TEST(Pages, OfAFileAreAsInItUntilTheyAreWrittenTo) {
+// Tests of what the system tells; on this processor it has to.
+class FilePages : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef __x86_64__
+    ASSERT_TRUE(system_tells_of_pages());
+#endif
+    if (!system_tells_of_pages()) GTEST_SKIP() << "the system does not tell of pages";
+  }
+};
+
+TEST_F(FilePages, AreAsInTheFileUntilTheyAreWrittenTo) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const std::string path = temp_path("pages");
   write_file(path, std::vector<char>(600 * page, 7));
@@ -72,7 +83,7 @@ TEST(Pages, OfAFileAreAsInItUntilTheyAreWrittenTo) {
   std::remove(path.c_str());
 }
 
-TEST(Pages, OfAFileGoUnlessTheyWereWrittenTo) {
+TEST_F(FilePages, GoUnlessTheyWereWrittenTo) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const std::string path = temp_path("pages");
   const std::vector<char> content(600 * page, 7);
