@@ -18,8 +18,9 @@ enum class Precision {
   // takes the time. On x86 this needs AVX2.
   kFloat16,
   // Where has_bfloat16_products(), convolutions and linear layers round what they multiply to
-  // bfloat16, which has the range of float32, and sum in float32: faster, an error of about 1e-2,
-  // half the memory for those weights. All else is in float32, and everything elsewhere.
+  // bfloat16, which has the range of float32, and sum in float32: faster, an error of about eight
+  // times kFloat16's, half the memory for those weights. All else is in float32, and everything
+  // elsewhere.
   kBFloat16,
 };
 // From "fp32", "fp16" or "bf16"; Error kInvalidArgument naming these for another word.

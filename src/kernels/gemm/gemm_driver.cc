@@ -92,7 +92,8 @@ template <typename T>
 bool has_few_columns(const GemmBatch<T>& batch, const PanelShape& shape) {
   constexpr int64_t kShortSum = 32, kShortestSum = 8;
   return kHasRareWays<T> && 2 * batch.n <= shape.lanes && batch.m >= shape.width &&
-         batch.k <= (batch.n > 1 ? kShortSum : kShortestSum) && (batch.a.row_stride == 1 || batch.a.col_stride == 1);
+         batch.k <= (batch.n > 1 ? kShortSum : kShortestSum) &&
+         (batch.a.row_stride == 1 || batch.a.col_stride == 1);
 }
 
 // The work of one task on one slice of k: rows of A and C, all columns.
