@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Random programs of one operator or a few next to PyTorch: which are slower? One thread, in turns, the smallest times.
+"""Random programs of one operator or a few next to PyTorch: which are wrong, which slower? One thread, in turns, the smallest times.
 
     /usr/bin/python3 bench/random_programs.py                                    # five minutes of all families
     /usr/bin/python3 bench/random_programs.py --family convolution,pooling --first 5000 --seconds 60
     /usr/bin/python3 bench/random_programs.py --seed 5259 --profile              # one of them, and its steps
+    /usr/bin/python3 bench/random_programs.py --answers --seconds 600            # many more, without times
 
 A seed is a program: a layer with random channels, sizes, strides and groups, a reduction over random dimensions, a product, a move of
-elements and so on. PyTorch's time is that of the faster of torch.jit.freeze and torch.jit.optimize_for_inference on the traced program. What
+elements and so on. An answer is wrong if it is much further from PyTorch's in float64 than PyTorch's in float32 is. PyTorch's time is that of the faster of torch.jit.freeze and torch.jit.optimize_for_inference on the traced program. What
 is over --limit is measured again, longer, and printed if it stays: ratio, both times in milliseconds, seed, program. The last line has the
 geometric mean of all ratios.
 
@@ -272,6 +273,7 @@ def parse():
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--profile", action="store_true", help="print the steps of a program, too")
     parser.add_argument("--limit", type=float, default=0.9)
+    parser.add_argument("--answers", action="store_true", help="compare answers alone")
     parser.add_argument("--torchlet", default=str(ROOT / "build/release/torchlet"))
     return parser.parse_args()
 
@@ -296,10 +298,12 @@ class Program:
             torch.jit.trace(module, tuple(self.inputs), check_trace=False).save(self.model)
         except (RuntimeError, ValueError, IndexError, ZeroDivisionError):
             return
-        self.module = module
+        self.module, self.folder = module, folder
         for i, tensor in enumerate(self.inputs):
             self.files.append(str(folder / f"{i}.npy"))
             numpy.save(self.files[-1], tensor.numpy())
+
+    def optimize(self):
         self.variants = []
         for optimize in (torch.jit.freeze, torch.jit.optimize_for_inference):
             variant = optimize(torch.jit.load(self.model).eval())
@@ -320,19 +324,40 @@ class Program:
                 best = min(best, time.perf_counter() - start)
         return best * 1e3
 
-    def torchlet(self, options, *arguments):
-        command = [options.torchlet, "bench", self.model, *self.files, "--threads", "1", *arguments]
+    def torchlet(self, options, command, *arguments):
+        command = [options.torchlet, command, self.model, *self.files, "--threads", "1", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise SystemExit(f"[{self.seed}] {self.name}: {done.stderr.strip()}")
         return done.stdout
 
+    def error(self, options):
+        """How far the answer is from PyTorch's in float64, and how far PyTorch's in float32 is, both divided by the largest number."""
+        single = self.module(*self.inputs)
+        try:
+            due = self.module.double()(*(tensor.double() for tensor in self.inputs))
+        except RuntimeError:  # a constant of float32
+            due = single
+        self.torchlet(options, "run", "--save", str(self.folder))
+        with open(self.folder / "data.npy", "rb") as file:
+            file.seek(json.loads((self.folder / "output.json").read_text())["offset"])
+            answer = torch.from_numpy(numpy.load(file))
+        if answer.shape != due.shape or answer.dtype != single.dtype:
+            return math.inf, 0.0
+        if due.numel() == 0:
+            return 0.0, 0.0
+        due, answer, single = due.double(), answer.double(), single.double()
+        most = due.abs().nan_to_num().max().item() or 1
+        same = [(one == due) | (one.isnan() & due.isnan()) for one in (answer, single)]
+        return [(one - due).abs().nan_to_num(math.inf).masked_fill(s, 0).max().item() / most for one, s in zip((answer, single), same)]
+
     def measure(self, options):
         """Both times in milliseconds, the second longer if it is over the limit."""
+        self.optimize()
         times = [math.inf, math.inf]
         for seconds in (0.06, 0.2, 0.2):
             times[0] = min(times[0], self.pytorch(seconds))
-            times[1] = min(times[1], json.loads(self.torchlet(options, "--seconds", str(seconds), "--json"))["min_ms"])
+            times[1] = min(times[1], json.loads(self.torchlet(options, "bench", "--seconds", str(seconds), "--json"))["min_ms"])
             if times[1] <= options.limit * times[0]:
                 break
         return times
@@ -343,7 +368,8 @@ def main():
     torch.set_num_threads(1)
     torch.set_grad_enabled(False)
     warnings.simplefilter("ignore")
-    families, ratios, end = options.family.split(","), [], time.monotonic() + options.seconds
+    families, end = options.family.split(","), time.monotonic() + options.seconds
+    checked, wrong, ratios = 0, [], []
     with tempfile.TemporaryDirectory() as folder:
         for seed in [options.seed] if options.seed is not None else itertools.count(options.first):
             if time.monotonic() > end:
@@ -351,16 +377,24 @@ def main():
             program = Program(seed, families, pathlib.Path(folder))
             if program.module is None:
                 continue
+            checked, (error, usual) = checked + 1, program.error(options)
+            if error > max(10 * usual, 2e-5):
+                wrong.append(seed)
+                print(f"WRONG by {error:.1e}, PyTorch in float32 by {usual:.1e}  [{seed}] {program.name}", flush=True)
+            if options.answers:
+                continue
             pytorch, torchlet = program.measure(options)
             ratios.append(torchlet / pytorch)
             if ratios[-1] > options.limit or options.seed is not None:
                 print(f"{ratios[-1]:.2f}  PyTorch {pytorch:.4f}  Torchlet {torchlet:.4f}  [{seed}] {program.name}", flush=True)
                 if options.profile:
-                    print(program.torchlet(options, "--seconds", "0.2", "--profile"))
+                    print(program.torchlet(options, "bench", "--seconds", "0.2", "--profile"))
+    print(f"{checked} programs, the last seed {seed}: {len(wrong)} answers are wrong")
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         over = sum(ratio > options.limit for ratio in ratios)
-        print(f"{len(ratios)} programs, the last seed {seed}: geometric mean {mean:.2f}, {over} over {options.limit}")
+        print(f"next to PyTorch: geometric mean {mean:.2f}, {over} over {options.limit}")
+    raise SystemExit(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -82,7 +82,64 @@ Loop make_loop(const Tensor& out, Inputs inputs) {
   return loop;
 }
 
+// Each of the elements `count` times; up to a vector more is written.
+template <typename T>
+void repeat_each(const std::byte* elements, int64_t number, int64_t count, std::byte* to) {
+  constexpr int64_t kVector = sizeof(std::complex<double>), kWidth = sizeof(T);
+  for (int64_t i = 0; i < number; ++i, to += count * kWidth) {
+    std::byte vector[kVector];
+    for (int64_t at = 0; at < kVector; at += kWidth) {
+      std::memcpy(vector + at, elements + i * kWidth, sizeof(T));
+    }
+    for (int64_t at = 0; at < count * kWidth; at += kVector) std::memcpy(to + at, vector, kVector);
+  }
+}
+void repeat_each(const std::byte* elements, int64_t width, int64_t number, int64_t count,
+                 std::byte* to) {
+  switch (width) {
+    case 1:
+      return repeat_each<uint8_t>(elements, number, count, to);
+    case 2:
+      return repeat_each<uint16_t>(elements, number, count, to);
+    case 4:
+      return repeat_each<uint32_t>(elements, number, count, to);
+    case 8:
+      return repeat_each<uint64_t>(elements, number, count, to);
+    default:
+      return repeat_each<std::complex<double>>(elements, number, count, to);
+  }
+}
+
 using Places = std::array<std::byte*, kMaxOperands>;
+
+// Goes from run to run, those of dimension 1 first.
+class Walk {
+ public:
+  Walk(const Loop& loop, const Places& base, int64_t run)
+      : loop_(loop), index_(loop.sizes.size()), at_(base) {
+    for (size_t d = 1; d < loop.sizes.size(); run /= loop.sizes[d++]) move(d, run % loop.sizes[d]);
+  }
+  const Places& at() const { return at_; }
+  int64_t left() const { return loop_.sizes[1] - index_[1]; }  // of dimension 1
+  void go(int64_t runs) {                                      // at most left()
+    move(1, runs);
+    for (size_t d = 1; index_[d] == loop_.sizes[d]; ++d) {
+      move(d, -index_[d]);
+      if (d + 1 == loop_.sizes.size()) return;
+      move(d + 1, 1);
+    }
+  }
+
+ private:
+  void move(size_t d, int64_t by) {
+    index_[d] += by;
+    for (size_t k = 0; k < loop_.operands; ++k) at_[k] += by * loop_.strides[k][d];
+  }
+
+  const Loop& loop_;
+  IntArray index_;
+  Places at_;
+};
 
 // One innermost run, block by block, converting what is not of the compute type.
 class Run {
@@ -95,6 +152,7 @@ class Run {
       dtype_[k] = t.dtype();
       width_[k] = static_cast<int64_t>(element_size(t.dtype()));
       stride_[k] = loop.strides[k][0];
+      next_[k] = loop.sizes.size() > 1 ? loop.strides[k][1] : 0;
       direct_[k] = t.dtype() == (k == 0 ? out_dtype : in_dtype) && stride_[k] == width_[k];
       if constexpr (selection::kHasConversions) {
         dense_[k] = direct_[k];
@@ -114,8 +172,7 @@ class Run {
       if (stride_[k] != 0) continue;
       const int64_t count = std::min(kBlock, end - begin);
       if constexpr (selection::kHasConversions) {
-        repeat(base[k], dtype_[k], buffers[k],
-               count * static_cast<int64_t>(element_size(in_dtype_)));
+        gather(k, base[k], 1, count, buffers[k]);
       } else {
         convert_elements(base[k], dtype_[k], 0, buffers[k], in_dtype_, 1, count);
       }
@@ -139,64 +196,81 @@ class Run {
     }
   }
 
-  // Short runs of `count` elements that are computed together; next() goes from one to the next.
-  void together(Places& at, int64_t runs, int64_t count, FunctionRef<void()> next) const {
+  // Short runs of `count` elements that are computed together.
+  void together(Walk& walk, int64_t runs, int64_t count) const {
     alignas(64) std::byte buffers[kMaxOperands][kBufferBytes];
     const auto in_width = static_cast<int64_t>(element_size(in_dtype_)),
                out_width = static_cast<int64_t>(element_size(out_dtype_));
-    SmallVector<std::byte*, 64> to;
-    for (int64_t done = 0; done < runs; done += std::ssize(to)) {
-      to.clear();
+    struct Piece {
+      std::byte* to;
+      int64_t runs;
+    };
+    SmallVector<Piece, 16> pieces;  // each along dimension 1
+    for (int64_t filled; runs > 0; runs -= filled) {
+      pieces.clear();
+      filled = 0;
       const void* in[kMaxOperands];
-      for (size_t k = 1; k <= count_; ++k) in[k - 1] = dense_[k] ? at[k] : buffers[k];
-      for (int64_t i = 0; i < std::min(runs - done, kBlock / count); ++i, next()) {
-        to.push_back(at[0]);
+      for (size_t k = 1; k <= count_; ++k) in[k - 1] = dense_[k] ? walk.at()[k] : buffers[k];
+      for (const int64_t most = std::min(runs, kBlock / count); filled < most;) {
+        const int64_t piece = std::min(walk.left(), most - filled);
+        pieces.push_back({walk.at()[0], piece});
         for (size_t k = 1; k <= count_; ++k) {
           if (dense_[k]) continue;
-          std::byte* const element = buffers[k] + i * count * in_width;
-          if (direct_[k]) {
-            std::memcpy(element, at[k], static_cast<size_t>(count * in_width));
-          } else if (stride_[k] == 0) {
-            repeat(at[k], dtype_[k], element, count * in_width);
-          } else {
-            convert_elements(at[k], dtype_[k], stride_[k] / width_[k], element, in_dtype_, 1,
-                             count);
-          }
+          gather(k, walk.at()[k], piece, count, buffers[k] + filled * count * in_width);
         }
+        filled += piece;
+        walk.go(piece);
       }
-      fn_(dense_[0] ? to[0] : buffers[0], in, std::ssize(to) * count);
+      fn_(dense_[0] ? pieces[0].to : buffers[0], in, filled * count);
       if (dense_[0]) continue;
       const std::byte* from = buffers[0];
-      for (std::byte* place : to) {
-        if (direct_[0]) {
-          std::memcpy(place, from, static_cast<size_t>(count * out_width));
-        } else {
-          convert_elements(from, out_dtype_, 1, place, dtype_[0], stride_[0] / width_[0], count);
+      for (const auto& [place, number] : pieces) {
+        for (int64_t i = 0; i < number; ++i, from += count * out_width) {
+          std::byte* const to = place + i * next_[0];
+          if (direct_[0]) {
+            std::memcpy(to, from, static_cast<size_t>(count * out_width));
+          } else {
+            convert_elements(from, out_dtype_, 1, to, dtype_[0], stride_[0] / width_[0], count);
+          }
         }
-        from += count * out_width;
       }
     }
   }
 
  private:
-  // The same element all over; up to a vector more of it than `bytes`.
-  void repeat(const std::byte* from, DType dtype, std::byte* to, int64_t bytes) const {
-    constexpr int64_t kVector = sizeof(std::complex<double>);
+  // `runs` runs of dimension 1, without gaps; up to a vector more of what is repeated.
+  void gather(size_t k, const std::byte* from, int64_t runs, int64_t count, std::byte* to) const {
     const auto width = static_cast<int64_t>(element_size(in_dtype_));
-    std::byte vector[kVector];
-    if (dtype == in_dtype_ && width == sizeof(uint32_t)) {
-      for (int64_t i = 0; i < kVector; i += width) std::memcpy(vector + i, from, sizeof(uint32_t));
+    const int64_t bytes = count * width;
+    if (next_[k] == 0 && runs > 1) {
+      gather(k, from, 1, count, to);
+      for (int64_t done = 1; done < runs; done *= 2) {
+        std::memcpy(to + done * bytes, to,
+                    static_cast<size_t>(std::min(done, runs - done) * bytes));
+      }
+    } else if (direct_[k]) {
+      for (int64_t i = 0; i < runs; ++i) {
+        std::memcpy(to + i * bytes, from + i * next_[k], static_cast<size_t>(bytes));
+      }
+    } else if (stride_[k] == 0) {
+      alignas(64) std::byte elements[kBufferBytes];
+      convert_elements(from, dtype_[k], next_[k] / width_[k], elements, in_dtype_, 1, runs);
+      repeat_each(elements, width, runs, count, to);
+    } else if (next_[k] == stride_[k] * count) {
+      convert_elements(from, dtype_[k], stride_[k] / width_[k], to, in_dtype_, 1, runs * count);
     } else {
-      convert_elements(from, dtype, 0, vector, in_dtype_, 1, kVector / width);
+      for (int64_t i = 0; i < runs; ++i) {
+        convert_elements(from + i * next_[k], dtype_[k], stride_[k] / width_[k], to + i * bytes,
+                         in_dtype_, 1, count);
+      }
     }
-    for (int64_t at = 0; at < bytes; at += kVector) std::memcpy(to + at, vector, kVector);
   }
 
   DType out_dtype_, in_dtype_;
   size_t count_;
   BlockFn fn_;
   std::array<DType, kMaxOperands> dtype_{};
-  std::array<int64_t, kMaxOperands> width_{}, stride_{};
+  std::array<int64_t, kMaxOperands> width_{}, stride_{}, next_{};  // next_: from run to run
   std::array<bool, kMaxOperands> direct_{}, dense_{};  // without gaps: in runs, in all of them
 };
 
@@ -230,27 +304,11 @@ void elementwise(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dty
   }
   parallel_for(outer, std::max<int64_t>(1, kParallelGrain / inner),
                [&](int64_t begin, int64_t end) {
-                 Places at = base;
-                 IntArray index(loop.sizes.size());
-                 const auto move = [&](size_t d, int64_t by) {
-                   index[d] += by;
-                   for (size_t k = 0; k < loop.operands; ++k) at[k] += by * loop.strides[k][d];
-                 };
-                 int64_t rest = begin;
-                 for (size_t d = 1; d < loop.sizes.size(); rest /= loop.sizes[d++]) {
-                   move(d, rest % loop.sizes[d]);
-                 }
-                 const auto next = [&] {
-                   for (size_t d = 1; d < loop.sizes.size(); ++d) {
-                     move(d, 1);
-                     if (index[d] < loop.sizes[d]) break;
-                     move(d, -index[d]);
-                   }
-                 };
+                 Walk walk(loop, base, begin);
                  if constexpr (selection::kHasConversions) {
-                   if (inner <= kShortRun) return run.together(at, end - begin, inner, next);
+                   if (inner <= kShortRun) return run.together(walk, end - begin, inner);
                  }
-                 for (int64_t row = begin; row < end; ++row, next()) run(at, 0, inner);
+                 for (int64_t row = begin; row < end; ++row, walk.go(1)) run(walk.at(), 0, inner);
                });
 }
 

@@ -410,6 +410,37 @@ TEST(Steps, EveryTailAndRow) {
   });
 }
 
+// Short rows of which an operand is repeated along any dimensions, with and without another dtype.
+TEST(Steps, ShortRowsAreRepeated) {
+  constexpr DType kF32 = DType::kFloat32, kI32 = DType::kInt32;
+  for (const int64_t n : {1, 2, 3, 5, 16, 17, 128}) {
+    const IntArray shape{5, 29, n};
+    for (const auto& [dtype, other, result] :
+         {std::array{kF32, kF32, kF32}, std::array{kI32, kI64, kI64}, std::array{kI64, kI32, kI64},
+          std::array{kF64, kF64, kF64}, std::array{kBool, kU8, kU8}, std::array{kF32, kU8, kF32},
+          std::array{DType::kFloat16, DType::kFloat16, DType::kFloat16}}) {
+      for (int repeated = 0; repeated < 8; ++repeated) {
+        IntArray sizes = shape;
+        for (size_t d = 0; d < 3; ++d) sizes[d] = repeated >> d & 1 ? 1 : shape[d];
+        const Tensor wide = ramp({5, 29, n + 1}, 3, dtype), x = narrow(wide, 2, 0, n);
+        const Tensor y = ramp(sizes, 8, other), all = expand(y, shape);
+        const std::vector<double> a = elements_of(x), b = elements_of(all);
+        std::vector<double> smaller, is_less;
+        for (size_t i = 0; i < a.size(); ++i) {
+          smaller.push_back(std::min(a[i], b[i]));
+          is_less.push_back(a[i] < b[i]);
+        }
+        SCOPED_TRACE(repeated);
+        expect_tensor(result_of("aten::fmin", "", {x, y}), smaller, result, shape);
+        expect_tensor(result_of("aten::lt", "Tensor", {x, y}), is_less, kBool, shape);
+        if (dtype != result) continue;
+        call_op("aten::fmin", "out", {x, y, x});  // rows with gaps
+        expect_tensor(x, smaller, dtype, shape);
+      }
+    }
+  }
+}
+
 TEST(Steps, DivisorsAreNotInvented) {
   // What fills up a step are elements again, and no zeros to divide by.
   expect_tensor(result_of("aten::floor_divide", "", {ints({7, 8, 9}), ints({2, 2, 2})}), {3, 4, 4},
