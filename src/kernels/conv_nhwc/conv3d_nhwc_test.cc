@@ -225,9 +225,17 @@ TEST(Conv3dNhwc, FewOutputs) {
   check_few({1, 5, 2, 1, false, axis(40, 3, 1, 1), axis(30, 3, 1, 1), axis(31, 3, 1, 1)});
   check_few({1, 5, 1, 1, true, transposed_axis(1, 2), transposed_axis(1, 3, 3),
              transposed_axis(5, 5, 4, 3)});
-  // Without taps that meet, and planes that are one product, there is nothing to gain.
+  // Taps that do not meet.
+  for (const int64_t out : {1, 2, 3}) {
+    check_few({2, 18, out, 1, true, transposed_axis(2, 2, 2), transposed_axis(5, 2, 2),
+               transposed_axis(9, 2, 2)},
+              {.output_gap = 1});
+    check_few({1, 5, out, 1, true, transposed_axis(2, 3, 3, 1), transposed_axis(3, 1),
+               transposed_axis(6, 3, 3, 2)},
+              {.residual = true});
+  }
   for_each_target([] {
-    EXPECT_FALSE(suits_few_outputs({1, 16, 1, 1, true, transposed_axis(4, 2, 2),
+    EXPECT_FALSE(suits_few_outputs({1, 16, 5, 1, true, transposed_axis(4, 2, 2),
                                     transposed_axis(4, 2, 2), transposed_axis(16, 2, 2)}));
   });
 }

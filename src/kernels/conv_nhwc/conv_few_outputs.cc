@@ -443,8 +443,11 @@ bool suits_few_outputs(const Conv3dNhwcShape& shape) {
            a.stride <= (shape.transposed ? std::min(a.kernel, kMostStride) : 1);
   };
   const bool is_overlapping = d.kernel > d.stride || h.kernel > h.stride || w.kernel > w.stride;
-  return is_overlapping && w.out >= kLeastWidth && suits(d, kMostDepthReach) &&
-         suits(h, kMostReach) && suits(w, kMostReach);
+  // Without overlap, lines of several pixels with more channels fill vectors as well.
+  const bool has_phases = shape.transposed && w.stride < kMostStride;
+  if (!is_overlapping && (!has_phases || shape.out_channels > kMostFewOutputs)) return false;
+  return w.out >= kLeastWidth && suits(d, kMostDepthReach) && suits(h, kMostReach) &&
+         suits(w, kMostReach);
 }
 
 size_t few_outputs_packed_bytes(const Conv3dNhwcShape& shape) {

@@ -13,7 +13,7 @@ namespace torchlet::ops {
 namespace {
 
 constexpr int64_t kBlock = 1024;           // elements converted at a time: stays in L1
-constexpr int64_t kShortRun = 128;         // elements that are worth no call of their own
+constexpr int64_t kShortRun = 512;         // elements that are worth no call of their own
 constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
 constexpr size_t kMaxOperands = 4;
 constexpr size_t kBufferBytes = kBlock * sizeof(std::complex<double>);
@@ -332,8 +332,8 @@ Tensor empty_result(std::span<const Tensor> inputs, DType dtype) {
 
 namespace detail {
 
-// What is left of whole steps goes through arrays that a step fits, of whose elements the last is
-// repeated.
+// What is left of whole steps goes through arrays that a step fits, filled with the same elements
+// again.
 void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_t out_width,
                const void* const* in, int64_t in_width, int64_t count) {
   const int64_t whole = count / kStep * kStep, rest = count - whole;
@@ -343,9 +343,10 @@ void run_steps(BlockBody body, const void* f, size_t operands, void* out, int64_
   const void* padded[kMaxOperands];
   for (size_t k = 0; k < operands; ++k) {
     const auto* from = static_cast<const std::byte*>(in[k]) + whole * in_width;
-    for (int64_t i = 0; i < kStep; ++i) {
-      std::memcpy(last[k] + i * in_width, from + std::min(i, rest - 1) * in_width,
-                  static_cast<size_t>(in_width));
+    std::memcpy(last[k], from, static_cast<size_t>(rest * in_width));
+    for (int64_t done = rest; done < kStep; done *= 2) {
+      std::memcpy(last[k] + done * in_width, last[k],
+                  static_cast<size_t>(std::min(done, kStep - done) * in_width));
     }
     padded[k] = last[k];
   }
