@@ -527,6 +527,15 @@ void Conv3dNhwc::copy_window(const float* input, int64_t input_stride, int64_t p
     for (int64_t ky = 0; ky < h.kernel; ++ky) {
       const int64_t iy = input_under(h, false, y, ky);
       const float* line = input + ((image * d.in + iz) * h.in + iy) * w.in * input_stride;
+      if (w.dilation == 1 && input_stride == channels_ && iz >= 0 && iy >= 0) {
+        // Pixels that follow each other, without those of the padding.
+        const int64_t first = std::clamp<int64_t>(-x0, 0, w.kernel);
+        const int64_t last = std::clamp(w.in - x0, first, w.kernel);
+        to = std::fill_n(to, first * channels_, 0.0f);
+        to = std::copy_n(line + (x0 + first) * channels_, (last - first) * channels_, to);
+        to = std::fill_n(to, (w.kernel - last) * channels_, 0.0f);
+        continue;
+      }
       for (int64_t kx = 0; kx < w.kernel; ++kx, to += channels_) {
         const int64_t ix = x0 + kx * w.dilation;
         if (iz < 0 || iy < 0 || ix < 0 || ix >= w.in) {

@@ -178,10 +178,12 @@ TEST(Conv3dNhwc, GapsBetweenPixelsAndResiduals) {
 }
 
 TEST(Conv3dNhwc, ShortLinesAsWindows) {
-  for (const bool residual : {false, true}) {
-    const Options options{.input_gap = 2, .output_gap = 3, .residual = residual};
+  for (const int64_t input_gap : {0, 2}) {
+    const Options options{.input_gap = input_gap, .output_gap = 3, .residual = input_gap == 0};
     check({2, 5, 40, 1, false, axis(4, 3, 2, 1), axis(5, 3, 2, 1), axis(5, 3, 2, 1)}, options);
     check({1, 5, 33, 1, false, axis(4, 2), axis(3, 3, 1, 2, 2), axis(3, 2, 1, 2, 3)}, options);
+    // Windows with padding on both sides, and on one side alone.
+    check({1, 3, 40, 1, false, axis(4, 3, 1, 1), axis(3, 2, 1, 1), axis(2, 6, 1, 4)}, options);
   }
 }
 
