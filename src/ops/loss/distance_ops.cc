@@ -60,7 +60,11 @@ Tensor distances_by_products(const Tensor& a, const Tensor& b) {
   const auto ones = [](const Tensor& x) { return full(x.sizes(), Scalar(1), x.dtype()); };
   const Tensor left = cat({mul(a, Scalar(-2)), squares1, ones(squares1)}, -1);
   const Tensor right = cat({b, ones(squares2), squares2}, -1);
-  return sqrt(clamp(matmul(left, transpose(right, -2, -1)), Scalar(0), std::nullopt));
+  return map<kMapReal | kMapSteps, 1>({matmul(left, transpose(right, -2, -1))}, a.dtype(),
+                                      [](auto x) {
+                                        using T = decltype(x);
+                                        return std::sqrt(choose(x < T(0), T(0), x));  // or NaN
+                                      });
 }
 
 // The Euclidean distances of `rows` rows of few columns from others: of one row from many at once.
@@ -122,7 +126,7 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t
   return compute_as<kMapReal>(dtype, "cdist", [&](auto zero) {
     using T = decltype(zero);
     const Tensor a = dense_as<T>(expanded(x1)), b = dense_as<T>(expanded(x2));
-    constexpr int64_t kFewRows = 25, kFewColumns = 16;
+    constexpr int64_t kFewRows = 25, kFewColumns = 8;
     const bool is_many = mode == 1 || (mode == 0 && (rows1 > kFewRows || rows2 > kFewRows));
     if (p == 2 && is_many && columns > kFewColumns) return distances_by_products(a, b).to(dtype);
     const Tensor out = empty(shape, DTypeOf<T>::value);
