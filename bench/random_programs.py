@@ -7,8 +7,9 @@
     /usr/bin/python3 bench/random_programs.py --answers --seconds 600            # many more, without times
 
 A seed is a program: a layer with random channels, sizes, strides and groups, a reduction over random dimensions, a product, a move of
-elements and so on. An answer is wrong if it is much further from PyTorch's in float64 than PyTorch's in float32 is. PyTorch's time is that of the faster of torch.jit.freeze and torch.jit.optimize_for_inference on the traced program. What
-is over --limit is measured again, longer, and printed if it stays: ratio, both times in milliseconds, seed, program. The last line has the
+elements and so on. An answer is wrong if it is much further from PyTorch's in float64 than PyTorch's in float32 is. PyTorch's time is
+that of the faster of torch.jit.freeze and torch.jit.optimize_for_inference on the traced program. What is over --limit is measured
+again, longer, and printed if it stays: ratio, both times in milliseconds, seed, program. The last line has the
 geometric mean of all ratios.
 
 Networks that users bring have such layers, and the list of a benchmark does not. bench/sweep.py says which BLAS is fair to PyTorch.
@@ -348,8 +349,12 @@ class Program:
             return 0.0, 0.0
         due, answer, single = due.double(), answer.double(), single.double()
         most = due.abs().nan_to_num().max().item() or 1
-        same = [(one == due) | (one.isnan() & due.isnan()) for one in (answer, single)]
-        return [(one - due).abs().nan_to_num(math.inf).masked_fill(s, 0).max().item() / most for one, s in zip((answer, single), same)]
+
+        def largest_error(one):
+            same = (one == due) | (one.isnan() & due.isnan())
+            return (one - due).abs().nan_to_num(math.inf).masked_fill(same, 0).max().item() / most
+
+        return largest_error(answer), largest_error(single)
 
     def measure(self, options):
         """Both times in milliseconds, the second longer if it is over the limit."""
@@ -369,7 +374,7 @@ def main():
     torch.set_grad_enabled(False)
     warnings.simplefilter("ignore")
     families, end = options.family.split(","), time.monotonic() + options.seconds
-    checked, wrong, ratios = 0, [], []
+    checked, wrong, ratios = 0, 0, []
     with tempfile.TemporaryDirectory() as folder:
         for seed in [options.seed] if options.seed is not None else itertools.count(options.first):
             if time.monotonic() > end:
@@ -377,9 +382,10 @@ def main():
             program = Program(seed, families, pathlib.Path(folder))
             if program.module is None:
                 continue
-            checked, (error, usual) = checked + 1, program.error(options)
+            checked += 1
+            error, usual = program.error(options)
             if error > max(10 * usual, 2e-5):
-                wrong.append(seed)
+                wrong += 1
                 print(f"WRONG by {error:.1e}, PyTorch in float32 by {usual:.1e}  [{seed}] {program.name}", flush=True)
             if options.answers:
                 continue
@@ -389,7 +395,7 @@ def main():
                 print(f"{ratios[-1]:.2f}  PyTorch {pytorch:.4f}  Torchlet {torchlet:.4f}  [{seed}] {program.name}", flush=True)
                 if options.profile:
                     print(program.torchlet(options, "bench", "--seconds", "0.2", "--profile"))
-    print(f"{checked} programs, the last seed {seed}: {len(wrong)} answers are wrong")
+    print(f"{checked} programs, the last seed {seed}: {wrong} answers are wrong")
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         over = sum(ratio > options.limit for ratio in ratios)

@@ -443,7 +443,7 @@ bool suits_few_outputs(const Conv3dNhwcShape& shape) {
            a.stride <= (shape.transposed ? std::min(a.kernel, kMostStride) : 1);
   };
   const bool is_overlapping = d.kernel > d.stride || h.kernel > h.stride || w.kernel > w.stride;
-  // Without overlap, lines of several pixels with more channels fill vectors as well.
+  // Without overlap, lines of several pixels fill vectors as well where channels or steps are more.
   const bool has_phases = shape.transposed && w.stride < kMostStride;
   if (!is_overlapping && (!has_phases || shape.out_channels > kMostFewOutputs)) return false;
   return w.out >= kLeastWidth && suits(d, kMostDepthReach) && suits(h, kMostReach) &&

@@ -413,7 +413,7 @@ TEST(Steps, EveryTailAndRow) {
 // Short rows of which an operand is repeated along any dimensions, with and without another dtype.
 TEST(Steps, ShortRowsAreRepeated) {
   constexpr DType kF32 = DType::kFloat32, kI32 = DType::kInt32;
-  for (const int64_t n : {1, 2, 3, 5, 16, 17, 128}) {
+  for (const int64_t n : {1, 2, 3, 5, 16, 17, 128, 512, 513}) {
     const IntArray shape{5, 29, n};
     for (const auto& [dtype, other, result] :
          {std::array{kF32, kF32, kF32}, std::array{kI32, kI64, kI64}, std::array{kI64, kI32, kI64},
