@@ -18,16 +18,6 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The distance of `value` from `exact` in units in the last place of `exact`.
-double ulps(float value, double exact) {
-  const float rounded = static_cast<float>(exact);
-  if (value == rounded || (std::isnan(value) && std::isnan(exact))) return 0;
-  if (!std::isfinite(rounded) || !std::isfinite(value)) return kInf;
-  const float magnitude = std::fabs(rounded);
-  const double unit = std::nextafter(magnitude, kInf) - magnitude;
-  return std::fabs(static_cast<double>(value) - exact) / unit;
-}
-
 // Signs and magnitudes from the smallest normal number to `limit`, `step` bit patterns apart.
 std::vector<float> floats(float limit, uint32_t step) {
   std::vector<float> x{0.0f, -0.0f};
@@ -81,7 +71,8 @@ TEST(UnaryRows, ElementaryFunctionsAreAccurate) {
       for (size_t i = 0; i < x.size(); ++i) {
         const double exact = function.exact(x[i]);
         if (function.op == MatrixUnaryOp::kMish && std::fabs(exact) < 1e-30) continue;
-        ASSERT_LE(ulps(y[i], exact), function.max_ulps)
+        if (kQuotientUlps > 0 && std::isinf(exact)) continue;  // 1 / sqrt(-0) loses its sign
+        ASSERT_LE(ulps(y[i], exact), function.max_ulps + kQuotientUlps)
             << "function " << static_cast<int>(function.op) << " of " << x[i] << " is " << y[i];
       }
     }
@@ -120,7 +111,9 @@ TEST(UnaryRows, SpecialValues) {
     EXPECT_TRUE(std::isnan(special(Op::kSin)[3]));
     EXPECT_EQ(special(Op::kSign), (std::vector<float>{-1, -1, 0, 1}));
     EXPECT_EQ(special(Op::kMish)[3], kInf);
-    EXPECT_EQ(unary(Op::kLog, {1e-40f})[0], std::log(1e-40f));
+    if (!kFlushesDenormals) {
+      EXPECT_EQ(unary(Op::kLog, {1e-40f})[0], std::log(1e-40f));
+    }
   });
 }
 
@@ -222,7 +215,7 @@ TEST(ActivationRows, ErrorsAreSmall) {
       const std::vector<float> x = floats(80, 4001);
       const std::vector<float> y = activated(c.activation, x);
       for (size_t i = 0; i < x.size(); ++i) {
-        ASSERT_LE(ulps(y[i], c.exact(x[i])), c.max_ulps)
+        ASSERT_LE(ulps(y[i], c.exact(x[i])), c.max_ulps + kQuotientUlps)
             << static_cast<int>(c.activation.kind) << " of " << x[i] << " is " << y[i];
       }
     }
@@ -347,7 +340,9 @@ TEST(BinaryRows, EveryOpSpreadAndTail) {
                 } else if (activation.kind == ActivationKind::kLeakyRelu && expected < 0) {
                   expected *= 0.5f;
                 }
-                ASSERT_EQ(y[at], expected) << static_cast<int>(op) << static_cast<int>(spread);
+                const bool is_quotient = op == Op::kDiv || op == Op::kRdiv;
+                ASSERT_LE(ulps(y[at], expected), is_quotient ? kQuotientUlps : 0)
+                    << static_cast<int>(op) << static_cast<int>(spread);
               }
             }
           }

@@ -98,6 +98,16 @@ HWY_INLINE hn::Vec128<double> min_keeping_nan(hn::Vec128<double> number, hn::Vec
   return hn::Vec128<double>(vminq_f64(number.raw, x.raw));
 }
 #endif
+#elif HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR
+// These return the operand that is a number.
+template <class V>
+HWY_INLINE V max_keeping_nan(V number, V x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Max(number, x));
+}
+template <class V>
+HWY_INLINE V min_keeping_nan(V number, V x) {
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Min(number, x));
+}
 #else
 // x86 returns the second operand if one of the two is NaN.
 template <class V>
