@@ -236,7 +236,7 @@ class FewOutputs {
     Sizes s;
     s.pitch = columns + w_.reach();
     s.lines = (lines + h_.reach()) * s.pitch;
-    s.plane = (((planes + d_.reach()) * s.lines) / kLine | 1) * kLine + kLine;
+    s.plane = (ceil_div((planes + d_.reach()) * s.lines, kLine) | 1) * kLine;
     s.sums_plane = (lines * s.pitch + kFewOutputsSlack) / kLine * kLine + kLine;
     s.sums = planes * d_.step() * h_.step() * w_.step() * shape_.out_channels * s.sums_plane;
     return s;

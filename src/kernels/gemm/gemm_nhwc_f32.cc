@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/gemm/half_panels-inl.h"
@@ -39,21 +40,41 @@ constexpr int kTileRows = 4;
 #endif
 constexpr int kPanelWidth = kVecectors * kTileLanes;
 
+// The last vector of a panel is a half one if no more of its lanes exist: processors that compute
+// 512 bits as two halves take half the time for it, others the same.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+using NarrowD = hn::Half<D>;
+#else
+using NarrowD = D;
+#endif
+
+template <class LastD>
+HWY_INLINE hn::Vec<LastD> first_lanes([[maybe_unused]] LastD last_d, Vec v) {
+  if constexpr (std::is_same_v<LastD, D>) {
+    return v;
+  } else {
+    return hn::LowerHalf(last_d, v);
+  }
+}
+
 // Loads and stores of the last vector of a panel, of which `count` >= 1 lanes exist.
+template <class LastD>
 class LastVector {
+  using V = hn::Vec<LastD>;
+
  public:
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL  // where a mask costs nothing
   HWY_INLINE explicit LastVector(int64_t count)
-      : mask_(hn::FirstN(d, static_cast<size_t>(count))) {}
-  HWY_INLINE Vec load(const float* from) const { return hn::MaskedLoad(mask_, d, from); }
-  HWY_INLINE void store(Vec v, float* to) const { hn::BlendedStore(v, mask_, d, to); }
+      : mask_(hn::FirstN(LastD(), static_cast<size_t>(count))) {}
+  HWY_INLINE V load(const float* from) const { return hn::MaskedLoad(mask_, LastD(), from); }
+  HWY_INLINE void store(V v, float* to) const { hn::BlendedStore(v, mask_, LastD(), to); }
 
  private:
-  hn::Mask<D> mask_;
+  hn::Mask<LastD> mask_;
 #else
   HWY_INLINE explicit LastVector(int64_t count) : count_(count) {}
-  HWY_INLINE Vec load(const float* from) const { return load_first(d, from, count_); }
-  HWY_INLINE void store(Vec v, float* to) const { store_first(v, d, to, count_); }
+  HWY_INLINE V load(const float* from) const { return load_first(LastD(), from, count_); }
+  HWY_INLINE void store(V v, float* to) const { store_first(v, LastD(), to, count_); }
 
  private:
   int64_t count_;
@@ -61,39 +82,32 @@ class LastVector {
 };
 
 // C[R, columns] = A[R, k] B[k, columns] of one tile, then the part of the epilogue that costs
-// nothing in registers: bias, residual, clamp or hardswish.
-template <int R, int V, bool kFetch = false>
+// nothing in registers: bias, residual, clamp or hardswish. The tile has V vectors, of which the
+// last one is of LastD.
+template <int R, int V, class LastD, bool kFetch = false>
 HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ahead = nullptr,
                                 int64_t ahead_step = 0) {
-  constexpr int kLanes = kTileLanes;
-  Vec sum[R][V];
-  float* out = job.c + row * job.c_stride;
-  const LastVector last(job.columns - (V - 1) * kLanes);
+  using Last = hn::Vec<LastD>;
+  constexpr int kLanes = kTileLanes, kFull = V - 1;
+  constexpr LastD last_d;
+  Vec sum[R][std::max(kFull, 1)];
+  Last last_sum[R];
+  const LastVector<LastD> last(job.columns - kFull * kLanes);
   if (job.partial) {
     const float* partial = job.partial + row * job.partial_stride;
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) {
-        const float* from = partial + r * job.partial_stride + v * kLanes;
-        sum[r][v] = v + 1 < V ? hn::LoadU(d, from) : last.load(from);
-      }
+      const float* from = partial + r * job.partial_stride;
+      if constexpr (kFull > 0) sum[r][0] = hn::LoadU(d, from);
+      last_sum[r] = last.load(from + kFull * kLanes);
     }
   } else {
-    Vec bias[V];
-    HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) {
-      if (!job.bias)
-        bias[v] = hn::Zero(d);
-      else if (v + 1 < V)
-        bias[v] = hn::LoadU(d, job.bias + v * kLanes);
-      else
-        bias[v] = last.load(job.bias + v * kLanes);
-    }
+    const Vec bias = kFull > 0 && job.bias ? hn::LoadU(d, job.bias) : hn::Zero(d);
+    const Last last_bias = job.bias ? last.load(job.bias + kFull * kLanes) : hn::Zero(last_d);
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) sum[r][v] = bias[v];
+      if constexpr (kFull > 0) sum[r][0] = bias;
+      last_sum[r] = last_bias;
     }
   }
 
@@ -106,9 +120,8 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     for (int i = 0; i < (R + 2) / 3; ++i) a[i] = segment.a + (row + 3 * i) * stride;
     const auto multiply = [&](const auto* b) HWY_ATTR {
       for (int64_t k = 0; k < segment.k; ++k) {
-        Vec bv[V];
-        HWY_UNROLL(2)
-        for (int v = 0; v < V; ++v) bv[v] = load_floats(d, b + v * kLanes);
+        const Vec full = load_floats(d, b);
+        const Last rest = load_floats(last_d, b + kFull * kLanes);
         b += V * kLanes;
         if constexpr (kFetch) {
           __builtin_prefetch(ahead, 0, 2);
@@ -116,9 +129,14 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
         }
         HWY_UNROLL(14)
         for (int r = 0; r < R; ++r) {
-          const Vec av = hn::Set(d, a[r / 3][(r % 3) * stride + k]);
-          HWY_UNROLL(2)
-          for (int v = 0; v < V; ++v) sum[r][v] = hn::MulAdd(av, bv[v], sum[r][v]);
+          const float* from = a[r / 3] + (r % 3) * stride + k;
+          if constexpr (kFull > 0) {
+            const Vec av = hn::Set(d, *from);
+            sum[r][0] = hn::MulAdd(av, full, sum[r][0]);
+            last_sum[r] = hn::MulAdd(first_lanes(last_d, av), rest, last_sum[r]);
+          } else {
+            last_sum[r] = hn::MulAdd(hn::Set(last_d, *from), rest, last_sum[r]);
+          }
         }
       }
     };
@@ -132,35 +150,35 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     multiply(panel.data());
   }
 
-  const Vec lo = hn::Set(d, job.low), hi = hn::Set(d, job.high);
-  const float* residual = job.residual ? job.residual + row * job.residual_stride : nullptr;
-  const auto store = [&](const auto& function) HWY_ATTR {
+  if (job.residual) {
+    const float* residual = job.residual + row * job.residual_stride;
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) {
-        Vec value = sum[r][v];
-        if (residual) {
-          const float* from = residual + r * job.residual_stride + v * kLanes;
-          value = hn::Add(value, v + 1 < V ? hn::LoadU(d, from) : last.load(from));
-        }
-        value = function(value);
-        float* to = out + r * job.c_stride + v * kLanes;
-        if (v + 1 < V) {
-          hn::StoreU(value, d, to);
-        } else {
-          last.store(value, to);
-        }
-      }
+      const float* from = residual + r * job.residual_stride;
+      if constexpr (kFull > 0) sum[r][0] = hn::Add(sum[r][0], hn::LoadU(d, from));
+      last_sum[r] = hn::Add(last_sum[r], last.load(from + kFull * kLanes));
     }
-  };
+  }
+  Vec low = hn::Set(d, job.low), high = hn::Set(d, job.high);
   if (job.is_gated) {
-    store([&](Vec x) HWY_ATTR {
-      const Vec gate = hn::MulAdd(x, hn::Set(d, 1.0f / 6), hn::Set(d, 0.5f));
-      return hn::Mul(x, clamp(gate, lo, hi));
-    });
-  } else {
-    store([&](Vec x) HWY_ATTR { return clamp(x, lo, hi); });
+    const auto gated = [&](auto tag, auto x) HWY_ATTR {
+      const auto gate = hn::MulAdd(x, hn::Set(tag, 1.0f / 6), hn::Set(tag, 0.5f));
+      return hn::Mul(x, clamp(gate, first_lanes(tag, low), first_lanes(tag, high)));
+    };
+    HWY_UNROLL(14)
+    for (int r = 0; r < R; ++r) {
+      if constexpr (kFull > 0) sum[r][0] = gated(d, sum[r][0]);
+      last_sum[r] = gated(last_d, last_sum[r]);
+    }
+    high = hn::Inf(d);
+    low = hn::Neg(high);
+  }
+  HWY_UNROLL(14)
+  for (int r = 0; r < R; ++r) {
+    float* to = job.c + (row + r) * job.c_stride;
+    if constexpr (kFull > 0) hn::StoreU(clamp(sum[r][0], low, high), d, to);
+    const Last value = clamp(last_sum[r], first_lanes(last_d, low), first_lanes(last_d, high));
+    last.store(value, to + kFull * kLanes);
   }
 }
 
@@ -181,16 +199,18 @@ Fetch fetch_of(const TileJob& job, int64_t rows) {
 }
 
 // A tile of R rows that also fetches ahead, if there is something left to fetch and the panel is
-// wide: one of a single vector is not worth a kernel of its own.
-template <int R, int V>
+// wide: a narrower one is not worth a kernel of its own.
+template <int R, int V, class LastD>
 HWY_INLINE void multiply_and_fetch(const TileJob& job, int64_t row, Fetch& fetch) {
-  if (V == 1 || fetch.left <= 0) return multiply_tile<R, V>(job, row);
-  multiply_tile<R, V, V != 1>(job, row, fetch.next, fetch.step);
+  constexpr bool kFetch = V != 1 && std::is_same_v<LastD, D>;
+  if (!kFetch || fetch.left <= 0) return multiply_tile<R, V, LastD>(job, row);
+  multiply_tile<R, V, LastD, kFetch>(job, row, fetch.next, fetch.step);
   fetch.next += fetch.tile_count;
   fetch.left -= fetch.tile_count;
 }
 
-template <int V>
+// Tiles of fewer than 8 rows are rare, and not worth more kernels.
+template <int V, class LastD>
 void multiply_rows(const TileJob& job, int64_t rows) {
   int64_t row = 0;
   Fetch fetch = fetch_of(job, rows);
@@ -199,15 +219,15 @@ void multiply_rows(const TileJob& job, int64_t rows) {
     return left >= kTileRows && (kTileRows <= 8 || left == kTileRows || left > 16);
   };
   for (; takes_full_tile(rows - row); row += kTileRows) {
-    multiply_and_fetch<kTileRows, V>(job, row, fetch);
+    multiply_and_fetch<kTileRows, V, LastD>(job, row, fetch);
   }
   if constexpr (kTileRows > 8) {
-    for (; rows - row >= 8; row += 8) multiply_and_fetch<8, V>(job, row, fetch);
-    if (rows - row == 7) multiply_and_fetch<7, V>(job, row, fetch), row += 7;
+    for (; rows - row >= 8; row += 8) multiply_and_fetch<8, V, LastD>(job, row, fetch);
+    if (rows - row == 7) multiply_and_fetch<7, V, D>(job, row, fetch), row += 7;
   }
-  for (; rows - row >= 4; row += 4) multiply_tile<4, V>(job, row);
-  if (rows - row >= 2) multiply_tile<2, V>(job, row), row += 2;
-  if (row < rows) multiply_tile<1, V>(job, row);
+  for (; rows - row >= 4; row += 4) multiply_tile<4, V, D>(job, row);
+  if (rows - row >= 2) multiply_tile<2, V, D>(job, row), row += 2;
+  if (row < rows) multiply_tile<1, V, D>(job, row);
 }
 
 bool has_half_panels_here() { return kHasHalfPanels; }
@@ -232,11 +252,21 @@ void round_here(const float* from, int64_t count, Float16* to) {
 
 TileShape tile_shape_here() { return {kTileRows, kPanelWidth, kTileLanes, 1}; }
 
+template <int V>
+void multiply_vectors(const TileJob& job, int64_t rows) {
+  const int64_t last_columns = job.columns - (V - 1) * kTileLanes;
+  if (last_columns <= static_cast<int64_t>(hn::Lanes(NarrowD()))) {
+    multiply_rows<V, NarrowD>(job, rows);
+  } else {
+    multiply_rows<V, D>(job, rows);
+  }
+}
+
 void multiply_panel_here(const TileJob& job, int64_t rows) {
   if (job.columns <= kTileLanes) {
-    multiply_rows<1>(job, rows);
+    multiply_vectors<1>(job, rows);
   } else {
-    multiply_rows<2>(job, rows);
+    multiply_vectors<2>(job, rows);
   }
 }
 
