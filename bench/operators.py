@@ -253,12 +253,27 @@ def laid(args, layout):
     return args if changed or layout == "contiguous" else None
 
 
+def searchable(op, args):
+    """What a search finds depends on it: the tensor that it takes for sorted is, and what it looks for lies all over its range."""
+    given = dict(zip((p.name for p in op.parameters), args))
+    lines = [given[name] for name in ("sorted_sequence", "boundaries") if isinstance(given.get(name), torch.Tensor)]
+    if not lines:
+        return args
+    low, high = lines[0].min().item(), lines[0].max().item()
+    for name, t in given.items():
+        if isinstance(t, torch.Tensor) and name == "self":
+            given[name] = (torch.rand(t.shape, dtype=torch.float64) * (high - low) + low).to(t.dtype)
+        elif t is lines[0]:
+            given[name] = t.sort()[0]
+    return list(given.values())
+
+
 def rows(op):
     """(what it is, arguments) of all rows of the operator."""
     sample = Sample(op)
 
     def row(args, elements, dtype, layout="contiguous", dim=None):
-        args = args and laid(args, layout)
+        args = args and laid(searchable(op, args), layout)
         if args:
             name = {"elements": elements, "dtype": dtype, "layout": layout, "shape": list(largest(args).shape)}
             yield {**name, "dim": dim} if dim is not None else name, args

@@ -164,8 +164,9 @@ Tensor quantize(const Tensor& self, DType dtype, std::shared_ptr<const Quantizer
 
 QParams choose_qparams(const Tensor& self, DType dtype) {
   float low = 0, high = 0;  // zero is always in the range
+  const Tensor floats = self.to(DType::kFloat32);
   const auto extreme = [&](kernels::Fold fold_of) {
-    return *fold(fold_of, self, {}, false, DType::kFloat32).data_ptr<float>();
+    return *fold(fold_of, floats, {}, false, DType::kFloat32).data_ptr<float>();
   };
   if (self.numel() > 0) {
     low = std::min(low, extreme(kernels::Fold::kMin));

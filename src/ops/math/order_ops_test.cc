@@ -79,6 +79,48 @@ TEST(Search, PlacesInSortedSequences) {
                Error);
 }
 
+// Rows of every length and as many values, duplicates and NaN among them.
+TEST(Search, SortedRows) {
+  for (const int64_t n : {1, 2, 3, 5, 8, 31, 64}) {
+    for (const int64_t count : {1, 7, 8, 9, 40}) {
+      std::vector<double> elements, values, left, right;
+      for (int64_t row = 0; row < 3; ++row) {
+        const auto begin = static_cast<ptrdiff_t>(elements.size());
+        for (int64_t k = 0; k < n; ++k) elements.push_back(static_cast<double>(row + k / 2 * 2));
+        const auto first = elements.begin() + begin;
+        for (int64_t i = 0; i < count; ++i) {
+          const double value = i == 11 ? kNan : static_cast<double>(i * 7 % (n + 4) + row - 1);
+          const bool is_nan = value != value;
+          values.push_back(value);
+          left.push_back(static_cast<double>(
+              is_nan ? n : std::lower_bound(first, elements.end(), value) - first));
+          right.push_back(static_cast<double>(
+              is_nan ? n : std::upper_bound(first, elements.end(), value) - first));
+        }
+      }
+      const Tensor rows = make(elements, kF32, {3, n}), wanted = make(values, kF32, {3, count});
+      expect_tensor(result_of("aten::searchsorted", "Tensor", {rows, wanted}), left, kI64,
+                    {3, count});
+      expect_tensor(result_of("aten::searchsorted", "Tensor", {rows, wanted, false, true}), right,
+                    kI64, {3, count});
+    }
+  }
+}
+
+// PyTorch's answers, which depend on the steps of its search.
+TEST(Search, UnsortedElements) {
+  const Tensor values = make({0, 1, 2, 3, 6, kNan, 2, 5, 1, 9});
+  const Tensor with_nan = make({1, 2, 2, 5, kNan, kNan}), mixed = make({3, 1, 2, 9, 4});
+  expect_tensor(result_of("aten::searchsorted", "Tensor", {with_nan, values}),
+                {0, 0, 1, 3, 6, 6, 1, 3, 0, 6}, kI64);
+  expect_tensor(result_of("aten::searchsorted", "Tensor", {with_nan, values, false, true}),
+                {0, 1, 3, 3, 6, 6, 3, 6, 1, 6}, kI64);
+  expect_tensor(result_of("aten::searchsorted", "Tensor", {mixed, values}),
+                {0, 0, 2, 3, 5, 5, 2, 5, 0, 5}, kI64);
+  expect_tensor(result_of("aten::searchsorted", "Tensor", {mixed, values, false, true}),
+                {0, 2, 3, 3, 5, 5, 3, 5, 2, 5}, kI64);
+}
+
 TEST(Search, Membership) {
   const Tensor x = make({1, 2, kNan});
   expect_tensor(result_of("aten::isin", "Tensor_Tensor", {x, make({2, kNan})}), {0, 1, 0}, kBool);

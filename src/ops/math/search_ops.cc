@@ -29,19 +29,60 @@ CountedVector<C> elements_as(const Tensor& tensor) {
 
 // ---- searchsorted ----
 
-// How many elements come before `value` (on the right: before or equal). NaN comes after all.
+// Whether `element` comes before `value` (on the right: before or equal). All come before NaN.
+template <bool kRight, typename C>
+bool comes_before(C element, C value) {
+  return kRight ? !(element > value) : !(element >= value);
+}
+
+// How many elements come before `value`, by the steps of PyTorch, which decide where the elements
+// are not sorted.
 template <bool kRight, typename C, typename At>
 int64_t place_of(const At& at, int64_t n, C value) {
   uint64_t low = 0, high = static_cast<uint64_t>(n);
   while (low < high) {
     const uint64_t middle = (low + high) / 2;
-    const C element = at(static_cast<int64_t>(middle));
-    // Both are moves, since no processor foresees which one it is.
-    const bool is_before = kRight ? !(element > value) : !(element >= value);
-    low = is_before ? middle + 1 : low;
-    high = is_before ? high : middle;
+    if (comes_before<kRight>(at(static_cast<int64_t>(middle)), value)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
   return static_cast<int64_t>(low);
+}
+
+// The same for `count` values among n >= 1 elements that are sorted. A step of a search waits for
+// the one before, so several go side by side, and none of them jumps: no processor foresees which
+// half it will be.
+template <bool kRight, typename C>
+void find_places(const C* elements, int64_t n, const C* values, int64_t count, int64_t* places) {
+  constexpr int kTogether = 8;
+  int64_t i = 0;
+  for (; count - i >= kTogether; i += kTogether) {
+    const C* from[kTogether];
+    std::fill_n(from, kTogether, elements);
+    for (int64_t left = n; left > 1; left -= left / 2) {
+      const int64_t half = left / 2;
+#pragma GCC unroll 8
+      for (int k = 0; k < kTogether; ++k) {
+        from[k] += half * comes_before<kRight>(from[k][half - 1], values[i + k]);
+      }
+    }
+    for (int k = 0; k < kTogether; ++k) {
+      places[i + k] = from[k] - elements + comes_before<kRight>(*from[k], values[i + k]);
+    }
+  }
+  for (; i < count; ++i) {
+    places[i] = place_of<kRight>([=](int64_t k) { return elements[k]; }, n, values[i]);
+  }
+}
+
+// False of NaN.
+template <typename C>
+bool is_sorted(const C* elements, int64_t n) {
+  bool sorted = n > 0 && elements[0] == elements[0];
+  for (int64_t i = 1; i < n; ++i) sorted &= elements[i - 1] <= elements[i];
+  return sorted;
 }
 
 void check_searchsorted(const Tensor& sorted, const Tensor& values, const Tensor& sorter) {
@@ -103,32 +144,32 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
     };
     const CountedVector<int64_t> order =
         sorter.defined() ? elements_as<int64_t>(sorter) : CountedVector<int64_t>();
-    // at(k, row): element k of the boundaries that begin at `row`.
-    const auto find = [&](const auto& at) {
+    const C* const numbers = const_data<C>(boundaries);
+    // at(k): element k of the boundaries, which begin at `row`.
+    const auto at = [&](int64_t row, int64_t k) {
+      if (sorter.defined()) k = order[static_cast<size_t>(row + k)];
+      return is_few ? one(k) : numbers[row + k];
+    };
+    const bool is_plain = !sorter.defined() && !is_few;
+    const bool is_sorted_line = is_line && is_plain && is_sorted(numbers, n);
+    const auto find = [&]<bool kRight>(std::bool_constant<kRight>) {
       parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end;) {
-          const int64_t row = i / per_row;
-          const auto in_row = [at, first = is_line ? 0 : row * n](int64_t k) {
-            return at(k, first);
-          };
-          for (const int64_t last = std::min(end, (row + 1) * per_row); i < last; ++i) {
-            const C value = const_data<C>(wanted)[i];
-            place[i] = right ? place_of<true>(in_row, n, value) : place_of<false>(in_row, n, value);
+          const int64_t row = is_line ? 0 : i / per_row * n;
+          const int64_t count = std::min(end, (i / per_row + 1) * per_row) - i;
+          const C* const some = const_data<C>(wanted) + i;
+          if (is_line ? is_sorted_line : is_plain && is_sorted(numbers + row, n)) {
+            find_places<kRight>(numbers + row, n, some, count, place + i);
+          } else {
+            for (int64_t k = 0; k < count; ++k) {
+              place[i + k] = place_of<kRight>([&](int64_t j) { return at(row, j); }, n, some[k]);
+            }
           }
+          i += count;
         }
       });
     };
-    const C* const numbers = const_data<C>(boundaries);
-    if (sorter.defined()) {
-      find([&](int64_t k, int64_t row) {
-        k = order[static_cast<size_t>(row + k)];
-        return is_few ? one(k) : numbers[row + k];
-      });
-    } else if (is_few) {
-      find([&](int64_t k, int64_t) { return one(k); });
-    } else {
-      find([=](int64_t k, int64_t row) { return numbers[row + k]; });
-    }
+    right ? find(std::true_type()) : find(std::false_type());
   });
   return out_int32 ? places.to(DType::kInt32) : places;
 }
