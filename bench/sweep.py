@@ -8,7 +8,8 @@ packages come from PyPI, without what they depend on, into --folder. There resul
 (--again measures it anew), so a sweep that was stopped goes on. Files are deleted when they are measured, unless --keep.
 
 A file is the model traced or, where that works, scripted. Its answer is wrong when it differs from the one in float64 by more than 4 times what PyTorch's
-float32 differs, plus 1e-5; both as the largest difference of a tensor, relative to its largest value. "ratio" is Torchlet's time of a forward over that of
+float32 differs, plus 1e-5; both as the largest difference of a tensor, relative to its largest value, and PyTorch's the worst of the model as it is and of
+the variants below. "ratio" is Torchlet's time of a forward over that of
 PyTorch's better variant, torch.jit.freeze or torch.jit.optimize_for_inference of the traced file: one thread each, in turns, the smallest of all rounds.
 
 PyTorch multiplies matrices by libblas.so.3, and Debian's libblas3 is many times slower than others, so a fair ratio takes libopenblas0, and
