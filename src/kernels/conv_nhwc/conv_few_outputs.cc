@@ -11,6 +11,7 @@
 #include "kernels/conv_nhwc/conv_few_outputs.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/layout/transpose.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
 #include "kernels/simd/split.h"
@@ -232,11 +233,11 @@ class FewOutputs {
     int64_t pitch, lines, plane, sums_plane, sums;
   };
   HWY_NOINLINE Sizes sizes_of(int64_t planes, int64_t lines, int64_t columns) const {
-    constexpr int64_t kLine = 16;  // channels do not share their cache sets
+    constexpr int64_t kLine = 16;
     Sizes s;
     s.pitch = columns + w_.reach();
     s.lines = (lines + h_.reach()) * s.pitch;
-    s.plane = (ceil_div((planes + d_.reach()) * s.lines, kLine) | 1) * kLine;
+    s.plane = odd_lines((planes + d_.reach()) * s.lines, kLine);
     s.sums_plane = (lines * s.pitch + kFewOutputsSlack) / kLine * kLine + kLine;
     s.sums = planes * d_.step() * h_.step() * w_.step() * shape_.out_channels * s.sums_plane;
     return s;

@@ -30,12 +30,10 @@ constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 // Of a group, so that products in bfloat16 are faster than in float32.
 constexpr int64_t kBFloat16Channels = 16, kBFloat16Columns = 24;
 
-// From one copied row of A to the next: an odd number of cache lines, so that rows do not share
-// their cache sets.
+// From one copied row of A to the next.
 template <typename T>
 int64_t copy_stride(int64_t depth) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  return (ceil_div(depth, kLine) | 1) * kLine;
+  return odd_lines(depth, 64 / sizeof(T));
 }
 
 // Some pixels and some columns of a group, the first column that of a panel.

@@ -90,7 +90,8 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
   using Last = hn::Vec<LastD>;
   constexpr int kLanes = kTileLanes, kFull = V - 1;
   constexpr LastD last_d;
-  Vec sum[R][std::max(kFull, 1)];
+  static_assert(V <= 2);
+  Vec sum[R];  // of the vector before the last, if there is one
   Last last_sum[R];
   const LastVector<LastD> last(job.columns - kFull * kLanes);
   if (job.partial) {
@@ -98,7 +99,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
       const float* from = partial + r * job.partial_stride;
-      if constexpr (kFull > 0) sum[r][0] = hn::LoadU(d, from);
+      if constexpr (kFull > 0) sum[r] = hn::LoadU(d, from);
       last_sum[r] = last.load(from + kFull * kLanes);
     }
   } else {
@@ -106,7 +107,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     const Last last_bias = job.bias ? last.load(job.bias + kFull * kLanes) : hn::Zero(last_d);
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
-      if constexpr (kFull > 0) sum[r][0] = bias;
+      if constexpr (kFull > 0) sum[r] = bias;
       last_sum[r] = last_bias;
     }
   }
@@ -132,7 +133,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
           const float* from = a[r / 3] + (r % 3) * stride + k;
           if constexpr (kFull > 0) {
             const Vec av = hn::Set(d, *from);
-            sum[r][0] = hn::MulAdd(av, full, sum[r][0]);
+            sum[r] = hn::MulAdd(av, full, sum[r]);
             last_sum[r] = hn::MulAdd(first_lanes(last_d, av), rest, last_sum[r]);
           } else {
             last_sum[r] = hn::MulAdd(hn::Set(last_d, *from), rest, last_sum[r]);
@@ -155,7 +156,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
       const float* from = residual + r * job.residual_stride;
-      if constexpr (kFull > 0) sum[r][0] = hn::Add(sum[r][0], hn::LoadU(d, from));
+      if constexpr (kFull > 0) sum[r] = hn::Add(sum[r], hn::LoadU(d, from));
       last_sum[r] = hn::Add(last_sum[r], last.load(from + kFull * kLanes));
     }
   }
@@ -167,7 +168,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     };
     HWY_UNROLL(14)
     for (int r = 0; r < R; ++r) {
-      if constexpr (kFull > 0) sum[r][0] = gated(d, sum[r][0]);
+      if constexpr (kFull > 0) sum[r] = gated(d, sum[r]);
       last_sum[r] = gated(last_d, last_sum[r]);
     }
     high = hn::Inf(d);
@@ -176,7 +177,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
   HWY_UNROLL(14)
   for (int r = 0; r < R; ++r) {
     float* to = job.c + (row + r) * job.c_stride;
-    if constexpr (kFull > 0) hn::StoreU(clamp(sum[r][0], low, high), d, to);
+    if constexpr (kFull > 0) hn::StoreU(clamp(sum[r], low, high), d, to);
     const Last value = clamp(last_sum[r], first_lanes(last_d, low), first_lanes(last_d, high));
     last.store(value, to + kFull * kLanes);
   }

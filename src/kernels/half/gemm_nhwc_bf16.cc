@@ -2,8 +2,8 @@
 #include <cstdlib>
 
 #include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/isa.h"
-#include "kernels/simd/split.h"
 
 #if TORCHLET_BFLOAT16
 
@@ -180,8 +180,7 @@ void multiply_strip_bf16(const StripJob<float>& s) {
     }
     depth += segment.k;
   }
-  // An odd number of cache lines, so that rows do not share their cache sets.
-  const int64_t a_stride = (ceil_div(depth, 32) | 1) * 32;
+  const int64_t a_stride = odd_lines(depth, 32);
   const Scratch<BFloat16> a(s.rows * a_stride);
   for (int64_t row = 0; row < s.rows; ++row) {
     BFloat16* to = a.data() + row * a_stride;

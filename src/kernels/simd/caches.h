@@ -10,4 +10,11 @@ int64_t cached(int64_t bytes);
 // For tests: its size in bytes, 0 for one that nobody knows. Not while kernels run.
 void set_cache(int64_t size);
 
+// From one row to the next, in elements of which a cache line holds `line`: at least `count`, and
+// an odd number of lines, since rows an even number apart share cache sets, and all of them at 4
+// KB.
+constexpr int64_t odd_lines(int64_t count, int64_t line) {
+  return ((count + line - 1) / line | 1) * line;
+}
+
 }  // namespace torchlet::kernels

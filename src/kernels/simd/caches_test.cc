@@ -18,5 +18,14 @@ TEST(Caches, SmallOnesKeepTheirShare) {
   set_cache(before);
 }
 
+TEST(Caches, RowsAreAnOddNumberOfLinesApart) {
+  EXPECT_EQ(odd_lines(1, 16), 16);
+  EXPECT_EQ(odd_lines(16, 16), 16);
+  EXPECT_EQ(odd_lines(17, 16), 48);
+  EXPECT_EQ(odd_lines(992, 16), 1008);
+  EXPECT_EQ(odd_lines(1000, 16), 1008) << "1024 floats are 4 KB";
+  EXPECT_EQ(odd_lines(1024, 16), 1040);
+}
+
 }  // namespace
 }  // namespace torchlet::kernels

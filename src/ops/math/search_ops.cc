@@ -132,7 +132,7 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
     using C = decltype(zero);
     // A search looks at few of the boundaries, so few searches convert those that they look at.
     const bool is_line = sorted.dim() == 1;
-    const bool is_few = is_line && values.numel() < sorted.numel() / 64;
+    const bool is_few = is_line && per_row < n / 64;
     const Tensor boundaries = is_few ? Tensor() : dense_as<C>(sorted), wanted = dense_as<C>(values);
     const auto one = [&](int64_t i) {
       C number;
@@ -150,15 +150,16 @@ Tensor search(const Tensor& sorted, const Tensor& values, bool out_int32, bool r
       if (sorter.defined()) k = order[static_cast<size_t>(row + k)];
       return is_few ? one(k) : numbers[row + k];
     };
-    const bool is_plain = !sorter.defined() && !is_few;
-    const bool is_sorted_line = is_line && is_plain && is_sorted(numbers, n);
+    // Fewer values are found before one knows that the elements are sorted.
+    const bool is_worth_a_look = !sorter.defined() && per_row >= n / 64;
+    const bool is_sorted_line = is_line && is_worth_a_look && is_sorted(numbers, n);
     const auto find = [&]<bool kRight>(std::bool_constant<kRight>) {
       parallel_for(values.numel(), 4096, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end;) {
           const int64_t row = is_line ? 0 : i / per_row * n;
           const int64_t count = std::min(end, (i / per_row + 1) * per_row) - i;
           const C* const some = const_data<C>(wanted) + i;
-          if (is_line ? is_sorted_line : is_plain && is_sorted(numbers + row, n)) {
+          if (is_line ? is_sorted_line : is_worth_a_look && is_sorted(numbers + row, n)) {
             find_places<kRight>(numbers + row, n, some, count, place + i);
           } else {
             for (int64_t k = 0; k < count; ++k) {
