@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/pages.h"
 #include "base/selection.h"
 #include "graph/event_sink.h"
 #include "tensor/containers.h"
@@ -51,6 +52,8 @@ std::shared_ptr<OptimizedFunction> OptimizedMethods::get(Function& method, const
   const Cut& cut = placements_[placement];
   device::partition(*optimized.graph, cut.devices, log_, cut.left);
   auto made = std::make_shared<OptimizedFunction>(method, std::move(optimized.graph));
+  // What is freed by now lies between what stays; weights are packed next.
+  if constexpr (selection::kIsWhole) give_back_freed();
   if (EventSink* sink = event_sink()) {
     sink->record({.kernel = kCompileEvent, .begin = begin, .end = event_clock()});
   }

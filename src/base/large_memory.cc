@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -27,7 +28,7 @@ struct alignas(kAlignment) Header {
 
 }  // namespace
 
-void* large_new(size_t nbytes) {
+void* large_new(size_t nbytes, size_t taken) {
   void* memory;
   const bool is_mapped = kMaps && nbytes >= kLeastMapped;
   if (!is_mapped) {
@@ -46,7 +47,7 @@ void* large_new(size_t nbytes) {
     memory = new (block) Header{std::move(charge)} + 1;
   }
   prefer_huge_pages(memory, nbytes);
-  if (is_mapped) take_small_pages(memory, nbytes);
+  if (is_mapped) take_small_pages(memory, std::min(nbytes, taken));
   return memory;
 }
 

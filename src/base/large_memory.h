@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace torchlet {
 
 // 64-byte aligned and charged as counted_new()'s, for who is going to write to all of it. A large
 // block is the system's own and goes back to it at once; an allocator would keep what was freed, in
 // holes that the next blocks do not fit into. Pages of 2 MB are asked for where there is room for
-// them. Error kMemoryLimit or kOutOfMemory.
-void* large_new(size_t nbytes);
+// them; of the first `taken` bytes the others are taken at once, which costs less than one by one.
+// Error kMemoryLimit or kOutOfMemory.
+void* large_new(size_t nbytes, size_t taken = SIZE_MAX);
 // With the `nbytes` that it was asked for with.
 void large_delete(void* memory, size_t nbytes) noexcept;
 

@@ -165,8 +165,7 @@ Graph::Graph() : block_(new_block(nullptr)) {}
 Graph::~Graph() = default;
 
 Node* Graph::create(Symbol kind, std::vector<SsaValue*> inputs, size_t num_outputs) {
-  nodes_.push_back(std::unique_ptr<Node>(new Node(this, kind)));
-  Node* node = nodes_.back().get();
+  Node* node = nodes_.make(this, kind);
   for (SsaValue* value : inputs) node->add_input(value);
   for (size_t i = 0; i < num_outputs; ++i) node->add_output(types::tensor());
   return node;
@@ -174,8 +173,7 @@ Node* Graph::create(Symbol kind, std::vector<SsaValue*> inputs, size_t num_outpu
 
 Block* Graph::new_block(Node* owner) {
   static const Symbol kParam("prim::Param"), kReturn("prim::Return");
-  blocks_.push_back(std::make_unique<Block>());
-  Block* block = blocks_.back().get();
+  Block* block = blocks_.make();
   block->graph_ = this;
   block->owner_ = owner;
   block->params_ = create(kParam);
@@ -185,8 +183,7 @@ Block* Graph::new_block(Node* owner) {
 }
 
 SsaValue* Graph::new_value(Node* node, TypePtr type, std::string name) {
-  values_.push_back(std::make_unique<SsaValue>());
-  SsaValue* value = values_.back().get();
+  SsaValue* value = values_.make();
   value->node_ = node;
   value->type_ = std::move(type);
   value->name_ = std::move(name);

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/pool.h"
 #include "graph/operator.h"
 #include "graph/source_range.h"
 #include "graph/symbol.h"
@@ -125,6 +126,7 @@ class Node {
   friend class Graph;
   friend class Block;
   friend class SsaValue;
+  friend class Pool<Node>;
   Node(Graph* graph, Symbol kind) : graph_(graph), kind_(kind) {}
   void drop_use(SsaValue* value);
   void unlink();
@@ -230,9 +232,9 @@ class Graph {
   Block* new_block(Node* owner);
   SsaValue* new_value(Node* node, TypePtr type, std::string name);
 
-  std::vector<std::unique_ptr<Node>> nodes_;  // destroyed ones stay, empty, until the graph goes
-  std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<std::unique_ptr<SsaValue>> values_;
+  Pool<Node> nodes_;  // destroyed ones stay, empty, until the graph goes
+  Pool<Block> blocks_;
+  Pool<SsaValue> values_;
   Block* block_ = nullptr;
 };
 

@@ -90,7 +90,10 @@ void PackingKey::add(const LayerForm<kernels::Conv2dShape>& layer) {
 namespace {
 
 std::shared_ptr<std::byte> allocate(size_t nbytes) {
-  auto* const memory = static_cast<std::byte*>(large_new(nbytes));
+  // More of them would be there at once with the weights that they are packed from: who packs more
+  // takes it piece by piece, as those go back to the file.
+  constexpr size_t kTaken = size_t{1} << 20;
+  auto* const memory = static_cast<std::byte*>(large_new(nbytes, kTaken));
   note_memory(MemoryUse::kPackedWeights, nbytes);
   return {memory, [nbytes](std::byte* data) {
             large_delete(data, nbytes);

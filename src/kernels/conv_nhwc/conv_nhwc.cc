@@ -289,8 +289,13 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
     const int64_t rows = i / panels * runs.columns + i % panels * tile.width;
     return first_weight + rows * group_channels * taps;
   };
+  const auto packed_before = [&](int64_t i) {
+    const int64_t columns = i / panels * tile.packed_columns(runs.columns) + i % panels * tile.width;
+    return columns * runs.depth();
+  };
   for (int64_t done = 0; done < all; done += at_once) {
     const int64_t next = std::min(all, done + at_once);
+    if (all > at_once) packed.take(packed_before(done), packed_before(next) - packed_before(done));
     parallel_for(next - done, grain,
                  [&](int64_t begin, int64_t end) { pack_panels(done + begin, done + end); });
     if (next < all) (*read)(weights_before(done), weights_before(next));

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/pages.h"
 #include "base/selection.h"
 #include "kernels/half/bfloat16.h"
 #include "kernels/half/float16.h"
@@ -102,6 +103,10 @@ class PackingTarget {
   explicit PackingTarget(void* packed, WeightFormat format = WeightFormat::kFloat32)
       : packed_(static_cast<std::byte*>(packed)), format_(format) {}
   void move(int64_t count) { packed_ += bytes(count); }
+  // Takes the memory of `count` elements from element `first` on at once (base/pages.h).
+  void take(int64_t first, int64_t count) const {
+    take_small_pages(packed_ + bytes(first), static_cast<size_t>(bytes(count)));
+  }
   // fill(to) writes the `rows` of a panel that begins at element `first`.
   template <typename Fill>
   void pack(int64_t first, int64_t rows, int64_t width, const Fill& fill) const {
