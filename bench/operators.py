@@ -53,7 +53,7 @@ LAYOUTS = ("contiguous", "transposed", "channels last")
 SLOW = 0.1  # seconds of a call: another way to grow the sample is tried
 TURN, ROUNDS = 0.001, 6
 WORTH = 15e-6  # seconds: what Torchlet does in less is the cost of a call
-MOST_SECONDS = 12  # of an operator
+MOST_SECONDS = 60  # of an operator
 # Calls that say nothing about an operator: name -> why.
 MEANINGLESS = {
     "aten::_conj": "PyTorch gives a view that says so",
@@ -114,14 +114,17 @@ def largest(args):
 
 def grown(op, args, elements, which, positions):
     """The sample with about so many elements in its largest tensor: sizes that are equal to one of `which` dimensions of it
-    grow alike, and with `positions` integers grow with them. What is resized to a size is so to one that grows, too."""
-    big = largest(args)
+    grow alike, and with `positions` integers grow with them. What is resized to a size is so to one that grows, too; the
+    windows of convolutions stay as they are."""
+    filters = [id(a) for p, a in zip(op.parameters, args) if p.name == "weight" and "conv" in op.name]
+    others = [a for a in args if id(a) not in filters]
+    big = largest(others if tensors_of(others) else args)
     sizes = {big.shape[k] for k in range(big.dim())[which] if big.shape[k] > 1} or {1}
     power = max(1, sum(n in sizes for n in big.shape))
     factor = max(1, round((elements / max(1, big.numel())) ** (1 / power)))
 
     def of(t):
-        shape = [n * factor if n in sizes else n for n in t.shape]
+        shape = [n * factor if n in sizes and (k < 2 or id(t) not in filters) else n for k, n in enumerate(t.shape)]
         if t.numel() == 0 or t.dtype == torch.bool or t.is_complex():
             return drawn(shape, t.dtype, 0, 2)
         low, high = t.min().item(), t.max().item()

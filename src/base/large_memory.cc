@@ -35,14 +35,12 @@ void* large_new(size_t nbytes, size_t taken) {
     memory = counted_new(nbytes, kAlignment);
   } else {
     Charge charge(nbytes);
-    void* const block =
-        nbytes > physical_memory()
-            ? MAP_FAILED
-            : mmap(nullptr, nbytes + sizeof(Header), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const block = nbytes > physical_memory()
+                            ? MAP_FAILED
+                            : mmap(nullptr, nbytes + sizeof(Header), PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED) {
-      fail(ErrorCode::kOutOfMemory, "cannot allocate %zu bytes for weights or activations",
-           nbytes);
+      fail(ErrorCode::kOutOfMemory, "cannot allocate %zu bytes for weights or activations", nbytes);
     }
     memory = new (block) Header{std::move(charge)} + 1;
   }

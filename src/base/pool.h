@@ -26,7 +26,8 @@ class Pool {
   T* make(Args&&... args) {
     if (blocks_.empty() || blocks_.back().used == blocks_.back().count) add_block();
     Block& block = blocks_.back();
-    T* const made = new (block.memory.get() + block.used * sizeof(T)) T(std::forward<Args>(args)...);
+    T* const made =
+        new (block.memory.get() + block.used * sizeof(T)) T(std::forward<Args>(args)...);
     ++block.used;
     ++size_;
     return made;

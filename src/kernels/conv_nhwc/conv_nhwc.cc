@@ -290,7 +290,8 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
     return first_weight + rows * group_channels * taps;
   };
   const auto packed_before = [&](int64_t i) {
-    const int64_t columns = i / panels * tile.packed_columns(runs.columns) + i % panels * tile.width;
+    const int64_t columns =
+        i / panels * tile.packed_columns(runs.columns) + i % panels * tile.width;
     return columns * runs.depth();
   };
   for (int64_t done = 0; done < all; done += at_once) {

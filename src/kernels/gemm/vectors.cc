@@ -126,6 +126,29 @@ void rotate_f64(double c, double s, double* HWY_RESTRICT x, double* HWY_RESTRICT
   }
 }
 
+template <typename T>
+void reflect_t(T p, T q, T tau, T* HWY_RESTRICT x, T* HWY_RESTRICT y, T* HWY_RESTRICT z,
+               int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  const auto second = hn::Set(d, p), third = hn::Set(d, q), factor = hn::Set(d, tau);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t n = count - i;
+    const auto a = load_first(d, x + i, n), b = load_first(d, y + i, n),
+               c = load_first(d, z + i, n);
+    const auto sum = hn::Mul(factor, hn::MulAdd(third, c, hn::MulAdd(second, b, a)));
+    store_first(hn::Sub(a, sum), d, x + i, n);
+    store_first(hn::NegMulAdd(second, sum, b), d, y + i, n);
+    store_first(hn::NegMulAdd(third, sum, c), d, z + i, n);
+  }
+}
+void reflect_f32(float p, float q, float tau, float* x, float* y, float* z, int64_t count) {
+  reflect_t(p, q, tau, x, y, z, count);
+}
+void reflect_f64(double p, double q, double tau, double* x, double* y, double* z, int64_t count) {
+  reflect_t(p, q, tau, x, y, z, count);
+}
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
@@ -140,6 +163,8 @@ HWY_EXPORT(add_scaled_f64);
 HWY_EXPORT(dot_f32);
 HWY_EXPORT(dot_f64);
 HWY_EXPORT(rotate_f64);
+HWY_EXPORT(reflect_f32);
+HWY_EXPORT(reflect_f64);
 HWY_EXPORT(multiply_both_ways_f32);
 HWY_EXPORT(multiply_both_ways_f64);
 
@@ -157,6 +182,12 @@ double dot(const double* x, const double* y, int64_t count) {
 }
 void rotate(double c, double s, double* x, double* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(rotate_f64)(c, s, x, y, count);
+}
+void reflect(float p, float q, float tau, float* x, float* y, float* z, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(reflect_f32)(p, q, tau, x, y, z, count);
+}
+void reflect(double p, double q, double tau, double* x, double* y, double* z, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(reflect_f64)(p, q, tau, x, y, z, count);
 }
 void multiply_both_ways(const float* a, int64_t stride, const float* factors, const float* x,
                         float* y, float* sums, int64_t count) {

@@ -20,5 +20,8 @@ void multiply_both_ways(const double* a, int64_t stride, const double* factors, 
                         double* y, double* sums, int64_t count);
 // (x, y) = (c x + s y, c y - s x)
 void rotate(double c, double s, double* x, double* y, int64_t count);
+// (x, y, z) -= tau (x + p y + q z) (1, p, q): a reflection of three rows.
+void reflect(float p, float q, float tau, float* x, float* y, float* z, int64_t count);
+void reflect(double p, double q, double tau, double* x, double* y, double* z, int64_t count);
 
 }  // namespace torchlet::kernels

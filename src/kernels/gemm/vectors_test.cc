@@ -40,6 +40,18 @@ void check_vectors(int64_t count) {
   multiply_both_ways(a.data(), stride, factors.data(), x.data(), y.data(), sums.data(), count);
   EXPECT_EQ(y, sum);
   EXPECT_EQ(sums, expected_sums);
+
+  std::vector<T> z = a, reflected_x = x, reflected_y = y, reflected_z = z;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const T whole = 5 * (x[i] + 2 * y[i] - 3 * z[i]);
+    reflected_x[i] -= whole;
+    reflected_y[i] -= whole * 2;
+    reflected_z[i] += whole * 3;
+  }
+  reflect(T(2), T(-3), T(5), x.data(), y.data(), z.data(), count);
+  EXPECT_EQ(x, reflected_x);
+  EXPECT_EQ(y, reflected_y);
+  EXPECT_EQ(z, reflected_z);
 }
 
 TEST(Vectors, EveryTail) {

@@ -1,4 +1,5 @@
 // Singular values and eigenvalues.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 
@@ -6,6 +7,8 @@
 #include "ops/core/op.h"
 #include "ops/engines/matmul.h"
 #include "ops/linalg/linalg.h"
+#include "ops/linalg/reductions.h"
+#include "ops/linalg/schur.h"
 #include "ops/math/math.h"
 
 namespace torchlet::ops {
@@ -13,7 +16,7 @@ namespace {
 
 using linalg::Batch;
 
-// ---- spectra of general matrices: the QR algorithm on the complex Hessenberg form ----
+// ---- spectra of general matrices ----
 
 using C = std::complex<double>;
 using CView = linalg::View<C>;
@@ -72,65 +75,129 @@ void schur(const CView& a, const CView& q) {
   }
 }
 
-// Householder reflections that leave only one subdiagonal; q gathers them.
-void to_hessenberg(const CView& a, const CView& q) {
-  const int64_t n = a.rows();
-  linalg::set_identity(q);
-  for (int64_t k = 0; k + 2 < n; ++k) {
-    const CMatrix column = linalg::copied(a.block(k + 1, k, n - k - 1, 1));
-    const linalg::Vector<C> v = column.col(0);
-    const double length = linalg::norm(v);
-    if (length == 0 || linalg::norm(v.from(1)) == 0) continue;
-    v[0] += std::abs(v[0]) == 0 ? C(length) : v[0] / std::abs(v[0]) * length;
-    linalg::scale(v, C(1 / linalg::norm(v)));
-    linalg::reflect_rows(a.block(k + 1, 0, n - k - 1, n), v, C(2));
-    // From the right: the same with the transposed matrix and the conjugate vector.
-    const CMatrix conjugate = linalg::adjoint_of<C>(column);
-    for (const CView& m : {a, q}) {
-      linalg::reflect_rows(m.block(0, k + 1, n, n - k - 1).transposed(), conjugate.row(0), C(2));
+// The eigenvectors of a complex matrix in the columns of `vectors`; its values in `values`.
+void complex_eig(const CView& t, C* values, const CView& vectors) {
+  const int64_t n = t.rows(), others = std::max<int64_t>(0, n - 1);
+  const linalg::Columns<C> reduced(t);
+  const std::vector<C> tau = linalg::to_hessenberg<C>(reduced);
+  const CMatrix basis(n, n), turned(n, n);
+  linalg::set_identity(basis);
+  linalg::apply_reflections<C>(reduced.block(n - others, 0, others, others), tau.data(), false,
+                               basis.block(n - others, 0, others, n));
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < n; ++j) t(i, j) = i > j + 1 ? C(0) : reduced(i, j);
+  }
+  schur(t, turned);
+  const CMatrix q = linalg::product<C>(basis, turned);
+  const double smallest_gap = 1e-14 * linalg::norm(t);
+  for (int64_t j = 0; j < n; ++j) {
+    values[j] = t(j, j);
+    const CMatrix x(n, 1);  // of the triangular matrix
+    x(j, 0) = 1;
+    for (int64_t i = j; i-- > 0;) {
+      C sum = t(i, j);
+      for (int64_t k = i + 1; k < j; ++k) sum += t(i, k) * x(k, 0);
+      C gap = t(i, i) - t(j, j);
+      if (std::abs(gap) < smallest_gap) gap = smallest_gap;
+      x(i, 0) = -sum / gap;
     }
+    linalg::copy<C>(linalg::product<C>(q, x), vectors.block(0, j, n, 1));
   }
 }
 
-Eig eig(const Tensor& a) {
-  linalg::check_square(a, "linalg.eig");
-  const Batch<C> in(a), vectors(a.sizes());
-  const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kComplex128);
-  const int64_t n = in.rows();
-  for (int64_t b = 0; b < in.count(); ++b) {
-    TORCHLET_CHECK(linalg::all_finite(in[b]),
-                   "torch.linalg.eig: input tensor should not contain infs or NaNs.");
-    const CView t = in[b];
-    const CMatrix basis(n, n), turned(n, n);
-    to_hessenberg(t, basis);
-    schur(t, turned);
-    const CMatrix q = linalg::product<C>(basis, turned);
-    const double smallest_gap = 1e-14 * linalg::norm(t);
-    for (int64_t j = 0; j < n; ++j) {
-      values.data_ptr<C>()[b * n + j] = t(j, j);
-      const CMatrix x(n, 1);  // of the triangular matrix
-      x(j, 0) = 1;
-      for (int64_t i = j; i-- > 0;) {
-        C sum = t(i, j);
-        for (int64_t k = i + 1; k < j; ++k) sum += t(i, k) * x(k, 0);
-        C gap = t(i, i) - t(j, j);
-        if (std::abs(gap) < smallest_gap) gap = smallest_gap;
-        x(i, 0) = -sum / gap;
-      }
-      const CMatrix vector = linalg::product<C>(q, x);
-      const linalg::Vector<C> v = vector.col(0);
-      linalg::scale(v, C(1 / linalg::norm(v)));
-      C largest;  // becomes real, as LAPACK has it
-      for (int64_t i = 0; i < n; ++i) {
-        if (std::abs(v[i]) > std::abs(largest)) largest = v[i];
-      }
-      linalg::scale(v, std::conj(largest) / std::abs(largest));
-      linalg::copy<C>(vector, vectors[b].block(0, j, n, 1));
+// A power of two for each row by which it is divided, and its column multiplied, so that both are
+// about as large (LAPACK's gebal; Parlett and Reinsch, 1969).
+template <typename T>
+std::vector<double> balance(const linalg::View<T>& a) {
+  const int64_t n = a.rows();
+  std::vector<double> scales(static_cast<size_t>(n), 1);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int64_t i = 0; i < n; ++i) {
+      const double diagonal = std::norm(double{a(i, i)});
+      double row = std::sqrt(std::max(0.0, linalg::squared_norm(a.row(i)) - diagonal));
+      double column = std::sqrt(std::max(0.0, linalg::squared_norm(a.col(i)) - diagonal));
+      if (row == 0 || column == 0) continue;
+      const double both = row + column;
+      double factor = 1;
+      for (; column < row / 2; column *= 2, row /= 2) factor *= 2;
+      for (; column >= 2 * row; column /= 2, row *= 2) factor /= 2;
+      double& whole = scales[static_cast<size_t>(i)];
+      if (row + column >= 0.95 * both || whole * factor > 1e30 || whole * factor < 1e-30) continue;
+      changed = true;
+      whole *= factor;
+      linalg::scale(a.row(i), static_cast<T>(1 / factor));
+      linalg::scale(a.col(i), static_cast<T>(factor));
     }
   }
-  const DType result =
-      linalg::real_dtype(a.dtype()) == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
-  return {values.to(result), vectors.to(result)};
+  return scales;
+}
+
+// Of a real matrix, `vectors` being empty if nobody wants them.
+template <typename T>
+void real_eig(const linalg::View<T>& a, C* values, const CView& vectors) {
+  const int64_t n = a.rows();
+  const std::vector<double> scales = balance(a);
+  const linalg::Matrix<T> q_rows(vectors.rows(), n);
+  TORCHLET_CHECK(linalg::to_schur<T>(a, q_rows), "linalg.eig: the iteration did not converge");
+  const std::vector<C> found = linalg::schur_values(a);
+  std::ranges::copy(found, values);
+  if (vectors.rows() == 0) return;
+  const linalg::Matrix<T> rows = linalg::product<T>(linalg::schur_vectors(a), q_rows);
+  for (int64_t j = 0; j < n; ++j) {
+    const bool is_pair = values[j].imag() != 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double scale = scales[static_cast<size_t>(i)];
+      const C x(scale * rows(j, i), is_pair ? scale * rows(j + 1, i) : 0);
+      vectors(i, j) = x;
+      if (is_pair) vectors(i, j + 1) = std::conj(x);
+    }
+    j += is_pair;
+  }
+}
+
+// Makes each column as long as 1, and its largest number real, as LAPACK has it.
+void normalise(const CView& vectors) {
+  for (int64_t j = 0; j < vectors.cols(); ++j) {
+    const linalg::Vector<C> v = vectors.col(j);
+    C largest;
+    for (int64_t i = 0; i < v.size; ++i) {
+      if (std::norm(v[i]) > std::norm(largest)) largest = v[i];
+    }
+    linalg::scale(v, std::conj(largest) / (std::abs(largest) * linalg::norm(v)));
+  }
+}
+
+// Rows from which on the QR algorithm goes on in float where the matrix is one.
+constexpr int64_t kManyRows = 128;
+
+Eig eig(const Tensor& a, bool compute_vectors) {
+  linalg::check_square(a, "linalg.eig");
+  const int64_t n = a.size(-1);
+  const DType computed = is_complex(a.dtype())                           ? DType::kComplex128
+                         : a.dtype() == DType::kFloat64 || n < kManyRows ? DType::kFloat64
+                                                                         : DType::kFloat32;
+  return linalg::with_type(computed, [&](auto zero) {
+    using T = decltype(zero);
+    const Batch<T> in(a);
+    const Batch<C> vectors(in.batch_sizes(), compute_vectors ? n : 0, n);
+    const Tensor values = empty(a.sizes().first(a.sizes().size() - 1), DType::kComplex128);
+    for (int64_t i = 0; i < in.count(); ++i) {
+      TORCHLET_CHECK(linalg::all_finite(in[i]),
+                     "torch.linalg.eig: input tensor should not contain infs or NaNs.");
+      C* const found = values.data_ptr<C>() + i * n;
+      if constexpr (std::is_floating_point_v<T>) {
+        real_eig<T>(in[i], found, vectors[i]);
+      } else {
+        const CMatrix unwanted(compute_vectors ? 0 : n, n);
+        complex_eig(in[i], found, compute_vectors ? vectors[i] : CView(unwanted));
+      }
+      normalise(vectors[i]);
+    }
+    const DType result =
+        linalg::real_dtype(a.dtype()) == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+    return Eig{values.to(result), compute_vectors ? vectors.to(result) : Tensor()};
+  });
 }
 
 bool is_lower(const std::string& uplo) {
@@ -217,10 +284,10 @@ TORCHLET_OP(symeig,
 TORCHLET_OP(linalg_eig,
             "aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
             [](const Tensor& a) {
-              Eig result = eig(a);
+              Eig result = eig(a, true);
               return std::tuple(result.values, result.vectors);
             });
 TORCHLET_OP_WITH(linalg_eigvals, out("out"), "aten::linalg_eigvals(Tensor self) -> Tensor",
-                 [](const Tensor& a) { return eig(a).values; });
+                 [](const Tensor& a) { return eig(a, false).values; });
 
 }  // namespace torchlet::ops

@@ -108,6 +108,25 @@ void multiply_symmetric(const View<T>& a, Vector<T> x, Vector<T> y) {
   }
 }
 
+// y = A^T x of the last columns and rows, and z = A x of the last columns and all rows.
+template <typename T>
+void multiply_both_ways(const View<T>& a, Vector<T> x, Vector<T> y, Vector<T> z) {
+  const int64_t n = x.size, first = a.rows() - n;
+  fill(as_row(y), T(0));
+  fill(as_row(z), T(0));
+  int64_t j = 0;
+  for (; j + kernels::kVectorsAtOnce <= n; j += kernels::kVectorsAtOnce) {
+    kernels::multiply_both_ways(&a(first, first + j), a.col_step, x.data + j, x.data, &z[first],
+                                y.data + j, n);
+  }
+  for (; j < n; ++j) {
+    const Vector<T> column = a.col(first + j).from(first);
+    add_scaled(x[j], column, z.from(first));
+    y[j] = dot(column, x);
+  }
+  add_product<T>(as_row(x), a.block(0, first, first, n).transposed(), as_row(z.head(first)));
+}
+
 template <typename T>
 void copy_vector(Vector<T> from, Vector<T> to, T factor) {
   for (int64_t i = 0; i < from.size; ++i) to[i] = factor * from[i];
@@ -188,6 +207,42 @@ Band<T> tridiagonal_by_panels(const View<T>& a) {
   return band;
 }
 
+template <typename T>
+std::vector<T> hessenberg_by_panels(const View<T>& a) {
+  const int64_t n = a.rows();
+  const Changes<T> changes(n, n);
+  const Columns<T>&p = changes.p, &q = changes.q;
+  std::vector<T> factors;
+  std::vector<double> beta;
+  for (int64_t first = 0, last; first + 1 < n; first = last) {
+    last = std::min(n, first + kPanel);
+    for (int64_t k = first; k < last; ++k) {
+      poll();
+      const int64_t known = 2 * (k - first);
+      changes.add_column(0, k, known, a.col(k));
+      if (k + 1 == n) break;
+      const Vector<T> v = a.col(k).from(k + 1);
+      const T tau = reflect(v, &beta);
+      factors.push_back(tau);
+      const Vector<T> y = q.col(known).from(k + 1), z = p.col(known + 1);
+      multiply_both_ways(a, v, y, z);
+      changes.add_product_with(q, p, known, v, y);
+      changes.add_product_with(p, q, known, v, z);
+      // The reflection from the left, then from the right: a - v y^T - z v^T.
+      scale(y, -tau);
+      scale(z, -tau);
+      add_scaled(-tau * dot(y, v), v, z.from(k + 1));
+      fill(as_row(p.col(known).head(k + 1)), T(0));
+      copy_vector(v, p.col(known).from(k + 1), T(1));
+      copy_vector(v, q.col(known + 1).from(k + 1), T(1));
+      v[0] = static_cast<T>(beta.back());
+    }
+    add_product<T>(p, q.block(last, 0, n - last, 2 * kPanel).transposed(),
+                   a.block(0, last, n, n - last));
+  }
+  return factors;
+}
+
 }  // namespace
 
 template <typename T>
@@ -228,9 +283,29 @@ Band<T> to_tridiagonal(const View<T>& a) {
   }
 }
 
+template <typename T>
+std::vector<T> to_hessenberg(const View<T>& a) {
+  const int64_t n = a.rows();
+  if constexpr (std::is_floating_point_v<T>) {
+    if (n > kSmall) return hessenberg_by_panels(a);
+  }
+  std::vector<T> factors;
+  for (int64_t k = 0; k + 1 < n; ++k) {
+    const Vector<T> v = a.col(k).from(k + 1);
+    std::vector<double> beta;
+    const T tau = reflect(v, &beta);
+    factors.push_back(tau);
+    reflect_rows(a.block(k + 1, k + 1, n - k - 1, n - k - 1), v, conjugate(tau));
+    reflect_cols(a.block(0, k + 1, n, n - k - 1), v, tau);
+    v[0] = T(beta[0]);
+  }
+  return factors;
+}
+
 #define TORCHLET_REDUCTIONS(T)                                    \
   template Band<T> to_bidiagonal(const View<T>&, const View<T>&); \
-  template Band<T> to_tridiagonal(const View<T>&)
+  template Band<T> to_tridiagonal(const View<T>&);                \
+  template std::vector<T> to_hessenberg(const View<T>&)
 TORCHLET_REDUCTIONS(float);
 TORCHLET_REDUCTIONS(double);
 TORCHLET_REDUCTIONS(std::complex<double>);

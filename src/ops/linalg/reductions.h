@@ -1,4 +1,4 @@
-// What spectra begin with: matrices brought to a diagonal and what is beside it.
+// What spectra begin with: matrices brought to a few diagonals, or to a triangle and one beside it.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,7 @@ struct Band {
   std::vector<T> left, right;
 };
 
-// Both for T = float, double and std::complex<double>, of matrices whose columns are contiguous and
+// All for T = float, double and std::complex<double>, of matrices whose columns are contiguous and
 // whose elements are not far from 1.
 
 // a = U B V^H with B upper bidiagonal and m >= n. The reflections of V lie in `rows`, [n - 1, n -
@@ -39,5 +39,10 @@ Band<T> to_bidiagonal(const View<T>& a, const View<T>& rows);
 // a = Q T Q^H with T tridiagonal, of a Hermitian matrix, of which the lower triangle is read.
 template <typename T>
 Band<T> to_tridiagonal(const View<T>& a);
+
+// a = Q H Q^H with H upper Hessenberg: zero below the diagonal that is next to the main one, where
+// the reflections' vectors lie. Returns their factors.
+template <typename T>
+std::vector<T> to_hessenberg(const View<T>& a);
 
 }  // namespace torchlet::ops::linalg

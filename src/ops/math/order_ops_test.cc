@@ -135,6 +135,13 @@ TEST(Unique, ElementsSlicesAndNeighbours) {
                 {2, 2});
   expect_tensor(result_of("aten::_unique2", "", {x, true, true, true}, 2), {2, 2}, kI64);
   expect_tensor(result_of("aten::_unique2", "", {x}, 1), {}, kI64, {0});
+  for (const std::vector<double>& bools : {std::vector<double>{1, 0, 1}, {1, 1}, {0, 0, 0}, {}}) {
+    const Tensor b = make(bools, DType::kBool);
+    const std::set<double> found(bools.begin(), bools.end());
+    const std::vector<double> expected(found.begin(), found.end());
+    expect_tensor(result_of("aten::_unique2", "", {b}), expected, DType::kBool);
+    expect_tensor(result_of("aten::_unique2", "", {b, true, true}), expected, DType::kBool);
+  }
   expect_tensor(result_of("aten::unique_consecutive", "", {ints({3, 1, 1, 3}), true, true}, 2),
                 {1, 2, 1}, kI64);
   const Tensor rows = ints({3, 1, 1, 1, 3, 1}, {3, 2});

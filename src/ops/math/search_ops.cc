@@ -1,6 +1,7 @@
 // Finding places in sorted sequences, and distinct elements.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <span>
 
@@ -276,7 +277,7 @@ CountedVector<int64_t> iota(int64_t n) {
 // Elements between two integers that are not much further apart than there are elements: counted
 // in a table, which then has the group of each integer.
 Groups grouped_integers(std::span<const int64_t> items, int64_t low, uint64_t range,
-                        CountedVector<int64_t>& values) {
+                        bool return_inverse, CountedVector<int64_t>& values) {
   const auto place = [&](int64_t x) {
     return static_cast<size_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(low));
   };
@@ -289,12 +290,31 @@ Groups grouped_integers(std::span<const int64_t> items, int64_t low, uint64_t ra
     table[i] = std::ssize(values);
     values.push_back(static_cast<int64_t>(static_cast<uint64_t>(low) + i));
   }
+  if (!return_inverse) return groups;
   groups.inverse.resize(items.size());
   for (size_t k = 0; k < items.size(); ++k) groups.inverse[k] = table[place(items[k])];
   return groups;
 }
 
+// Which of false and true there are.
+Tensor bools_in(const Tensor& self) {
+  const Tensor dense = self.contiguous();
+  IntArray found;
+  for (const int value : {0, 1}) {
+    if (self.numel() > 0 &&
+        std::memchr(dense.raw_data(), value, static_cast<size_t>(self.numel()))) {
+      found.push_back(value);
+    }
+  }
+  const Tensor out = empty(IntArray{static_cast<int64_t>(found.size())}, DType::kBool);
+  std::ranges::copy(found, static_cast<bool*>(out.raw_data()));
+  return out;
+}
+
 ThreeTensors unique(const Tensor& self, bool return_inverse, bool return_counts) {
+  if (self.dtype() == DType::kBool && !return_inverse && !return_counts) {
+    return {bools_in(self), no_indices(), no_indices()};
+  }
   return visit_compute<kOrdered>(self.dtype(), [&](auto zero) -> ThreeTensors {
     using C = decltype(zero);
     const Tensor dense = dense_as<C>(self);
@@ -312,7 +332,7 @@ ThreeTensors unique(const Tensor& self, bool return_inverse, bool return_counts)
         const auto [low, high] = std::ranges::minmax(items);
         const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
         if (range / 2 < items.size()) {
-          const Groups groups = grouped_integers(items, low, range, values);
+          const Groups groups = grouped_integers(items, low, range, return_inverse, values);
           return result(values, groups);
         }
       }

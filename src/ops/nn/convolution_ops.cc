@@ -1,7 +1,12 @@
 // The many faces of convolution.
+#include <algorithm>
+
 #include "ops/nn/convolution.h"
 
 #include "ops/core/op.h"
+#include "ops/engines/compute.h"
+#include "ops/engines/matmul.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -57,15 +62,36 @@ Tensor general(const Tensor& input, const Tensor& weight, const Tensor& bias,
                          .groups = groups});
 }
 
-// input [time, batch, channels], weight [kernel, channels, outputs]
+// Input [time, batch, channels], weight [kernel, channels, outputs]: a product for each tap.
 Tensor conv_tbc(const Tensor& self, const Tensor& weight, const Tensor& bias, int64_t pad) {
-  TORCHLET_CHECK(self.dim() == 3 && weight.dim() == 3,
-                 "conv_tbc: input must have 3 dims: time, batch, in_channel, and weight 3 dims: "
-                 "kernel_width, in_channels, out_channels");
-  const Tensor result =
-      convolution(permute(self, {{1, 2, 0}}), permute(weight, {{2, 1, 0}}), bias,
-                  {.stride = {1}, .padding = {pad}, .dilation = {1}, .output_padding = {}});
-  return permute(result, {{2, 0, 1}}).contiguous();
+  TORCHLET_CHECK(self.dim() == 3 && weight.dim() == 3 && bias.dim() == 1,
+                 "conv_tbc: input must have 3 dims: time, batch, in_channel, weight 3 dims: "
+                 "kernel_width, in_channels, out_channels, and bias 1 dim: out_channels");
+  const int64_t time = self.size(0), batch = self.size(1), channels = self.size(2);
+  const int64_t kernel = weight.size(0), outputs = weight.size(2);
+  const int64_t out_time = time - kernel + 1 + 2 * pad;
+  TORCHLET_CHECK(weight.size(1) == channels && bias.size(0) == outputs && pad >= 0 && out_time >= 0,
+                 "conv_tbc: an input %s, a weight %s, a bias %s and a padding of %lld do not fit",
+                 self.describe().c_str(), weight.describe().c_str(), bias.describe().c_str(),
+                 static_cast<long long>(pad));
+  return compute_as<kMapAll>(self.dtype(), "conv_tbc", [&](auto zero) {
+    using T = decltype(zero);
+    const Tensor in = dense_as<T>(self), filter = dense_as<T>(weight);
+    const Tensor out = empty(IntArray{out_time, batch, outputs}, DTypeOf<T>::value);
+    out.copy_(expand(bias, out.sizes()));
+    if (is_meta(out)) return out.to(self.dtype());
+    for (int64_t k = 0; k < kernel; ++k) {
+      // Outputs whose input at this tap is there.
+      const int64_t begin = std::max<int64_t>(0, pad - k);
+      const int64_t end = std::min(out_time, time + pad - k);
+      if (begin >= end) continue;
+      gemm<T>((end - begin) * batch, outputs, channels,
+              {const_data<T>(in) + (begin + k - pad) * batch * channels, channels, 1},
+              {const_data<T>(filter) + k * channels * outputs, outputs, 1},
+              out.data_ptr<T>() + begin * batch * outputs, outputs, true);
+    }
+    return out.to(self.dtype());
+  });
 }
 
 // slow_conv2d and its relatives repeat the kernel size, which the weight has anyway.
