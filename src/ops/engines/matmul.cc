@@ -5,6 +5,8 @@
 #include "base/thread_pool.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
+#include "ops/math/math.h"
+#include "ops/shape/shape.h"
 #include "tensor/meta.h"
 
 namespace torchlet::ops {
@@ -97,8 +99,28 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   return out;
 }
 
+// Four products of real and imaginary parts, which are views.
+template <typename R>
+Tensor batched_complex(const Tensor& a, const Tensor& b) {
+  const Tensor parts[] = {view_as_real(a), view_as_real(b)};
+  const auto product = [&](int64_t part_of_a, int64_t part_of_b) {
+    return batched<R>(select(parts[0], -1, part_of_a), select(parts[1], -1, part_of_b));
+  };
+  const Tensor rr = product(0, 0), ii = product(1, 1), ri = product(0, 1), ir = product(1, 0);
+  const Tensor out = empty(rr.sizes(), a.dtype());
+  if (is_meta(out)) return out;
+  auto* const to = static_cast<std::complex<R>*>(out.raw_data());
+  const R *const p = const_data<R>(rr), *const q = const_data<R>(ii);
+  const R *const x = const_data<R>(ri), *const y = const_data<R>(ir);
+  const int64_t count = out.numel();
+  for (int64_t i = 0; i < count; ++i) to[i] = {p[i] - q[i], x[i] + y[i]};
+  return out;
+}
+
 Tensor batched(const Tensor& a, const Tensor& b) {
-  return compute_as<kMapAll>(a.dtype(), "matmul", [&](auto zero) {
+  if (a.dtype() == DType::kComplex64) return batched_complex<float>(a, b);
+  if (a.dtype() == DType::kComplex128) return batched_complex<double>(a, b);
+  return compute_as<kMapInt | kMapReal>(a.dtype(), "matmul", [&](auto zero) {
     using T = decltype(zero);
     constexpr DType kType = DTypeOf<T>::value;
     return batched<T>(a.to(kType), b.to(kType)).to(a.dtype());
@@ -201,7 +223,12 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   IntArray shape(input.sizes());
   shape.back() = n;
   if (weight.dim() == 1) shape.pop_back();
-  return compute_as<kMapAll>(input.dtype(), "linear", [&](auto zero) {
+  if (is_complex(input.dtype())) {
+    const Tensor product =
+        reshape(batched(reshape(input, {{m, k}}), transpose(matrix2, 0, 1)), shape);
+    return bias.defined() ? add(product, bias) : product;
+  }
+  return compute_as<kMapInt | kMapReal>(input.dtype(), "linear", [&](auto zero) {
     using T = decltype(zero);
     constexpr DType kType = DTypeOf<T>::value;
     const Tensor a = reshape(input.to(kType), {{m, k}});

@@ -3,8 +3,11 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <span>
 
+#include "base/counted_vector.h"
 #include "base/thread_pool.h"
+#include "kernels/reduce/bag.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/math/math.h"
@@ -79,26 +82,56 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
   return bags;
 }
 
+// The sum of a bag in row[dim]; returns how many indices counted.
+int64_t sum_bag(const Bags& bags, int64_t bag, const float* table, int64_t dim,
+                const float* factors, int64_t padding_idx, float* row) {
+  const int64_t begin = bags.begin(bag), count = bags.end(bag) - begin;
+  const int64_t* const indices = bags.indices.data_ptr<int64_t>() + begin;
+  if (factors) factors += begin;
+  if (padding_idx < 0 || std::find(indices, indices + count, padding_idx) == indices + count) {
+    kernels::sum_bag(table, dim, indices, count, bags.indices.numel() - begin, factors, row);
+    return count;
+  }
+  CountedVector<int64_t> counted;
+  CountedVector<float> their_factors;
+  for (int64_t i = 0; i < count; ++i) {
+    if (indices[i] == padding_idx) continue;
+    counted.push_back(indices[i]);
+    if (factors) their_factors.push_back(factors[i]);
+  }
+  kernels::sum_bag(table, dim, counted.data(), std::ssize(counted), std::ssize(counted),
+                   factors ? their_factors.data() : nullptr, row);
+  return std::ssize(counted);
+}
+
 // One bag into row[dim]; returns how many indices counted. `best` (mode max): the index per column.
 template <typename T>
-int64_t reduce_bag(const Bags& bags, int64_t bag, BagMode mode, const T* table, int64_t rows,
-                   int64_t dim, const T* factors, int64_t padding_idx, T* row, int64_t* best) {
+int64_t reduce_bag(const Bags& bags, int64_t bag, BagMode mode, const T* table, int64_t dim,
+                   const T* factors, int64_t padding_idx, T* row, int64_t* best) {
   int64_t used = 0;
-  std::fill_n(row, dim, T(0));
-  for (int64_t i = bags.begin(bag); i < bags.end(bag); ++i) {
-    const int64_t index = checked_row(bags.indices.data_ptr<int64_t>()[i], rows);
-    if (index == padding_idx) continue;
-    const T* from = table + index * dim;
-    const T factor = factors ? factors[i] : T(1);
-    for (int64_t d = 0; d < dim; ++d) {
-      if (mode != BagMode::kMax) {
-        row[d] += from[d] * factor;
-      } else if (used == 0 || from[d] > row[d]) {
-        row[d] = from[d];
-        best[d] = index;
+  const bool is_summed = std::is_same_v<T, float> && mode != BagMode::kMax;
+  if constexpr (std::is_same_v<T, float>) {
+    if (is_summed) used = sum_bag(bags, bag, table, dim, factors, padding_idx, row);
+  }
+  if (!is_summed) {
+    std::fill_n(row, dim, T(0));
+    const int64_t* const indices = const_data<int64_t>(bags.indices);
+    const int64_t end = bags.end(bag);
+    for (int64_t i = bags.begin(bag); i < end; ++i) {
+      const int64_t index = indices[i];
+      if (index == padding_idx) continue;
+      const T* from = table + index * dim;
+      const T factor = factors ? factors[i] : T(1);
+      for (int64_t d = 0; d < dim; ++d) {
+        if (mode != BagMode::kMax) {
+          row[d] += from[d] * factor;
+        } else if (used == 0 || from[d] > row[d]) {
+          row[d] = from[d];
+          best[d] = index;
+        }
       }
+      ++used;
     }
-    ++used;
   }
   if (mode == BagMode::kMean && used > 0) {
     for (int64_t d = 0; d < dim; ++d) row[d] /= static_cast<T>(used);
@@ -121,6 +154,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
                  "expected per_sample_weights to have the same size as indices");
   expect_dtype(per_sample_weights, weight.dtype());
   const Bags bags = make_bags(indices, offsets, include_last_offset);
+  const int64_t rows = weight.size(0);
+  for (const int64_t index : std::span(const_data<int64_t>(bags.indices),
+                                       static_cast<size_t>(bags.indices.numel()))) {
+    checked_row(index, rows);
+  }
   const int64_t dim = weight.size(1);
   const DType index_dtype = promote_types(indices.dtype(), offsets.dtype());
   const Tensor counts =
@@ -145,12 +183,18 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
     const Tensor result = empty({{bags.count, dim}}, DTypeOf<T>::value);
     T* to = result.data_ptr<T>();
     int64_t* best_data = best.data_ptr<int64_t>();
-    for (int64_t bag = 0; bag < bags.count; ++bag) {
-      const int64_t used = reduce_bag(bags, bag, mode, const_data<T>(table), weight.size(0), dim,
-                                      const_data<T>(factors), padding_idx, to + bag * dim,
-                                      best_data + (mode == BagMode::kMax ? bag * dim : 0));
-      if (mode != BagMode::kSum && padding_idx >= 0) counts.data_ptr<int64_t>()[bag] = used;
-    }
+    constexpr int64_t kElementsPerTask = 32768;
+    const int64_t bag_size =
+        (bags.indices.numel() / std::max<int64_t>(1, bags.count) + 1) * std::max<int64_t>(1, dim);
+    const int64_t grain = std::max<int64_t>(1, kElementsPerTask / bag_size);
+    parallel_for(bags.count, grain, [&](int64_t first, int64_t last) {
+      for (int64_t bag = first; bag < last; ++bag) {
+        const int64_t used = reduce_bag(bags, bag, mode, const_data<T>(table), dim,
+                                        const_data<T>(factors), padding_idx, to + bag * dim,
+                                        best_data + (mode == BagMode::kMax ? bag * dim : 0));
+        if (mode != BagMode::kSum && padding_idx >= 0) counts.data_ptr<int64_t>()[bag] = used;
+      }
+    });
     return result.to(weight.dtype());
   });
   return {out, offset2bag.to(index_dtype), counts.to(index_dtype), best.to(index_dtype)};
