@@ -3,7 +3,7 @@
 # grown too large.
 set -eu
 cd "$(dirname "$0")/.."
-limit=6550000 # bytes, a little above what docs/size.md tells
+limit=6600000 # bytes, a little above what docs/size.md tells
 
 cmake --preset release --log-level=WARNING >/dev/null
 cmake --build --preset release --parallel "${1:-$(nproc)}" --target torchlet_shared

@@ -99,12 +99,35 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   return out;
 }
 
-// Four products of real and imaginary parts, which are views.
+bool is_repeated(const Tensor& t) {
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    if (t.stride(d) == 0 && t.size(d) > 1) return true;
+  }
+  return false;
+}
+
+// Matrices of which neither rows nor columns are contiguous are packed number by number.
+Tensor with_lines(const Tensor& t) {
+  return t.stride(-1) == 1 || t.stride(-2) == 1 || is_repeated(t) ? t : t.contiguous();
+}
+
+// Real and imaginary parts along a new first dimension.
+Tensor parts_of(const Tensor& t) {
+  const Tensor parts = view_as_real(is_repeated(t) ? t : t.contiguous());
+  IntArray order{t.dim()};
+  for (int64_t d = 0; d < t.dim(); ++d) order.push_back(d);
+  const Tensor apart = permute(parts, order);
+  return is_repeated(t) ? apart : apart.contiguous();
+}
+
+// Four products of real and imaginary parts.
 template <typename R>
 Tensor batched_complex(const Tensor& a, const Tensor& b) {
-  const Tensor parts[] = {view_as_real(a), view_as_real(b)};
+  constexpr int64_t kFew = 128;  // multiplications for which four products do not pay
+  if (a.size(-2) * a.size(-1) * b.size(-1) <= kFew) return batched<std::complex<R>>(a, b);
+  const Tensor parts[] = {parts_of(a), parts_of(b)};
   const auto product = [&](int64_t part_of_a, int64_t part_of_b) {
-    return batched<R>(select(parts[0], -1, part_of_a), select(parts[1], -1, part_of_b));
+    return batched<R>(select(parts[0], 0, part_of_a), select(parts[1], 0, part_of_b));
   };
   const Tensor rr = product(0, 0), ii = product(1, 1), ri = product(0, 1), ir = product(1, 0);
   const Tensor out = empty(rr.sizes(), a.dtype());
@@ -123,7 +146,7 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   return compute_as<kMapInt | kMapReal>(a.dtype(), "matmul", [&](auto zero) {
     using T = decltype(zero);
     constexpr DType kType = DTypeOf<T>::value;
-    return batched<T>(a.to(kType), b.to(kType)).to(a.dtype());
+    return batched<T>(with_lines(a.to(kType)), with_lines(b.to(kType))).to(a.dtype());
   });
 }
 
@@ -160,6 +183,7 @@ void gemm(int64_t m, int64_t n, int64_t k, ConstMatrix<T> a, ConstMatrix<T> b, T
 TORCHLET_GEMM(int64_t);
 TORCHLET_GEMM(float);
 TORCHLET_GEMM(double);
+TORCHLET_GEMM(std::complex<float>);
 TORCHLET_GEMM(std::complex<double>);
 #undef TORCHLET_GEMM
 

@@ -2,11 +2,12 @@
 #include <cmath>
 
 #include "ops/core/op.h"
-#include "ops/engines/complex_product.h"
+#include "ops/engines/complex_kernels.h"
 #include "ops/engines/integer_math.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -24,8 +25,18 @@ bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() 
 
 using BinaryOp = kernels::MatrixBinaryOp;
 
+// Whether real and imaginary parts are added by themselves, where they lie.
+bool is_sum_of_parts(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
+  return selection::kHasConversions && is_complex(dtype) && self.dtype() == dtype &&
+         other.dtype() == dtype && !alpha.is_complex();
+}
+
 Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   check_alpha(dtype, alpha);
+  if (is_sum_of_parts(dtype, self, other, alpha)) {
+    const Tensor x = view_as_real(self), y = view_as_real(other);
+    return view_as_complex(add_as(x.dtype(), x, y, alpha));
+  }
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kAdd, self, other, dtype);
     return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
@@ -38,6 +49,10 @@ Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar
 
 Tensor sub_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   check_alpha(dtype, alpha);
+  if (is_sum_of_parts(dtype, self, other, alpha)) {
+    const Tensor x = view_as_real(self), y = view_as_real(other);
+    return view_as_complex(sub_as(x.dtype(), x, y, alpha));
+  }
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kSub, self, other, dtype);
     return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
@@ -63,7 +78,7 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
 
 Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
   if (has_kernel(dtype)) return kernel_map(BinaryOp::kMul, self, other, dtype);
-  if (selection::kHasConversions && is_complex64(dtype)) return mul_complex64(self, other);
+  if (has_complex_kernel(dtype)) return mul_complex64(self, other);
   return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
       self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
 }
@@ -71,6 +86,7 @@ Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
 Tensor true_div(const Tensor& self, const Tensor& other, DType dtype) {
   const DType result = to_float_type(dtype);
   if (has_kernel(result)) return kernel_map(BinaryOp::kDiv, self, other, result);
+  if (has_complex_kernel(result)) return div_complex64(self, other);
   return binary<kMapDouble | kMapComplex | kMapSteps>(self, other, result,
                                                       [](auto a, auto b) { return a / b; });
 }
@@ -303,6 +319,13 @@ Tensor pow(const Tensor& self, const Scalar& exponent) {
     if (e == -0.5) return power([](auto x) { return decltype(x)(1) / std::sqrt(x); });
     if (e == -1) return power([](auto x) { return decltype(x)(1) / x; });
     if (e == -2) return power([](auto x) { return decltype(x)(1) / (x * x); });
+  }
+  if (has_complex_kernel(dtype) && !exponent.is_complex()) {
+    const Tensor z = self.to(dtype);
+    const double e = exponent.to_double();
+    if (e == 2) return mul(z, z);
+    if (e == 3) return mul(mul(z, z), z);
+    if (e == -1) return div_complex64(scalar_tensor(1, dtype), z);
   }
   if (is_integral(dtype, true) && exponent.to_int() == 2) {
     return map<kMapInt | kMapSteps, 1>({self}, dtype, [](auto x) { return wrap_mul(x, x); });

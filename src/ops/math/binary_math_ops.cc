@@ -15,7 +15,7 @@ namespace {
 
 // ---- floats; integers give floats ----
 
-Tensor atan2(const Tensor& self, const Tensor& other, DType dtype) {
+Tensor atan2_as(const Tensor& self, const Tensor& other, DType dtype) {
   const DType result = to_float_type(dtype);
   return composed<2>(
       kernels::atan_f32, {operand(self, result), operand(other, result)}, result,
@@ -197,11 +197,13 @@ Tensor in_place(const Tensor& self, const Tensor& other, DType dtype) {
 
 }  // namespace
 
+Tensor atan2(const Tensor& self, const Tensor& other) { return tensors<atan2_as>(self, other); }
+
 #define TORCHLET_BINARY(name, fn)                              \
   TORCHLET_OP_WITH(name, inplace() | out("out") | pointwise(), \
                    "aten::" #name "(Tensor self, Tensor other) -> Tensor", fn)
 
-TORCHLET_BINARY(atan2, tensors<atan2>);
+TORCHLET_BINARY(atan2, atan2);
 TORCHLET_BINARY(hypot, tensors<hypot>);
 TORCHLET_BINARY(nextafter, tensors<nextafter>);
 TORCHLET_BINARY(logaddexp, tensors<logaddexp>);

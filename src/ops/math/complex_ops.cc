@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "ops/core/op.h"
+#include "ops/engines/complex_kernels.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
@@ -82,6 +83,7 @@ Tensor imag(const Tensor& self) {
 
 Tensor conj_physical(const Tensor& self) {
   if (!is_complex(self.dtype())) return clone(self, std::nullopt);
+  if (has_complex_kernel(self.dtype())) return conj_complex64(self);
   return map<kMapComplex, 1>({self}, self.dtype(), [](auto z) { return std::conj(z); });
 }
 // PyTorch marks the tensor as conjugated and computes later; the values are the same.
@@ -136,6 +138,8 @@ Tensor complex(const Tensor& re, const Tensor& im) {
   return result;
 }
 
+}  // namespace
+
 Tensor polar(const Tensor& magnitude, const Tensor& angle) {
   check_pair(magnitude, angle, false);
   const auto part = [&](kernels::MatrixUnaryOp op, auto f) {
@@ -147,6 +151,8 @@ Tensor polar(const Tensor& magnitude, const Tensor& angle) {
   return complex(part(kernels::MatrixUnaryOp::kCos, [](auto phi) { return std::cos(phi); }),
                  part(kernels::MatrixUnaryOp::kSin, [](auto phi) { return std::sin(phi); }));
 }
+
+namespace {
 
 // The bytes read as another dtype: a wider one takes several elements of the last dimension
 // together, a narrower one splits them.

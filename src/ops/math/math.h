@@ -27,6 +27,8 @@ Tensor exp(const Tensor& self);
 Tensor log(const Tensor& self);
 Tensor sqrt(const Tensor& self);
 Tensor square(const Tensor& self);
+Tensor atan2(const Tensor& self, const Tensor& other);
+Tensor polar(const Tensor& magnitude, const Tensor& angle);
 
 // ---- comparison and selection (compare_ops.cc) ----
 

@@ -7,6 +7,7 @@
 #include "ops/engines/quantize.h"
 #include "ops/engines/reduce.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -100,6 +101,10 @@ Tensor sum(const Tensor& self, IntSpan dims, bool keepdim, std::optional<DType> 
         self.dtype() == DType::kBool && result == DType::kInt64 && self.numel() <= kExact;
     const DType compute = is_count ? DType::kFloat32 : result;
     return fold(Fold::kSum, self, dims, keepdim, compute).to(result);
+  }
+  if (selection::kHasConversions && self.dtype() == result) {  // the sums of the parts
+    IntArray places = normalize_dims(dims, self.dim());
+    return view_as_complex(sum(view_as_real(self), places, keepdim, std::nullopt));
   }
   using Complex = std::complex<double>;
   return reduce<Complex>(self, dims, keepdim, result, [](const Complex* run, int64_t count) {

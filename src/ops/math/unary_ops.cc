@@ -5,11 +5,13 @@
 
 #include "base/limits.h"
 #include "ops/core/op.h"
+#include "ops/engines/complex_kernels.h"
 #include "ops/engines/elementwise.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/engines/quantize.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
+#include "ops/shape/shape.h"
 
 namespace torchlet::ops {
 namespace {
@@ -97,6 +99,10 @@ Tensor sgn(const Tensor& self) {
 
 Tensor angle(const Tensor& self) {
   if (is_complex(self.dtype())) {
+    if (has_complex_kernel(self.dtype())) {
+      const Tensor parts = view_as_real(self);
+      return atan2(select(parts, -1, 1), select(parts, -1, 0));
+    }
     return complex_to_real(self, [](std::complex<double> z) { return std::arg(z); });
   }
   return unary_float<kMapReal | kMapSteps>(self, [](auto x) {
@@ -297,24 +303,7 @@ Tensor polygamma(int64_t n, const Tensor& self) {
 
 Tensor abs(const Tensor& self) {
   if (is_complex(self.dtype())) {
-    if (self.dtype() == DType::kComplex64) {
-      const Tensor out = empty_like(self, DType::kFloat32);
-      elementwise(out, {&self, 1}, DType::kFloat32, DType::kComplex64,
-                  [](void* to, const void* const* in, int64_t count) {
-                    const auto* z = static_cast<const std::complex<float>*>(in[0]);
-                    for (int64_t i = 0; i < count; ++i) {
-                      // The squares of floats are numbers that a double has; what is none may
-                      // still be infinite.
-                      const double re = static_cast<double>(z[i].real());
-                      const double im = static_cast<double>(z[i].imag());
-                      const double squares = re * re + im * im;
-                      static_cast<float*>(to)[i] = squares == squares
-                                                       ? static_cast<float>(std::sqrt(squares))
-                                                       : std::abs(z[i]);
-                    }
-                  });
-      return out;
-    }
+    if (has_complex_kernel(self.dtype())) return abs_complex64(self);
     return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
   }
   return map<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
@@ -353,6 +342,10 @@ Tensor tanh(const Tensor& self) {
                                                 [](auto x) { return std::tanh(x); });
 }
 Tensor exp(const Tensor& self) {
+  if (has_complex_kernel(self.dtype())) {
+    const Tensor parts = view_as_real(self);
+    return polar(exp(select(parts, -1, 0)), select(parts, -1, 1));
+  }
   return unary_kernel<kMapDouble | kMapComplex>(kernels::exp_f32, self,
                                                 [](auto x) { return std::exp(x); });
 }
@@ -432,7 +425,11 @@ TORCHLET_UNARY(log10, [](const Tensor& self) {
 TORCHLET_UNARY_FLOAT_KERNEL(log1p, UnaryOp::kLog1p, std::log1p(x));
 TORCHLET_UNARY(sqrt, [](const Tensor& self) { return sqrt(self); });
 TORCHLET_UNARY_COMPLEX_KERNEL(rsqrt, UnaryOp::kRsqrt, decltype(x)(1) / std::sqrt(x));
-TORCHLET_UNARY_COMPLEX_KERNEL(reciprocal, UnaryOp::kReciprocal, decltype(x)(1) / x);
+TORCHLET_UNARY(reciprocal, [](const Tensor& self) {
+  if (has_complex_kernel(self.dtype())) return pow(self, -1);
+  return unary_kernel<kMapDouble | kMapComplex>(
+      UnaryOp::kReciprocal, self, [](auto x) -> decltype(x) { return decltype(x)(1) / x; });
+});
 TORCHLET_OP_WITH(sigmoid, inplace() | out("out") | pointwise() | quantized_unit(),
                  "aten::sigmoid(Tensor self) -> Tensor",
                  [](const Tensor& self) { return sigmoid(self); });
