@@ -392,6 +392,11 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
     solve_triangular<T>(a, upper, unit, columns.transposed());
     return copy<T>(columns.transposed(), b);
   }
+  if (!is_tiny && b.cols() > kFew && b.row_step == 1 && b.col_step != 1) {
+    const Matrix<T> rows = copied(b);
+    solve_triangular<T>(a, upper, unit, rows);
+    return copy<T>(rows, b);
+  }
   if (n > kSmall) {  // halves: the product between them is most of the work
     const View<T> top = a.block(0, 0, half, half), bottom = a.block(half, half, n - half, n - half);
     const View<T> first = b.block(0, 0, half, b.cols()),
@@ -409,7 +414,11 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
   }
   for (int64_t i = 0; i < n; ++i) {
     const int64_t k = upper ? n - 1 - i : i;
-    for (int64_t j = 0; j < b.cols() && !unit; ++j) b(k, j) /= a(k, k);
+    if (!unit && !is_tiny && b.col_step == 1) {
+      scale(b.row(k), T(1) / a(k, k));
+    } else {
+      for (int64_t j = 0; j < b.cols() && !unit; ++j) b(k, j) /= a(k, k);
+    }
     for (int64_t r = upper ? 0 : k + 1; r < (upper ? k : n); ++r) {
       if (!is_tiny && b.row_step != 1) {
         add_scaled(-a(r, k), b.row(k), b.row(r));
@@ -478,11 +487,15 @@ int factor_cholesky(const View<T>& a) {
     return info ? info + static_cast<int>(half) : 0;
   }
   for (int64_t j = 0; j < n; ++j) {
-    const double pivot = std::real(a(j, j)) - squared_norm(a.row(j).head(j));
+    double pivot = std::real(a(j, j));
+    for (int64_t k = 0; k < j; ++k) pivot -= std::norm(WideOf<T>(a(j, k)));
     if (!(pivot > 0)) return static_cast<int>(j + 1);
-    a(j, j) = T(std::sqrt(pivot));
+    const double root = std::sqrt(pivot);
+    a(j, j) = T(root);
     for (int64_t r = j + 1; r < n; ++r) {
-      a(r, j) = (a(r, j) - dot(a.row(j).head(j), a.row(r).head(j))) / a(j, j);
+      T rest = a(r, j);
+      for (int64_t k = 0; k < j; ++k) rest -= times(conjugate(a(j, k)), a(r, k));
+      a(r, j) = rest / T(root);
     }
   }
   return 0;

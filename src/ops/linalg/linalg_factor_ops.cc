@@ -239,7 +239,7 @@ CholeskyFactor cholesky(const Tensor& a, bool upper) {
     for (int64_t i = 0; i < out.count(); ++i) {
       const View<T> l = out[i];
       info.data_ptr<int32_t>()[i] = linalg::factor_cholesky(l);
-      copy_triangle(l, false, false, l);
+      for (int64_t r = 0; r < l.rows(); ++r) std::fill_n(&l(r, 0) + r + 1, l.cols() - r - 1, T(0));
       if (upper) linalg::copy<T>(linalg::adjoint_of(l), l);
     }
     return CholeskyFactor{out.to(a.dtype()), info};
