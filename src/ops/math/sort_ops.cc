@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/counted_vector.h"
+#include "kernels/reduce/find.h"
 #include "kernels/simd/scratch.h"
 #include "ops/core/op.h"
 #include "ops/engines/dim_apply.h"
@@ -178,6 +179,48 @@ IntArray resized(const Tensor& self, int64_t dim, int64_t size) {
   return shape;
 }
 
+// Replaces the top of a heap: the hole goes down to a leaf by the later of two children, and the
+// item up from there, as in std::pop_heap() of libstdc++, on which the order of equal ones depends.
+template <typename I>
+void replace_top(I* heap, int64_t count, I item) {
+  int64_t hole = 0;
+  for (int64_t child = 2; child <= count; child = 2 * hole + 2) {
+    if (child == count || before(heap[child], heap[child - 1])) --child;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  for (int64_t parent = (hole - 1) / 2; hole > 0 && before(heap[parent], item);
+       parent = (hole - 1) / 2) {
+    heap[hole] = heap[parent];
+    hole = parent;
+  }
+  heap[hole] = item;
+}
+
+// What std::partial_sort() finds, which goes through a heap: most floats are seen to be none of the
+// first `k` before they become items.
+void pick_floats(const Tensor& self, int64_t dim, bool down, int64_t k, const Tensor& values,
+                 const Tensor& indices) {
+  const int64_t n = slice_length(self, dim);
+  dim_apply_of(self, dim, values, indices, DType::kFloat32,
+               [=](const void* in, void* out, int64_t* at) {
+                 const float* const x = static_cast<const float*>(in);
+                 const kernels::Scratch<Narrow> items(k);
+                 Narrow* const heap = items.data();
+                 load_items<uint32_t>(x, DType::kFloat32, k, down, heap);
+                 std::make_heap(heap, heap + k, before);
+                 for (int64_t i = k;; ++i) {
+                   i = kernels::find_beyond(x, i, n, x[heap[0].index()], down);
+                   if (i >= n) break;
+                   Narrow item;
+                   load_items<uint32_t>(x + i, DType::kFloat32, 1, down, &item);
+                   if (before(item, heap[0])) replace_top(heap, k, Narrow::of(item.key(), i));
+                 }
+                 std::sort_heap(heap, heap + k, before);
+                 store_items<uint32_t>(heap, k, in, out, at);
+               });
+}
+
 // The order among equal elements is that of PyTorch's choice of algorithms.
 TwoTensors topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool sorted) {
   if (self.is_quantized()) {
@@ -188,6 +231,11 @@ TwoTensors topk(const Tensor& self, int64_t k, int64_t dim, bool largest, bool s
   const IntArray shape = resized(self, dim, k);
   const Tensor values = empty(shape, self.dtype()), indices = empty(shape, DType::kInt64);
   if (k == 0) return {values, indices};
+  const bool is_narrow = self.dtype() == DType::kFloat32 && length <= int64_t{1} << 32;
+  if (selection::kHasConversions && is_narrow && k * 64 <= length) {
+    pick_floats(self, dim, largest, k, values, indices);
+    return {values, indices};
+  }
   pick_items(self, dim, largest, k, values, indices, [=](auto* items, int64_t n) {
     if (k * 64 <= n) {
       std::partial_sort(items, items + k, items + n, before);
