@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "base/checked.h"
 #include "ops/core/op.h"
@@ -188,6 +189,15 @@ Tensor eye_into(const Tensor& out, int64_t rows, int64_t columns) {
   return out;
 }
 
+// Elements of a matrix on and below a diagonal: rows of 1, 2 .. of them, then whole ones. `offset`
+// is within the matrix, or one beyond.
+int64_t count_below(int64_t rows, int64_t columns, int64_t offset) {
+  const int64_t first = std::min(rows, std::max<int64_t>(0, -offset));  // row that has any
+  const int64_t whole = std::clamp(columns - offset, first, rows);
+  const int64_t shortest = first + offset + 1, longest = whole + offset;
+  return (shortest + longest) * (whole - first) / 2 + (rows - whole) * columns;
+}
+
 // Row and column indices of the elements on and below (lower) or above the diagonal, as [2, count].
 Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lower, DType dtype) {
   TORCHLET_CHECK(rows >= 0, "row must be non-negative, got %lld", static_cast<long long>(rows));
@@ -196,9 +206,24 @@ Tensor triangle_indices(int64_t rows, int64_t columns, int64_t offset, bool lowe
   TORCHLET_CHECK(dtype == DType::kInt64 || dtype == DType::kInt32,
                  "tril_indices and triu_indices are not implemented for '%s'",
                  dtype_name(dtype).data());
-  const Tensor ones = full(IntArray{rows, columns}, true, DType::kBool);
-  const Tensor inside = lower ? tril(ones, offset) : triu(ones, offset);
-  return transpose(nonzero(inside), 0, 1).contiguous().to(dtype);
+  const int64_t all = checked_mul(2, checked_mul(rows, columns)) / 2;  // count_below() doubles it
+  offset = std::clamp(offset, -rows, columns);
+  const int64_t below = count_below(rows, columns, lower ? offset : offset - 1);
+  const int64_t count = lower ? below : all - below;
+  const Tensor out = empty(IntArray{2, count}, DType::kInt64);
+  if (count == 0) return out.to(dtype);
+  int64_t* row_at = out.data_ptr<int64_t>();
+  int64_t* column_at = row_at + count;
+  const int64_t first_row = lower ? std::max<int64_t>(0, -offset) : 0;
+  const int64_t last_row = lower ? rows : std::min(rows, columns - offset);
+  for (int64_t row = first_row; row < last_row; ++row) {
+    const int64_t begin = lower ? 0 : std::max<int64_t>(0, row + offset);
+    const int64_t some = (lower ? std::min(columns, row + offset + 1) : columns) - begin;
+    row_at = std::fill_n(row_at, some, row);
+    std::iota(column_at, column_at + some, begin);
+    column_at += some;
+  }
+  return out.to(dtype);
 }
 
 // ---- windows ----

@@ -4,12 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 #include "base/counted_vector.h"
 #include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
-#include "ops/engines/matmul.h"
 
 namespace torchlet::ops {
 namespace {
@@ -358,18 +358,32 @@ Tensor affine_grid(const Tensor& theta, const IntArray& size, bool align_corners
                      "affine_grid_generator: the size overflows");
     }
     shape.push_back(spatial);
-    const Tensor base = empty({{positions, spatial + 1}}, DTypeOf<T>::value);
-    T* row = base.data_ptr<T>();
-    for (int64_t p = 0; p < positions; ++p) {
-      int64_t rest = p;
-      for (size_t d = size.size(); d-- > 2; rest /= size[d]) {
-        *row++ = grid_position<T>(rest % size[d], size[d], align_corners);
+    const Tensor matrices = dense_as<T>(theta), grid = empty(shape, DTypeOf<T>::value);
+    const int64_t width = size.back(), lines = positions / width;
+    std::vector<T> across;  // positions in a line
+    for (int64_t x = 0; x < width; ++x) across.push_back(grid_position<T>(x, width, align_corners));
+    const int64_t grain = std::max<int64_t>(1, 4096 / width);
+    parallel_for(size[0] * lines, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* const matrix = const_data<T>(matrices) + i / lines * spatial * (spatial + 1);
+        T offset[3];  // what all of the line have in common
+        for (int64_t s = 0; s < spatial; ++s) {
+          const T* const row = matrix + s * (spatial + 1);
+          offset[s] = row[spatial];
+          int64_t rest = i % lines;
+          for (int64_t d = 1; d < spatial; ++d) {
+            const int64_t length = size[size.size() - 1 - static_cast<size_t>(d)];
+            offset[s] += row[d] * grid_position<T>(rest % length, length, align_corners);
+            rest /= length;
+          }
+        }
+        T* to = grid.data_ptr<T>() + i * width * spatial;
+        for (const T x : across) {
+          for (int64_t s = 0; s < spatial; ++s) *to++ = matrix[s * (spatial + 1)] * x + offset[s];
+        }
       }
-      *row++ = 1;
-    }
-    const Tensor grid =
-        matmul(base, transpose(dense_as<T>(theta), 1, 2));  // [N, positions, spatial]
-    return view(grid, shape).to(theta.dtype());
+    });
+    return grid.to(theta.dtype());
   });
 }
 
