@@ -111,11 +111,54 @@ class WindowBuffer {
         hn::StoreU(hn::ConcatOdd(d, hi, lo), d, odd + x / 2);
       }
     } else {
-      for (int64_t x = 0; x < w; ++x) {
-        const int64_t column = x + shape_.pad_w;
-        to[column % shape_.stride_w * phase_width_ + column / shape_.stride_w] = from[x];
+      const int64_t stride = shape_.stride_w;
+      int64_t x = 0;
+      if (stride == 3) {
+        float* const phases[] = {cell(to, 0), cell(to, 1), cell(to, 2)};
+        for (; x + 3 * kWindowLanes <= w; x += 3 * kWindowLanes) {
+          hn::Vec<hn::ScalableTag<float>> v0, v1, v2;
+          hn::LoadInterleaved3(d, from + x, v0, v1, v2);
+          hn::StoreU(v0, d, phases[0] + x / 3);
+          hn::StoreU(v1, d, phases[1] + x / 3);
+          hn::StoreU(v2, d, phases[2] + x / 3);
+        }
+      } else if (stride == 4) {
+        float* const phases[] = {cell(to, 0), cell(to, 1), cell(to, 2), cell(to, 3)};
+        for (; x + 4 * kWindowLanes <= w; x += 4 * kWindowLanes) {
+          hn::Vec<hn::ScalableTag<float>> v0, v1, v2, v3;
+          hn::LoadInterleaved4(d, from + x, v0, v1, v2, v3);
+          hn::StoreU(v0, d, phases[0] + x / 4);
+          hn::StoreU(v1, d, phases[1] + x / 4);
+          hn::StoreU(v2, d, phases[2] + x / 4);
+          hn::StoreU(v3, d, phases[3] + x / 4);
+        }
+      }
+      int64_t k = x;
+      for (; k + 4 <= x + stride && x + stride <= w; k += 4) {  // four phases at a time
+        float *out0 = cell(to, k), *out1 = cell(to, k + 1);
+        float *out2 = cell(to, k + 2), *out3 = cell(to, k + 3);
+        int64_t i = k;
+        for (; i + 3 < w; i += stride) {
+          *out0++ = from[i];
+          *out1++ = from[i + 1];
+          *out2++ = from[i + 2];
+          *out3++ = from[i + 3];
+        }
+        if (i < w) *out0 = from[i];
+        if (i + 1 < w) *out1 = from[i + 1];
+        if (i + 2 < w) *out2 = from[i + 2];
+      }
+      for (; k < std::min(w, x + stride); ++k) {
+        float* out = cell(to, k);
+        for (int64_t i = k; i < w; i += stride) *out++ = from[i];
       }
     }
+  }
+
+  // Where column x of a row lies.
+  float* cell(float* row, int64_t x) const {
+    const int64_t column = x + shape_.pad_w;
+    return row + column % shape_.stride_w * phase_width_ + column / shape_.stride_w;
   }
 
   void store(float* to, const float* from, int64_t left) const {
