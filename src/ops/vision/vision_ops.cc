@@ -9,6 +9,10 @@
 #include "base/limits.h"
 #include "base/sort.h"
 #include "base/thread_pool.h"
+#include "kernels/gemm/vectors.h"
+#include "kernels/layout/transpose.h"
+#include "kernels/reduce/bag.h"
+#include "kernels/simd/scratch.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/matmul.h"
@@ -167,6 +171,35 @@ class RoiGrid {
     return sum / count_;
   }
 
+  // take(pixels, shares, is_last) for the pixels that a bin's mean is made of, and their shares of
+  // it: once or more, with some thousands of them at most.
+  template <typename Take>
+  void for_taps(int64_t ph, int64_t pw, CountedVector<int64_t>& pixels, CountedVector<T>& shares,
+                const Take& take) const {
+    constexpr size_t kMost = 4096;
+    const auto flush = [&] {
+      poll();
+      take(pixels, shares);
+      pixels.clear();
+      shares.clear();
+    };
+    for (const SampleTaps<T>& y : rows_.of(ph)) {
+      const T near = y.near_weight / count_, far = y.far_weight / count_;
+      for (const SampleTaps<T>& x : cols_.of(pw)) {
+        for (const int64_t line : {y.near, y.far}) {
+          pixels.push_back(line + x.near);
+          pixels.push_back(line + x.far);
+        }
+        for (const T weight : {near, far}) {
+          shares.push_back(weight * x.near_weight);
+          shares.push_back(weight * x.far_weight);
+        }
+        if (pixels.size() == kMost) flush();
+      }
+    }
+    flush();
+  }
+
  private:
   static int64_t samples(T bin) {
     TORCHLET_CHECK(std::abs(bin) < T(1 << 20), "a region of interest is too large");
@@ -180,16 +213,70 @@ class RoiGrid {
   RoiSamples<T> rows_, cols_;
 };
 
+template <typename T>
+RoiGrid<T> aligned_grid(const RoiShape& s, bool aligned) {
+  return RoiGrid<T>(s, aligned ? T(0.5) : T(0), aligned ? std::numeric_limits<T>::lowest() : T(1),
+                    1);
+}
+
+// Whether regions read so many pixels that it pays to lay these channels last.
+bool suits_pixels(const RoiShape& s) {
+  constexpr int64_t kFewChannels = 8, kTaps = 16;
+  return s.channels >= kFewChannels &&
+         s.rois * s.pooled_h * s.pooled_w * kTaps >= s.batch * s.height * s.width;
+}
+
+// All channels of a bin at once, from pixels [N, H, W, C].
+void roi_align_pixels(const RoiShape& s, const float* pixels, const float* regions, bool aligned,
+                      float* out) {
+  const int64_t bins = s.pooled_h * s.pooled_w;
+  parallel_for(s.rois, 1, [&](int64_t begin, int64_t end) {
+    RoiGrid<float> grid = aligned_grid<float>(s, aligned);
+    CountedVector<int64_t> places;
+    CountedVector<float> shares;
+    const kernels::Scratch<float> means(bins * s.channels), more(s.channels);
+    for (int64_t r = begin; r < end; ++r) {
+      const float* const roi = regions + r * 5;
+      const float* const image = pixels + roi_image(roi, s.batch) * s.height * s.width * s.channels;
+      grid.set(roi);
+      for (int64_t bin = 0; bin < bins; ++bin) {
+        float* const mean = means.data() + bin * s.channels;
+        bool is_first = true;
+        grid.for_taps(bin / s.pooled_w, bin % s.pooled_w, places, shares,
+                      [&](const auto& taps, const auto& weights) {
+                        kernels::sum_bag(image, s.channels, taps.data(), std::ssize(taps),
+                                         std::ssize(taps), weights.data(),
+                                         is_first ? mean : more.data());
+                        if (!is_first) kernels::add_scaled(1, more.data(), mean, s.channels);
+                        is_first = false;
+                      });
+      }
+      kernels::transpose(sizeof(float), bins, s.channels, means.data(), s.channels,
+                         out + r * s.channels * bins, bins);
+    }
+  });
+}
+
 Tensor roi_align(const Tensor& input, const Tensor& rois, double scale, int64_t pooled_h,
                  int64_t pooled_w, int64_t sampling, bool aligned) {
   const RoiShape s = roi_shape(input, rois, scale, pooled_h, pooled_w, sampling);
   return compute_as<kMapReal>(input.dtype(), "roi_align", [&](auto zero) {
     using T = decltype(zero);
-    const Tensor in = dense_as<T>(input), regions = dense_as<T>(rois);
+    const Tensor regions = dense_as<T>(rois);
     const Tensor out = empty({{s.rois, s.channels, pooled_h, pooled_w}}, DTypeOf<T>::value);
-    constexpr T lowest = std::numeric_limits<T>::lowest();
+    if constexpr (std::is_same_v<T, float>) {
+      const bool lies_so =
+          input.dtype() == DType::kFloat32 && input.is_contiguous(MemoryFormat::kChannelsLast);
+      if (out.numel() > 0 && (lies_so || suits_pixels(s))) {
+        const Tensor pixels = input.to(DType::kFloat32).contiguous(MemoryFormat::kChannelsLast);
+        roi_align_pixels(s, static_cast<const float*>(pixels.raw_data()),
+                         const_data<float>(regions), aligned, out.data_ptr<float>());
+        return out.to(input.dtype());
+      }
+    }
+    const Tensor in = dense_as<T>(input);
     parallel_for(s.rois, 1, [&](int64_t begin, int64_t end) {
-      RoiGrid<T> grid(s, aligned ? T(0.5) : T(0), aligned ? lowest : T(1), 1);
+      RoiGrid<T> grid = aligned_grid<T>(s, aligned);
       for (int64_t r = begin; r < end; ++r) {
         const T* roi = const_data<T>(regions) + r * 5;
         const int64_t image = roi_image(roi, s.batch);
