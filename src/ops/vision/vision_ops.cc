@@ -13,6 +13,7 @@
 #include "kernels/layout/transpose.h"
 #include "kernels/reduce/bag.h"
 #include "kernels/simd/scratch.h"
+#include "kernels/spatial/boxes.h"
 #include "ops/core/op.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/matmul.h"
@@ -21,6 +22,35 @@ namespace torchlet::ops {
 namespace {
 
 long long ll(int64_t value) { return value; }
+
+// The boxes that are left in this order when those that an earlier one of them overlaps go.
+Tensor kept_boxes(const float* boxes, const CountedVector<int64_t>& order, double iou_threshold) {
+  const size_t count = order.size();
+  CountedVector<float> corners[4], areas(count);
+  for (size_t k = 0; k < 4; ++k) {
+    for (const int64_t i : order) corners[k].push_back(boxes[4 * i + static_cast<int64_t>(k)]);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    areas[i] = (corners[2][i] - corners[0][i]) * (corners[3][i] - corners[1][i]);
+  }
+  // The largest float that is not above it.
+  float most = static_cast<float>(iou_threshold);
+  if (static_cast<double>(most) > iou_threshold) most = std::nextafter(most, -INFINITY);
+  const kernels::BoxArrays arrays{corners[0].data(), corners[1].data(), corners[2].data(),
+                                  corners[3].data(), areas.data()};
+  CountedVector<uint8_t> suppressed(count);
+  CountedVector<int64_t> keep;
+  for (size_t i = 0; i < count; ++i) {
+    if (suppressed[i]) continue;
+    poll();
+    keep.push_back(order[i]);
+    kernels::mark_overlapping(arrays, static_cast<int64_t>(i), static_cast<int64_t>(i) + 1,
+                              static_cast<int64_t>(count), most, suppressed.data());
+  }
+  const Tensor result = empty({{std::ssize(keep)}}, DType::kInt64);
+  std::ranges::copy(keep, result.data_ptr<int64_t>());
+  return result;
+}
 
 // Boxes [N, 4] as x1, y1, x2, y2; the indices of those that no better box overlaps by more than the
 // threshold, best first.
@@ -42,6 +72,7 @@ Tensor nms(const Tensor& dets, const Tensor& scores, double iou_threshold) {
     CountedVector<int64_t> order(static_cast<size_t>(count)), keep;
     std::iota(order.begin(), order.end(), 0);
     stable_sort(order, [score](int64_t i, int64_t j) { return score[i] > score[j]; });
+    if constexpr (std::is_same_v<T, float>) return kept_boxes(b, order, iou_threshold);
     std::vector<bool> suppressed(static_cast<size_t>(count));
     for (size_t a = 0; a < order.size(); ++a) {
       const int64_t i = order[a];
