@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/conv_nchw/conv_testing.h"
+#include "kernels/conv_nhwc/dwconv_few_channels.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/target_test.h"
@@ -513,6 +514,26 @@ TEST(DwConvNhwc, PlanesAreReadAndWritten) {
       SCOPED_TRACE(testing::Message() << channels << " channels, groups of " << group);
       check_planes(channels, s, group, {ActivationKind::kClamp, -30, 40});
     }
+  });
+}
+
+// Pictures of fewer channels than a vector has lanes, from the size on that is laid apart.
+TEST(DwConvNhwc, FewChannels) {
+  for_each_target([] {
+    for (const int64_t channels : {1, 2, 3, 4, 5, 8, 12, 15}) {
+      for (const Window2dShape& s :
+           {window(33, 3, 1, 1, 1), window(40, 5, 1, 2, 1), window(39, 3, 1, 2, 2),
+            window(67, 4, 2, 1, 1), window(100, 7, 3, 3, 1),
+            make_window(130, 33, 1, 11, 1, 5, 1)}) {
+        const DwConvShape shape{1, channels, s};
+        ASSERT_TRUE(dwconv_has_few_channels(shape, {}));
+        check(channels, s, 2, 3);
+        check_planes(channels, s, 1, {ActivationKind::kClamp, -30, 40});
+        check_planes(channels, s, 1, {ActivationKind::kHardswish});
+      }
+    }
+    EXPECT_FALSE(dwconv_has_few_channels({1, 16, window(40, 5, 1, 2, 1)}, {}));
+    EXPECT_FALSE(dwconv_has_few_channels({1, 3, window(15, 5, 1, 2, 1)}, {}));
   });
 }
 

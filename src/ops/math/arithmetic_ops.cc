@@ -25,6 +25,38 @@ bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() 
 
 using BinaryOp = kernels::MatrixBinaryOp;
 
+// Integers of fewer than 64 bits, whose sums, differences and products modulo their range need no
+// more bits.
+bool is_narrow(DType dtype) {
+  return selection::kHasConversions && is_integral(dtype, false) && element_size(dtype) < 8;
+}
+
+// f(a, b) of unsigned integers, cut to the width of `dtype`.
+template <typename F>
+Tensor narrow_binary(const Tensor& self, const Tensor& other, DType dtype, const F& f) {
+  const Operands<2> inputs(self, other);
+  const Tensor out = empty_result(inputs, dtype);
+  const auto run = [&](auto zero) {
+    using U = decltype(zero);
+    const auto cut = [&f](U a, U b) { return static_cast<U>(f(uint32_t{a}, uint32_t{b})); };
+    elementwise(out, inputs, dtype, dtype, [&](void* y, const void* const* in, int64_t count) {
+      detail::run_steps(&detail::map_steps<U, U, 2, decltype(cut)>, &cut, 2, y, sizeof(U), in,
+                        sizeof(U), count);
+    });
+  };
+  switch (element_size(dtype)) {
+    case 1:
+      run(uint8_t());
+      break;
+    case 2:
+      run(uint16_t());
+      break;
+    default:
+      run(uint32_t());
+  }
+  return out;
+}
+
 // Whether real and imaginary parts are added by themselves, where they lie.
 bool is_sum_of_parts(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return selection::kHasConversions && is_complex(dtype) && self.dtype() == dtype &&
@@ -39,6 +71,9 @@ Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar
   }
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kAdd, self, other, dtype);
+    if (is_narrow(dtype)) {
+      return narrow_binary(self, other, dtype, [](uint32_t a, uint32_t b) { return a + b; });
+    }
     return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
         self, other, dtype, [](auto a, auto b) { return wrap_add(a, b); });
   }
@@ -55,6 +90,9 @@ Tensor sub_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar
   }
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kSub, self, other, dtype);
+    if (is_narrow(dtype)) {
+      return narrow_binary(self, other, dtype, [](uint32_t a, uint32_t b) { return a - b; });
+    }
     return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
         self, other, dtype, [](auto a, auto b) { return wrap_sub(a, b); });
   }
@@ -79,6 +117,9 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
 Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
   if (has_kernel(dtype)) return kernel_map(BinaryOp::kMul, self, other, dtype);
   if (has_complex_kernel(dtype)) return mul_complex64(self, other);
+  if (is_narrow(dtype)) {
+    return narrow_binary(self, other, dtype, [](uint32_t a, uint32_t b) { return a * b; });
+  }
   return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
       self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
 }

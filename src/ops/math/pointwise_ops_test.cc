@@ -74,6 +74,46 @@ TEST(Arithmetic, SquaresOfIntegersWrap) {
                 DType::kInt64);
 }
 
+// Integers of fewer than 64 bits, in rows of every tail, with a partner that is repeated or a
+// number.
+TEST(Arithmetic, NarrowIntegersWrap) {
+  for (const DType dtype : {DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32}) {
+    const auto wrapped = [dtype](int64_t x) {
+      const auto bits = 8 * element_size(dtype);
+      const auto cut = static_cast<uint64_t>(x) << (64 - bits);
+      return static_cast<double>(dtype == DType::kUInt8 ? static_cast<int64_t>(cut >> (64 - bits))
+                                                        : static_cast<int64_t>(cut) >> (64 - bits));
+    };
+    for (const int64_t count : {1, 3, 16, 33, 70}) {
+      std::vector<double> x, y, sums, differences, products, doubled, from_number;
+      const auto scale = static_cast<int64_t>(wrapped(int64_t{0x7A6B5C4D3E2F1055}));
+      for (int64_t i = 0; i < count; ++i) {
+        const double a = wrapped(scale * (3 * i + 1)), b = wrapped(scale * (7 * i + 5));
+        const auto p = static_cast<int64_t>(a), q = static_cast<int64_t>(b);
+        x.push_back(a);
+        y.push_back(b);
+        sums.push_back(wrapped(p + q));
+        differences.push_back(wrapped(p - q));
+        products.push_back(wrapped(p * q));
+        doubled.push_back(wrapped(2 * p));
+        from_number.push_back(wrapped(100 - p));
+      }
+      const Tensor a = make(x, dtype), b = make(y, dtype);
+      expect_tensor(result_of("aten::add", "Tensor", {a, b}), sums, dtype);
+      expect_tensor(result_of("aten::sub", "Tensor", {a, b}), differences, dtype);
+      expect_tensor(result_of("aten::mul", "Tensor", {a, b}), products, dtype);
+      expect_tensor(result_of("aten::mul", "Scalar", {a, 2}), doubled, dtype);
+      expect_tensor(result_of("aten::rsub", "Scalar", {a, 100}), from_number, dtype);
+      const Tensor one = make({y[0]}, dtype);
+      std::vector<double> raised;
+      for (const double v : x) {
+        raised.push_back(wrapped(static_cast<int64_t>(v) + static_cast<int64_t>(y[0])));
+      }
+      expect_tensor(result_of("aten::add", "Tensor", {a, one}), raised, dtype);
+    }
+  }
+}
+
 TEST(Arithmetic, InPlaceRefusesWhatDoesNotFit) {
   EXPECT_THROW(call_op("aten::div_", "Tensor", {ints({1}), ints({2})}), Error);
   EXPECT_THROW(call_op("aten::add_", "Tensor", {make({1}), make({1, 2})}), Error);
