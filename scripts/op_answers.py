@@ -119,7 +119,6 @@ KNOWN = {
     r"cumulative_trapezoid.x \[\[\]\]": "PyTorch keeps the other dimensions of an empty result",
     "trapezoid.dx u8": "PyTorch adds bytes in int64",
     '_unique2 "b"': "PyTorch numbers booleans unasked",
-    'linalg_eigvals "f64"': "eigenvalues come in another order",
     "quantized::embedding(_bag)?_4bit ": "no tensors of four bits are made here outside of packed weights",
     "trapz.x c64": "PyTorch counts a negative dimension of x from the end of y",
 }
