@@ -111,20 +111,19 @@ Tensor with_lines(const Tensor& t) {
   return t.stride(-1) == 1 || t.stride(-2) == 1 || is_repeated(t) ? t : t.contiguous();
 }
 
-// Real and imaginary parts along a new first dimension.
-Tensor parts_of(const Tensor& t) {
-  const Tensor parts = view_as_real(is_repeated(t) ? t : t.contiguous());
-  IntArray order{t.dim()};
-  for (int64_t d = 0; d < t.dim(); ++d) order.push_back(d);
-  const Tensor apart = permute(parts, order);
-  return is_repeated(t) ? apart : apart.contiguous();
-}
-
 // Four products of real and imaginary parts.
 template <typename R>
 Tensor batched_complex(const Tensor& a, const Tensor& b) {
   constexpr int64_t kFew = 128;  // multiplications for which four products do not pay
   if (a.size(-2) * a.size(-1) * b.size(-1) <= kFew) return batched<std::complex<R>>(a, b);
+  // Along a new first dimension.
+  const auto parts_of = [](const Tensor& t) {
+    const Tensor last = view_as_real(is_repeated(t) ? t : t.contiguous());
+    IntArray order{t.dim()};
+    for (int64_t d = 0; d < t.dim(); ++d) order.push_back(d);
+    const Tensor apart = permute(last, order);
+    return is_repeated(t) ? apart : apart.contiguous();
+  };
   const Tensor parts[] = {parts_of(a), parts_of(b)};
   const auto product = [&](int64_t part_of_a, int64_t part_of_b) {
     return batched<R>(select(parts[0], 0, part_of_a), select(parts[1], 0, part_of_b));
@@ -141,8 +140,10 @@ Tensor batched_complex(const Tensor& a, const Tensor& b) {
 }
 
 Tensor batched(const Tensor& a, const Tensor& b) {
-  if (a.dtype() == DType::kComplex64) return batched_complex<float>(a, b);
-  if (a.dtype() == DType::kComplex128) return batched_complex<double>(a, b);
+  if constexpr (selection::kHasComplex) {
+    if (a.dtype() == DType::kComplex64) return batched_complex<float>(a, b);
+    if (a.dtype() == DType::kComplex128) return batched_complex<double>(a, b);
+  }
   return compute_as<kMapInt | kMapReal>(a.dtype(), "matmul", [&](auto zero) {
     using T = decltype(zero);
     constexpr DType kType = DTypeOf<T>::value;
@@ -247,7 +248,7 @@ Tensor linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {
   IntArray shape(input.sizes());
   shape.back() = n;
   if (weight.dim() == 1) shape.pop_back();
-  if (is_complex(input.dtype())) {
+  if (selection::kHasComplex && is_complex(input.dtype())) {
     const Tensor product =
         reshape(batched(reshape(input, {{m, k}}), transpose(matrix2, 0, 1)), shape);
     return bias.defined() ? add(product, bias) : product;
