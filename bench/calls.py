@@ -58,17 +58,21 @@ def boxes(count, side):
     return torch.cat([corner, corner + rand(count, 2) * 60 + 1], 1)
 
 
-def packed(cell):
-    class Packed(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.cell = cell
+class First(torch.nn.Module):
+    """The first result of a recurrent layer."""
 
-        def forward(self, x, lengths):
-            out, _ = self.cell(torch.nn.utils.rnn.pack_padded_sequence(x, lengths))
-            return torch.nn.utils.rnn.pad_packed_sequence(out)[0]
+    def __init__(self, cell):
+        super().__init__()
+        self.cell = cell
 
-    return Packed()
+    def forward(self, x):
+        return self.cell(x)[0]
+
+
+class Packed(First):
+    def forward(self, x, lengths):
+        out, _ = self.cell(torch.nn.utils.rnn.pack_padded_sequence(x, lengths))
+        return torch.nn.utils.rnn.pad_packed_sequence(out)[0]
 
 
 def linear_algebra():
@@ -204,7 +208,7 @@ def vision():
     yield "deform_conv2d", lambda x, o, w: boxes_ops.deform_conv2d(x, o, w, padding=1), randn(1, 64, 40, 40), randn(1, 18, 40, 40), randn(64, 64, 3, 3)
     for channels, kernel, side in ((3, 3, 480), (3, 5, 480), (3, 11, 256), (6, 5, 256), (8, 5, 256), (12, 5, 256), (1, 7, 480)):
         w = rand(channels, 1, kernel, kernel)
-        yield f"filter {kernel} x {kernel}, {channels} channels", lambda x, w=w, c=channels: F.conv2d(x, w, padding=w.shape[-1] // 2, groups=c), randn(1, channels, side, side)
+        yield f"filter {kernel} x {kernel}, {channels} channels", lambda x, w=w, p=kernel // 2, c=channels: F.conv2d(x, w, padding=p, groups=c), randn(1, channels, side, side)
     yield "affine_grid", lambda t: F.affine_grid(t, [8, 3, 224, 224], False), randn(8, 2, 3)
     yield "affine_grid of volumes", lambda t: F.affine_grid(t, [2, 3, 48, 64, 64], False), randn(2, 3, 4)
     for mode in ("bilinear", "bicubic"):
@@ -233,9 +237,9 @@ def sequences():
     x, lengths = randn(50, 8, 64), torch.tensor([50, 45, 40, 35, 30, 20, 10, 5])
     for name, cell in (("LSTM", torch.nn.LSTM(64, 128, 2)), ("GRU", torch.nn.GRU(64, 128, 2)), ("RNN", torch.nn.RNN(64, 128, 2)),
                        ("LSTM, both ways", torch.nn.LSTM(64, 128, 2, bidirectional=True)), ("LSTM, projected", torch.nn.LSTM(64, 128, proj_size=32))):
-        yield name, lambda a, cell=cell: cell(a)[0], x
-    yield "LSTM, packed", packed(torch.nn.LSTM(64, 128)), x, lengths
-    yield "GRU, packed", packed(torch.nn.GRU(64, 128)), x, lengths
+        yield name, First(cell), x
+    yield "LSTM, packed", Packed(torch.nn.LSTM(64, 128)), x, lengths
+    yield "GRU, packed", Packed(torch.nn.GRU(64, 128)), x, lengths
     yield "decoder layer", torch.nn.TransformerDecoderLayer(256, 8, batch_first=True), randn(4, 64, 256), randn(4, 64, 256)
     yield "bilinear", torch.nn.Bilinear(64, 64, 32), randn(256, 64), randn(256, 64)
     yield "ctc_loss", lambda a, t: F.ctc_loss(a.log_softmax(2), t, torch.full((16,), 50), torch.full((16,), 20)), randn(50, 16, 30), ints(29, 16, 20) + 1

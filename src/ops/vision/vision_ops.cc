@@ -250,11 +250,12 @@ RoiGrid<T> aligned_grid(const RoiShape& s, bool aligned) {
                     1);
 }
 
-// Whether regions read so many pixels that it pays to lay these channels last.
-bool suits_pixels(const RoiShape& s) {
+// Whether there are channels enough for vectors of them, and regions read so many pixels that it
+// pays to lay these channels last, unless they lie so.
+bool suits_pixels(const RoiShape& s, bool lie_so) {
   constexpr int64_t kFewChannels = 8, kTaps = 16;
   return s.channels >= kFewChannels &&
-         s.rois * s.pooled_h * s.pooled_w * kTaps >= s.batch * s.height * s.width;
+         (lie_so || s.rois * s.pooled_h * s.pooled_w * kTaps >= s.batch * s.height * s.width);
 }
 
 // All channels of a bin at once, from pixels [N, H, W, C].
@@ -298,7 +299,7 @@ Tensor roi_align(const Tensor& input, const Tensor& rois, double scale, int64_t 
     if constexpr (std::is_same_v<T, float>) {
       const bool lies_so =
           input.dtype() == DType::kFloat32 && input.is_contiguous(MemoryFormat::kChannelsLast);
-      if (out.numel() > 0 && (lies_so || suits_pixels(s))) {
+      if (out.numel() > 0 && suits_pixels(s, lies_so)) {
         const Tensor pixels = input.to(DType::kFloat32).contiguous(MemoryFormat::kChannelsLast);
         roi_align_pixels(s, static_cast<const float*>(pixels.raw_data()),
                          const_data<float>(regions), aligned, out.data_ptr<float>());

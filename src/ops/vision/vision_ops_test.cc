@@ -21,6 +21,7 @@ TEST(RoiAlign, ManyChannelsAreAsSingleOnes) {
   }
   const Tensor rois = make(regions, DType::kFloat32, {40, 5});
   for (const int64_t sampling : {-1, 2, 40}) {
+    const double bound = sampling == 40 ? 1e-5 : 2e-6;  // 6400 products are summed in another order
     for (const bool aligned : {false, true}) {
       for (const MemoryFormat format : {MemoryFormat::kContiguous, MemoryFormat::kChannelsLast}) {
         const Tensor all = result_of(
@@ -35,7 +36,7 @@ TEST(RoiAlign, ManyChannelsAreAsSingleOnes) {
                                     found = elements_of(slice(all, 1, c, c + 1, 1).contiguous());
           ASSERT_EQ(found.size(), expected.size());
           for (size_t i = 0; i < found.size(); ++i) {
-            ASSERT_NEAR(found[i], expected[i], 2e-6) << "channel " << c << ", element " << i;
+            ASSERT_NEAR(found[i], expected[i], bound) << "channel " << c << ", element " << i;
           }
         }
       }
