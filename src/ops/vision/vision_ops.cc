@@ -202,7 +202,7 @@ class RoiGrid {
     return sum / count_;
   }
 
-  // take(pixels, shares, is_last) for the pixels that a bin's mean is made of, and their shares of
+  // take(pixels, shares) for the pixels that a bin's mean is made of, and their shares of
   // it: once or more, with some thousands of them at most.
   template <typename Take>
   void for_taps(int64_t ph, int64_t pw, CountedVector<int64_t>& pixels, CountedVector<T>& shares,
