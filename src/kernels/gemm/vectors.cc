@@ -34,6 +34,32 @@ void add_scaled_t(T factor, const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int64_t 
 }
 
 template <typename T>
+HWY_INLINE void subtract_outer_t(const T* factors, int64_t factor_step, const T* x, T* y,
+                                 int64_t stride, int64_t rows, int64_t count) {
+  const hn::ScalableTag<T> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  for (int64_t r = 0; r < rows; ++r, factors += factor_step, y += stride) {
+    const auto f = hn::Set(d, *factors);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      hn::StoreU(hn::NegMulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
+    }
+    const int64_t rest = count - i;
+    if (rest == 0) continue;
+    store_first(hn::NegMulAdd(f, load_first(d, x + i, rest), load_first(d, y + i, rest)), d, y + i,
+                rest);
+  }
+}
+void subtract_outer_f32(const float* factors, int64_t factor_step, const float* x, float* y,
+                        int64_t stride, int64_t rows, int64_t count) {
+  subtract_outer_t(factors, factor_step, x, y, stride, rows, count);
+}
+void subtract_outer_f64(const double* factors, int64_t factor_step, const double* x, double* y,
+                        int64_t stride, int64_t rows, int64_t count) {
+  subtract_outer_t(factors, factor_step, x, y, stride, rows, count);
+}
+
+template <typename T>
 T dot_t(const T* HWY_RESTRICT x, const T* HWY_RESTRICT y, int64_t count) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
@@ -160,6 +186,8 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(add_scaled_f32);
 HWY_EXPORT(add_scaled_f64);
+HWY_EXPORT(subtract_outer_f32);
+HWY_EXPORT(subtract_outer_f64);
 HWY_EXPORT(dot_f32);
 HWY_EXPORT(dot_f64);
 HWY_EXPORT(rotate_f64);
@@ -173,6 +201,14 @@ void add_scaled(float factor, const float* x, float* y, int64_t count) {
 }
 void add_scaled(double factor, const double* x, double* y, int64_t count) {
   HWY_DYNAMIC_DISPATCH(add_scaled_f64)(factor, x, y, count);
+}
+void subtract_outer(const float* factors, int64_t factor_step, const float* x, float* y,
+                    int64_t stride, int64_t rows, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(subtract_outer_f32)(factors, factor_step, x, y, stride, rows, count);
+}
+void subtract_outer(const double* factors, int64_t factor_step, const double* x, double* y,
+                    int64_t stride, int64_t rows, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(subtract_outer_f64)(factors, factor_step, x, y, stride, rows, count);
 }
 float dot(const float* x, const float* y, int64_t count) {
   return HWY_DYNAMIC_DISPATCH(dot_f32)(x, y, count);

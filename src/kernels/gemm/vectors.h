@@ -8,6 +8,11 @@ namespace torchlet::kernels {
 // y += factor x
 void add_scaled(float factor, const float* x, float* y, int64_t count);
 void add_scaled(double factor, const double* x, double* y, int64_t count);
+// Row r of `y`, which are `stride` apart, -= factors[r * factor_step] x.
+void subtract_outer(const float* factors, int64_t factor_step, const float* x, float* y,
+                    int64_t stride, int64_t rows, int64_t count);
+void subtract_outer(const double* factors, int64_t factor_step, const double* x, double* y,
+                    int64_t stride, int64_t rows, int64_t count);
 // The sum of x y.
 float dot(const float* x, const float* y, int64_t count);
 double dot(const double* x, const double* y, int64_t count);

@@ -41,6 +41,15 @@ void check_vectors(int64_t count) {
   EXPECT_EQ(y, sum);
   EXPECT_EQ(sums, expected_sums);
 
+  std::vector<T> matrix = a, expected_matrix = a;
+  for (size_t r = 0; r < 2; ++r) {  // of which the second lies two vectors further
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      expected_matrix[r * 2 * static_cast<size_t>(stride) + i] -= factors[3 * r] * x[i];
+    }
+  }
+  subtract_outer(factors.data(), 3, x.data(), matrix.data(), 2 * stride, 2, count);
+  EXPECT_EQ(matrix, expected_matrix);
+
   std::vector<T> z = a, reflected_x = x, reflected_y = y, reflected_z = z;
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     const T whole = 5 * (x[i] + 2 * y[i] - 3 * z[i]);

@@ -101,28 +101,33 @@ HWY_NOINLINE void fold_columns(const FoldRows& m, int64_t c, const T* so_far, T*
 template <typename T, class Bring, class Combine>
 HWY_NOINLINE void fold_with(FoldRows m, T* into) {
   const T* const centers = static_cast<const T*>(m.center);
-  const T* so_far = m.first ? static_cast<const T*>(m.first) : into;
   const Bring bring;
   const Combine combine;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
   const int64_t rows = m.rows, cols = m.cols, stride = m.stride;
-  for (int64_t left = rows; left > 0; left -= m.rows) {
-    m.rows = left < 4 ? left : 4;
-    const bool full = m.rows == 4;
-    const T* const x = static_cast<const T*>(m.x);
-    int64_t c = 0;
-    for (; full && c + kLanes <= cols; c += kLanes) {
-      const V near = centers ? hn::LoadU(d, centers + c) : hn::Zero(d);
-      const auto row = [&](int64_t r)
-                           HWY_ATTR { return bring(hn::LoadU(d, x + r * stride + c), near); };
-      const V all = combine(combine(row(0), row(1)), combine(row(2), row(3)));
-      hn::StoreU(combine(hn::LoadU(d, so_far + c), all), d, into + c);
+  const T* first = static_cast<const T*>(m.first);
+  const T* matrix = static_cast<const T*>(m.x);
+  for (int64_t i = 0; i < m.matrices; ++i, matrix += m.matrix_stride, into += m.into_stride) {
+    const T* so_far = first ? first + i * m.matrix_stride : into;
+    m.x = matrix;
+    for (int64_t left = rows; left > 0; left -= m.rows) {
+      m.rows = left < 4 ? left : 4;
+      const bool full = m.rows == 4;
+      const T* const x = static_cast<const T*>(m.x);
+      int64_t c = 0;
+      for (; full && c + kLanes <= cols; c += kLanes) {
+        const V near = centers ? hn::LoadU(d, centers + c) : hn::Zero(d);
+        const auto row = [&](int64_t r)
+                             HWY_ATTR { return bring(hn::LoadU(d, x + r * stride + c), near); };
+        const V all = combine(combine(row(0), row(1)), combine(row(2), row(3)));
+        hn::StoreU(combine(hn::LoadU(d, so_far + c), all), d, into + c);
+      }
+      fold_columns<T, Bring, Combine>(m, c, so_far, into);
+      m.x = x + m.rows * stride;
+      so_far = into;
     }
-    fold_columns<T, Bring, Combine>(m, c, so_far, into);
-    m.x = x + m.rows * stride;
-    so_far = into;
   }
 }
 

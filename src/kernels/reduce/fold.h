@@ -25,6 +25,9 @@ struct FoldRows {
   int64_t stride, rows, cols;
   const void* center = nullptr;  // [cols], for kSumOfDistances
   const void* first = nullptr;   // [cols], what `into` is to begin with
+  // So many such matrices, `matrix_stride` elements apart, as are their first rows; the results
+  // `into_stride` elements.
+  int64_t matrices = 1, matrix_stride = 0, into_stride = 0;
 };
 
 // into[c], of the same type, is folded with x[r, c] of all rows, in an order that depends on the

@@ -17,6 +17,7 @@ constexpr int64_t kSmall = 16;         // rows that are handled one by one
 constexpr int64_t kTiny = 8;           // elements that are worth no call
 constexpr int64_t kFew = 4;            // columns that are worth laying contiguously
 constexpr int64_t kKernelWork = 4096;  // products worth the GEMM kernel
+constexpr int64_t kFewProducts = 1024;  // reflections of which are worth no matrices
 
 template <typename T>
 void negate(const View<T>& a) {
@@ -63,6 +64,23 @@ int64_t largest(Vector<T> x) {
   return best;
 }
 
+// Row r of `rows` -= factors[r] x.
+template <typename T>
+[[gnu::always_inline]] inline void subtract_outer(Vector<T> factors, Vector<T> x,
+                                                  const View<T>& rows) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x.size > kTiny && x.step == 1 && rows.col_step == 1) {
+      poll();
+      return kernels::subtract_outer(factors.data, factors.step, x.data, rows.data, rows.row_step,
+                                     factors.size, x.size);
+    }
+  }
+  for (int64_t r = 0; r < factors.size; ++r) {
+    const T factor = factors[r];
+    for (int64_t j = 0; j < x.size; ++j) rows(r, j) -= times(factor, x[j]);
+  }
+}
+
 // Elimination column by column; `pivots` count from the top of `a`.
 template <typename T>
 int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
@@ -85,13 +103,9 @@ int factor_columns(const View<T>& a, int32_t* pivots, bool pivot) {
     } else {  // whose reciprocal may be infinite
       for (int64_t i = 1; i < column.size; ++i) column[i] /= column[0];
     }
-    for (int64_t j = k + 1; j < a.cols(); ++j) {
-      const T factor = -a(k, j);
-      if (column.size > kTiny) add_scaled(factor, a.col(k).from(k + 1), a.col(j).from(k + 1));
-      for (int64_t i = 1; column.size <= kTiny && i < column.size; ++i) {
-        a(k + i, j) += times(factor, column[i]);
-      }
-    }
+    const int64_t rows = a.rows() - k - 1, others = a.cols() - k - 1;
+    subtract_outer(a.row(k).from(k + 1), column.from(1),
+                   a.block(k + 1, k + 1, rows, others).transposed());
   }
   return info;
 }
@@ -108,15 +122,38 @@ T reflect_column(const View<T>& a) {
   return tau;
 }
 
+// apply_reflections() of few elements.
+template <typename T>
+void reflect_one_by_one(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c) {
+  const int64_t m = packed.rows(), count = packed.cols();
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t k = adjoint ? i : count - 1 - i;
+    const T factor = adjoint ? conjugate(tau[k]) : tau[k];
+    for (int64_t j = 0; j < c.cols(); ++j) {
+      T sum = c(k, j);
+      for (int64_t r = k + 1; r < m; ++r) sum += times(conjugate(packed(r, k)), c(r, j));
+      sum = times(factor, sum);
+      c(k, j) -= sum;
+      for (int64_t r = k + 1; r < m; ++r) c(r, j) -= times(sum, packed(r, k));
+    }
+  }
+}
+
 }  // namespace
 
-// What goes over vectors and rows polls, so that whatever is made of it ends in time.
+// What goes over vectors and rows polls, so that whatever is made of it ends in time; of a few
+// elements, what goes over a batch of matrices does.
+void poll_for(int64_t size) {
+  if (size > kTiny) poll();
+}
 
 template <typename T>
 void add_scaled(T factor, Vector<T> x, Vector<T> y) {
-  poll();
+  poll_for(x.size);
   if constexpr (std::is_floating_point_v<T>) {
-    if (x.step == 1 && y.step == 1) return kernels::add_scaled(factor, x.data, y.data, x.size);
+    if (x.size > kTiny && x.step == 1 && y.step == 1) {
+      return kernels::add_scaled(factor, x.data, y.data, x.size);
+    }
   }
   for (int64_t i = 0; i < x.size; ++i) y[i] += times(factor, x[i]);
 }
@@ -142,9 +179,9 @@ void swap(Vector<T> x, Vector<T> y) {
 
 template <typename T>
 T dot(Vector<T> x, Vector<T> y) {
-  poll();
+  poll_for(x.size);
   if constexpr (std::is_floating_point_v<T>) {
-    if (x.step == 1 && y.step == 1) return kernels::dot(x.data, y.data, x.size);
+    if (x.size > kTiny && x.step == 1 && y.step == 1) return kernels::dot(x.data, y.data, x.size);
   }
   T sums[4] = {};  // independent of each other, so that additions overlap
   for (int64_t i = 0; i < x.size; ++i) sums[i % 4] += times(conjugate(x[i]), y[i]);
@@ -187,7 +224,7 @@ bool all_finite(const View<T>& a) {
 template <typename T>
 void fill(const View<T>& a, T value) {
   for (int64_t i = 0; i < a.rows(); ++i) {
-    poll();
+    poll_for(a.cols());
     for (int64_t j = 0; j < a.cols(); ++j) a(i, j) = value;
   }
 }
@@ -203,18 +240,18 @@ void copy(const View<T>& from, const View<T>& to) {
   if (to.row_step == 1 && to.col_step != 1) return copy(from.transposed(), to.transposed());
   if constexpr (sizeof(T) <= 8) {
     if (from.row_step == 1 && from.col_step != 1 && to.col_step == 1) {
-      poll();
+      poll_for(to.cols());
       return kernels::transpose(sizeof(T), to.cols(), to.rows(), from.data, from.col_step, to.data,
                                 to.row_step);
     }
     if (from.col_step == 1 && to.col_step == 1) {
-      poll();
+      poll_for(to.rows());
       for (int64_t i = 0; i < to.rows(); ++i) std::copy_n(&from(i, 0), to.cols(), &to(i, 0));
       return;
     }
   }
   for (int64_t i = 0; i < to.rows(); ++i) {
-    poll();
+    poll_for(to.cols());
     for (int64_t j = 0; j < to.cols(); ++j) to(i, j) = from(i, j);
   }
 }
@@ -277,9 +314,9 @@ Matrix<T> product(const View<T>& a, const View<T>& b) {
 
 template <typename T>
 void rotate(Vector<T> x, Vector<T> y, double c, double s) {
-  poll();
+  poll_for(x.size);
   if constexpr (std::is_same_v<T, double>) {
-    if (x.step == 1 && y.step == 1) return kernels::rotate(c, s, x.data, y.data, x.size);
+    if (x.size > kTiny && x.step == 1 && y.step == 1) return kernels::rotate(c, s, x.data, y.data, x.size);
   }
   for (int64_t i = 0; i < x.size; ++i) {
     const T first = x[i];
@@ -315,41 +352,47 @@ void reflect_rows(const View<T>& a, Vector<T> v, T tau) {
   }
   Matrix<T> sums(1, a.cols());
   for (int64_t i = 0; i < a.rows(); ++i) add_scaled(conjugate(v[i]), a.row(i), sums.row(0));
-  for (int64_t i = 0; i < a.rows(); ++i) add_scaled(-times(tau, v[i]), sums.row(0), a.row(i));
+  scale(sums.row(0), tau);
+  subtract_outer<T>(v, sums.row(0), a);
 }
 
 template <typename T>
 void apply_reflections(const View<T>& packed, const T* tau, bool adjoint, const View<T>& c) {
   constexpr bool kIsReal = std::is_floating_point_v<T>;
   const int64_t m = packed.rows(), count = packed.cols();
+  if (m * count * c.cols() <= kFewProducts) return reflect_one_by_one(packed, tau, adjoint, c);
   for (int64_t done = 0; done < count; done += kReflections) {
-    // Some of them are I - V T V^H with V below a diagonal of ones and an upper triangle T
-    // (Schreiber and Van Loan 1989).
+    // Some of them are I - V U^-1 V^H with V below a diagonal of ones and an upper triangle U: that
+    // of V^H V, with 1 / tau on its diagonal (Joffrain et al., "Accumulating Householder
+    // transformations, revisited", 2006).
     const int64_t n = std::min(kReflections, count - done), at = adjoint ? done : count - done - n;
-    const Matrix<T> v(m - at, n), t(n, n);
+    const Matrix<T> v(m - at, n);
     for (int64_t i = 0; i < std::min(n, v.rows()); ++i) {
       for (int64_t j = 0; j < i; ++j) v(i, j) = packed(at + i, at + j);
       v(i, i) = T(1);
     }
     const int64_t below = std::max<int64_t>(0, v.rows() - n);
     copy(packed.block(at + n, at, below, n), v.block(n, 0, below, n));
+    for (int64_t j = 0; j < n; ++j) {
+      if (tau[at + j] == T(0)) fill(v.block(0, j, v.rows(), 1), T(0));  // I
+    }
     const Matrix<T> conjugated = kIsReal ? Matrix<T>(0, 0) : adjoint_of<T>(v);
     const View<T> turned = kIsReal ? v.transposed() : View<T>(conjugated);
-    const Matrix<T> angles = product<T>(turned, v);
+    const Matrix<T> triangle = product<T>(turned, v);
     for (int64_t j = 0; j < n; ++j) {
-      t(j, j) = tau[at + j];
-      for (int64_t i = 0; i < j; ++i) {
-        const T share = dot(angles.row(j).from(i).head(j - i), t.row(i).from(i).head(j - i));
-        t(i, j) = -times(share, tau[at + j]);
-      }
+      triangle(j, j) = tau[at + j] == T(0) ? T(1) : T(1) / tau[at + j];
     }
     const View<T> rows = c.block(at, 0, m - at, c.cols());
     const Matrix<T> shares = product<T>(turned, rows);
     if constexpr (kIsReal) {
-      negate<T>(t);
-      add_product<T>(v, product<T>(adjoint ? t.transposed() : View<T>(t), shares), rows);
+      negate<T>(triangle);
+      const View<T> u = triangle;
+      solve_triangular<T>(adjoint ? u.transposed() : u, !adjoint, false, shares);
+      add_product<T>(v, shares, rows);
     } else {
-      subtract_product<T>(v, product<T>(adjoint ? adjoint_of<T>(t) : copied<T>(t), shares), rows);
+      const Matrix<T> u = adjoint ? adjoint_of<T>(triangle) : copied<T>(triangle);
+      solve_triangular<T>(u, !adjoint, false, shares);
+      subtract_product<T>(v, shares, rows);
     }
   }
 }
@@ -419,24 +462,16 @@ void solve_triangular(const View<T>& a, bool upper, bool unit, const View<T>& b)
     } else {
       for (int64_t j = 0; j < b.cols() && !unit; ++j) b(k, j) /= a(k, k);
     }
-    for (int64_t r = upper ? 0 : k + 1; r < (upper ? k : n); ++r) {
-      if (!is_tiny && b.row_step != 1) {
-        add_scaled(-a(r, k), b.row(k), b.row(r));
-        continue;
-      }
-      const T factor = a(r, k);
-      for (int64_t j = 0; j < b.cols(); ++j) b(r, j) -= times(factor, b(k, j));
-    }
+    const int64_t first = upper ? 0 : k + 1, others = n - 1 - i;
+    subtract_outer(a.col(k).from(first).head(others), b.row(k),
+                   b.block(first, 0, others, b.cols()));
   }
 }
 
 template <typename T>
 int factor_lu(const View<T>& a, int32_t* pivots, bool pivot) {
   const int64_t m = a.rows(), n = a.cols(), count = std::min(m, n);
-  if (m <= kTiny && n <= m) {
-    poll();
-    return factor_columns(a, pivots, pivot);
-  }
+  if (m <= kTiny && n <= m) return factor_columns(a, pivots, pivot);
   if (count <= kSmall) {
     const View<T> columns = a.block(0, 0, m, count);
     const Matrix<T> turned = copied(columns.transposed());  // so that they are contiguous

@@ -255,30 +255,36 @@ class Folder {
                      walk.reduced.size() == 1 && walk.reduced[0].size > 1 &&
                      walk.reduced[0].size <= kCascade && !center) {}
 
+  bool is_few_rows() const { return is_few_rows_; }
+
+  // Results of columns [begin, end), of few rows, at indices [index, last) of the kept dimensions.
+  void run_few_rows(int64_t index, int64_t last, int64_t begin, int64_t end, std::byte* out) const {
+    const int64_t width = numbers_.width;
+    const Dim inner = walk_.kept.empty() ? Dim{1, 0, 0, false} : walk_.kept.back();
+    kernels::FoldRows rows{numbers_.type, nullptr, rows_stride_, walk_.reduced[0].size,
+                           end - begin};
+    const bool has_first = fold_of_results(fold_) == fold_;
+    if (has_first) --rows.rows;
+    rows.matrix_stride = inner.stride;
+    rows.into_stride = inner.output_stride;
+    for (; index < last; index += rows.matrices) {
+      rows.matrices = std::min(last - index, inner.size - index % inner.size);
+      const auto [offset, output] = place_of(index, begin);
+      const std::byte* const from = data_ + offset * width;
+      std::byte* const place = out + output * width;
+      rows.first = has_first ? from : nullptr;
+      rows.x = has_first ? from + rows_stride_ * width : from;
+      if (!has_first) fill(place, rows);
+      kernels::fold_rows(fold_, rows, place);
+    }
+  }
+
   // Results of columns [begin, end) at an index of the kept dimensions, of the elements at indices
   // [first, last) of the outermost reduced dimension.
   void run(int64_t index, int64_t begin, int64_t end, int64_t first, int64_t last,
            std::byte* out) const {
-    int64_t offset = begin * walk_.columns.stride, output = begin * walk_.columns.output_stride;
-    for (size_t d = walk_.kept.size(); d-- > 0; index /= walk_.kept[d].size) {
-      offset += index % walk_.kept[d].size * walk_.kept[d].stride;
-      output += index % walk_.kept[d].size * walk_.kept[d].output_stride;
-    }
+    const auto [offset, output] = place_of(index, begin);
     const int64_t width = numbers_.width, step = walk_.columns.output_stride;
-    if (is_few_rows_) {
-      const std::byte* const from = data_ + offset * width_;
-      std::byte* const place = out + output * width;
-      kernels::FoldRows rows{numbers_.type, from, rows_stride_, walk_.reduced[0].size, end - begin};
-      if (fold_of_results(fold_) == fold_) {
-        rows = {numbers_.type, from + rows_stride_ * width,
-                rows_stride_,  rows.rows - 1,
-                rows.cols,     nullptr,
-                from};
-      } else {
-        numbers_.fill(place, rows.cols, identity(fold_));
-      }
-      return kernels::fold_rows(fold_, rows, place);
-    }
     Block block{.cols = end - begin, .repeats = 1, .center = nullptr};
     if (is_narrow(block.cols) && (!in_place_ || rows_stride_ == block.cols)) {
       block.repeats = kWide / block.cols;
@@ -316,6 +322,24 @@ class Folder {
   };
 
   static bool is_narrow(int64_t cols) { return 2 * cols <= kWide; }
+
+  void fill(std::byte* results, const kernels::FoldRows& m) const {
+    const bool is_dense = m.into_stride == m.cols;
+    const int64_t runs = is_dense ? 1 : m.matrices, count = is_dense ? m.matrices * m.cols : m.cols;
+    for (int64_t i = 0; i < runs; ++i) {
+      numbers_.fill(results + i * m.into_stride * numbers_.width, count, identity(fold_));
+    }
+  }
+
+  // Where a column begins at an index of the kept dimensions, and its result.
+  std::pair<int64_t, int64_t> place_of(int64_t index, int64_t column) const {
+    int64_t offset = column * walk_.columns.stride, output = column * walk_.columns.output_stride;
+    for (size_t d = walk_.kept.size(); d-- > 0; index /= walk_.kept[d].size) {
+      offset += index % walk_.kept[d].size * walk_.kept[d].stride;
+      output += index % walk_.kept[d].size * walk_.kept[d].output_stride;
+    }
+    return {offset, output};
+  }
 
   void add_outer(size_t d, int64_t offset, int64_t first, int64_t last, const Block& block,
                  Cascade& sums) const {
@@ -551,9 +575,18 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
   std::byte* to = pieces == 1 ? out : partial.data();
   const int64_t grain = std::max<int64_t>(1, kParallelGrain * pieces / per_place);
   parallel_for(places * pieces, grain, [&](int64_t begin, int64_t end) {
+    if (folder.is_few_rows() && tiles == 1) {
+      return folder.run_few_rows(begin, end, 0, walk.columns.size, out);
+    }
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t piece = i / places, column = i % places % tiles * tile;
-      folder.run(i % places / tiles, column, std::min(walk.columns.size, column + tile),
+      const int64_t piece = i / places, index = i % places / tiles;
+      const int64_t column = i % places % tiles * tile;
+      const int64_t last_column = std::min(walk.columns.size, column + tile);
+      if (folder.is_few_rows()) {
+        folder.run_few_rows(index, index + 1, column, last_column, out);
+        continue;
+      }
+      folder.run(index, column, last_column,
                  outermost * piece / pieces, outermost * (piece + 1) / pieces,
                  to + piece * result_bytes);
     }

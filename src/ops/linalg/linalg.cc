@@ -36,20 +36,26 @@ DType real_dtype(DType dtype) {
   return dtype == DType::kComplex128 ? DType::kFloat64 : dtype;
 }
 
-Place place_of(const Tensor& matrices, int64_t i) {
-  int64_t offset = 0;
-  for (int64_t d = matrices.dim() - 3; d >= 0; i /= matrices.size(d--)) {
-    offset += i % matrices.size(d) * matrices.stride(d);
+Places::Places(const Tensor& matrices)
+    : data(matrices.raw_data()),
+      rows(matrices.size(-2)),
+      cols(matrices.size(-1)),
+      row_step(matrices.stride(-2)),
+      col_step(matrices.stride(-1)),
+      sizes_(matrices.sizes().first(matrices.sizes().size() - 2)),
+      strides_(matrices.strides().first(sizes_.size())),
+      is_even_(true),
+      step_(sizes_.empty() ? 0 : strides_.back()) {
+  for (size_t d = sizes_.size(); d-- > 0;) {
+    if (sizes_[d] > 1 && strides_[d] != count * step_) is_even_ = false;
+    count *= sizes_[d];
   }
-  offset *= static_cast<int64_t>(element_size(matrices.dtype()));
-  return {static_cast<std::byte*>(matrices.raw_data()) + offset, matrices.size(-2),
-          matrices.size(-1), matrices.stride(-2), matrices.stride(-1)};
 }
 
-int64_t count_of(const Tensor& matrices) {
-  int64_t n = 1;
-  for (int64_t d = matrices.dim() - 3; d >= 0; --d) n *= matrices.size(d);
-  return n;
+int64_t Places::offset_by_dimensions(int64_t i) const {
+  int64_t offset = 0;
+  for (size_t d = sizes_.size(); d-- > 0; i /= sizes_[d]) offset += i % sizes_[d] * strides_[d];
+  return offset;
 }
 
 Tensor copied_batch(const Tensor& a, DType dtype) {

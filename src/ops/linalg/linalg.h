@@ -4,6 +4,7 @@
 
 #include <complex>
 
+#include "base/limits.h"
 #include "graph/operator.h"
 #include "ops/core/common.h"
 #include "ops/engines/dense_matrix.h"
@@ -31,13 +32,24 @@ auto with_type(DType dtype, F f) {
 }
 DType real_dtype(DType dtype);  // of the absolute value
 
-// What batches of all types are made of.
-struct Place {
+// Where the matrices [..., m, n] of a tensor are.
+class Places {
+ public:
+  explicit Places(const Tensor& matrices);
+  int64_t offset_of(int64_t i) const {
+    return is_even_ ? i * step_ : offset_by_dimensions(i);
+  }
+
   void* data;
-  int64_t rows, cols, row_step, col_step;
+  int64_t count = 1, rows, cols, row_step, col_step;
+
+ private:
+  int64_t offset_by_dimensions(int64_t i) const;
+
+  IntArray sizes_, strides_;  // of the batch
+  bool is_even_;              // `step_` from each matrix to the next
+  int64_t step_;
 };
-Place place_of(const Tensor& matrices, int64_t i);
-int64_t count_of(const Tensor& matrices);
 Tensor copied_batch(const Tensor& a, DType dtype);
 Tensor empty_batch(IntSpan batch, int64_t m, int64_t n, DType dtype);
 
@@ -45,17 +57,19 @@ Tensor empty_batch(IntSpan batch, int64_t m, int64_t n, DType dtype);
 template <typename T>
 class Given {
  public:
-  explicit Given(const Tensor& a) : data_(a.to(DTypeOf<T>::value)) {}
+  explicit Given(const Tensor& a) : Given(Whole(), a.to(DTypeOf<T>::value)) {}
 
   View<T> operator[](int64_t i) const {
-    const Place p = place_of(data_, i);
-    return {static_cast<T*>(p.data), p.rows, p.cols, p.row_step, p.col_step};
+    poll();
+    return {static_cast<T*>(places_.data) + places_.offset_of(i), places_.rows, places_.cols,
+            places_.row_step, places_.col_step};
   }
 
  protected:
   struct Whole {};
-  Given(Whole, Tensor data) : data_(std::move(data)) {}
+  Given(Whole, Tensor data) : data_(std::move(data)), places_(data_) {}
   Tensor data_;
+  Places places_;
 };
 
 // A contiguous batch of matrices of the compute type.
@@ -72,9 +86,9 @@ class Batch : public Given<T> {
   Batch(IntSpan batch, int64_t m, int64_t n)
       : Given<T>(Whole(), empty_batch(batch, m, n, DTypeOf<T>::value)) {}
 
-  int64_t rows() const { return this->data_.size(-2); }
-  int64_t cols() const { return this->data_.size(-1); }
-  int64_t count() const { return count_of(this->data_); }
+  int64_t rows() const { return this->places_.rows; }
+  int64_t cols() const { return this->places_.cols; }
+  int64_t count() const { return this->places_.count; }
   IntSpan batch_sizes() const { return this->data_.sizes().first(this->data_.sizes().size() - 2); }
   Tensor to(DType dtype) const { return this->data_.to(dtype); }
   const Tensor& tensor() const { return this->data_; }

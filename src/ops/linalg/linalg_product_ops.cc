@@ -46,20 +46,19 @@ void sum_exponential(const View<T>& a, const View<T>& sum) {
   constexpr int kPowers = 4, kBlocks = std::is_same_v<T, float> ? 3 : 5;
   const linalg::Matrix<T> second = linalg::product<T>(a, a), third = linalg::product<T>(second, a),
                           fourth = linalg::product<T>(second, second);
-  const View<T> powers[kPowers] = {a, a, second, third};
-  double factorial = std::tgamma(kBlocks * kPowers);  // of the last coefficient
+  double coefficients[kBlocks * kPowers] = {1};
+  for (int k = 1; k < kBlocks * kPowers; ++k) coefficients[k] = coefficients[k - 1] / k;
   linalg::fill(sum, T(0));
-  for (int k = kBlocks * kPowers - 1; k >= 0; factorial /= std::max(1, k--)) {
-    const int power = k % kPowers;
-    if (power == kPowers - 1 && k + 1 < kBlocks * kPowers) {
-      linalg::copy<T>(linalg::product<T>(sum, fourth), sum);
-    }
-    for (int64_t r = 0; r < a.rows(); ++r) {
-      if (power == 0) {
-        sum(r, r) += T(1 / factorial);
-      } else {
-        linalg::add_scaled(T(1 / factorial), powers[power].row(r), sum.row(r));
+  for (int block = kBlocks - 1; block >= 0; --block) {
+    const double* const c = coefficients + block * kPowers;
+    const T c1(c[1]), c2(c[2]), c3(c[3]);
+    if (block + 1 < kBlocks) linalg::copy<T>(linalg::product<T>(sum, fourth), sum);
+    for (int64_t i = 0; i < a.rows(); ++i) {
+      for (int64_t j = 0; j < a.cols(); ++j) {
+        sum(i, j) += linalg::times(c1, a(i, j)) + linalg::times(c2, second(i, j)) +
+                     linalg::times(c3, third(i, j));
       }
+      sum(i, i) += T(c[0]);
     }
   }
 }

@@ -70,18 +70,24 @@ void lower_stack(PlanBuilder& plan, const Call& call) {
     if (t.dtype != first.dtype || t.quantizer || !(t.sizes == first.sizes)) decline("unlike parts");
   }
   const auto dim = static_cast<size_t>(wrap_dim(call.known_int("dim"), first.dim() + 1));
-  IntArray sizes, part_strides;
-  for (size_t d = 0; d <= first.sizes.size(); ++d) {
-    sizes.push_back(d == dim ? std::ssize(parts) : first.sizes[d < dim ? d : d - 1]);
-  }
-  const IntArray strides = contiguous_strides(sizes);
-  for (size_t d = 0; d < strides.size(); ++d) {
-    if (d != dim) part_strides.push_back(strides[d]);
-  }
-  const TensorId whole = plan.new_contiguous(first.dtype, sizes);
+  const bool is_last = dim == first.sizes.size();
+  // Where the parts are joined along dimension `dim`, which then falls apart into theirs and its own.
+  IntArray joined = first.sizes;
+  if (is_last) joined.push_back(1);
+  const int64_t size = joined[dim];
+  joined[dim] *= std::ssize(parts);
+  const bool is_image = !is_last && plan.image_view(parts[0]).has_value();
+  IntArray strides = is_image ? image_strides(joined) : contiguous_strides(joined);
+  IntArray part_strides = strides, sizes = first.sizes;
+  if (is_last) part_strides.pop_back();
+  const int64_t step = size * strides[dim];
+  const auto at = static_cast<std::ptrdiff_t>(dim);
+  sizes.insert(sizes.begin() + at, std::ssize(parts));
+  if (!is_last) strides.insert(strides.begin() + at, step);
+  const TensorId whole = plan.new_tensor(first.dtype, sizes, strides);
   for (size_t i = 0; i < parts.size(); ++i) {
     const TensorId place =
-        plan.new_view(whole, first.sizes, part_strides, static_cast<int64_t>(i) * strides[dim]);
+        plan.new_view(whole, first.sizes, part_strides, static_cast<int64_t>(i) * step);
     if (!plan.place(parts[i], place)) plan.copy(parts[i], place);
   }
   plan.define(call, whole);
