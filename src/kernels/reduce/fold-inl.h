@@ -79,9 +79,9 @@ struct Extreme {
 
 // Columns from `c` on, of any number of rows.
 template <typename T, class Bring, class Combine>
-HWY_NOINLINE void fold_columns(const FoldRows& m, int64_t c, const T* so_far, T* into) {
-  const T* const x = static_cast<const T*>(m.x);
-  const int64_t rows = m.rows, cols = m.cols, stride = m.stride;
+HWY_NOINLINE void fold_columns(const FoldRows& m, const T* x, int64_t rows, int64_t c,
+                               const T* so_far, T* into) {
+  const int64_t cols = m.cols, stride = m.stride;
   const T* const centers = static_cast<const T*>(m.center);
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
@@ -97,66 +97,71 @@ HWY_NOINLINE void fold_columns(const FoldRows& m, int64_t c, const T* so_far, T*
   }
 }
 
-// Four rows at a time, so that what they are folded into is read and written a quarter as often.
+// The matrix at `x`. Four rows at a time, so that what they are folded into is read and written a
+// quarter as often.
 template <typename T, class Bring, class Combine>
-HWY_NOINLINE void fold_with(FoldRows m, T* into) {
+HWY_NOINLINE void fold_with(const FoldRows& m, const T* x, const T* so_far, T* into) {
   const T* const centers = static_cast<const T*>(m.center);
   const Bring bring;
   const Combine combine;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
-  const int64_t rows = m.rows, cols = m.cols, stride = m.stride;
-  const T* first = static_cast<const T*>(m.first);
-  const T* matrix = static_cast<const T*>(m.x);
-  for (int64_t i = 0; i < m.matrices; ++i, matrix += m.matrix_stride, into += m.into_stride) {
-    const T* so_far = first ? first + i * m.matrix_stride : into;
-    m.x = matrix;
-    for (int64_t left = rows; left > 0; left -= m.rows) {
-      m.rows = left < 4 ? left : 4;
-      const bool full = m.rows == 4;
-      const T* const x = static_cast<const T*>(m.x);
-      int64_t c = 0;
-      for (; full && c + kLanes <= cols; c += kLanes) {
-        const V near = centers ? hn::LoadU(d, centers + c) : hn::Zero(d);
-        const auto row = [&](int64_t r)
-                             HWY_ATTR { return bring(hn::LoadU(d, x + r * stride + c), near); };
-        const V all = combine(combine(row(0), row(1)), combine(row(2), row(3)));
-        hn::StoreU(combine(hn::LoadU(d, so_far + c), all), d, into + c);
-      }
-      fold_columns<T, Bring, Combine>(m, c, so_far, into);
-      m.x = x + m.rows * stride;
-      so_far = into;
+  const int64_t cols = m.cols, stride = m.stride;
+  for (int64_t left = m.rows; left > 0; left -= 4, x += 4 * stride, so_far = into) {
+    int64_t c = 0;
+    for (; left >= 4 && c + kLanes <= cols; c += kLanes) {
+      const V near = centers ? hn::LoadU(d, centers + c) : hn::Zero(d);
+      const auto row = [&](int64_t r)
+                           HWY_ATTR { return bring(hn::LoadU(d, x + r * stride + c), near); };
+      const V all = combine(combine(row(0), row(1)), combine(row(2), row(3)));
+      hn::StoreU(combine(hn::LoadU(d, so_far + c), all), d, into + c);
     }
+    fold_columns<T, Bring, Combine>(m, x, left < 4 ? left : 4, c, so_far, into);
   }
 }
 
 template <typename T>
-HWY_INLINE void fold_any(Fold fold, const FoldRows& matrix, void* to) {
-  T* const into = static_cast<T*>(to);
+using FoldWith = void (*)(const FoldRows&, const T*, const T*, T*);
+
+template <typename T>
+HWY_INLINE FoldWith<T> fold_function(Fold fold) {
   switch (fold) {
     case Fold::kSum:
-      return fold_with<T, Same, Add>(matrix, into);
+      return fold_with<T, Same, Add>;
     case Fold::kProduct:
-      return fold_with<T, Same, Multiply>(matrix, into);
+      return fold_with<T, Same, Multiply>;
     case Fold::kMax:
-      return fold_with<T, Same, Extreme<true>>(matrix, into);
+      return fold_with<T, Same, Extreme<true>>;
     case Fold::kMin:
-      return fold_with<T, Same, Extreme<false>>(matrix, into);
+      return fold_with<T, Same, Extreme<false>>;
     default:
       break;
   }
   if constexpr (std::is_floating_point_v<T>) {
     switch (fold) {
       case Fold::kSumOfAbs:
-        return fold_with<T, Magnitude, Add>(matrix, into);
+        return fold_with<T, Magnitude, Add>;
       case Fold::kSumOfSquares:
-        return fold_with<T, Square, Add>(matrix, into);
+        return fold_with<T, Square, Add>;
       case Fold::kSumOfNumbers:
-        return fold_with<T, Number, Add>(matrix, into);
+        return fold_with<T, Number, Add>;
       default:
-        return fold_with<T, Distance, Add>(matrix, into);
+        return fold_with<T, Distance, Add>;
     }
+  }
+  return nullptr;  // integers have no more
+}
+
+template <typename T>
+HWY_INLINE void fold_any(Fold fold, const FoldRows& m, void* to) {
+  const FoldWith<T> function = fold_function<T>(fold);
+  const T* x = static_cast<const T*>(m.x);
+  const T* first = static_cast<const T*>(m.first);
+  T* into = static_cast<T*>(to);
+  for (int64_t i = 0; i < m.matrices; ++i, x += m.matrix_stride, into += m.into_stride) {
+    function(m, x, first ? first : into, into);
+    if (first) first += m.matrix_stride;
   }
 }
 

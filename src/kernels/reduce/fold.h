@@ -25,8 +25,8 @@ struct FoldRows {
   int64_t stride, rows, cols;
   const void* center = nullptr;  // [cols], for kSumOfDistances
   const void* first = nullptr;   // [cols], what `into` is to begin with
-  // So many such matrices, `matrix_stride` elements apart, as are their first rows; the results
-  // `into_stride` elements.
+  // So many such matrices, `matrix_stride` elements apart, as are their first rows, and results
+  // `into_stride` elements apart; they have their center in common.
   int64_t matrices = 1, matrix_stride = 0, into_stride = 0;
 };
 

@@ -79,6 +79,51 @@ void compare_all(Fold last) {
   });
 }
 
+// Several matrices at once are each of them alone, with a first row or without.
+template <typename T>
+void compare_matrices(Fold fold, int64_t rows, int64_t cols) {
+  SCOPED_TRACE(testing::Message() << static_cast<int>(fold) << ": " << rows << " x " << cols);
+  constexpr int64_t kMatrices = 3;
+  const int64_t matrix_stride = rows * cols + 2, into_stride = cols + 1;
+  std::vector<T> x(static_cast<size_t>(kMatrices * matrix_stride));
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<T>(static_cast<int64_t>(i * 7 % 23) - 11);
+  for (const bool has_first : {false, true}) {
+    FoldRows m{type_of(T()), x.data(), cols, rows, cols};
+    if (has_first) {
+      m.first = x.data();
+      m.x = x.data() + cols;
+      --m.rows;
+    }
+    std::vector<T> expected(static_cast<size_t>(kMatrices * into_stride), 3), into = expected;
+    for (int64_t i = 0; i < kMatrices; ++i) {
+      FoldRows one = m;
+      one.x = static_cast<const T*>(m.x) + i * matrix_stride;
+      if (has_first) one.first = static_cast<const T*>(m.first) + i * matrix_stride;
+      fold_rows(fold, one, expected.data() + i * into_stride);
+    }
+    m.matrices = kMatrices;
+    m.matrix_stride = matrix_stride;
+    m.into_stride = into_stride;
+    fold_rows(fold, m, into.data());
+    EXPECT_EQ(into, expected);
+  }
+}
+
+TEST(Fold, MatricesAtOnce) {
+  for_each_target([] {
+    for (int64_t rows : {2, 4, 6}) {
+      for (int64_t cols : {1, 5, 16, 35}) {
+        for (const Fold fold : {Fold::kSum, Fold::kMax}) {
+          compare_matrices<float>(fold, rows, cols);
+          compare_matrices<double>(fold, rows, cols);
+          compare_matrices<int64_t>(fold, rows, cols);
+        }
+      }
+    }
+  });
+}
+
 template <typename T>
 void compare_runs(Fold fold, int64_t count) {
   SCOPED_TRACE(testing::Message() << static_cast<int>(fold) << ": " << count << " along a row");

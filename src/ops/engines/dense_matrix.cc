@@ -13,10 +13,10 @@
 namespace torchlet::ops::linalg {
 namespace {
 
-constexpr int64_t kSmall = 16;         // rows that are handled one by one
-constexpr int64_t kTiny = 8;           // elements that are worth no call
-constexpr int64_t kFew = 4;            // columns that are worth laying contiguously
-constexpr int64_t kKernelWork = 4096;  // products worth the GEMM kernel
+constexpr int64_t kSmall = 16;          // rows that are handled one by one
+constexpr int64_t kTiny = 8;            // elements that are worth no call
+constexpr int64_t kFew = 4;             // columns that are worth laying contiguously
+constexpr int64_t kKernelWork = 4096;   // products worth the GEMM kernel
 constexpr int64_t kFewProducts = 1024;  // reflections of which are worth no matrices
 
 template <typename T>
@@ -316,7 +316,8 @@ template <typename T>
 void rotate(Vector<T> x, Vector<T> y, double c, double s) {
   poll_for(x.size);
   if constexpr (std::is_same_v<T, double>) {
-    if (x.size > kTiny && x.step == 1 && y.step == 1) return kernels::rotate(c, s, x.data, y.data, x.size);
+    if (x.size > kTiny && x.step == 1 && y.step == 1)
+      return kernels::rotate(c, s, x.data, y.data, x.size);
   }
   for (int64_t i = 0; i < x.size; ++i) {
     const T first = x[i];

@@ -83,7 +83,9 @@ struct Numbers {
   }
 
   void fill(std::byte* to, int64_t count, double value) const {
-    if (dtype == DType::kFloat32) {
+    if (value == 0) {
+      std::memset(to, 0, static_cast<size_t>(count * width));
+    } else if (dtype == DType::kFloat32) {
       std::fill_n(reinterpret_cast<float*>(to), count, static_cast<float>(value));
     } else if (dtype == DType::kFloat64) {
       std::fill_n(reinterpret_cast<double*>(to), count, value);
@@ -100,6 +102,20 @@ struct Numbers {
     convert_elements(from, dtype, from_stride, to, dtype, to_stride, count);
   }
 };
+
+// Sets `into` to what the matrices are folded to, of at least one row.
+void fold_anew(Fold fold, const Numbers& numbers, kernels::FoldRows m, std::byte* into) {
+  if (fold_of_results(fold) == fold && m.rows > 1) {
+    m.first = m.x;
+    m.x = static_cast<const std::byte*>(m.x) + m.stride * numbers.width;
+    --m.rows;
+  } else {
+    for (int64_t i = 0; i < m.matrices; ++i) {
+      numbers.fill(into + i * m.into_stride * numbers.width, m.cols, identity(fold));
+    }
+  }
+  kernels::fold_rows(fold, m, into);
+}
 
 // How memory is walked: for each index of `kept` and each column, the elements at each index of
 // `reduced`, of which the last are the rows of a matrix.
@@ -205,17 +221,12 @@ class Cascade {
     return level == own_levels_ ? out_ : rows_.data() + level * cols_ * numbers_.width;
   }
 
-  // A level without a count has nothing in its row: the first one that comes need not be added.
-  void add_rows(kernels::FoldRows matrix) {
+  // A level without a count has nothing in its row.
+  void add_rows(const kernels::FoldRows& matrix) {
     const bool begins = counts_[0] == 0;
     counts_[0] += matrix.rows;
-    if (begins && fold_of_results(fold_) == fold_ && matrix.rows > 1 && matrix.cols == cols_) {
-      matrix.first = matrix.x;
-      matrix.x = static_cast<const std::byte*>(matrix.x) + matrix.stride * numbers_.width;
-      --matrix.rows;
-    } else if (begins) {
-      numbers_.fill(row(0), cols_, identity(fold_));
-    }
+    if (begins && matrix.cols == cols_) return fold_anew(fold_, numbers_, matrix, row(0));
+    if (begins) numbers_.fill(row(0), cols_, identity(fold_));
     kernels::fold_rows(fold_, matrix, row(0));
   }
 
@@ -259,23 +270,16 @@ class Folder {
 
   // Results of columns [begin, end), of few rows, at indices [index, last) of the kept dimensions.
   void run_few_rows(int64_t index, int64_t last, int64_t begin, int64_t end, std::byte* out) const {
-    const int64_t width = numbers_.width;
     const Dim inner = walk_.kept.empty() ? Dim{1, 0, 0, false} : walk_.kept.back();
     kernels::FoldRows rows{numbers_.type, nullptr, rows_stride_, walk_.reduced[0].size,
                            end - begin};
-    const bool has_first = fold_of_results(fold_) == fold_;
-    if (has_first) --rows.rows;
     rows.matrix_stride = inner.stride;
     rows.into_stride = inner.output_stride;
     for (; index < last; index += rows.matrices) {
       rows.matrices = std::min(last - index, inner.size - index % inner.size);
       const auto [offset, output] = place_of(index, begin);
-      const std::byte* const from = data_ + offset * width;
-      std::byte* const place = out + output * width;
-      rows.first = has_first ? from : nullptr;
-      rows.x = has_first ? from + rows_stride_ * width : from;
-      if (!has_first) fill(place, rows);
-      kernels::fold_rows(fold_, rows, place);
+      rows.x = data_ + offset * width_;
+      fold_anew(fold_, numbers_, rows, out + output * numbers_.width);
     }
   }
 
@@ -322,14 +326,6 @@ class Folder {
   };
 
   static bool is_narrow(int64_t cols) { return 2 * cols <= kWide; }
-
-  void fill(std::byte* results, const kernels::FoldRows& m) const {
-    const bool is_dense = m.into_stride == m.cols;
-    const int64_t runs = is_dense ? 1 : m.matrices, count = is_dense ? m.matrices * m.cols : m.cols;
-    for (int64_t i = 0; i < runs; ++i) {
-      numbers_.fill(results + i * m.into_stride * numbers_.width, count, identity(fold_));
-    }
-  }
 
   // Where a column begins at an index of the kept dimensions, and its result.
   std::pair<int64_t, int64_t> place_of(int64_t index, int64_t column) const {
@@ -497,8 +493,7 @@ struct Matrices {
       const int64_t some = std::min(most, end - o), cols = m.inner * some;
       kernels::transpose(width, some, elements, x + o * elements * width, elements, rows.data(),
                          some);
-      numbers.fill(results.data(), cols, identity(fold));
-      kernels::fold_rows(fold, {numbers.type, rows.data(), cols, m.count, cols}, results.data());
+      fold_anew(fold, numbers, {numbers.type, rows.data(), cols, m.count, cols}, results.data());
       kernels::transpose(width, m.inner, some, results.data(), some, out + o * m.inner * width,
                          m.inner);
     }
@@ -586,9 +581,8 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
         folder.run_few_rows(index, index + 1, column, last_column, out);
         continue;
       }
-      folder.run(index, column, last_column,
-                 outermost * piece / pieces, outermost * (piece + 1) / pieces,
-                 to + piece * result_bytes);
+      folder.run(index, column, last_column, outermost * piece / pieces,
+                 outermost * (piece + 1) / pieces, to + piece * result_bytes);
     }
   });
   if (pieces == 1) return;

@@ -52,7 +52,9 @@ Places::Places(const Tensor& matrices)
   }
 }
 
-int64_t Places::offset_by_dimensions(int64_t i) const {
+int64_t Places::offset_of(int64_t i) const {
+  poll();
+  if (is_even_) return i * step_;
   int64_t offset = 0;
   for (size_t d = sizes_.size(); d-- > 0; i /= sizes_[d]) offset += i % sizes_[d] * strides_[d];
   return offset;

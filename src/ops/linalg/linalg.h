@@ -1,10 +1,10 @@
 // Dense linear algebra over batches of matrices [..., m, n]: of floats in float, of all complex
-// numbers in complex double. Results come back in the dtype of the input. Decompositions follow LAPACK's conventions, which are PyTorch's.
+// numbers in complex double. Results come back in the dtype of the input. Decompositions follow
+// LAPACK's conventions, which are PyTorch's.
 #pragma once
 
 #include <complex>
 
-#include "base/limits.h"
 #include "graph/operator.h"
 #include "ops/core/common.h"
 #include "ops/engines/dense_matrix.h"
@@ -36,16 +36,12 @@ DType real_dtype(DType dtype);  // of the absolute value
 class Places {
  public:
   explicit Places(const Tensor& matrices);
-  int64_t offset_of(int64_t i) const {
-    return is_even_ ? i * step_ : offset_by_dimensions(i);
-  }
+  int64_t offset_of(int64_t i) const;  // in elements; polls
 
   void* data;
   int64_t count = 1, rows, cols, row_step, col_step;
 
  private:
-  int64_t offset_by_dimensions(int64_t i) const;
-
   IntArray sizes_, strides_;  // of the batch
   bool is_even_;              // `step_` from each matrix to the next
   int64_t step_;
@@ -60,7 +56,6 @@ class Given {
   explicit Given(const Tensor& a) : Given(Whole(), a.to(DTypeOf<T>::value)) {}
 
   View<T> operator[](int64_t i) const {
-    poll();
     return {static_cast<T*>(places_.data) + places_.offset_of(i), places_.rows, places_.cols,
             places_.row_step, places_.col_step};
   }

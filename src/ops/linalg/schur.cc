@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/limits.h"
+#include "base/sort.h"
 #include "kernels/gemm/vectors.h"
 #include "ops/linalg/reductions.h"
 
@@ -15,14 +17,17 @@ namespace {
 
 // Francis' implicit QR steps with two shifts at a time: a bulge of 3 x 3 below the diagonal, chased
 // to the end of the matrix. Of large matrices a chain of bulges goes at once, and what it does to a
-// window on the diagonal is gathered, so that all outside of the window changes by products
-// (Braman, Byers and Mathias, "The multishift QR algorithm, part I", 2002).
-constexpr int64_t kSmall = 60;   // rows that no chain is worth its products for
-constexpr int64_t kBulges = 8;   // of a chain
-constexpr int64_t kSpacing = 3;  // rows from one to the next
-constexpr int64_t kSteps = 24;   // of each bulge in a window
-constexpr int kMostSteps = 300;  // for an eigenvalue
-constexpr int kUnusual = 10;     // steps after which shifts are tried that no matrix expects
+// window on the diagonal is gathered, so that all outside of the window changes by products; and a
+// window at the end tells eigenvalues before they show beside the diagonal (Braman, Byers and
+// Mathias, "The multishift QR algorithm", parts I and II, 2002).
+constexpr int64_t kSmall = 100;      // rows that no chain is worth its products for
+constexpr int64_t kBulges = 8;       // of a chain,
+constexpr int64_t kLarge = 350;      // and of a matrix of so many rows
+constexpr int64_t kMoreBulges = 16;  // these
+constexpr int64_t kSpacing = 3;      // rows from a bulge to the next, and of a window for each
+constexpr int64_t kEnough = 14;      // percent of a window that are worth another, without a chain
+constexpr int kMostSteps = 300;      // for an eigenvalue
+constexpr int kUnusual = 10;         // steps after which shifts are tried that no matrix expects
 
 // Of two eigenvalues, both real or conjugate.
 struct Shifts {
@@ -201,12 +206,111 @@ bool small_schur(const View<T>& h, const View<T>& q_rows) {
   return true;
 }
 
+template <typename T>
+void multiply(const Matrix<T>& turns, const View<T>& a) {
+  copy<T>(product<T>(turns, a), a);
+}
+
+// What changes the places of the two blocks of a triangle [2 to 4 rows], the first of which has `p`
+// rows: `turns` (the triangle) turns^T is `swapped` (Bai and Demmel, "On swapping diagonal blocks
+// in real Schur form", 1993).
+struct Swap {
+  Matrix<double> turns, swapped;
+};
+Swap swap_of(const View<double>& triangle, int64_t p) {
+  const int64_t rows = triangle.rows(), q = rows - p, unknowns = p * q;
+  // A X - X B = C for what is beside the blocks A and B: then [-X; I] spans what belongs to B.
+  const Matrix<double> equations(unknowns, unknowns), x(unknowns, 1);
+  for (int64_t i = 0; i < p; ++i) {
+    for (int64_t j = 0; j < q; ++j) {
+      const int64_t row = i * q + j;
+      for (int64_t k = 0; k < p; ++k) equations(row, k * q + j) += triangle(i, k);
+      for (int64_t k = 0; k < q; ++k) equations(row, i * q + k) -= triangle(p + k, p + j);
+      x(row, 0) = triangle(i, p + j);
+    }
+  }
+  int32_t pivots[4];
+  factor_lu<double>(equations, pivots, true);
+  for (int64_t k = 0; k < unknowns; ++k) swap(x.row(k), x.row(pivots[k] - 1));
+  solve_triangular<double>(equations, false, true, x);
+  solve_triangular<double>(equations, true, false, x);
+  const Matrix<double> span(rows, q);
+  for (int64_t j = 0; j < q; ++j) {
+    for (int64_t i = 0; i < p; ++i) span(i, j) = -x(i * q + j, 0);
+    span(p + j, j) = 1;
+  }
+  double tau[2];
+  factor_qr<double>(span, tau);
+  Matrix<double> turns(rows, rows);
+  set_identity<double>(turns);
+  apply_reflections<double>(span, tau, true, turns);
+  Matrix<double> swapped = product<double>(turns, product<double>(triangle, turns.transposed()));
+  return {std::move(turns), std::move(swapped)};
+}
+
+template <typename From, typename To>
+void convert(const View<From>& from, const View<To>& to) {
+  for (int64_t i = 0; i < to.rows(); ++i) {
+    for (int64_t j = 0; j < to.cols(); ++j) to(i, j) = static_cast<To>(from(i, j));
+  }
+}
+
+// Changes the places of two blocks of `p` and `q` rows, 1 or 2, the first of which is at `at` on
+// the diagonal of a triangle. False, and nothing has changed, if they are too near to each other.
+template <typename T>
+bool swap_blocks(const View<T>& t, const View<T>& q_rows, int64_t at, int64_t p, int64_t q) {
+  const int64_t rows = p + q;
+  const Matrix<double> blocks(rows, rows);
+  convert<T, double>(t.block(at, at, rows, rows), blocks);
+  const Swap found = swap_of(blocks, p);
+  const View<double> left = found.swapped.block(q, 0, p, q);
+  if (!(norm(left) <= 10 * std::numeric_limits<T>::epsilon() * norm<double>(blocks))) return false;
+  fill(left, 0.0);
+  const Matrix<T> turns(rows, rows);
+  convert<double, T>(found.turns, turns);
+  multiply(turns, t.block(at, at + rows, rows, t.cols() - at - rows));
+  multiply(turns, q_rows.block(at, 0, rows, q_rows.cols()));
+  const View<T> above = t.block(0, at, at, rows);
+  copy<T>(product<T>(above, turns.transposed()), above);
+  convert<double, T>(found.swapped, t.block(at, at, rows, rows));
+  if (q == 2) split_block(t, q_rows, at);
+  if (p == 2) split_block(t, q_rows, at + q);
+  return true;
+}
+
+// Rows of the block at `at` of a triangle, or of the one that ends before it.
+template <typename T>
+int64_t block_rows(const View<T>& t, int64_t at) {
+  return at + 1 < t.rows() && t(at + 1, at) != T(0) ? 2 : 1;
+}
+template <typename T>
+int64_t block_rows_before(const View<T>& t, int64_t at) {
+  return at >= 2 && t(at - 1, at - 2) != T(0) ? 2 : 1;
+}
+
+// Brings the block at `at` up to row `to`. False if it got stuck or fell apart on its way.
+template <typename T>
+bool move_block(const View<T>& t, const View<T>& q_rows, int64_t at, int64_t to) {
+  const int64_t rows = block_rows(t, at);
+  while (at > to) {
+    const int64_t before = block_rows_before(t, at);
+    if (!swap_blocks(t, q_rows, at - before, before, rows)) return false;
+    at -= before;
+    if (block_rows(t, at) != rows) return false;
+  }
+  return true;
+}
+
 // What a large matrix and its Q^T become, window by window.
 template <typename T>
 class LargeSchur {
  public:
   LargeSchur(const View<T>& h, const View<T>& q_rows)
-      : h_(h), q_rows_(q_rows), is_whole_(q_rows.rows() > 0) {}
+      : h_(h),
+        q_rows_(q_rows),
+        is_whole_(q_rows.rows() > 0),
+        bulges_(h.rows() < kLarge ? kBulges : kMoreBulges),
+        window_(kSpacing * bulges_) {}
 
   bool run() {
     const double size = norm(h_);
@@ -222,70 +326,114 @@ class LargeSchur {
         continue;
       }
       if (++steps > kMostSteps) return false;
-      sweep(first, last, shifts(last, steps));
+      shifts_.clear();
+      const int64_t found = steps % kUnusual == 0 ? 0 : deflate(first, last);
+      last -= found;
+      if (found > 0) steps = 0;
+      if (100 * found > kEnough * window_ || last + 1 - first <= kSmall) continue;
+      for (int64_t i = 0; shifts_.empty() && i < bulges_; ++i) {
+        shifts_.push_back(unusual_shifts(h_, last - 2 * i));
+      }
+      sweep(first, last);
     }
     return true;
   }
 
  private:
-  using ChainShifts = std::array<Shifts, kBulges>;
-
   static Matrix<T> identity(int64_t rows) {
     Matrix<T> made(rows, rows);
     set_identity<T>(made);
     return made;
   }
 
-  // The eigenvalues of as many rows at the end as the chain has shifts.
-  ChainShifts shifts(int64_t last, int steps) const {
-    ChainShifts result;
-    constexpr int64_t kRows = 2 * kBulges;
-    const int64_t begin = last + 1 - kRows;
-    const Matrix<double> end(kRows, kRows);
-    for (int64_t i = 0; i < kRows; ++i) {
-      for (int64_t j = 0; j < kRows; ++j) end(i, j) = h_(begin + i, begin + j);
-    }
-    if (steps % kUnusual == 0 || !small_schur<double>(end, {})) {
-      for (int64_t i = 0; i < kBulges; ++i) {
-        result[static_cast<size_t>(i)] = unusual_shifts(h_, last - 2 * i);
+  // Takes those eigenvalues of the window at the end that are eigenvalues of the whole but for
+  // roundings, and returns how many. Those of its others become the shifts.
+  int64_t deflate(int64_t first, int64_t last) {
+    const int64_t top = last + 1 - window_;
+    const View<T> window = h_.block(top, top, window_, window_);
+    const Matrix<T> t = copied(window), turns = identity(window_);
+    if (!small_schur<T>(t, turns)) return 0;
+    T& beside = h_(top, top - 1);  // the column before the window becomes this times turns' first
+    int64_t kept = window_;
+    for (int64_t moved = 0; moved < kept;) {
+      const int64_t rows = block_rows_before<T>(t, kept), at = kept - rows;
+      double own = std::abs(double{t(at, at)}), spike = 0;
+      if (rows == 2) own += std::sqrt(std::abs(double{t(at, at + 1)} * t(at + 1, at)));
+      for (int64_t i = at; i < kept; ++i) {
+        spike = std::max(spike, std::abs(double{beside} * turns(i, 0)));
       }
-      return result;
+      constexpr double kEps = std::numeric_limits<T>::epsilon();
+      if (spike <= kEps * (own == 0 ? std::abs(double{beside}) : own)) {
+        kept = at;
+      } else if (move_block<T>(t, turns, at, moved)) {
+        moved += rows;
+      } else {
+        break;
+      }
     }
-    size_t count = 0;
+    collect_shifts(schur_values<T>(t.block(0, 0, kept, kept)));
+    if (kept == window_) return 0;
+    // What is left, with the spike before it, becomes Hessenberg again.
+    const Columns<T> rest(kept + 1, kept + 1);
+    for (int64_t i = 0; i < kept; ++i) {
+      rest(i + 1, 0) = beside * turns(i, 0);
+      for (int64_t j = 0; j < kept; ++j) rest(i + 1, j + 1) = t(i, j);
+    }
+    const std::vector<T> tau = to_hessenberg<T>(rest);
+    const View<T> reflections = rest.block(1, 0, kept, kept);
+    apply_reflections<T>(reflections, tau.data(), true, t.block(0, kept, kept, window_ - kept));
+    apply_reflections<T>(reflections, tau.data(), true, turns.block(0, 0, kept, window_));
+    for (int64_t i = 0; i < kept; ++i) {
+      for (int64_t j = 0; j < kept; ++j) t(i, j) = i > j + 1 ? T(0) : rest(i + 1, j + 1);
+    }
+    beside = kept == 0 ? T(0) : rest(1, 0);
+    copy<T>(t, window);
+    turn_outside(top, last, turns, is_whole_ ? 0 : first, is_whole_ ? h_.rows() : last + 1);
+    return window_ - kept;
+  }
+
+  // The smallest of these eigenvalues, as many as a chain has bulges for.
+  void collect_shifts(const std::vector<std::complex<double>>& values) {
+    std::vector<int64_t> order(values.size());
+    std::iota(order.begin(), order.end(), 0);
+    stable_sort(order, [&](int64_t a, int64_t b) {
+      return std::norm(values[static_cast<size_t>(a)]) < std::norm(values[static_cast<size_t>(b)]);
+    });
     double other = 0;
     bool has_other = false;  // a real one
-    for (const std::complex<double> value : schur_values<double>(end)) {
-      if (value.imag() < 0) continue;
+    for (const int64_t i : order) {
+      if (std::ssize(shifts_) == bulges_) return;
+      const std::complex<double> value = values[static_cast<size_t>(i)];
       if (value.imag() > 0) {
-        result[count++] = {2 * value.real(), std::norm(value)};
+        shifts_.push_back({2 * value.real(), std::norm(value)});
       } else if (has_other) {
-        result[count++] = {other + value.real(), other * value.real()};
+        shifts_.push_back({other + value.real(), other * value.real()});
       }
       if (value.imag() == 0) {
         has_other = !has_other;
         other = value.real();
       }
     }
-    return result;
   }
 
-  // Takes the chain through rows [first, last].
-  void sweep(int64_t first, int64_t last, const ChainShifts& shifts) {
-    const int64_t steps = last - first, delay = kSpacing * (kBulges - 1);
-    for (int64_t begin = 0; begin < steps + delay; begin += kSteps) {
+  // Takes a bulge for each of the shifts through rows [first, last].
+  void sweep(int64_t first, int64_t last) {
+    const int64_t bulges = std::ssize(shifts_);
+    const int64_t steps = last - first, delay = kSpacing * (bulges - 1);
+    for (int64_t begin = 0; begin < steps + delay; begin += window_) {
       poll();
-      const int64_t end = std::min(begin + kSteps, steps + delay);
+      const int64_t end = std::min(begin + window_, steps + delay);
       const int64_t top = std::max(first, first - 1 + begin - delay);
       const int64_t bottom = std::min(last, first - 1 + end - 1 + 4);
       const int64_t rows = bottom + 1 - top;
       const View<T> window = h_.block(top, top, rows, rows);
       const Matrix<T> turns = identity(rows);
       for (int64_t time = begin; time < end; ++time) {
-        for (int64_t i = 0; i < kBulges; ++i) {
+        for (int64_t i = 0; i < bulges; ++i) {
           const int64_t at = time - kSpacing * i;
           if (at < 0 || at >= steps) continue;
           step<T>(window, turns, first - 1 + at - top, first - top, last - top,
-                  shifts[static_cast<size_t>(i)]);
+                  shifts_[static_cast<size_t>(i)]);
         }
       }
       turn_outside(top, bottom, turns, is_whole_ ? 0 : first, is_whole_ ? h_.rows() : last + 1);
@@ -294,7 +442,8 @@ class LargeSchur {
 
   // Rows [top, bottom] and these columns of all but the window itself, in rows from `begin` and
   // columns up to `end`.
-  void turn_outside(int64_t top, int64_t bottom, const View<T>& turns, int64_t begin, int64_t end) {
+  void turn_outside(int64_t top, int64_t bottom, const Matrix<T>& turns, int64_t begin,
+                    int64_t end) {
     const int64_t rows = bottom + 1 - top;
     multiply(turns, h_.block(top, bottom + 1, rows, end - bottom - 1));
     if (is_whole_) multiply(turns, q_rows_.block(top, 0, rows, q_rows_.cols()));
@@ -302,10 +451,10 @@ class LargeSchur {
     copy<T>(product<T>(above, turns.transposed()), above);
   }
 
-  static void multiply(const View<T>& turns, const View<T>& a) { copy<T>(product<T>(turns, a), a); }
-
   View<T> h_, q_rows_;
   bool is_whole_;  // else eigenvalues alone are wanted
+  int64_t bulges_, window_;
+  std::vector<Shifts> shifts_;  // of the next sweep
 };
 
 }  // namespace

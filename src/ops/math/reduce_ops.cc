@@ -34,6 +34,9 @@ Tensor nansum(const Tensor& self, const std::optional<IntArray>& dim, bool keepd
               std::optional<DType> dtype) {
   if (is_integral(self.dtype(), true)) return sum(self, span_of(dim), keepdim, dtype);
   const DType result = sum_type(self, dtype);
+  TORCHLET_CHECK(is_floating_point(result) || is_complex(result),
+                 "nansum: numbers that are not NaN cannot be summed as %s",
+                 dtype_name(result).data());
   return fold(Fold::kSumOfNumbers, self.to(result), span_of(dim), keepdim, result).to(result);
 }
 

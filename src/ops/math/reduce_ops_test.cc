@@ -161,6 +161,8 @@ TEST(Reduce, SumsOfNumbersLeaveNanOut) {
   expect_tensor(result_of("aten::nanmean", "", {x.to(DType::kFloat64), dims({1})}), {1.5, 5},
                 DType::kFloat64);
   expect_tensor(result_of("aten::nansum", "", {make({kInf, kNan, -kInf})}), {kNan}, kF32, {});
+  EXPECT_THROW(call_op("aten::nansum", "", {x, dims({1}), false, static_cast<int64_t>(kI64)}),
+               Error);
 }
 
 TEST(Reduce, VarianceAndNorms) {

@@ -71,7 +71,8 @@ void lower_stack(PlanBuilder& plan, const Call& call) {
   }
   const auto dim = static_cast<size_t>(wrap_dim(call.known_int("dim"), first.dim() + 1));
   const bool is_last = dim == first.sizes.size();
-  // Where the parts are joined along dimension `dim`, which then falls apart into theirs and its own.
+  // Where the parts are joined along dimension `dim`, which then falls apart into theirs and its
+  // own.
   IntArray joined = first.sizes;
   if (is_last) joined.push_back(1);
   const int64_t size = joined[dim];
