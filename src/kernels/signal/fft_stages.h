@@ -39,4 +39,16 @@ void split_complex(const double* from, double* re, double* im, int64_t count);
 void join_complex(const float* re, const float* im, float scale, float* to, int64_t count);
 void join_complex(const double* re, const double* im, double scale, double* to, int64_t count);
 
+// Lines of real numbers two at a time: those of a and b, where line l of `re` and `im`, [lines, n],
+// is the transform of a + ib. The first `count` values of their transforms, times 2 * half, become
+// complex lines 2 l and 2 l + 1 of `to`, which are `to_step` floats apart.
+struct RealPairs {
+  const float *re, *im;
+  int64_t lines, n, count;
+  float half;
+  float* to;
+  int64_t to_step;
+};
+void split_pairs(const RealPairs& pairs);
+
 }  // namespace torchlet::kernels

@@ -6,6 +6,7 @@
 #include <complex>
 #include <vector>
 
+#include "kernels/signal/fft_stages.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -87,6 +88,39 @@ TEST(Fft, AnImpulseGivesExactOnes) {
   re[0] = 1;
   Fft<float>(12, true).transform(re.data(), im.data(), 1);
   for (size_t i = 0; i < re.size(); ++i) EXPECT_EQ(Complex(re[i], im[i]), Complex(1));
+}
+
+// Small integers, so that all is exact. What lies between the lines is not written.
+TEST(Fft, PairsOfRealLinesApart) {
+  for_each_target([] {
+    for (const int64_t n : {1, 2, 3, 8, 9, 31, 40}) {
+      for (const int64_t count : {n, n / 2 + 1}) {
+        SCOPED_TRACE(testing::Message() << count << " of " << n);
+        constexpr int64_t kLines = 2;
+        const int64_t step = 2 * count + 1;
+        const std::vector<Complex> z = samples(kLines * n);
+        std::vector<float> re, im, to(static_cast<size_t>(2 * kLines * step), -99), expected = to;
+        for (const Complex& value : z) {
+          re.push_back(static_cast<float>(value.real()));
+          im.push_back(static_cast<float>(value.imag()));
+        }
+        for (int64_t l = 0; l < kLines; ++l) {
+          for (int64_t k = 0; k < count; ++k) {
+            const Complex here = z[static_cast<size_t>(l * n + k)];
+            const Complex mirrored = std::conj(z[static_cast<size_t>(l * n + (n - k) % n)]);
+            const Complex pair[2] = {here + mirrored, Complex(0, -1) * (here - mirrored)};
+            for (int64_t i = 0; i < 2; ++i) {
+              float* const place = expected.data() + (2 * l + i) * step + 2 * k;
+              place[0] = static_cast<float>(pair[i].real() / 2);
+              place[1] = static_cast<float>(pair[i].imag() / 2);
+            }
+          }
+        }
+        split_pairs({re.data(), im.data(), kLines, n, count, 0.5F, to.data(), step});
+        EXPECT_EQ(to, expected);
+      }
+    }
+  });
 }
 
 TEST(Fft, PlansAreKept) {

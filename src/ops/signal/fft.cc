@@ -85,6 +85,13 @@ struct Tile {
   T *re, *im;
 };
 
+// [rows, cols] of `from` as [cols, rows] of `to`.
+template <typename T>
+void turn(const Tile<T>& from, int64_t rows, int64_t cols, const Tile<T>& to) {
+  kernels::transpose(sizeof(T), rows, cols, from.re, cols, to.re, rows);
+  kernels::transpose(sizeof(T), rows, cols, from.im, cols, to.im, rows);
+}
+
 template <typename T>
 void read_tile(const Lines<std::complex<T>>& lines, int64_t first, int64_t lanes,
                const Tile<T>& tile) {
@@ -95,6 +102,14 @@ void read_tile(const Lines<std::complex<T>>& lines, int64_t first, int64_t lanes
                              tile.im + k * lanes, lanes);
     }
     return;
+  }
+  if (lines.are_rows(first, lanes)) {
+    const Tile<T> rows(lines.size, lanes);
+    for (int64_t l = 0; l < lanes; ++l) {
+      kernels::split_complex(reinterpret_cast<const T*>(lines.line(first + l)),
+                             rows.re + l * lines.size, rows.im + l * lines.size, lines.size);
+    }
+    return turn(rows, lanes, lines.size, tile);
   }
   for (int64_t l = 0; l < lanes; ++l) {
     const std::complex<T>* from = lines.line(first + l);
@@ -113,6 +128,15 @@ void write_tile(const Tile<T>& tile, T scale, int64_t first, int64_t lanes,
     for (int64_t k = 0; k < lines.size; ++k, to += lines.stride) {
       kernels::join_complex(tile.re + k * lanes, tile.im + k * lanes, scale,
                             reinterpret_cast<T*>(to), lanes);
+    }
+    return;
+  }
+  if (lines.are_rows(first, lanes)) {
+    const Tile<T> rows(lines.size, lanes);
+    turn(tile, lines.size, lanes, rows);
+    for (int64_t l = 0; l < lanes; ++l) {
+      kernels::join_complex(rows.re + l * lines.size, rows.im + l * lines.size, scale,
+                            reinterpret_cast<T*>(lines.line(first + l)), lines.size);
     }
     return;
   }
@@ -166,27 +190,10 @@ void transform(const Tensor& data, int64_t dim, bool forward, double scale) {
 // What transform_real() writes, for lines that are the rows of a matrix.
 void write_pairs(const Tile<float>& tile, int64_t n, int64_t lanes, float half,
                  const Lines<std::complex<float>>& to, int64_t first) {
-  const kernels::Scratch<float> parts(4 * lanes), columns(4 * to.size * lanes);
-  float* const part[4] = {parts.data(), parts.data() + lanes, parts.data() + 2 * lanes,
-                          parts.data() + 3 * lanes};
-  float* const pair[2] = {columns.data(), columns.data() + 2 * to.size * lanes};
-  for (int64_t k = 0; k < to.size; ++k) {
-    const int64_t here = k * lanes, there = (k == 0 ? 0 : n - k) * lanes;
-    for (int64_t l = 0; l < lanes; ++l) {
-      const float re = tile.re[here + l], im = tile.im[here + l];
-      const float mirrored_re = tile.re[there + l], mirrored_im = -tile.im[there + l];
-      part[0][l] = re + mirrored_re;
-      part[1][l] = im + mirrored_im;
-      part[2][l] = im - mirrored_im;
-      part[3][l] = mirrored_re - re;
-    }
-    kernels::join_complex(part[0], part[1], half, pair[0] + 2 * here, lanes);
-    kernels::join_complex(part[2], part[3], half, pair[1] + 2 * here, lanes);
-  }
-  for (int64_t i = 0; i < 2; ++i) {
-    kernels::transpose(sizeof(std::complex<float>), to.size, lanes, pair[i], lanes,
-                       to.line(first + i), 2 * to.step);
-  }
+  const Tile<float> lines(n, lanes);  // [lanes, n]
+  turn(tile, n, lanes, lines);
+  kernels::split_pairs({lines.re, lines.im, lanes, n, to.size, half,
+                        reinterpret_cast<float*>(to.line(first)), 2 * to.step});
 }
 
 // Real lines to complex ones of the first values, two at a time: those of a and b are the parts of
@@ -255,9 +262,9 @@ void transform_to_real(const Tensor& in, const Tensor& out, int64_t dim, bool fo
     const LinesAt<std::complex<T>> at(from, first, count);
     for_each_value(n / 2 + 1, lanes, from.are_neighbours(first, count), [&](int64_t k, int64_t l) {
       const bool is_real = k == 0 || 2 * k == n;
-      const std::complex<T> x = at.line[2 * l][k * from.stride];
+      const std::complex<T> x = factor * at.line[2 * l][k * from.stride];
       const std::complex<T> y =
-          2 * l + 1 < count ? at.line[2 * l + 1][k * from.stride] : std::complex<T>();
+          2 * l + 1 < count ? factor * at.line[2 * l + 1][k * from.stride] : std::complex<T>();
       const T x_im = is_real ? 0 : x.imag(), y_im = is_real ? 0 : y.imag();
       const int64_t here = k * lanes + l, there = (k == 0 ? 0 : n - k) * lanes + l;
       tile.re[here] = x.real() - y_im;
@@ -268,15 +275,20 @@ void transform_to_real(const Tensor& in, const Tensor& out, int64_t dim, bool fo
     plan->transform(tile.re, tile.im, lanes);
     if (count == 2 * lanes && to.are_neighbours(first, count)) {
       for (int64_t k = 0; k < n; ++k) {
-        kernels::join_complex(tile.re + k * lanes, tile.im + k * lanes, factor,
+        kernels::join_complex(tile.re + k * lanes, tile.im + k * lanes, T(1),
                               to.line(first) + k * to.stride, lanes);
       }
+      return;
+    }
+    if (count == 2 * lanes && to.are_rows(first, count)) {
+      kernels::transpose(sizeof(T), n, lanes, tile.re, lanes, to.line(first), 2 * to.step);
+      kernels::transpose(sizeof(T), n, lanes, tile.im, lanes, to.line(first + 1), 2 * to.step);
       return;
     }
     for (int64_t l = 0; l < count; ++l) {
       const T* part = (l % 2 == 0 ? tile.re : tile.im) + l / 2;
       T* values = to.line(first + l);
-      for (int64_t k = 0; k < n; ++k) values[k * to.stride] = part[k * lanes] * factor;
+      for (int64_t k = 0; k < n; ++k) values[k * to.stride] = part[k * lanes];
     }
   });
 }
