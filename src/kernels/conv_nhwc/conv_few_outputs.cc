@@ -117,7 +117,7 @@ constexpr int64_t kMostColumns = 256;
 constexpr int64_t kLeastWidth = 12;
 // Windows whose padding is no larger than a block, and steps whose phases are few.
 constexpr int64_t kMostReach = 32, kMostDepthReach = 8, kMostStride = 4;
-// The first layer of a network has a way of its own.
+// The first layer of a network of images has a way of its own.
 constexpr int64_t kLeastChannels = 5;
 
 struct Range {
@@ -435,7 +435,8 @@ Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape) {
 
 bool suits_few_outputs(const Conv3dNhwcShape& shape) {
   const WindowAxis &d = shape.depth, &h = shape.height, &w = shape.width;
-  if (shape.groups != 1 || shape.in_channels < kLeastChannels ||
+  const bool is_image = shape.depth.kernel == 1;
+  if (shape.groups != 1 || (is_image && shape.in_channels < kLeastChannels) ||
       2 * shape.out_channels > 3 * tile_shape<float>().lanes) {
     return false;
   }
