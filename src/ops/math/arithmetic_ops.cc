@@ -5,6 +5,7 @@
 #include "ops/engines/complex_kernels.h"
 #include "ops/engines/integer_math.h"
 #include "ops/engines/kernel_map.h"
+#include "ops/engines/narrow.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
@@ -25,38 +26,6 @@ bool is_one(const Scalar& alpha) { return alpha.is_integral() && alpha.to_int() 
 
 using BinaryOp = kernels::MatrixBinaryOp;
 
-// Integers of fewer than 64 bits, whose sums, differences and products modulo their range need no
-// more bits.
-bool is_narrow(DType dtype) {
-  return selection::kHasConversions && is_integral(dtype, false) && element_size(dtype) < 8;
-}
-
-// f(a, b) of unsigned integers, cut to the width of `dtype`.
-template <typename F>
-Tensor narrow_binary(const Tensor& self, const Tensor& other, DType dtype, const F& f) {
-  const Operands<2> inputs(self, other);
-  const Tensor out = empty_result(inputs, dtype);
-  const auto run = [&](auto zero) {
-    using U = decltype(zero);
-    const auto cut = [&f](U a, U b) { return static_cast<U>(f(uint32_t{a}, uint32_t{b})); };
-    elementwise(out, inputs, dtype, dtype, [&](void* y, const void* const* in, int64_t count) {
-      detail::run_steps(&detail::map_steps<U, U, 2, decltype(cut)>, &cut, 2, y, sizeof(U), in,
-                        sizeof(U), count);
-    });
-  };
-  switch (element_size(dtype)) {
-    case 1:
-      run(uint8_t());
-      break;
-    case 2:
-      run(uint16_t());
-      break;
-    default:
-      run(uint32_t());
-  }
-  return out;
-}
-
 // Whether real and imaginary parts are added by themselves, where they lie.
 bool is_sum_of_parts(DType dtype, const Tensor& self, const Tensor& other, const Scalar& alpha) {
   return selection::kHasConversions && is_complex(dtype) && self.dtype() == dtype &&
@@ -71,9 +40,7 @@ Tensor add_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar
   }
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kAdd, self, other, dtype);
-    if (is_narrow(dtype)) {
-      return narrow_binary(self, other, dtype, [](uint32_t a, uint32_t b) { return a + b; });
-    }
+    if (is_narrow(dtype)) return narrow_map(NarrowOp::kAdd, self, other, dtype);
     return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
         self, other, dtype, [](auto a, auto b) { return wrap_add(a, b); });
   }
@@ -90,9 +57,7 @@ Tensor sub_as(DType dtype, const Tensor& self, const Tensor& other, const Scalar
   }
   if (is_one(alpha)) {
     if (has_kernel(dtype)) return kernel_map(BinaryOp::kSub, self, other, dtype);
-    if (is_narrow(dtype)) {
-      return narrow_binary(self, other, dtype, [](uint32_t a, uint32_t b) { return a - b; });
-    }
+    if (is_narrow(dtype)) return narrow_map(NarrowOp::kSub, self, other, dtype);
     return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
         self, other, dtype, [](auto a, auto b) { return wrap_sub(a, b); });
   }
@@ -117,9 +82,7 @@ Tensor rsub_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha)
 Tensor mul_as(const Tensor& self, const Tensor& other, DType dtype) {
   if (has_kernel(dtype)) return kernel_map(BinaryOp::kMul, self, other, dtype);
   if (has_complex_kernel(dtype)) return mul_complex64(self, other);
-  if (is_narrow(dtype)) {
-    return narrow_binary(self, other, dtype, [](uint32_t a, uint32_t b) { return a * b; });
-  }
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kMul, self, other, dtype);
   return binary<kMapInt | kMapDouble | kMapComplex | kMapSteps>(
       self, other, dtype, [](auto a, auto b) { return wrap_mul(a, b); });
 }
@@ -133,6 +96,7 @@ Tensor true_div(const Tensor& self, const Tensor& other, DType dtype) {
 }
 
 Tensor floor_div(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kFloorDivide, self, other, dtype);
   return binary<kMapReal | kMapInt>(self, other, dtype,
                                     [](auto a, auto b) { return floor_divide(a, b); });
 }
@@ -200,6 +164,7 @@ Tensor remainders(const Tensor& self, const Tensor& other, DType dtype, F f) {
 }
 
 Tensor remainder(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kFloorRemainder, self, other, dtype);
   return remainders<true>(self, other, dtype, [](auto a, auto b) { return floor_remainder(a, b); });
 }
 

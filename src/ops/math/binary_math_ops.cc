@@ -1,11 +1,14 @@
 // Functions of two tensors beyond arithmetic: angles, logarithms, gcd, bit operations.
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <optional>
 
 #include "ops/core/op.h"
 #include "ops/engines/integer_math.h"
 #include "ops/engines/kernel_map.h"
+#include "ops/engines/narrow.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
@@ -141,10 +144,18 @@ Tensor lcm(const Tensor& self, const Tensor& other, DType dtype) {
   });
 }
 
-constexpr auto kAnd = [](DType) { return [](auto a, auto b) { return a & b; }; };
-constexpr auto kOr = [](DType) { return [](auto a, auto b) { return a | b; }; };
-constexpr auto kXor = [](DType) { return [](auto a, auto b) { return a ^ b; }; };
+template <NarrowOp op, class F>
+struct Bitwise {
+  F operator()(DType) const { return F(); }
+  NarrowOp narrow = op;
+};
+constexpr Bitwise<NarrowOp::kAnd, std::bit_and<>> kAnd;
+constexpr Bitwise<NarrowOp::kOr, std::bit_or<>> kOr;
+constexpr Bitwise<NarrowOp::kXor, std::bit_xor<>> kXor;
 Tensor bitwise_not(const Tensor& self) {
+  if (is_narrow(self.dtype())) {
+    return narrow_map(NarrowOp::kXor, self, scalar_tensor(-1, self.dtype()), self.dtype());
+  }
   const int64_t flipped = self.dtype() == DType::kBool ? 1 : -1;
   return map<kMapInt | kMapSteps, 1>({self}, self.dtype(),
                                      [flipped](auto x) { return x ^ flipped; });
@@ -173,18 +184,25 @@ constexpr auto kRightShift = [](DType dtype) { return RightShift{element_size(dt
 // An operator of integers that is `make(dtype)` of two elements.
 template <auto make>
 Tensor of_integers(const Tensor& self, const Tensor& other, DType dtype) {
+  if constexpr (requires { make.narrow; }) {
+    if (is_narrow(dtype)) return narrow_map(make.narrow, self, other, dtype);
+  }
   return binary<kMapInt | kMapSteps>(self, other, dtype, make(dtype));
 }
 // The same into self, where its dtype is the result's. Another operand in self's memory might be
 // written before it is read.
 Tensor in_place_of(const Tensor& self, const Tensor& other, DType dtype, BinaryFn fn,
-                   const detail::BlockBody (&bodies)[4], const void* f) {
+                   std::optional<NarrowOp> narrow, const detail::BlockBody (&bodies)[4],
+                   const void* f) {
   const bool is_apart = other.impl()->storage != self.impl()->storage;
   if (dtype != self.dtype() || !is_apart ||
       !std::ranges::equal(broadcast_shapes(self.sizes(), other.sizes()), self.sizes())) {
     return assign(self, fn(self, other, dtype));
   }
   check_no_internal_overlap(self);
+  if (narrow && (is_narrow(dtype) || dtype == DType::kBool)) {
+    return narrow_map(*narrow, self, other, dtype, &self);
+  }
   return detail::map_compute(Operands<2>(self, operand(other, dtype)), dtype, false, bodies, true,
                              f, &self);
 }
@@ -192,7 +210,9 @@ template <auto make>
 Tensor in_place(const Tensor& self, const Tensor& other, DType dtype) {
   const auto f = make(dtype);
   using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, decltype(f)>;
-  return in_place_of(self, other, dtype, of_integers<make>, Bodies::kBodies, &f);
+  std::optional<NarrowOp> narrow;
+  if constexpr (selection::kHasConversions && requires { make.narrow; }) narrow = make.narrow;
+  return in_place_of(self, other, dtype, of_integers<make>, narrow, Bodies::kBodies, &f);
 }
 
 }  // namespace

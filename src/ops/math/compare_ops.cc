@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "ops/core/op.h"
 #include "ops/engines/kernel_map.h"
+#include "ops/engines/narrow.h"
 #include "ops/engines/quantize.h"
 #include "ops/math/binary.h"
 #include "ops/math/math.h"
@@ -19,17 +20,21 @@ namespace {
 constexpr int kOrdered = kMapReal | kMapInt | kMapSteps;
 
 Tensor eq_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kEqual, self, other, dtype);
   return binary_bool<kMapAll | kMapSteps>(self, other, dtype,
                                           [](auto a, auto b) { return a == b; });
 }
 Tensor ne_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kUnequal, self, other, dtype);
   return binary_bool<kMapAll | kMapSteps>(self, other, dtype,
                                           [](auto a, auto b) { return a != b; });
 }
 Tensor lt_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kLess, self, other, dtype);
   return binary_bool<kOrdered>(self, other, dtype, [](auto a, auto b) { return a < b; });
 }
 Tensor le_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kLessEqual, self, other, dtype);
   return binary_bool<kOrdered>(self, other, dtype, [](auto a, auto b) { return a <= b; });
 }
 Tensor gt_as(const Tensor& self, const Tensor& other, DType dtype) {
@@ -50,20 +55,24 @@ bool is_nan(T x) {
 }
 
 Tensor maximum_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kMax, self, other, dtype);
   if (has_kernel(dtype)) return kernel_map(kernels::MatrixBinaryOp::kMax, self, other, dtype);
   return binary<kOrdered>(self, other, dtype,
                           [](auto a, auto b) { return is_nan(a) || a > b ? a : b; });
 }
 Tensor minimum_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kMin, self, other, dtype);
   if (has_kernel(dtype)) return kernel_map(kernels::MatrixBinaryOp::kMin, self, other, dtype);
   return binary<kOrdered>(self, other, dtype,
                           [](auto a, auto b) { return is_nan(a) || a < b ? a : b; });
 }
 Tensor fmax_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kMax, self, other, dtype);
   return binary<kOrdered>(self, other, dtype,
                           [](auto a, auto b) { return is_nan(b) || a > b ? a : b; });
 }
 Tensor fmin_as(const Tensor& self, const Tensor& other, DType dtype) {
+  if (is_narrow(dtype)) return narrow_map(NarrowOp::kMin, self, other, dtype);
   return binary<kOrdered>(self, other, dtype,
                           [](auto a, auto b) { return is_nan(b) || a < b ? a : b; });
 }
@@ -166,6 +175,7 @@ Tensor clamp_tensors(const Tensor& self, const Tensor& min, const Tensor& max) {
   const DType dtype = type.get();
   if (!max.defined()) return maximum_as(self, min, dtype);
   if (!min.defined()) return minimum_as(self, max, dtype);
+  if (is_narrow(dtype)) return minimum_as(maximum_as(self, min, dtype), max, dtype);
   return map<kOrdered, 3>({self, min, max}, dtype, [](auto x, auto lo, auto hi) {
     const auto raised = choose(is_nan(x) | (x >= lo), x, lo);
     return choose(is_nan(raised) | (raised <= hi), raised, hi);

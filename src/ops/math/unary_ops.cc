@@ -8,6 +8,7 @@
 #include "ops/engines/complex_kernels.h"
 #include "ops/engines/elementwise.h"
 #include "ops/engines/kernel_map.h"
+#include "ops/engines/narrow.h"
 #include "ops/engines/quantize.h"
 #include "ops/math/math.h"
 #include "ops/math/special_math.h"
@@ -306,6 +307,9 @@ Tensor abs(const Tensor& self) {
     if (has_complex_kernel(self.dtype())) return abs_complex64(self);
     return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
   }
+  if (is_narrow(self.dtype())) {
+    return narrow_map(NarrowOp::kMax, self, neg(self), self.dtype());
+  }
   return map<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
     if constexpr (std::is_integral_v<decltype(x)>) {
       return x < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x;
@@ -319,6 +323,9 @@ Tensor neg(const Tensor& self) {
   TORCHLET_CHECK(self.dtype() != DType::kBool,
                  "Negation, the `-` operator, on a bool tensor is not supported. If you are trying "
                  "to invert a mask, use the `~` or `logical_not()` operator instead.");
+  if (is_narrow(self.dtype())) {
+    return narrow_map(NarrowOp::kSub, scalar_tensor(0, self.dtype()), self, self.dtype());
+  }
   return map<kMapAll | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
     if constexpr (std::is_integral_v<decltype(x)>) {
       return static_cast<int64_t>(0 - static_cast<uint64_t>(x));

@@ -1,0 +1,165 @@
+#include "ops/engines/narrow.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "ops/engines/elementwise.h"
+#include "ops/engines/integer_math.h"
+#include "tensor/meta.h"
+
+namespace torchlet::ops {
+namespace {
+
+struct Add {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(uint32_t{a} + uint32_t{b});
+  }
+};
+struct Sub {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(uint32_t{a} - uint32_t{b});
+  }
+};
+struct Mul {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(uint32_t{a} * uint32_t{b});
+  }
+};
+struct And {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct Or {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct Xor {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
+struct Max {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+struct Min {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a < b ? a : b;
+  }
+};
+struct Equal {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct Unequal {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+struct Less {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct LessEqual {
+  template <typename T>
+  bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+
+// Rounded to nearest, a quotient that is no integer stays on its side of the next one: it is at
+// least 1 / |b| away, |a / b| / |a| that is, and |a| has fewer bits than these have. Not in range
+// is the least number over -1 alone, which wraps.
+struct FloorDivide {
+  template <typename T>
+  T operator()(T a, T b) const {
+    using Real = std::conditional_t<sizeof(T) < 4, float, double>;
+    Real quotient = std::floor(static_cast<Real>(a) / static_cast<Real>(b));
+    if constexpr (sizeof(T) == 4) {
+      constexpr double kMost = std::numeric_limits<int32_t>::max(), kRange = 0x1p32;
+      quotient = choose(quotient > kMost, quotient - kRange, quotient);
+    }
+    return static_cast<T>(static_cast<int32_t>(quotient));
+  }
+};
+struct FloorRemainder {
+  template <typename T>
+  T operator()(T a, T b) const {
+    const auto whole = static_cast<uint32_t>(FloorDivide()(a, b));
+    return static_cast<T>(static_cast<uint32_t>(a) - whole * static_cast<uint32_t>(b));
+  }
+};
+
+template <typename T, class F>
+constexpr detail::BlockBody body() {
+  return &detail::map_steps<decltype(F()(T(), T())), T, 2, F>;
+}
+
+// Of T, or where the sign makes no difference of U.
+template <typename T, typename U = std::make_unsigned_t<T>>
+detail::BlockBody body_of(NarrowOp op) {
+  static constexpr detail::BlockBody kBodies[] = {body<U, Add>(),         body<U, Sub>(),
+                                                  body<U, Mul>(),         body<U, And>(),
+                                                  body<U, Or>(),          body<U, Xor>(),
+                                                  body<T, Max>(),         body<T, Min>(),
+                                                  body<T, FloorDivide>(), body<T, FloorRemainder>(),
+                                                  body<U, Equal>(),       body<U, Unequal>(),
+                                                  body<T, Less>(),        body<T, LessEqual>()};
+  return kBodies[static_cast<size_t>(op)];
+}
+
+detail::BlockBody body_of(NarrowOp op, DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kUInt8:
+      return body_of<uint8_t>(op);
+    case DType::kInt8:
+      return body_of<int8_t>(op);
+    case DType::kInt16:
+      return body_of<int16_t>(op);
+    default:
+      return body_of<int32_t>(op);
+  }
+}
+
+void check_divisors(const Tensor& divisors) {
+  if (is_meta(divisors)) return;
+  const Tensor zero = scalar_tensor(0, divisors.dtype());
+  const Tensor is_zero =
+      narrow_map(NarrowOp::kEqual, divisors, zero, divisors.dtype()).contiguous();
+  if (is_zero.numel() == 0) return;
+  const bool* const first = is_zero.data_ptr<bool>();
+  check_divisor(std::memchr(first, 1, static_cast<size_t>(is_zero.numel())) == nullptr);
+}
+
+}  // namespace
+
+Tensor narrow_map(NarrowOp op, const Tensor& self, const Tensor& other, DType dtype,
+                  const Tensor* into) {
+  if (op == NarrowOp::kFloorDivide || op == NarrowOp::kFloorRemainder) {
+    check_divisors(other.to(dtype));
+  }
+  const DType out = op >= NarrowOp::kEqual ? DType::kBool : dtype;
+  static constexpr Add kStateless;  // as all of them
+  return detail::map_blocks(Operands<2>(self, other), out, out, dtype, body_of(op, dtype), true,
+                            &kStateless, into);
+}
+
+}  // namespace torchlet::ops
