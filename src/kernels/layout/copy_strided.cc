@@ -81,6 +81,20 @@ void copy_backwards(int64_t count, const T* __restrict from, T* __restrict to) {
   for (; i < count; ++i) to[i] = from[-i];
 }
 
+// A run of elements that are `step` apart, four at a time: these need one address.
+template <typename T>
+void copy_spread(int64_t count, const T* __restrict from, int64_t step, T* __restrict to) {
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4, from += 4 * step) {
+    const T a = from[0], b = from[step], c = from[2 * step], d = from[3 * step];
+    to[i] = a;
+    to[i + 1] = b;
+    to[i + 2] = c;
+    to[i + 3] = d;
+  }
+  for (; i < count; ++i, from += step) to[i] = *from;
+}
+
 template <typename T>
 void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* to) {
   const T* source = reinterpret_cast<const T*>(from);
@@ -88,6 +102,10 @@ void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* t
   for (int64_t i = 0; i < outer.size; ++i, source += outer.from, target += outer.to) {
     if (selection::kHasConversions && inner.from == -1 && inner.to == 1) {
       copy_backwards(inner.size, source, target);
+      continue;
+    }
+    if (selection::kHasConversions && inner.to == 1) {
+      copy_spread(inner.size, source, inner.from, target);
       continue;
     }
     for (int64_t j = 0; j < inner.size; ++j) target[j * inner.to] = source[j * inner.from];

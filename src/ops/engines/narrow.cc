@@ -107,9 +107,39 @@ struct FloorRemainder {
   }
 };
 
+struct Abs {
+  template <typename T>
+  T operator()(T x) const {
+    return x < 0 ? static_cast<T>(0U - static_cast<uint32_t>(x)) : x;
+  }
+};
+struct Clamp {
+  template <typename T>
+  T operator()(T x, T low, T high) const {
+    return Min()(Max()(x, low), high);
+  }
+};
+
+constexpr Add kStateless;  // as all of them are
+
 template <typename T, class F>
 constexpr detail::BlockBody body() {
   return &detail::map_steps<decltype(F()(T(), T())), T, 2, F>;
+}
+
+// That of N operands, for each dtype.
+template <size_t N, class F>
+detail::BlockBody body_of(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return &detail::map_steps<uint8_t, uint8_t, N, F>;
+    case DType::kInt8:
+      return &detail::map_steps<int8_t, int8_t, N, F>;
+    case DType::kInt16:
+      return &detail::map_steps<int16_t, int16_t, N, F>;
+    default:
+      return &detail::map_steps<int32_t, int32_t, N, F>;
+  }
 }
 
 // Of T, or where the sign makes no difference of U.
@@ -157,9 +187,19 @@ Tensor narrow_map(NarrowOp op, const Tensor& self, const Tensor& other, DType dt
     check_divisors(other.to(dtype));
   }
   const DType out = op >= NarrowOp::kEqual ? DType::kBool : dtype;
-  static constexpr Add kStateless;  // as all of them
   return detail::map_blocks(Operands<2>(self, other), out, out, dtype, body_of(op, dtype), true,
                             &kStateless, into);
+}
+
+Tensor narrow_abs(const Tensor& self) {
+  const DType dtype = self.dtype();
+  return detail::map_blocks(Operands<1>(self), dtype, dtype, dtype, body_of<1, Abs>(dtype), true,
+                            &kStateless);
+}
+
+Tensor narrow_clamp(const Tensor& self, const Tensor& min, const Tensor& max, DType dtype) {
+  return detail::map_blocks(Operands<3>(self, min, max), dtype, dtype, dtype,
+                            body_of<3, Clamp>(dtype), true, &kStateless);
 }
 
 }  // namespace torchlet::ops

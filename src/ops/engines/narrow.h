@@ -34,4 +34,9 @@ inline bool is_narrow(DType dtype) {
 Tensor narrow_map(NarrowOp op, const Tensor& self, const Tensor& other, DType dtype,
                   const Tensor* into = nullptr);
 
+// The same for |x|, where the least number is its own, and for x in [min, max], which is `max` if
+// that is less than `min`.
+Tensor narrow_abs(const Tensor& self);
+Tensor narrow_clamp(const Tensor& self, const Tensor& min, const Tensor& max, DType dtype);
+
 }  // namespace torchlet::ops

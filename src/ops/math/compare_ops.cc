@@ -175,7 +175,7 @@ Tensor clamp_tensors(const Tensor& self, const Tensor& min, const Tensor& max) {
   const DType dtype = type.get();
   if (!max.defined()) return maximum_as(self, min, dtype);
   if (!min.defined()) return minimum_as(self, max, dtype);
-  if (is_narrow(dtype)) return minimum_as(maximum_as(self, min, dtype), max, dtype);
+  if (is_narrow(dtype)) return narrow_clamp(self, min, max, dtype);
   return map<kOrdered, 3>({self, min, max}, dtype, [](auto x, auto lo, auto hi) {
     const auto raised = choose(is_nan(x) | (x >= lo), x, lo);
     return choose(is_nan(raised) | (raised <= hi), raised, hi);

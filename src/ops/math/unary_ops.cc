@@ -307,9 +307,7 @@ Tensor abs(const Tensor& self) {
     if (has_complex_kernel(self.dtype())) return abs_complex64(self);
     return complex_to_real(self, [](std::complex<double> z) { return std::abs(z); });
   }
-  if (is_narrow(self.dtype())) {
-    return narrow_map(NarrowOp::kMax, self, neg(self), self.dtype());
-  }
+  if (is_narrow(self.dtype())) return narrow_abs(self);
   return map<kMapReal | kMapInt | kMapSteps, 1>({self}, self.dtype(), [](auto x) {
     if constexpr (std::is_integral_v<decltype(x)>) {
       return x < 0 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x;
