@@ -26,9 +26,10 @@ constexpr int64_t kTileColumns = 1024;  // 4 to 8 KB of sums stay in the first c
 constexpr int64_t kWide = 64;       // narrower rows that lie one after the other are read as one
 constexpr int64_t kShortRun = 512;  // runs below are read across, not along,
 constexpr int64_t kAcross = 16;     // if there are as many; else those below this
-constexpr int64_t kAcrossElements = 4096;    // at a time
-constexpr int64_t kLeastRun = 16;            // floats that are folded along, if this many and
-constexpr int64_t kMostRun = 2048;           // no more belong to a result
+constexpr int64_t kAcrossElements = 4096;  // at a time
+constexpr int64_t kLeastRun = 16;          // floats of a result that are folded along
+constexpr int64_t kMostRun = 4096;         // at once, or else in chunks
+constexpr int64_t kChunk = 1024, kChunksOfPiece = 32;
 constexpr int64_t kCascade = 64;             // sums that one sum is made of, at most
 constexpr int64_t kPieceElements = 1 << 18;  // one result of more is folded in pieces
 constexpr int64_t kMostPieces = 64;
@@ -147,7 +148,7 @@ struct Walk {
     const size_t count = all.size();
     is_runs = may_be_runs && count > 1 && all.back().is_reduced && all.back().stride == 1 &&
               std::ranges::count_if(all, &Dim::is_reduced) == 1 && all.back().size >= kLeastRun &&
-              all.back().size <= kMostRun;
+              (selection::kHasConversions || all.back().size <= kMostRun);
     is_short = !is_runs && count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
                all[count - 1].size < (all[count - 2].size < kAcross ? kAcross : kShortRun);
     if (is_short) std::swap(all[count - 1], all[count - 2]);
@@ -157,6 +158,16 @@ struct Walk {
     }
     for (const Dim& dim : all) (dim.is_reduced ? reduced : kept).push_back(dim);
     if (reduced.empty()) reduced.push_back({1, columns.size, 0, true});
+  }
+
+  // Where the elements of the column at an index of the kept dimensions begin, and its result.
+  std::pair<int64_t, int64_t> place_of(int64_t index, int64_t column) const {
+    int64_t offset = column * columns.stride, output = column * columns.output_stride;
+    for (size_t d = kept.size(); d-- > 0; index /= kept[d].size) {
+      offset += index % kept[d].size * kept[d].stride;
+      output += index % kept[d].size * kept[d].output_stride;
+    }
+    return {offset, output};
   }
 
   // Whether the last of several reduced dimensions is one that can be read along.
@@ -277,7 +288,7 @@ class Folder {
     rows.into_stride = inner.output_stride;
     for (; index < last; index += rows.matrices) {
       rows.matrices = std::min(last - index, inner.size - index % inner.size);
-      const auto [offset, output] = place_of(index, begin);
+      const auto [offset, output] = walk_.place_of(index, begin);
       rows.x = data_ + offset * width_;
       fold_anew(fold_, numbers_, rows, out + output * numbers_.width);
     }
@@ -287,7 +298,7 @@ class Folder {
   // [first, last) of the outermost reduced dimension.
   void run(int64_t index, int64_t begin, int64_t end, int64_t first, int64_t last,
            std::byte* out) const {
-    const auto [offset, output] = place_of(index, begin);
+    const auto [offset, output] = walk_.place_of(index, begin);
     const int64_t width = numbers_.width, step = walk_.columns.output_stride;
     Block block{.cols = end - begin, .repeats = 1, .center = nullptr};
     if (is_narrow(block.cols) && (!in_place_ || rows_stride_ == block.cols)) {
@@ -326,16 +337,6 @@ class Folder {
   };
 
   static bool is_narrow(int64_t cols) { return 2 * cols <= kWide; }
-
-  // Where a column begins at an index of the kept dimensions, and its result.
-  std::pair<int64_t, int64_t> place_of(int64_t index, int64_t column) const {
-    int64_t offset = column * walk_.columns.stride, output = column * walk_.columns.output_stride;
-    for (size_t d = walk_.kept.size(); d-- > 0; index /= walk_.kept[d].size) {
-      offset += index % walk_.kept[d].size * walk_.kept[d].stride;
-      output += index % walk_.kept[d].size * walk_.kept[d].output_stride;
-    }
-    return {offset, output};
-  }
 
   void add_outer(size_t d, int64_t offset, int64_t first, int64_t last, const Block& block,
                  Cascade& sums) const {
@@ -432,6 +433,50 @@ void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
       kernels::fold_runs(fold, matrix, reinterpret_cast<T*>(results) + output, runs.output_stride);
     }
   });
+}
+
+// At most this many chunks, the last of which may be shorter.
+template <typename T>
+T fold_piece(Fold fold, const T* x, int64_t count, T center) {
+  T results[kChunksOfPiece], centers[kChunksOfPiece];
+  std::fill_n(centers, kChunksOfPiece, center);
+  const int64_t chunks = count / kChunk, rest = count % kChunk;
+  kernels::fold_runs(fold, kernels::FoldRuns<T>{x, kChunk, chunks, kChunk, centers}, results, 1);
+  if (rest > 0) {
+    kernels::fold_runs(fold, kernels::FoldRuns<T>{x + chunks * kChunk, rest, 1, rest, centers},
+                       results + chunks, 1);
+  }
+  const int64_t all = chunks + (rest > 0 ? 1 : 0);
+  T result;
+  kernels::fold_runs(fold_of_results(fold), kernels::FoldRuns<T>{results, all, 1, all}, &result, 1);
+  return result;
+}
+
+// The same of long runs, piece by piece.
+template <typename T>
+void fold_along_long_runs(Fold fold, const Tensor& self, const Walk& walk, const std::byte* centers,
+                          std::byte* results, int64_t outputs) {
+  constexpr int64_t kPiece = kChunk * kChunksOfPiece;
+  const auto* center = reinterpret_cast<const T*>(centers);
+  const T* const data = static_cast<const T*>(self.raw_data());
+  T* const to = reinterpret_cast<T*>(results);
+  const int64_t count = walk.reduced[0].size, pieces = (count + kPiece - 1) / kPiece;
+  const kernels::Scratch<T> partial(pieces == 1 ? 0 : outputs * pieces);
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain * pieces / count);
+  parallel_for(outputs * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto [offset, output] = walk.place_of(i / pieces, 0);
+      const int64_t first = i % pieces * kPiece;
+      T& result = pieces == 1 ? to[output] : partial[i];
+      result = fold_piece(fold, data + offset + first, std::min(kPiece, count - first),
+                          center ? center[output] : T(0));
+    }
+  });
+  for (int64_t i = 0; pieces > 1 && i < outputs; ++i) {
+    kernels::fold_runs(fold_of_results(fold),
+                       kernels::FoldRuns<T>{partial.data() + i * pieces, pieces, 1, pieces},
+                       to + walk.place_of(i, 0).second, 1);
+  }
 }
 
 // All of dense memory as runs, and their results again: what is read in order is read fastest.
@@ -531,7 +576,8 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
     int64_t run = 1;
     for (size_t d = sizes.size(); d-- > 0;) {
       const bool is_reduced = std::ranges::find(dims, static_cast<int64_t>(d)) != dims.end();
-      const bool follows = self.strides()[d] == run && run * sizes[d] <= kMostRun;
+      const bool follows =
+          self.strides()[d] == run && (selection::kHasConversions || run * sizes[d] <= kMostRun);
       if (is_reduced && follows) {
         run *= std::exchange(sizes[d], 1);
         along.push_back(static_cast<int64_t>(d));
@@ -548,9 +594,12 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
   }
   if (walk.is_runs) {
     if constexpr (selection::kHasConversions) {
+      const bool is_long = walk.reduced[0].size > kMostRun;
       if (numbers.dtype == DType::kInt64) {
-        return fold_along_runs<int64_t>(fold, self, walk, center, out, outputs);
+        return (is_long ? fold_along_long_runs<int64_t>
+                        : fold_along_runs<int64_t>)(fold, self, walk, center, out, outputs);
       }
+      if (is_long) return fold_along_long_runs<float>(fold, self, walk, center, out, outputs);
     }
     return fold_along_runs<float>(fold, self, walk, center, out, outputs);
   }

@@ -147,6 +147,37 @@ TEST(FoldTensor, AllOfMemory) {
   }
 }
 
+// Runs of more than fits at once, in one piece and in several, with gaps between them and results
+// in another order.
+TEST(FoldTensor, LongRunsByPieces) {
+  std::mt19937 random(11);
+  for (const int64_t count : {4096, 4097, 5120, 32768, 33001, 70000}) {
+    for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+      const Tensor whole = numbers({2, 3, count + 5}, dtype, random, 7);
+      const Tensor x = permute(slice(whole, 2, 2, count + 2, 1), IntArray{1, 2, 0});
+      for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin, Fold::kSumOfSquares}) {
+        if (of == Fold::kSumOfSquares && dtype == DType::kInt64) continue;
+        const Tensor result = fold(of, x, IntArray{1}, false, dtype).to(DType::kFloat64);
+        ASSERT_EQ(std::vector<double>(result.data_ptr<double>(), result.data_ptr<double>() + 6),
+                  expected_of(of, x, {false, true, false}))
+            << static_cast<int>(of) << " of " << count;
+      }
+    }
+  }
+  const Tensor x = numbers({3, 40000}, DType::kFloat32, random, 7);
+  const Tensor center = numbers({3, 1}, DType::kFloat32, random, 7);
+  const Tensor out = empty(IntArray{3, 1}, DType::kFloat32);
+  fold_into(Fold::kSumOfDistances, x, IntArray{1}, out, center);
+  for (int64_t r = 0; r < 3; ++r) {
+    double expected = 0;
+    for (int64_t i = 0; i < 40000; ++i) {
+      const double distance = x.data_ptr<float>()[r * 40000 + i] - center.data_ptr<float>()[r];
+      expected += distance * distance;
+    }
+    EXPECT_EQ(out.data_ptr<float>()[r], expected);
+  }
+}
+
 TEST(FoldTensor, OfNothing) {
   const Tensor x = empty(IntArray{2, 0, 3}, DType::kFloat32);
   const Tensor sums = fold(Fold::kSum, x, IntArray{1}, true, DType::kFloat32);
