@@ -237,6 +237,7 @@ void set_identity(const View<T>& a) {
 
 template <typename T>
 void copy(const View<T>& from, const View<T>& to) {
+  if (to.rows() == 0 || to.cols() == 0) return;
   if (to.row_step == 1 && to.col_step != 1) return copy(from.transposed(), to.transposed());
   if constexpr (sizeof(T) <= 8) {
     if (from.row_step == 1 && from.col_step != 1 && to.col_step == 1) {
