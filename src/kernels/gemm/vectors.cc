@@ -19,21 +19,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
-void add_scaled_t(T factor, const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int64_t count) {
-  const hn::ScalableTag<T> d;
-  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
-  const auto f = hn::Set(d, factor);
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
-  }
-  const int64_t rest = count - i;
-  if (rest == 0) return;
-  store_first(hn::MulAdd(f, load_first(d, x + i, rest), load_first(d, y + i, rest)), d, y + i,
-              rest);
-}
-
-template <typename T>
 HWY_INLINE void subtract_outer_t(const T* factors, int64_t factor_step, const T* x, T* y,
                                  int64_t stride, int64_t rows, int64_t count) {
   const hn::ScalableTag<T> d;
@@ -131,12 +116,6 @@ void multiply_both_ways_f64(const double* a, int64_t stride, const double* facto
   multiply_both_ways_t(a, stride, factors, x, y, sums, count);
 }
 
-void add_scaled_f32(float factor, const float* x, float* y, int64_t count) {
-  add_scaled_t(factor, x, y, count);
-}
-void add_scaled_f64(double factor, const double* x, double* y, int64_t count) {
-  add_scaled_t(factor, x, y, count);
-}
 float dot_f32(const float* x, const float* y, int64_t count) { return dot_t(x, y, count); }
 double dot_f64(const double* x, const double* y, int64_t count) { return dot_t(x, y, count); }
 
@@ -184,8 +163,6 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
-HWY_EXPORT(add_scaled_f32);
-HWY_EXPORT(add_scaled_f64);
 HWY_EXPORT(subtract_outer_f32);
 HWY_EXPORT(subtract_outer_f64);
 HWY_EXPORT(dot_f32);
@@ -197,10 +174,12 @@ HWY_EXPORT(multiply_both_ways_f32);
 HWY_EXPORT(multiply_both_ways_f64);
 
 void add_scaled(float factor, const float* x, float* y, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(add_scaled_f32)(factor, x, y, count);
+  const float negative = -factor;
+  subtract_outer(&negative, 0, x, y, 0, 1, count);
 }
 void add_scaled(double factor, const double* x, double* y, int64_t count) {
-  HWY_DYNAMIC_DISPATCH(add_scaled_f64)(factor, x, y, count);
+  const double negative = -factor;
+  subtract_outer(&negative, 0, x, y, 0, 1, count);
 }
 void subtract_outer(const float* factors, int64_t factor_step, const float* x, float* y,
                     int64_t stride, int64_t rows, int64_t count) {

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 #include "ops/engines/elementwise.h"
 #include "ops/engines/integer_math.h"
@@ -29,24 +31,6 @@ struct Mul {
     return static_cast<T>(uint32_t{a} * uint32_t{b});
   }
 };
-struct And {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct Or {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct Xor {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
 struct Max {
   template <typename T>
   T operator()(T a, T b) const {
@@ -57,30 +41,6 @@ struct Min {
   template <typename T>
   T operator()(T a, T b) const {
     return a < b ? a : b;
-  }
-};
-struct Equal {
-  template <typename T>
-  bool operator()(T a, T b) const {
-    return a == b;
-  }
-};
-struct Unequal {
-  template <typename T>
-  bool operator()(T a, T b) const {
-    return a != b;
-  }
-};
-struct Less {
-  template <typename T>
-  bool operator()(T a, T b) const {
-    return a < b;
-  }
-};
-struct LessEqual {
-  template <typename T>
-  bool operator()(T a, T b) const {
-    return a <= b;
   }
 };
 
@@ -124,7 +84,8 @@ constexpr Add kStateless;  // as all of them are
 
 template <typename T, class F>
 constexpr detail::BlockBody body() {
-  return &detail::map_steps<decltype(F()(T(), T())), T, 2, F>;
+  constexpr bool kCompares = std::is_same_v<decltype(F()(T(), T())), bool>;
+  return &detail::map_steps<std::conditional_t<kCompares, bool, T>, T, 2, F>;
 }
 
 // That of N operands, for each dtype.
@@ -142,16 +103,23 @@ detail::BlockBody body_of(DType dtype) {
   }
 }
 
-// Of T, or where the sign makes no difference of U.
+// In the order of NarrowOp: of T, or where the sign makes no difference of U.
 template <typename T, typename U = std::make_unsigned_t<T>>
 detail::BlockBody body_of(NarrowOp op) {
-  static constexpr detail::BlockBody kBodies[] = {body<U, Add>(),         body<U, Sub>(),
-                                                  body<U, Mul>(),         body<U, And>(),
-                                                  body<U, Or>(),          body<U, Xor>(),
-                                                  body<T, Max>(),         body<T, Min>(),
-                                                  body<T, FloorDivide>(), body<T, FloorRemainder>(),
-                                                  body<U, Equal>(),       body<U, Unequal>(),
-                                                  body<T, Less>(),        body<T, LessEqual>()};
+  static constexpr detail::BlockBody kBodies[] = {body<U, Add>(),
+                                                  body<U, Sub>(),
+                                                  body<U, Mul>(),
+                                                  body<U, std::bit_and<>>(),
+                                                  body<U, std::bit_or<>>(),
+                                                  body<U, std::bit_xor<>>(),
+                                                  body<T, Max>(),
+                                                  body<T, Min>(),
+                                                  body<T, FloorDivide>(),
+                                                  body<T, FloorRemainder>(),
+                                                  body<U, std::equal_to<>>(),
+                                                  body<U, std::not_equal_to<>>(),
+                                                  body<T, std::less<>>(),
+                                                  body<T, std::less_equal<>>()};
   return kBodies[static_cast<size_t>(op)];
 }
 
