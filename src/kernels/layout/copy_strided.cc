@@ -95,6 +95,8 @@ void copy_spread(int64_t count, const T* __restrict from, int64_t step, T* __res
   for (; i < count; ++i, from += step) to[i] = *from;
 }
 
+constexpr int64_t kLongRun = 16;  // elements that are worth a loop of their own
+
 template <typename T>
 void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* to) {
   const T* source = reinterpret_cast<const T*>(from);
@@ -104,7 +106,7 @@ void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* t
       copy_backwards(inner.size, source, target);
       continue;
     }
-    if (selection::kHasConversions && inner.to == 1) {
+    if (selection::kHasConversions && inner.to == 1 && inner.size >= kLongRun) {
       copy_spread(inner.size, source, inner.from, target);
       continue;
     }

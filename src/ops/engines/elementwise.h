@@ -85,7 +85,8 @@ constexpr int64_t kStep = 32;
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed"
 #else
-#define TORCHLET_INDEPENDENT _Pragma("GCC ivdep")
+// Twice, so that it matters less where a loop of few instructions lies.
+#define TORCHLET_INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 2")
 #endif
 template <typename Out, typename In, size_t N, typename F>
 [[gnu::always_inline]] inline void run_map_steps(const F& f, Out* to, const void* const* in,

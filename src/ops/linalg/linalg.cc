@@ -118,19 +118,22 @@ auto turning(const View<T>& m) {
 }
 
 // That no element is infinite or NaN, and the largest not far from 1: as a rule, what matters of
-// them is known from their squares.
+// them is known from their squares. Of a triangle, if nothing above the diagonal counts.
 template <typename T>
-bool is_moderate(const View<T>& a) {
+bool is_moderate(const View<T>& a, bool triangle) {
   double sum = 0;
-  for (int64_t j = 0; j < a.cols(); ++j) sum += std::real(dot(a.col(j), a.col(j)));
+  for (int64_t j = 0; j < a.cols(); ++j) {
+    const Vector<T> column = a.col(j).from(triangle ? j : 0);
+    sum += std::real(dot(column, column));
+  }
   return sum > 1e-12 * static_cast<double>(a.rows() * a.cols()) && sum < 1e12;
 }
 
 // A power of two near the largest element, by which a matrix is divided so that no square of its
-// numbers vanishes or overflows that matters; 1 if none does. Of a triangle, if nothing above the
-// diagonal counts.
+// numbers vanishes or overflows that matters; 1 if none does.
 template <typename T>
 double unit_of(const View<T>& a, bool triangle) {
+  if (is_moderate(a, triangle)) return 1;
   double size = 0;
   for (int64_t j = 0; j < a.cols(); ++j) {
     poll();
@@ -241,7 +244,7 @@ Svd svd(const Tensor& a, bool full_matrices, bool compute_uv) {
       View<T> columns = in[i].transposed();
       const Columns<T> rows(others, others);
       double unit = 1;
-      if (!is_moderate(columns)) {
+      if (!is_moderate(columns, false)) {
         TORCHLET_CHECK(all_finite(columns),
                        "linalg.svd: The algorithm failed to converge because the input matrix "
                        "contained non-finite values.");
@@ -385,6 +388,44 @@ Tensor call(const char* name, const char* overload, std::vector<Value> args) {
   std::vector<Value> results(op->schema.returns.size());
   op->call(args, results);
   return results[0].to_tensor();
+}
+
+Tensor int_batch(const Tensor& a, IntSpan extra) {
+  IntArray sizes(a.sizes().first(a.sizes().size() - 2));
+  for (const int64_t size : extra) sizes.push_back(size);
+  return zeros(sizes, DType::kInt32);
+}
+
+void check_info(const Tensor& info, const char* message) {
+  const Tensor flat = info.contiguous();
+  for (int64_t i = 0; i < flat.numel(); ++i) {
+    const int value = flat.data_ptr<int32_t>()[i];
+    TORCHLET_CHECK(value == 0, "%s (batch element %lld, diagonal element %d)", message,
+                   static_cast<long long>(i), value);
+  }
+}
+
+Tensor checked_pivots(const Tensor& pivots, IntArray sizes, int64_t count, int64_t rows,
+                      bool blocks, const char* what) {
+  TORCHLET_CHECK(pivots.dtype() == DType::kInt32 && pivots.dim() >= 1 && pivots.size(-1) == count,
+                 "%s: expected %lld int32 pivots for each matrix, got %s", what,
+                 static_cast<long long>(count), pivots.describe().c_str());
+  sizes.push_back(count);
+  const Tensor all = expand(pivots, sizes).contiguous();
+  const int32_t* const values = all.data_ptr<int32_t>();
+  const auto check = [&](int64_t row) {
+    TORCHLET_CHECK(row >= 1 && row <= rows, "%s: pivots must be between 1 and %lld, got %lld", what,
+                   static_cast<long long>(rows), static_cast<long long>(row));
+  };
+  for (int64_t i = 0; i < all.numel(); ++i) {
+    const int64_t value = values[i];
+    check(blocks ? std::abs(value) : value);
+    if (!blocks || value > 0) continue;
+    TORCHLET_CHECK(++i % count != 0 && values[i] < 0, "%s: negative pivots must come in pairs",
+                   what);
+    check(-int64_t{values[i]});
+  }
+  return all;
 }
 
 }  // namespace torchlet::ops::linalg

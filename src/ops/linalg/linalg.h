@@ -97,6 +97,19 @@ Tensor adjoint(const Tensor& a);  // conjugate transpose of [..., m, n]
 // The first result of another operator.
 Tensor call(const char* name, const char* overload, std::vector<Value> args);
 
+// ---- what factorisations share ----
+
+// An int32 tensor over the batch of `a`, with `extra` more dimensions, zero.
+Tensor int_batch(const Tensor& a, IntSpan extra = {});
+// An Error that begins with `message` if an element of `info` is not 0.
+void check_info(const Tensor& info, const char* message);
+inline constexpr char kSingular[] =
+    "The diagonal element is zero: the matrix is singular and cannot be solved or inverted";
+// Pivots of LAPACK, which a program may have made: dense, [batch..., count], from 1 to `rows`. With
+// `blocks`, two negative ones stand for a block of two rows.
+Tensor checked_pivots(const Tensor& pivots, IntArray sizes, int64_t count, int64_t rows,
+                      bool blocks, const char* what);
+
 // ---- decompositions of one dtype, used by more than one file ----
 
 struct Svd {

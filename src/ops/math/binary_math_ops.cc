@@ -208,7 +208,7 @@ Tensor in_place_of(const Tensor& self, const Tensor& other, DType dtype, BinaryF
 }
 template <auto make>
 Tensor in_place(const Tensor& self, const Tensor& other, DType dtype) {
-  const auto f = make(dtype);
+  auto f = make(dtype);
   using Bodies = detail::Bodies<kMapInt | kMapSteps, false, 2, decltype(f)>;
   std::optional<NarrowOp> narrow;
   if constexpr (selection::kHasConversions && requires { make.narrow; }) narrow = make.narrow;
