@@ -156,10 +156,17 @@ Tensor constant_pad(const Tensor& self, IntSpan pad, const Scalar& value) {
                    ll(self.sizes()[d]), ll(before), ll(after), d);
   }
   const Tensor out = empty(shape, self.dtype(), self.suggest_memory_format());
+  // Of short rows, to write the ends of each takes longer than to write all of memory at once.
+  constexpr int64_t kShortRow = 256;  // bytes
+  const bool has_ends = padded > 0 && (pad[0] > 0 || pad[1] > 0);
+  const bool is_filled =
+      has_ends && out.is_contiguous() &&
+      out.size(-1) * static_cast<int64_t>(element_size(out.dtype())) <= kShortRow;
+  if (is_filled) fill(out, value);
   Tensor rest = out;
   for_each_border(pad, out, [&](int64_t dim, int64_t before, int64_t size, int64_t after) {
-    if (before > 0) fill(narrow(rest, dim, 0, before), value);
-    if (after > 0) fill(narrow(rest, dim, before + size, after), value);
+    if (before > 0 && !is_filled) fill(narrow(rest, dim, 0, before), value);
+    if (after > 0 && !is_filled) fill(narrow(rest, dim, before + size, after), value);
     rest = narrow(rest, dim, before, size);
   });
   rest.copy_(within(self, pad, -1));
