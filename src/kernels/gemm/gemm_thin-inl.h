@@ -79,21 +79,29 @@ HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
   }
 }
 
+// 4, 2 or 1 of them: one sum waits for itself.
+template <int R, typename T>
+HWY_INLINE void multiply_columns(const ThinProduct<T>& p, int64_t i, int64_t j, int64_t columns) {
+  if (columns == 4) return multiply_dots<R, 4>(p, i, j);
+  if (columns == 2) return multiply_dots<R, 2>(p, i, j);
+  multiply_dots<R, 1>(p, i, j);
+}
+
 template <typename T>
 void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64_t end) {
   constexpr bool kTall = std::is_same_v<T, float>;
   for (int64_t j = begin; j < end;) {
-    const bool wide = end - j >= 4;
+    const int64_t left = end - j, columns = left >= 4 ? 4 : left >= 2 ? 2 : 1;
     for (int64_t i = 0; i < rows;) {
       const bool tall = kTall && rows - i >= 2;
       if (tall) {
-        wide ? multiply_dots<kTall ? 2 : 1, 4>(p, i, j) : multiply_dots<kTall ? 2 : 1, 1>(p, i, j);
+        multiply_columns<kTall ? 2 : 1>(p, i, j, columns);
       } else {
-        wide ? multiply_dots<1, 4>(p, i, j) : multiply_dots<1, 1>(p, i, j);
+        multiply_columns<1>(p, i, j, columns);
       }
       i += tall ? 2 : 1;
     }
-    j += wide ? 4 : 1;
+    j += columns;
   }
 }
 

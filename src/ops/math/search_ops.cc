@@ -473,7 +473,7 @@ Groups neighbouring_slices(const Tensor& self, int64_t dim) {
 // Equal slices along `dim`, in lexicographic order of their elements, as they lie where `dim` and
 // the first dimension change places.
 Groups sorted_slices(const Tensor& self, int64_t dim) {
-  return visit_compute<kOrdered>(self.dtype(), [&](auto zero) {
+  return visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
     IntArray order{dim};
     int64_t between = 1, after = 1;
