@@ -181,6 +181,12 @@ def dtypes():
         yield f"{name} add", lambda a, b: a + b, x, y
         yield f"{name} mul", lambda a, b: a * b, x, y
         yield f"{name} eq", lambda a, b: a == b, x, y
+        yield f"{name} lt", lambda a, b: a < b, x, y
+        yield f"{name} and", lambda a, b: a & b, x, y
+        yield f"{name} clamp", lambda a: a.clamp(3, 50), x
+        yield f"{name} abs", lambda a: a.abs(), x
+        yield f"{name} remainder", lambda a: a % 7, x
+        yield f"{name} every other", lambda a: a[:, ::2].contiguous(), x
         yield f"{name} sum", lambda a: a.sum(1), x
         yield f"{name} max", lambda a: a.max(1)[0], x
         yield f"{name} floor division", lambda a: a // 7, x
@@ -192,7 +198,35 @@ def dtypes():
     yield "float64 softmax", lambda a: a.softmax(-1), randn(1000, 1000).double()
     yield "float64 layer_norm", lambda a: F.layer_norm(a, (512,)), randn(1000, 512).double()
     yield "float16 add", lambda a, b: (a + b).float(), randn(1000, 1000).half(), randn(1000, 1000).half()
+    yield "floor division", lambda a: a // 1.5, randn(1000, 1000)
+    yield "bfloat16 gelu", lambda a: F.gelu(a.bfloat16()).float(), randn(1000, 1000)
     yield "bfloat16 add", lambda a, b: (a.bfloat16() + b.bfloat16()).float(), randn(1000, 1000), randn(1000, 1000)
+
+
+def rows_and_layouts():
+    for count, size in ((1000, 2049), (100, 10000), (4, 1000000)):
+        rows = randn(count, size)
+        for name in ("mean", "amax", "std", "softmax", "argmax"):
+            yield f"{name} of {count} x {size}", lambda x, name=name: getattr(x, name)(-1), rows
+    yield "mean of planes", lambda x: x.mean((2, 3)), randn(2, 64, 56, 56)
+    for shape in ((12500, 2, 8), (3125, 2, 32), (1562, 4, 32), (1000, 3, 100)):
+        yield f"sum of {shape} over 1", lambda x: x.sum(1), randn(*shape)
+    image = randn(1, 3, 640, 640)
+    yield "every other column", lambda x: x[..., ::2].contiguous(), image
+    yield "focus", lambda x: torch.cat([x[..., i::2, j::2] for j in (0, 1) for i in (0, 1)], 1), image
+    yield "rotary pairs", lambda q, c, s: torch.stack([q[..., ::2] * c - q[..., 1::2] * s, q[..., 1::2] * c + q[..., ::2] * s], -1).flatten(-2), \
+        randn(1, 12, 256, 64), randn(256, 32), randn(256, 32)
+    yield "a channel of bytes", lambda x: x[..., 0].contiguous(), ints(256, 480, 640, 3, dtype=torch.uint8)
+    last = randn(4, 64, 32, 32).contiguous(memory_format=torch.channels_last)
+    yield "stack of images", lambda x, y: torch.stack([x, y], 1), last, last.clone()
+    yield "sum of stacked images", lambda x, y: torch.stack([x, y], 1).sum(1), last, last.clone()
+    for shape, pad in (((8, 512, 7, 7), (1, 1, 1, 1)), ((8, 64, 28, 28), (1, 2, 1, 2)), ((24, 24, 7, 12, 7), (2, 2, 2, 2, 2, 1))):
+        yield f"pad {shape}", lambda x, pad=pad: F.pad(x, pad), randn(*shape)
+    yield "flip", lambda x: x.flip(-1), image
+    yield "cat of columns", lambda x, y: torch.cat([x, y], -1), randn(3000, 512), randn(3000, 512)
+    for shape in ((65536, 32), (16384, 128), (1000, 1024)):
+        yield f"fft of {shape}", lambda x: parts(torch.fft.fft(x)), randn(*shape)
+        yield f"complex fft of {shape}", lambda x: parts(torch.fft.fft(z(x))), pairs(*shape)
 
 
 def vision():
@@ -248,7 +282,7 @@ def sequences():
         yield name, lambda a, name=name: getattr(torch, name)(a), rand(1000, 1000)
 
 
-GROUPS = (linear_algebra, complex_numbers, signals, order_and_index, dtypes, vision, sequences)
+GROUPS = (linear_algebra, complex_numbers, signals, order_and_index, dtypes, rows_and_layouts, vision, sequences)
 
 
 class Call(torch.nn.Module):
