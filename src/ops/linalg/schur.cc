@@ -502,7 +502,7 @@ Matrix<T> schur_vectors(const View<T>& t) {
   // Eigenvalues nearer to each other than this are as far apart as this.
   const double smallest =
       std::max(std::numeric_limits<T>::epsilon() * norm(t), double{std::numeric_limits<T>::min()});
-  constexpr double kLarge = 1e15;
+  constexpr double kMost = 1e15;
   Matrix<T> vectors(n, n);
   for (int64_t j = n - 1; j >= 0; --j) {
     poll();
@@ -547,7 +547,7 @@ Matrix<T> schur_vectors(const View<T>& t) {
         x[1] = rest(i) / gap;
       }
       const double size = std::max(std::abs(x[0]), std::abs(x[1]));
-      if (size > kLarge) {
+      if (size > kMost) {
         x[0] /= size;
         x[1] /= size;
         scale(re, static_cast<T>(1 / size));
