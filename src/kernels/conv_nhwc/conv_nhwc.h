@@ -75,4 +75,8 @@ void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int
                              const void* packed, const EpilogueF32& epilogue, float* output,
                              int64_t output_stride);
 
+// Whether each channel has a filter of its own, and the stride is none that makes thousands of
+// small convolutions.
+bool conv_transpose_is_depthwise(const ConvNhwcShape& shape);
+
 }  // namespace torchlet::kernels

@@ -6,6 +6,7 @@
 #include "base/selection.h"
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_scatter.h"
+#include "kernels/conv_nhwc/dwconv_transpose.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
@@ -296,6 +297,7 @@ template void conv_taps<Float16>(const ConvNhwcShape&, const ConvRuns&, const Fl
                                  Panels<Float16>, const EpilogueF16&, Float16*, int64_t);
 
 size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
+  if (conv_transpose_is_depthwise(shape)) return dwconv_transpose_packed_bytes(shape);
   if (suits_scatter(shape)) return conv_scatter_packed_bytes(shape);
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
@@ -304,6 +306,7 @@ size_t conv_transpose_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
 }
 
 void conv_transpose_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  if (conv_transpose_is_depthwise(shape)) return dwconv_transpose_pack(shape, weight, packed);
   if (suits_scatter(shape)) return conv_scatter_pack(shape, weight, packed);
   const TileShape tile = tile_shape<float>();
   const ConvRuns runs(shape, shape.in_channels, tile);
@@ -335,6 +338,9 @@ void conv_transpose_nhwc_f32(const ConvNhwcShape& shape, const float* input, int
                              int64_t output_stride) {
   const ConvRuns runs(shape, input_stride, tile_shape<float>());
   if (runs.pixels() <= 0 || runs.columns <= 0) return;
+  if (conv_transpose_is_depthwise(shape)) {
+    return dwconv_transpose(shape, input, input_stride, packed, epilogue, output, output_stride);
+  }
   if (suits_scatter(shape)) {
     return conv_scatter(shape, input, input_stride, packed, epilogue, output, output_stride);
   }

@@ -53,15 +53,16 @@ void check_transposed(const ConvNhwcShape& s) {
   EXPECT_EQ(output, expected);
 }
 
+Window2dShape transposed(int64_t h, int64_t w, int64_t kernel, int64_t stride, int64_t pad,
+                         int64_t dilation, int64_t extra) {
+  Window2dShape s = make_window(h, w, kernel, kernel, stride, pad, dilation);
+  s.out_h = (h - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 + extra;
+  s.out_w = (w - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 + extra;
+  return s;
+}
+
 TEST(ConvTransposeNhwc, EveryWindow) {
   for_each_target([] {
-    const auto transposed = [](int64_t h, int64_t w, int64_t kernel, int64_t stride, int64_t pad,
-                               int64_t dilation, int64_t extra) {
-      Window2dShape s = make_window(h, w, kernel, kernel, stride, pad, dilation);
-      s.out_h = (h - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 + extra;
-      s.out_w = (w - 1) * stride - 2 * pad + dilation * (kernel - 1) + 1 + extra;
-      return s;
-    };
     check_transposed(
         {.in_channels = 20, .out_channels = 33, .window = transposed(5, 7, 2, 2, 0, 1, 0)});
     check_transposed({.batch = 2,
@@ -90,6 +91,36 @@ TEST(ConvTransposeNhwc, EveryWindow) {
     check_transposed(
         {.in_channels = 16, .out_channels = 7, .window = transposed(90, 70, 3, 2, 1, 1, 1)});
   });
+}
+
+TEST(ConvTransposeNhwc, Depthwise) {
+  for_each_target([] {
+    const auto check = [](int64_t batch, int64_t channels, const Window2dShape& window) {
+      const ConvNhwcShape shape{batch, channels, channels, channels, window};
+      EXPECT_TRUE(conv_transpose_is_depthwise(shape));
+      check_transposed(shape);
+    };
+    for (const int64_t channels : {2, 16, 33}) {
+      check(2, channels, transposed(5, 7, 4, 2, 1, 1, 0));
+      check(1, channels, transposed(6, 19, 3, 2, 1, 1, 1));
+      check(1, channels, transposed(7, 18, 3, 1, 1, 1, 0));
+      check(1, channels, transposed(4, 5, 9, 3, 4, 1, 2));
+      check(1, channels, transposed(3, 4, 2, 5, 0, 1, 2));  // outputs that see nothing
+      check(1, channels, transposed(6, 7, 3, 2, 2, 2, 1));  // taps of every other output
+      check(1, channels, transposed(5, 9, 4, 2, 3, 3, 0));  // taps that are apart
+      check(1, channels, transposed(4, 3, 2, 4, 3, 6, 1));
+      check(1, channels, transposed(9, 8, 2, 2, 6, 1, 1));  // inputs that nothing reads
+      check(1, channels, transposed(1, 1, 2, 7, 0, 1, 0));  // fewer outputs than the stride
+      check(1, channels, transposed(3, 3, 16, 8, 4, 1, 0));
+    }
+    check(3, 24, transposed(40, 50, 4, 2, 1, 1, 0));
+  });
+  ConvNhwcShape shape{1, 4, 4, 4, transposed(2, 2, 3, 65, 0, 1, 0)};
+  EXPECT_FALSE(conv_transpose_is_depthwise(shape));
+  shape.window = transposed(2, 2, 3, 64, 0, 1, 0);
+  EXPECT_TRUE(conv_transpose_is_depthwise(shape));
+  shape.out_channels = 8;
+  EXPECT_FALSE(conv_transpose_is_depthwise(shape));
 }
 
 }  // namespace

@@ -195,12 +195,6 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
   const NhwcImage input = plan.as_image(id);
   const IntSpan w = weight.sizes();
   if (groups < 1 || w[0] != input.c || w[0] % groups != 0 || w[1] == 0) decline("groups");
-  // Below, a tap is too narrow a product. Then the kernel adds what all taps of a line give at
-  // once, if that is long enough, and else the reference is as fast.
-  constexpr int64_t kLeastColumns = 16, kLeastLine = 12;
-  if (w[1] < kLeastColumns && (groups > 1 || w[1] * w[3] < kLeastLine)) {
-    decline("few channels of a transposed convolution");
-  }
   IntArray out;
   for (size_t d = 0; d < 2; ++d) {
     if (stride[d] < 1 || dilation[d] < 1 || padding[d] < 0 || extra[d] < 0) decline("a window");
@@ -215,6 +209,13 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
                             groups,
                             {input.h, input.w, out[0], out[1], w[2], w[3], stride[0], stride[1],
                              padding[0], padding[1], dilation[0], dilation[1]}};
+  // Below, a tap is too narrow a product. Then the kernel adds what all taps of a line give at
+  // once, if that is long enough, and else the reference is as fast.
+  constexpr int64_t kLeastColumns = 16, kLeastLine = 12;
+  if (w[1] < kLeastColumns && (groups > 1 || w[1] * w[3] < kLeastLine) &&
+      !kernels::conv_transpose_is_depthwise(shape)) {
+    decline("few channels of a transposed convolution");
+  }
   const NhwcImage output =
       plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
   const void* packed = plan.packed(kernels::conv_transpose_nhwc_f32_packed_bytes(shape),

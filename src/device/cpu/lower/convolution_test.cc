@@ -223,11 +223,25 @@ TEST(LowerConvolution, TransposedConvolution) {
     traced.check({x});
     EXPECT_EQ(traced.kernels({x}), "copy_strided conv_transpose_nhwc_f32 copy_strided");
   }
-  // Few channels are left to the reference, unless the taps of a line have many together.
-  Case depthwise({{"w", random_tensor({4, 1, 3, 2})}},
-                 "    return torch.conv_transpose2d(x, self.w, None, [2, 1], [0, 0], [0, 0], 4)\n");
+  // Few channels are left to the reference, unless the taps of a line have many together or each
+  // channel has a filter.
+  Case grouped({{"w", random_tensor({4, 2, 3, 2})}},
+               "    return torch.conv_transpose2d(x, self.w, None, [2, 1], [0, 0], [0, 0], 2)\n");
+  grouped.check({x});
+  EXPECT_EQ(grouped.by_reference(),
+            "aten::conv_transpose2d: few channels of a transposed convolution; ");
+  Case depthwise({{"w", random_tensor({4, 1, 3, 3})}, {"b", random_tensor({4})}},
+                 "    y = torch.conv_transpose2d(x, self.w, self.b, [1, 1], [1, 1], [0, 0], 4)\n"
+                 "    return torch.relu(torch.conv_transpose2d(torch.relu(y + x), self.w, self.b, "
+                 "[2, 3], [1, 0], [1, 0], 4))\n");
   depthwise.check({x});
-  EXPECT_EQ(depthwise.by_reference(),
+  EXPECT_EQ(depthwise.kernels({x}),
+            "copy_strided conv_transpose_nhwc_f32 conv_transpose_nhwc_f32 copy_strided");
+  Case huge_stride(
+      {{"w", random_tensor({4, 1, 3, 2})}},
+      "    return torch.conv_transpose2d(x, self.w, None, [65, 1], [0, 0], [0, 0], 4)\n");
+  huge_stride.check({x});
+  EXPECT_EQ(huge_stride.by_reference(),
             "aten::conv_transpose2d: few channels of a transposed convolution; ");
   Case few({{"w", random_tensor({4, 3, 4, 4})}, {"b", random_tensor({3})}},
            "    y = torch.conv_transpose2d(x, self.w, self.b, [2, 2], [1, 1], [0, 0], 1)\n"
