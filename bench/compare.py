@@ -214,7 +214,15 @@ def main() -> int:
     return 0 if right else 1
 
 
+def with_numpy() -> None:
+    """Goes on in Debian's Python if this one has no numpy, which comes with PyTorch there."""
+    if importlib.util.find_spec("numpy") is not None:
+        return
+    if os.path.realpath(sys.executable) == os.path.realpath(TORCH_PYTHON):
+        sys.exit(f"{TORCH_PYTHON} has no numpy: apt-get install python3-torch python3-torchvision")
+    os.execv(TORCH_PYTHON, [TORCH_PYTHON, *sys.argv])
+
+
 if __name__ == "__main__":
-    if importlib.util.find_spec("numpy") is None:  # numpy comes with Debian's PyTorch
-        os.execv(TORCH_PYTHON, [TORCH_PYTHON, *sys.argv])
+    with_numpy()
     sys.exit(main())
