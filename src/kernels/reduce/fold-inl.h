@@ -239,7 +239,7 @@ HWY_INLINE void fold_any_runs(Fold fold, const FoldRuns<T>& m, T* into, int64_t 
     default:
       break;
   }
-  if constexpr (kIsFloat) {
+  if constexpr (std::is_same_v<T, float>) {
     switch (fold) {
       case Fold::kProduct:
         return fold_runs_with<Same, Multiply, T>(m, 1, into, into_stride);

@@ -46,9 +46,10 @@ struct FoldRuns {
 };
 
 // into[r * into_stride] is row r folded, in an order that depends on `count` alone; a sum of floats
-// is one of 32 sums, so that few thousand numbers are no loss of accuracy. Integers have the sum
-// and the extremes alone.
+// is one of 32 sums, so that few thousand numbers are no loss of accuracy. Integers and doubles
+// have the sum and the extremes alone.
 void fold_runs(Fold fold, const FoldRuns<float>& matrix, float* into, int64_t into_stride);
+void fold_runs(Fold fold, const FoldRuns<double>& matrix, double* into, int64_t into_stride);
 void fold_runs(Fold fold, const FoldRuns<int64_t>& matrix, int64_t* into, int64_t into_stride);
 
 }  // namespace torchlet::kernels

@@ -19,6 +19,9 @@ void fold_f64(Fold fold, const FoldRows& matrix, void* into) {
 void fold_i64(Fold fold, const FoldRows& matrix, void* into) {
   fold_any<int64_t>(fold, matrix, into);
 }
+void fold_runs_f64(Fold fold, const FoldRuns<double>& m, double* into, int64_t into_stride) {
+  fold_any_runs(fold, m, into, into_stride);
+}
 void fold_runs_i64(Fold fold, const FoldRuns<int64_t>& m, int64_t* into, int64_t into_stride) {
   fold_any_runs(fold, m, into, into_stride);
 }
@@ -34,6 +37,7 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(fold_f64);
 HWY_EXPORT(fold_i64);
+HWY_EXPORT(fold_runs_f64);
 HWY_EXPORT(fold_runs_i64);
 
 void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into) {
@@ -41,6 +45,9 @@ void fold_rows_wide(Fold fold, const FoldRows& matrix, void* into) {
   HWY_DYNAMIC_DISPATCH(fold_i64)(fold, matrix, into);
 }
 
+void fold_runs(Fold fold, const FoldRuns<double>& matrix, double* into, int64_t into_stride) {
+  HWY_DYNAMIC_DISPATCH(fold_runs_f64)(fold, matrix, into, into_stride);
+}
 void fold_runs(Fold fold, const FoldRuns<int64_t>& matrix, int64_t* into, int64_t into_stride) {
   HWY_DYNAMIC_DISPATCH(fold_runs_i64)(fold, matrix, into, into_stride);
 }

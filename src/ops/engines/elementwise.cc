@@ -412,7 +412,7 @@ Tensor map_compute(Inputs inputs, DType dtype, bool to_bool, const BlockBody (&b
   }
   return map_blocks(inputs, to_bool ? DType::kBool : dtype,
                     to_bool ? DType::kBool : kComputeTypes[kind], kComputeTypes[kind], bodies[kind],
-                    in_steps && kind <= static_cast<size_t>(Compute::kFloat), f, out);
+                    in_steps && kind < static_cast<size_t>(Compute::kComplex), f, out);
 }
 
 void fail_not_implemented(DType dtype, const char* op) {

@@ -75,9 +75,12 @@ void map_block(const void* state, void* o, const void* const* in, int64_t count)
 }
 
 // The same for counts of whole steps, of which compilers make vectors; of numbers that are worth
-// it.
+// it, which are doubles for arithmetic of one or two operands.
 template <typename C>
 constexpr bool is_stepped = std::is_same_v<C, int64_t> || std::is_same_v<C, float>;
+template <typename Out, typename C, size_t N>
+constexpr bool is_stepped_map = is_stepped<C> ||
+                                (std::is_same_v<C, double> && std::is_same_v<Out, double> && N < 3);
 constexpr int64_t kStep = 32;
 #if defined(__clang__)
 #define TORCHLET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -125,6 +128,8 @@ template <typename Out, typename In, size_t N, typename F>
 void map_steps(const void* f, void* out, const void* const* in, int64_t count) {
   if constexpr (kHasWideSteps) {
     if (kernels::has(kernels::Isa::kAvx2)) return map_wide_steps<Out, In, N, F>(f, out, in, count);
+    // Two doubles at a time are not worth more code.
+    if constexpr (std::is_same_v<In, double>) return map_block<Out, In, N, F>(f, out, in, count);
   }
   run_map_steps<Out, In, N>(*static_cast<const F*>(f), static_cast<Out*>(out), in, count);
 }
@@ -201,7 +206,7 @@ struct Bodies {
   template <typename C>
   static constexpr BlockBody body() {
     using Out = std::conditional_t<kToBool, bool, C>;
-    if constexpr (is_compiled<C>(Types) && Types & kMapSteps && is_stepped<C>) {
+    if constexpr (is_compiled<C>(Types) && Types & kMapSteps && is_stepped_map<Out, C, N>) {
       return &map_steps<Out, C, N, F>;
     } else if constexpr (is_compiled<C>(Types)) {
       return &map_block<Out, C, N, F>;

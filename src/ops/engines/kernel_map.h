@@ -2,8 +2,13 @@
 // and the 16-bit floats come with it.
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
+
+#include "base/function_ref.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
+#include "kernels/elementwise/functions_f64.h"
 #include "ops/engines/elementwise.h"
 #include "tensor/meta.h"
 
@@ -66,41 +71,65 @@ inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const T
   return out;
 }
 
-// A kernel for floats: a function, or an operation of matrices.
+inline Tensor kernel_map(kernels::DoubleFunction function, const Tensor& self) {
+  const Tensor out = empty_like(self, DType::kFloat64);
+  elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
+              [=](void* y, const void* const* in, int64_t count) {
+                kernels::function_f64(function, static_cast<const double*>(in[0]),
+                                      static_cast<double*>(y), count);
+              });
+  return out;
+}
+
+// A kernel for floats, a function or an operation of matrices, and perhaps one for doubles.
 struct FloatKernel {
-  FloatKernel(kernels::UnaryFunction* f) : function(f) {}
-  FloatKernel(kernels::MatrixUnaryOp o) : op(o) {}
+  using DoubleFunction = kernels::DoubleFunction;
+  FloatKernel(kernels::UnaryFunction* f, DoubleFunction w = DoubleFunction::kNone)
+      : function(f), wide(w) {}
+  FloatKernel(kernels::MatrixUnaryOp o, DoubleFunction w = DoubleFunction::kNone)
+      : op(o), wide(w) {}
   void operator()(const float* x, float* y, int64_t count) const {
     if (function) return function(x, y, count, 0, 0);
     kernels::unary_rows_f32(op, 1, count, x, count, y, count);
   }
   kernels::UnaryFunction* function = nullptr;
   kernels::MatrixUnaryOp op{};
+  DoubleFunction wide;
 };
 
 namespace detail {
-// finish(in..., kernel(prepare(in...))), both of whole steps of floats.
-inline Tensor composed_of(FloatKernel kernel, std::span<const Tensor* const> inputs, DType dtype,
-                          BlockBody prepare, const void* p, BlockBody finish, const void* f) {
+// finish(in..., kernel(prepare(in...))) in floats or doubles: `kernel` changes so many elements in
+// place, the others take whole steps.
+inline Tensor composed_of(DType compute, FunctionRef<void(void*, int64_t)> kernel,
+                          std::span<const Tensor* const> inputs, DType dtype, BlockBody prepare,
+                          const void* p, BlockBody finish, const void* f) {
+  const auto width = static_cast<int64_t>(element_size(compute));
   const Tensor out = empty_result(inputs, dtype);
-  elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
+  elementwise(out, inputs, compute, compute,
               [=, operands = inputs.size()](void* y, const void* const* in, int64_t count) {
                 constexpr int64_t kPiece = 1024;  // stays in the first-level cache
-                alignas(64) float inner[kPiece];
+                alignas(64) std::byte inner[kPiece * sizeof(double)];
                 for (int64_t at = 0; at < count; at += kPiece) {
                   const int64_t n = std::min(kPiece, count - at);
                   const void* pieces[3];
                   for (size_t k = 0; k < operands; ++k) {
-                    pieces[k] = static_cast<const float*>(in[k]) + at;
+                    pieces[k] = static_cast<const std::byte*>(in[k]) + at * width;
                   }
-                  run_steps(prepare, p, operands, inner, sizeof(float), pieces, sizeof(float), n);
-                  kernel(inner, inner, n);
+                  run_steps(prepare, p, operands, inner, width, pieces, width, n);
+                  kernel(inner, n);
                   pieces[operands] = inner;
-                  run_steps(finish, f, operands + 1, static_cast<float*>(y) + at, sizeof(float),
-                            pieces, sizeof(float), n);
+                  run_steps(finish, f, operands + 1, static_cast<std::byte*>(y) + at * width, width,
+                            pieces, width, n);
                 }
               });
   return out;
+}
+template <typename T, size_t N, typename Prepare, typename Finish>
+Tensor composed_in(DType compute, FunctionRef<void(void*, int64_t)> kernel,
+                   const Operands<N>& inputs, DType dtype, const Prepare& prepare,
+                   const Finish& finish) {
+  return composed_of(compute, kernel, inputs, dtype, &map_steps<T, T, N, Prepare>, &prepare,
+                     &map_steps<T, T, N + 1, Finish>, &finish);
 }
 }  // namespace detail
 
@@ -109,10 +138,23 @@ inline Tensor composed_of(FloatKernel kernel, std::span<const Tensor* const> inp
 template <size_t N, typename Prepare, typename Finish>
 Tensor composed_floats(FloatKernel kernel, const Operands<N>& inputs, DType dtype,
                        const Prepare& prepare, const Finish& finish) {
-  return detail::composed_of(kernel, inputs, dtype, &detail::map_steps<float, float, N, Prepare>,
-                             &prepare, &detail::map_steps<float, float, N + 1, Finish>, &finish);
+  const auto apply = [=](void* data, int64_t count) {
+    kernel(static_cast<const float*>(data), static_cast<float*>(data), count);
+  };
+  return detail::composed_in<float>(DType::kFloat32, apply, inputs, dtype, prepare, finish);
 }
-// The same for double, too, where `function` stands for the kernel.
+// The same of doubles, with one function after the other for the kernel.
+template <size_t N, typename Prepare, typename Finish>
+Tensor composed_doubles(std::initializer_list<kernels::DoubleFunction> functions,
+                        const Operands<N>& inputs, const Prepare& prepare, const Finish& finish) {
+  constexpr DType kDouble = DType::kFloat64;
+  const auto apply = [=](void* data, int64_t count) {
+    auto* const y = static_cast<double*>(data);
+    for (const auto function : functions) kernels::function_f64(function, y, y, count);
+  };
+  return detail::composed_in<double>(kDouble, apply, inputs, kDouble, prepare, finish);
+}
+// Of both, where `function` stands for a kernel without one for doubles.
 template <size_t N, typename Prepare, typename Function, typename Finish>
 Tensor composed(FloatKernel kernel, const Operands<N>& inputs, DType dtype, const Prepare& prepare,
                 const Function& function, const Finish& finish) {

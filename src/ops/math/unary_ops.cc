@@ -17,6 +17,7 @@
 namespace torchlet::ops {
 namespace {
 
+using kernels::DoubleFunction;
 using UnaryOp = kernels::MatrixUnaryOp;
 
 // Integers are computed as float, as PyTorch's unary "float ops".
@@ -31,7 +32,16 @@ Tensor unary_kernel_of(FloatKernel kernel, const Tensor& self, const detail::Blo
   const DType dtype = to_float_type(self.dtype());
   if (has_kernel(dtype) && kernel.function) return kernel_map(kernel.function, self, dtype);
   if (has_kernel(dtype)) return kernel_map(kernel.op, self, dtype);
+  if constexpr (selection::kHasFloat64) {
+    const bool is_wide = dtype == DType::kFloat64 && kernel.wide != DoubleFunction::kNone;
+    if (is_wide) return kernel_map(kernel.wide, self);
+  }
   return detail::map_compute(Operands<1>(self), dtype, false, bodies, false, f);
+}
+// By kernels alone.
+Tensor unary_kernel(FloatKernel kernel, const Tensor& self) {
+  static constexpr detail::BlockBody kNone[4] = {};
+  return unary_kernel_of(kernel, self, kNone, nullptr);
 }
 template <int Types, typename F>
 Tensor unary_kernel(FloatKernel kernel, const Tensor& self, F f) {
@@ -335,32 +345,30 @@ Tensor neg(const Tensor& self) {
 
 Tensor sigmoid(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(sigmoid(dequantize(self)), self.dtype(), 0, 1);
-  return unary_kernel<kMapDouble | kMapComplex>(kernels::sigmoid_f32, self, [](auto x) {
-    using T = decltype(x);
-    return T(1) / (T(1) + std::exp(-x));
-  });
+  return unary_kernel<kMapComplex>({kernels::sigmoid_f32, DoubleFunction::kSigmoid}, self,
+                                   [](auto x) { return 1.0 / (1.0 + std::exp(-x)); });
 }
 
 Tensor tanh(const Tensor& self) {
   if (self.is_quantized()) return quantize_unit(tanh(dequantize(self)), self.dtype(), -1, 1);
-  return unary_kernel<kMapDouble | kMapComplex>(kernels::tanh_f32, self,
-                                                [](auto x) { return std::tanh(x); });
+  return unary_kernel<kMapComplex>({kernels::tanh_f32, DoubleFunction::kTanh}, self,
+                                   [](auto x) { return std::tanh(x); });
 }
 Tensor exp(const Tensor& self) {
   if (has_complex_kernel(self.dtype())) {
     const Tensor parts = view_as_real(self);
     return polar(exp(select(parts, -1, 0)), select(parts, -1, 1));
   }
-  return unary_kernel<kMapDouble | kMapComplex>(kernels::exp_f32, self,
-                                                [](auto x) { return std::exp(x); });
+  return unary_kernel<kMapComplex>({kernels::exp_f32, DoubleFunction::kExp}, self,
+                                   [](auto x) { return std::exp(x); });
 }
 Tensor log(const Tensor& self) {
-  return unary_kernel<kMapDouble | kMapComplex>(UnaryOp::kLog, self,
-                                                [](auto x) { return std::log(x); });
+  return unary_kernel<kMapComplex>({UnaryOp::kLog, DoubleFunction::kLog}, self,
+                                   [](auto x) { return std::log(x); });
 }
 Tensor sqrt(const Tensor& self) {
-  return unary_kernel<kMapDouble | kMapComplex>(UnaryOp::kSqrt, self,
-                                                [](auto x) { return std::sqrt(x); });
+  return unary_kernel<kMapComplex>({UnaryOp::kSqrt, DoubleFunction::kSqrt}, self,
+                                   [](auto x) { return std::sqrt(x); });
 }
 Tensor square(const Tensor& self) { return pow(self, 2); }
 
@@ -421,13 +429,17 @@ TORCHLET_UNARY(frac, [](const Tensor& self) {
 
 TORCHLET_UNARY(exp, [](const Tensor& self) { return exp(self); });
 TORCHLET_UNARY_FLOAT(exp2, std::exp2(x));
-TORCHLET_UNARY_FLOAT_KERNEL(expm1, UnaryOp::kExpm1, std::expm1(x));
+TORCHLET_UNARY(expm1, [](const Tensor& self) {
+  return unary_kernel(FloatKernel(UnaryOp::kExpm1, DoubleFunction::kExpm1), self);
+});
 TORCHLET_UNARY(log, [](const Tensor& self) { return log(self); });
 TORCHLET_UNARY(log2, [](const Tensor& self) { return log_to_base(self, 1, std::numbers::log2e); });
 TORCHLET_UNARY(log10, [](const Tensor& self) {
   return log_to_base(self, std::numbers::ln2 / std::numbers::ln10, std::numbers::log10e);
 });
-TORCHLET_UNARY_FLOAT_KERNEL(log1p, UnaryOp::kLog1p, std::log1p(x));
+TORCHLET_UNARY(log1p, [](const Tensor& self) {
+  return unary_kernel(FloatKernel(UnaryOp::kLog1p, DoubleFunction::kLog1p), self);
+});
 TORCHLET_UNARY(sqrt, [](const Tensor& self) { return sqrt(self); });
 TORCHLET_UNARY_COMPLEX_KERNEL(rsqrt, UnaryOp::kRsqrt, decltype(x)(1) / std::sqrt(x));
 TORCHLET_UNARY(reciprocal, [](const Tensor& self) {
@@ -441,8 +453,14 @@ TORCHLET_OP_WITH(sigmoid, inplace() | out("out") | pointwise() | quantized_unit(
 TORCHLET_OP_WITH(logit, inplace() | out("out") | pointwise(),
                  "aten::logit(Tensor self, float? eps=None) -> Tensor", logit);
 
-TORCHLET_UNARY_COMPLEX_KERNEL(sin, UnaryOp::kSin, std::sin(x));
-TORCHLET_UNARY_COMPLEX_KERNEL(cos, UnaryOp::kCos, std::cos(x));
+TORCHLET_UNARY(sin, [](const Tensor& self) {
+  return unary_kernel<kMapComplex>({UnaryOp::kSin, DoubleFunction::kSin}, self,
+                                   [](auto x) { return std::sin(x); });
+});
+TORCHLET_UNARY(cos, [](const Tensor& self) {
+  return unary_kernel<kMapComplex>({UnaryOp::kCos, DoubleFunction::kCos}, self,
+                                   [](auto x) { return std::cos(x); });
+});
 TORCHLET_UNARY_COMPLEX_KERNEL(tan, kernels::tan_f32, std::tan(x));
 TORCHLET_UNARY_COMPLEX_KERNEL(asin, kernels::asin_f32, std::asin(x));
 TORCHLET_UNARY_COMPLEX_KERNEL(acos, kernels::acos_f32, std::acos(x));

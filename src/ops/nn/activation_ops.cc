@@ -11,6 +11,7 @@
 namespace torchlet::ops {
 namespace {
 
+using kernels::DoubleFunction;
 using UnaryOp = kernels::MatrixUnaryOp;
 
 // The kernel for float32 and the 16-bit floats, f for float64.
@@ -25,6 +26,19 @@ Tensor activation(kernels::MatrixUnaryOp op, const Tensor& self, const UnaryPara
                   F f) {
   if (has_kernel(self.dtype())) return kernel_map(op, self, self.dtype(), parameters);
   return map<kMapDouble, 1>({self}, self.dtype(), f);
+}
+// By the kernel for floats, and for doubles as composed_doubles().
+template <typename Prepare, typename Finish>
+Tensor activation(FloatKernel kernel, const Tensor& self, const UnaryParameters& parameters,
+                  std::initializer_list<DoubleFunction> functions, const Prepare& prepare,
+                  const Finish& finish) {
+  const DType dtype = self.dtype();
+  if (has_kernel(dtype) && kernel.function) return kernel_map(kernel.function, self, dtype);
+  if (has_kernel(dtype)) return kernel_map(kernel.op, self, dtype, parameters);
+  if constexpr (selection::kHasFloat64) {
+    if (dtype == DType::kFloat64) return composed_doubles<1>(functions, {self}, prepare, finish);
+  }
+  detail::fail_not_implemented(dtype);
 }
 UnaryParameters parameters(double alpha, double beta = 0, double gamma = 1) {
   return {static_cast<float>(alpha), static_cast<float>(beta), static_cast<float>(gamma)};
@@ -64,10 +78,9 @@ Tensor elu(const Tensor& self, const Scalar& alpha, const Scalar& scale,
   const double negative = alpha.to_double() * scale.to_double(), positive = scale.to_double(),
                inner = input_scale.to_double();
   const UnaryParameters p = parameters(alpha.to_double(), inner, positive);
-  return activation(UnaryOp::kElu, self, p, [=](auto x) {
-    using T = decltype(x);
-    return x <= 0 ? std::expm1(x * T(inner)) * T(negative) : x * T(positive);
-  });
+  return activation(
+      UnaryOp::kElu, self, p, {DoubleFunction::kExpm1}, [=](double x) { return x * inner; },
+      [=](double x, double y) { return choose(x <= 0, y * negative, x * positive); });
 }
 
 Tensor selu(const Tensor& self) {
@@ -84,15 +97,16 @@ Tensor silu(const Tensor& self) {
     return map<kMapComplex, 1>({self}, self.dtype(),
                                [](auto x) { return x / (1.0 + std::exp(-x)); });
   }
-  return activation(kernels::silu_f32, self, 0, [](auto x) {
-    using T = decltype(x);
-    return x / (T(1) + std::exp(-x));
-  });
+  return activation(
+      kernels::silu_f32, self, {}, {DoubleFunction::kSigmoid}, [](double x) { return x; },
+      [](double x, double y) { return x * y; });
 }
 
 Tensor mish(const Tensor& self) {
-  return activation(UnaryOp::kMish, self, {},
-                    [](auto x) { return x * std::tanh(std::log1p(std::exp(x))); });
+  return activation(
+      UnaryOp::kMish, self, {},
+      {DoubleFunction::kExp, DoubleFunction::kLog1p, DoubleFunction::kTanh},
+      [](double x) { return x; }, [](double x, double y) { return x * y; });
 }
 
 Tensor softshrink(const Tensor& self, const Scalar& lambd) {
@@ -210,11 +224,11 @@ Tensor gelu(const Tensor& self, bool tanh_approximation) {
     return map_quantized(self, [&](const Tensor& x) { return gelu(x, tanh_approximation); });
   }
   if (tanh_approximation) {
-    return activation(kernels::gelu_tanh_f32, self, 0, [](auto x) {
-      using T = decltype(x);
-      const T inner = std::sqrt(T(2) / std::numbers::pi_v<T>) * (x + T(0.044715) * x * x * x);
-      return T(0.5) * x * (T(1) + std::tanh(inner));
-    });
+    const double factor = std::sqrt(2 / std::numbers::pi);
+    return activation(
+        kernels::gelu_tanh_f32, self, {}, {DoubleFunction::kTanh},
+        [=](double x) { return factor * (x + 0.044715 * x * x * x); },
+        [](double x, double y) { return 0.5 * x * (1 + y); });
   }
   return activation(kernels::gelu_f32, self, 0, [](auto x) {
     using T = decltype(x);
@@ -224,19 +238,18 @@ Tensor gelu(const Tensor& self, bool tanh_approximation) {
 
 Tensor softplus(const Tensor& self, const Scalar& beta, const Scalar& threshold) {
   const double b = beta.to_double(), limit = threshold.to_double();
-  return activation(UnaryOp::kSoftplus, self, parameters(b, limit), [b, limit](auto x) {
-    using T = decltype(x);
-    const T scaled = x * T(b);
-    return scaled > T(limit) ? x : std::log1p(std::exp(scaled)) / T(b);
-  });
+  return activation(
+      UnaryOp::kSoftplus, self, parameters(b, limit),
+      {DoubleFunction::kExp, DoubleFunction::kLog1p}, [=](double x) { return x * b; },
+      [=](double x, double y) { return choose(x * b > limit, x, y / b); });
 }
 
 Tensor log_sigmoid(const Tensor& self) {
   // It is -softplus(-x).
-  return activation(UnaryOp::kSoftplus, self, parameters(-1, 20), [](auto x) {
-    using T = decltype(x);
-    return std::min(T(0), x) - std::log1p(std::exp(-std::abs(x)));
-  });
+  return activation(
+      UnaryOp::kSoftplus, self, parameters(-1, 20), {DoubleFunction::kExp, DoubleFunction::kLog1p},
+      [](double x) { return -std::abs(x); },
+      [](double x, double y) { return std::min(0.0, x) - y; });
 }
 
 #define TORCHLET_ACTIVATION(name, quantized, fn)                           \

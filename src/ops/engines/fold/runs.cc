@@ -109,32 +109,39 @@ void fold_dense(Fold fold, const T* x, int64_t count, T* into) {
   *into = results[0];
 }
 
+// f(T()) for a type that may be runs.
+template <typename F>
+void visit_numbers(DType dtype, const F& f) {
+  if constexpr (selection::kHasConversions) {
+    if (dtype == DType::kInt64) return f(int64_t());
+    if (selection::kHasFloat64 && dtype == DType::kFloat64) return f(double());
+  }
+  f(float());
+}
+
 }  // namespace
 
 bool may_be_runs(Fold fold, DType dtype) {
-  return dtype == DType::kFloat32 ||
-         (selection::kHasConversions && dtype == DType::kInt64 && fold != Fold::kProduct);
+  const bool is_wide =
+      dtype == DType::kInt64 || (dtype == DType::kFloat64 && selection::kHasFloat64);
+  const bool is_simple = fold == Fold::kSum || fold == Fold::kMax || fold == Fold::kMin;
+  return dtype == DType::kFloat32 || (selection::kHasConversions && is_wide && is_simple);
 }
 
 void fold_all(Fold fold, const Tensor& self, std::byte* out) {
-  if (self.dtype() == DType::kInt64) {
-    fold_dense(fold, self.data_ptr<int64_t>(), self.numel(), reinterpret_cast<int64_t*>(out));
-  } else {
-    fold_dense(fold, self.data_ptr<float>(), self.numel(), reinterpret_cast<float*>(out));
-  }
+  visit_numbers(self.dtype(), [&](auto number) {
+    using T = decltype(number);
+    fold_dense(fold, self.data_ptr<T>(), self.numel(), reinterpret_cast<T*>(out));
+  });
 }
 
 void fold_along_runs(Fold fold, const Tensor& self, const Walk& walk, const std::byte* centers,
                      std::byte* out, int64_t outputs) {
-  if constexpr (selection::kHasConversions) {
-    const bool is_long = walk.reduced[0].size > kMostRun;
-    if (self.dtype() == DType::kInt64) {
-      return (is_long ? fold_long_runs<int64_t> : fold_short_runs<int64_t>)(fold, self, walk,
-                                                                            centers, out, outputs);
-    }
-    if (is_long) return fold_long_runs<float>(fold, self, walk, centers, out, outputs);
-  }
-  fold_short_runs<float>(fold, self, walk, centers, out, outputs);
+  const bool is_long = selection::kHasConversions && walk.reduced[0].size > kMostRun;
+  visit_numbers(self.dtype(), [&](auto number) {
+    using T = decltype(number);
+    (is_long ? fold_long_runs<T> : fold_short_runs<T>)(fold, self, walk, centers, out, outputs);
+  });
 }
 
 }  // namespace torchlet::ops::folding
