@@ -135,6 +135,23 @@ requires(sizeof(To) == 2 && std::is_integral_v<To>) HWY_INLINE
   }
 }
 
+HWY_INLINE void step(const float* HWY_RESTRICT from, BF16* HWY_RESTRICT to) {
+  const auto rounded = [&](int64_t at) HWY_ATTR {
+    const __m256 x = _mm256_loadu_ps(from + at);
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i half =
+        _mm256_add_epi32(_mm256_set1_epi32(0x7fff),
+                         _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1)));
+    const __m256i number = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    return _mm256_blendv_epi8(number, _mm256_set1_epi32(0x7fc0), is_nan);
+  };
+  for (int64_t i = 0; i < kStep; i += 16) {
+    const __m256i packed = _mm256_packus_epi32(rounded(i), rounded(i + 8));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm256_permute4x64_epi64(packed, 0xd8));
+  }
+}
+
 // A vector of int64 as doubles: as numbers from 2^84 and from 2^52 on, of the upper and the lower
 // half, whose difference from these is exact.
 HWY_INLINE hn::Vec256<double> doubles_of(const int64_t* from) {

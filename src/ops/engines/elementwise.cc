@@ -12,11 +12,12 @@
 namespace torchlet::ops {
 namespace {
 
-constexpr int64_t kBlock = 1024;           // elements converted at a time: stays in L1
 constexpr int64_t kShortRun = 512;         // elements that are worth no call of their own
 constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
 constexpr size_t kMaxOperands = 4;
-constexpr size_t kBufferBytes = kBlock * sizeof(std::complex<double>);
+// Converted at a time, so that it stays in the first-level cache.
+constexpr int64_t kBufferBytes = int64_t{1} << 14, kMostInBuffer = 2048;
+constexpr int64_t kSlack = 64;  // bytes; what is repeated is written in vectors
 
 using Inputs = std::span<const Tensor* const>;
 
@@ -146,7 +147,13 @@ class Run {
  public:
   Run(const Tensor& out, Inputs inputs, DType out_dtype, DType in_dtype, const Loop& loop,
       BlockFn fn)
-      : out_dtype_(out_dtype), in_dtype_(in_dtype), count_(inputs.size()), fn_(fn) {
+      : out_dtype_(out_dtype),
+        in_dtype_(in_dtype),
+        block_(std::min(kMostInBuffer,
+                        kBufferBytes / static_cast<int64_t>(std::max(element_size(out_dtype),
+                                                                     element_size(in_dtype))))),
+        count_(inputs.size()),
+        fn_(fn) {
     for (size_t k = 0; k <= count_; ++k) {
       const Tensor& t = k == 0 ? out : *inputs[k - 1];
       dtype_[k] = t.dtype();
@@ -164,13 +171,13 @@ class Run {
   }
 
   void operator()(const Places& base, int64_t begin, int64_t end) const {
-    alignas(64) std::byte buffers[kMaxOperands][kBufferBytes];
+    alignas(64) std::byte buffers[kMaxOperands][kBufferBytes + kSlack];
     bool all_direct = true;
     for (size_t k = 0; k <= count_; ++k) all_direct &= direct_[k];
-    const int64_t step = all_direct ? end - begin : kBlock;
+    const int64_t step = all_direct ? end - begin : block_;
     for (size_t k = 1; k <= count_; ++k) {  // what is repeated is converted once
       if (stride_[k] != 0) continue;
-      const int64_t count = std::min(kBlock, end - begin);
+      const int64_t count = std::min(block_, end - begin);
       if constexpr (selection::kHasConversions) {
         gather(k, base[k], 1, count, buffers[k]);
       } else {
@@ -198,7 +205,7 @@ class Run {
 
   // Short runs of `count` elements that are computed together.
   void together(Walk& walk, int64_t runs, int64_t count) const {
-    alignas(64) std::byte buffers[kMaxOperands][kBufferBytes];
+    alignas(64) std::byte buffers[kMaxOperands][kBufferBytes + kSlack];
     const auto in_width = static_cast<int64_t>(element_size(in_dtype_)),
                out_width = static_cast<int64_t>(element_size(out_dtype_));
     struct Piece {
@@ -211,7 +218,7 @@ class Run {
       filled = 0;
       const void* in[kMaxOperands];
       for (size_t k = 1; k <= count_; ++k) in[k - 1] = dense_[k] ? walk.at()[k] : buffers[k];
-      for (const int64_t most = std::min(runs, kBlock / count); filled < most;) {
+      for (const int64_t most = std::min(runs, block_ / count); filled < most;) {
         const int64_t piece = std::min(walk.left(), most - filled);
         pieces.push_back({walk.at()[0], piece});
         for (size_t k = 1; k <= count_; ++k) {
@@ -253,7 +260,7 @@ class Run {
         std::memcpy(to + i * bytes, from + i * next_[k], static_cast<size_t>(bytes));
       }
     } else if (stride_[k] == 0) {
-      alignas(64) std::byte elements[kBufferBytes];
+      alignas(64) std::byte elements[kBufferBytes + kSlack];
       convert_elements(from, dtype_[k], next_[k] / width_[k], elements, in_dtype_, 1, runs);
       repeat_each(elements, width, runs, count, to);
     } else if (next_[k] == stride_[k] * count) {
@@ -267,6 +274,7 @@ class Run {
   }
 
   DType out_dtype_, in_dtype_;
+  int64_t block_;  // elements that fit a buffer
   size_t count_;
   BlockFn fn_;
   std::array<DType, kMaxOperands> dtype_{};
