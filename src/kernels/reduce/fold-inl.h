@@ -186,6 +186,23 @@ HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> v) {
 }
 #endif
 
+// The same for each of some columns, that of lane i being i modulo `columns`.
+template <class Combine, class D>
+HWY_NOINLINE void fold_lanes_to(D d, hn::Vec<D> v, int64_t columns, hn::TFromD<D>* into) {
+  using T = hn::TFromD<D>;
+  const hn::CappedTag<T, 1> one;
+  constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
+  HWY_ALIGN T lanes[kLanes];
+  hn::Store(v, d, lanes);
+  for (int64_t half = kLanes / 2; half >= columns; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) {
+      const auto both = Combine()(hn::Set(one, lanes[i]), hn::Set(one, lanes[i + half]));
+      lanes[i] = hn::GetLane(both);
+    }
+  }
+  for (int64_t i = 0; i < columns; ++i) into[i] = lanes[i];
+}
+
 template <class Bring, class Combine, typename T>
 HWY_NOINLINE void fold_runs_with(const FoldRuns<T>& m, T identity, T* into, int64_t into_stride) {
   const hn::ScalableTag<T> d;
@@ -215,11 +232,19 @@ HWY_NOINLINE void fold_runs_with(const FoldRuns<T>& m, T identity, T* into, int6
       const auto is_there = hn::FirstN(d, static_cast<size_t>(left < kLanes ? left : kLanes));
       all[v] = hn::IfThenElse(is_there, some, all[v]);
     }
+    // Without vectors a lane is a column.
+    const int64_t last = kLanes > 1 ? 1 : m.columns;
     HWY_UNROLL(3)
-    for (int64_t half = kVectors / 2; half > 0; half /= 2) {
+    for (int64_t half = kVectors / 2; half >= last; half /= 2) {
       for (int64_t v = 0; v < half; ++v) all[v] = combine(all[v], all[v + half]);
     }
-    *into = fold_lanes<Combine>(d, all[0]);
+    if (m.columns == 1) {
+      *into = fold_lanes<Combine>(d, all[0]);
+    } else if constexpr (kLanes > 1) {
+      fold_lanes_to<Combine>(d, all[0], m.columns, into);
+    } else {
+      for (int64_t c = 0; c < m.columns; ++c) into[c] = hn::GetLane(all[c]);
+    }
   }
 }
 

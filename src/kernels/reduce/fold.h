@@ -43,7 +43,12 @@ struct FoldRuns {
   const T* x;
   int64_t stride, runs, count;
   const T* center = nullptr;  // [runs], `into_stride` elements apart; for kSumOfDistances
+  // A row is [count / columns, columns], of so many results that lie side by side; a power of two,
+  // at most kMostRunColumns.
+  int64_t columns = 1;
 };
+template <typename T>
+constexpr int64_t kMostRunColumns = static_cast<int64_t>(16 / sizeof(T));
 
 // into[r * into_stride] is row r folded, in an order that depends on `count` alone; a sum of floats
 // is one of 32 sums, so that few thousand numbers are no loss of accuracy. Integers and doubles

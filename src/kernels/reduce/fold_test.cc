@@ -125,9 +125,11 @@ TEST(Fold, MatricesAtOnce) {
 }
 
 template <typename T>
-void compare_runs(Fold fold, int64_t count) {
-  SCOPED_TRACE(testing::Message() << static_cast<int>(fold) << ": " << count << " along a row");
-  constexpr int64_t kRuns = 3, kIntoStride = 2;
+void compare_runs(Fold fold, int64_t rows, int64_t columns = 1) {
+  SCOPED_TRACE(testing::Message() << static_cast<int>(fold) << ": " << rows << " along a row of "
+                                  << columns);
+  constexpr int64_t kRuns = 3;
+  const int64_t into_stride = columns + 1, count = rows * columns;
   constexpr T kUntouched = -12345;
   const int64_t stride = count + 3;
   std::vector<T> x(static_cast<size_t>(kRuns * stride)), center{4, kUntouched, 1, kUntouched, -2};
@@ -136,18 +138,21 @@ void compare_runs(Fold fold, int64_t count) {
                                   : static_cast<T>(static_cast<int64_t>(i * 7 % 23) - 11);
     if (fold == Fold::kSumOfNumbers && i % 4 == 1) x[i] = std::numeric_limits<T>::quiet_NaN();
   }
-  std::vector<T> into(kRuns * kIntoStride, kUntouched), expected = into;
+  std::vector<T> into(static_cast<size_t>(kRuns * into_stride), kUntouched), expected = into;
   for (int64_t r = 0; r < kRuns; ++r) {
-    const T* row = x.data() + r * stride;
-    const T near = center[static_cast<size_t>(r * kIntoStride)];
-    T all = fold == Fold::kProduct ? 1 : 0;
-    if (fold == Fold::kMax || fold == Fold::kMin) all = row[0];
-    for (int64_t i = 0; i < count; ++i) all = folded(fold, all, row[i], near);
-    expected[static_cast<size_t>(r * kIntoStride)] = all;
+    for (int64_t c = 0; c < columns; ++c) {
+      const T* row = x.data() + r * stride + c;
+      const T near = columns == 1 ? center[static_cast<size_t>(r * into_stride)] : T(0);
+      T all = fold == Fold::kProduct ? 1 : 0;
+      if (fold == Fold::kMax || fold == Fold::kMin) all = row[0];
+      for (int64_t i = 0; i < count; i += columns) all = folded(fold, all, row[i], near);
+      expected[static_cast<size_t>(r * into_stride + c)] = all;
+    }
   }
   const bool has_center = fold == Fold::kSumOfDistances;
-  const FoldRuns<T> runs{x.data(), stride, kRuns, count, has_center ? center.data() : nullptr};
-  fold_runs(fold, runs, into.data(), kIntoStride);
+  const FoldRuns<T> runs{x.data(), stride, kRuns, count, has_center ? center.data() : nullptr,
+                         columns};
+  fold_runs(fold, runs, into.data(), into_stride);
   EXPECT_EQ(into, expected);
 }
 
@@ -157,8 +162,15 @@ TEST(Fold, RunsAlongRows) {
       for (const Fold fold : {Fold::kSum, Fold::kProduct, Fold::kMax, Fold::kMin, Fold::kSumOfAbs,
                               Fold::kSumOfSquares, Fold::kSumOfDistances, Fold::kSumOfNumbers}) {
         compare_runs<float>(fold, count);
+        if (fold != Fold::kSumOfDistances) {
+          compare_runs<float>(fold, count, 2);
+          compare_runs<float>(fold, count, 4);
+        }
         if (fold == Fold::kSum || fold == Fold::kMax || fold == Fold::kMin) {
           compare_runs<int64_t>(fold, count);
+          compare_runs<int64_t>(fold, count, 2);
+          compare_runs<double>(fold, count);
+          compare_runs<double>(fold, count, 2);
         }
       }
     }

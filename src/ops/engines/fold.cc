@@ -66,7 +66,9 @@ struct Matrices {
 
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
                    const std::byte* center, std::byte* out, int64_t outputs) {
-  const bool may_run = self.dtype() == numbers.dtype && may_be_runs(fold, numbers.dtype);
+  const int64_t run_columns =
+      self.dtype() == numbers.dtype ? most_run_columns(fold, numbers.dtype) : 0;
+  const bool may_run = run_columns > 0;
   if constexpr (selection::kHasConversions) {
     constexpr int64_t kLarge = 1 << 16;
     if (may_run && outputs == 1 && !center && self.numel() >= kLarge &&
@@ -79,7 +81,8 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
       return fold_side_by_side(fold, numbers, x, *matrices, out);
     }
   }
-  const Walk walk(self, dims, may_run);
+  // A center is that of a whole run.
+  const Walk walk(self, dims, center ? std::min<int64_t>(1, run_columns) : run_columns);
   if (may_run && !center && walk.ends_with_run()) {
     // Along the runs first; what they give lies together, and is folded along the other dimensions.
     IntArray sizes(self.sizes()), along, others;

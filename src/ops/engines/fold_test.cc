@@ -136,7 +136,7 @@ TEST(FoldTensor, LargeSumsKeepTheirPrecision) {
 // Runs of runs, with and without a rest.
 TEST(FoldTensor, AllOfMemory) {
   for (const int64_t count : {1 << 16, 70001, (1 << 21) + 1024 + 3}) {
-    for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64}) {
       std::mt19937 random(3);
       const Tensor x = numbers({count}, dtype, random, 7);
       for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin}) {
@@ -152,7 +152,7 @@ TEST(FoldTensor, AllOfMemory) {
 TEST(FoldTensor, LongRunsByPieces) {
   std::mt19937 random(11);
   for (const int64_t count : {4096, 4097, 5120, 32768, 33001, 70000}) {
-    for (const DType dtype : {DType::kFloat32, DType::kInt64}) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64}) {
       const Tensor whole = numbers({2, 3, count + 5}, dtype, random, 7);
       const Tensor x = permute(slice(whole, 2, 2, count + 2, 1), IntArray{1, 2, 0});
       for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin, Fold::kSumOfSquares}) {
@@ -175,6 +175,27 @@ TEST(FoldTensor, LongRunsByPieces) {
       expected += distance * distance;
     }
     EXPECT_EQ(out.data_ptr<float>()[r], expected);
+  }
+}
+
+// Pairs, boxes and other short rows, with gaps between the runs and results in another order.
+TEST(FoldTensor, RunsOfColumns) {
+  std::mt19937 random(13);
+  for (const int64_t columns : {2, 3, 4, 8}) {
+    for (const int64_t rows : {7, 8, 17, 500, 1024, 2049}) {
+      for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64}) {
+        const Tensor whole = numbers({2, 3, rows + 5, columns}, dtype, random, 7);
+        const Tensor x = permute(slice(whole, 2, 2, rows + 2, 1), IntArray{1, 0, 2, 3});
+        for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin, Fold::kSumOfSquares}) {
+          if (of == Fold::kSumOfSquares && dtype == DType::kInt64) continue;
+          const Tensor result = fold(of, x, IntArray{2}, false, dtype).to(DType::kFloat64);
+          ASSERT_EQ(std::vector<double>(result.data_ptr<double>(),
+                                        result.data_ptr<double>() + result.numel()),
+                    expected_of(of, x, {false, false, true, false}))
+              << static_cast<int>(of) << " of " << rows << " x " << columns;
+        }
+      }
+    }
   }
 }
 

@@ -21,9 +21,9 @@ void fold_short_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
                      std::byte* results, int64_t outputs) {
   const auto* center = reinterpret_cast<const T*>(centers);
   const Dim runs = walk.kept.back();
-  const int64_t count = walk.reduced[0].size;
+  const int64_t columns = walk.columns.size, count = walk.reduced[0].size * columns;
   const int64_t grain = std::max<int64_t>(1, kParallelGrain / (runs.size * count));
-  parallel_for(outputs / runs.size, grain, [&](int64_t begin, int64_t end) {
+  parallel_for(outputs / (runs.size * columns), grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t index = i, offset = 0, output = 0;
       for (size_t d = walk.kept.size() - 1; d-- > 0; index /= walk.kept[d].size) {
@@ -31,8 +31,11 @@ void fold_short_runs(Fold fold, const Tensor& self, const Walk& walk, const std:
         output += index % walk.kept[d].size * walk.kept[d].output_stride;
       }
       const kernels::FoldRuns<T> matrix{static_cast<const T*>(self.raw_data()) + offset,
-                                        runs.stride, runs.size, count,
-                                        center ? center + output : nullptr};
+                                        runs.stride,
+                                        runs.size,
+                                        count,
+                                        center ? center + output : nullptr,
+                                        columns};
       kernels::fold_runs(fold, matrix, reinterpret_cast<T*>(results) + output, runs.output_stride);
     }
   });
@@ -121,11 +124,12 @@ void visit_numbers(DType dtype, const F& f) {
 
 }  // namespace
 
-bool may_be_runs(Fold fold, DType dtype) {
+int64_t most_run_columns(Fold fold, DType dtype) {
   const bool is_wide =
       dtype == DType::kInt64 || (dtype == DType::kFloat64 && selection::kHasFloat64);
   const bool is_simple = fold == Fold::kSum || fold == Fold::kMax || fold == Fold::kMin;
-  return dtype == DType::kFloat32 || (selection::kHasConversions && is_wide && is_simple);
+  if (dtype == DType::kFloat32) return kernels::kMostRunColumns<float>;
+  return selection::kHasConversions && is_wide && is_simple ? kernels::kMostRunColumns<double> : 0;
 }
 
 void fold_all(Fold fold, const Tensor& self, std::byte* out) {

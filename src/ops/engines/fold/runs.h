@@ -8,8 +8,8 @@
 
 namespace torchlet::ops::folding {
 
-// Whether numbers of this type, which those of `self` have as well, can be folded along.
-bool may_be_runs(kernels::Fold fold, DType dtype);
+// Of how many columns runs of this type can be that are folded in it: 0 if there can be none.
+int64_t most_run_columns(kernels::Fold fold, DType dtype);
 
 // All of dense memory, which is read fastest in order.
 void fold_all(kernels::Fold fold, const Tensor& self, std::byte* out);

@@ -1,6 +1,7 @@
 #include "ops/engines/fold/walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "base/selection.h"
@@ -25,7 +26,7 @@ std::vector<Dim> merged(const std::vector<Dim>& dims) {
 
 }  // namespace
 
-Walk::Walk(const Tensor& self, const IntArray& dims, bool may_be_runs) {
+Walk::Walk(const Tensor& self, const IntArray& dims, int64_t most_run_columns) {
   std::vector<Dim> all;
   int64_t output_stride = 1;
   for (size_t d = self.sizes().size(); d-- > 0;) {
@@ -45,7 +46,7 @@ Walk::Walk(const Tensor& self, const IntArray& dims, bool may_be_runs) {
   }
   all = merged(all);
   const size_t count = all.size();
-  is_runs = may_be_runs && count > 1 && all.back().is_reduced && all.back().stride == 1 &&
+  is_runs = most_run_columns > 0 && count > 1 && all.back().is_reduced && all.back().stride == 1 &&
             std::ranges::count_if(all, &Dim::is_reduced) == 1 && all.back().size >= kLeastRun &&
             (selection::kHasConversions || all.back().size <= kMostRun);
   is_short = !is_runs && count > 1 && all[count - 1].is_reduced && !all[count - 2].is_reduced &&
@@ -57,6 +58,12 @@ Walk::Walk(const Tensor& self, const IntArray& dims, bool may_be_runs) {
   }
   for (const Dim& dim : all) (dim.is_reduced ? reduced : kept).push_back(dim);
   if (reduced.empty()) reduced.push_back({1, columns.size, 0, true});
+  if (selection::kHasConversions && columns.size > 1 && columns.size <= most_run_columns) {
+    const int64_t elements = reduced[0].size * columns.size;
+    is_runs = std::has_single_bit(static_cast<uint64_t>(columns.size)) && columns.stride == 1 &&
+              columns.output_stride == 1 && reduced.size() == 1 && !kept.empty() &&
+              reduced[0].stride == columns.size && elements >= kLeastRun && elements <= kMostRun;
+  }
 }
 
 std::pair<int64_t, int64_t> Walk::place_of(int64_t index, int64_t column) const {

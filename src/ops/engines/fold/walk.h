@@ -28,9 +28,11 @@ struct Walk {
   std::vector<Dim> kept, reduced;
   Dim columns{1, 1, 0, false};
   bool is_short = false;  // columns are runs of the last reduced dimension
-  bool is_runs = false;   // contiguous, one for each result
+  // Contiguous, one for each result, or for those of all columns, which lie side by side.
+  bool is_runs = false;
 
-  Walk(const Tensor& self, const IntArray& dims, bool may_be_runs);
+  // Runs may have at most so many columns; 0: there are to be none.
+  Walk(const Tensor& self, const IntArray& dims, int64_t most_run_columns);
 
   // Where the elements of the column at an index of the kept dimensions begin, and its result.
   std::pair<int64_t, int64_t> place_of(int64_t index, int64_t column) const;
