@@ -219,14 +219,14 @@ T identity_of(Reduce reduce) {
   return reduce == Reduce::kProduct ? T(1) : T(0);
 }
 
-// NaN wins over everything, as torch.amax has it.
+// NaN wins over everything, as torch.amax has it. Without branches, which nobody could foresee.
 template <typename T>
 T larger(T a, T b) {
-  return b > a || b != b ? b : a;
+  return choose((b > a) | (b != b), b, a);
 }
 template <typename T>
 T smaller(T a, T b) {
-  return b < a || b != b ? b : a;
+  return choose((b < a) | (b != b), b, a);
 }
 
 // The same function of pairs, by a kernel where floats lie side by side.
