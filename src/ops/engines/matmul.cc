@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/gemm/gemm_tiny.h"
 #include "ops/engines/compute.h"
 #include "ops/engines/integer_math.h"
 #include "ops/math/math.h"
@@ -48,6 +49,11 @@ ConstMatrix<T> matrix(const Tensor& t, const T* data) {
   return {data, t.stride(-2), t.stride(-1)};
 }
 
+// One matrix after the other, in row-major order or in the transposed one.
+bool lies_dense(const Tensor& t) {
+  return t.is_contiguous() || transpose(t, -2, -1).is_contiguous();
+}
+
 void check_same_dtype(const Tensor& a, const Tensor& b) {
   TORCHLET_CHECK(a.dtype() == b.dtype(),
                  "expected m1 and m2 to have the same dtype, but got: %s != %s",
@@ -76,6 +82,13 @@ Tensor batched(const Tensor& a, const Tensor& b) {
   const T* a_data = a.data_ptr<T>();
   const T* b_data = b.data_ptr<T>();
   T* c_data = out.data_ptr<T>();
+  if constexpr (std::is_floating_point_v<T> && selection::kHasConversions) {
+    const kernels::TinyProducts tiny{count, m, n, k};
+    if (suits_tiny(tiny) && lies_dense(a) && lies_dense(b)) {
+      kernels::gemm_tiny(tiny, matrix(a, a_data), matrix(b, b_data), c_data);
+      return out;
+    }
+  }
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t rest = i, a_offset = 0, b_offset = 0;

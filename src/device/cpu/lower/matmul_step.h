@@ -4,6 +4,7 @@
 #include "base/thread_pool.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_tiny.h"
 
 namespace torchlet::cpu {
 
@@ -12,6 +13,15 @@ struct Matrices {
   TensorId id;
   int64_t batch, batch_stride, rows, cols, row_stride, col_stride;
   Operand operand() const { return Operand::fixed(id); }
+  // Without gaps: in row-major order, or, within each matrix, in the transposed one.
+  bool is_dense() const { return is_row_major() || follows(rows, row_stride, cols, col_stride); }
+  bool is_row_major() const { return follows(cols, col_stride, rows, row_stride); }
+
+ private:
+  bool follows(int64_t inner, int64_t step, int64_t outer, int64_t outer_step) const {
+    return batch_stride == rows * cols && (inner == 1 || step == 1) &&
+           (outer == 1 || outer_step == inner);
+  }
 };
 
 // c = a b + bias, float32; the columns of c lie together. The bias, one number for each of them,
@@ -25,7 +35,7 @@ class MatmulStep : public Step {
     reading(b.operand());
     writing(c.operand());
   }
-  const char* kernel() const override { return "gemm_f32"; }
+  const char* kernel() const override { return is_tiny() ? "gemm_tiny_f32" : "gemm_f32"; }
   double flops() const override {
     return 2.0 * static_cast<double>(c_.batch * c_.rows * c_.cols * a_.cols);
   }
@@ -40,12 +50,24 @@ class MatmulStep : public Step {
                         c + i * c_.batch_stride, c_.row_stride, epilogue_);
     };
     if (c_.batch == 1) return product(0);
+    if constexpr (selection::kHasConversions) {
+      if (is_tiny()) {
+        return gemm_tiny(products(), {a, a_.row_stride, a_.col_stride},
+                         {b, b_.row_stride, b_.col_stride}, c);
+      }
+    }
     parallel_for(c_.batch, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) product(i);
     });
   }
 
  private:
+  kernels::TinyProducts products() const { return {c_.batch, c_.rows, c_.cols, a_.cols}; }
+  bool is_tiny() const {
+    return selection::kHasConversions && !epilogue_.col_bias && a_.is_dense() && b_.is_dense() &&
+           c_.is_row_major() && suits_tiny(products());
+  }
+
   Matrices a_, b_, c_;
   kernels::GemmEpilogue<float> epilogue_;
 };

@@ -77,6 +77,24 @@ TEST(LowerMatmul, EinsumIsAMatrixProduct) {
   }
 }
 
+// Rotations of points, in whichever order a matrix lies; not with gaps, nor where there are few.
+TEST(LowerMatmul, ManyTinyMatrices) {
+  const auto kernels_of = [](const std::string& expression, const std::vector<Value>& inputs) {
+    Case c({}, "    return " + expression + "\n", "x: Tensor, y: Tensor");
+    c.check(inputs, 1e-5);
+    return c.kernels(inputs);
+  };
+  const Tensor turns = random_tensor({70, 3, 3}), points = random_tensor({70, 3}),
+               columns = random_tensor({70, 3, 1});
+  EXPECT_EQ(kernels_of("torch.bmm(x, y)", {turns, turns}), "gemm_tiny_f32");
+  EXPECT_EQ(kernels_of("torch.bmm(x.transpose(1, 2), y)", {turns, turns}), "gemm_tiny_f32");
+  EXPECT_EQ(kernels_of("torch.matmul(x, y)", {turns, columns}), "gemm_tiny_f32");
+  EXPECT_EQ(kernels_of("torch.einsum(\"nij,nj->ni\", [x, y])", {turns, points}), "gemm_tiny_f32");
+  EXPECT_EQ(kernels_of("torch.bmm(x[:, :, :2], y[:, :2])", {turns, turns}), "gemm_f32");
+  EXPECT_EQ(kernels_of("torch.bmm(x[:20], y[:20])", {turns, turns}), "gemm_f32");
+  EXPECT_EQ(kernels_of("torch.einsum(\"nij,njk->ink\", [x, y])", {turns, turns}), "gemm_f32");
+}
+
 TEST(LowerMatmul, RowsBetweenLinearLayersMayHaveGaps) {
   Case c({{"w", random_tensor({1024, 6})},
           {"b", random_tensor({1024})},
