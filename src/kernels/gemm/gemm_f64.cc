@@ -1,7 +1,6 @@
 #if defined(__arm__)
 #define HWY_COMPILE_ONLY_EMU128  // 32-bit NEON has no vectors of doubles
 #endif
-#define TORCHLET_NO_AVX3  // doubles are rare
 #include "kernels/simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
