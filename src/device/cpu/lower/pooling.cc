@@ -1,5 +1,6 @@
 // Pooling and means over the pixels of images.
 #include "device/cpu/lower/lowering.h"
+#include "kernels/spatial/pool2d.h"
 #include "kernels/spatial/pool_nhwc.h"
 #include "kernels/spatial/window_size.h"
 #include "ops/core/common.h"
@@ -51,6 +52,40 @@ void add_image_step(PlanBuilder& plan, const char* const (&names)[2], NhwcImage 
   plan.add_step<ImageStep<Run>>(names, dtype, input, output, run);
 }
 
+// The same between contiguous planes, so many of them.
+template <typename Run>
+class PlanesStep : public Step {
+ public:
+  PlanesStep(const char* name, TensorId input, TensorId output, int64_t planes, Run run)
+      : name_(name),
+        input_(reading(Operand::fixed(input))),
+        output_(writing(Operand::fixed(output))),
+        planes_(planes),
+        run_(run) {}
+  const char* kernel() const override { return name_; }
+  void run(const Memory& m) const override {
+    run_(m.data<float>(input_), m.data<float>(output_), planes_);
+  }
+
+ private:
+  const char* name_;
+  Operand input_, output_;
+  int64_t planes_;
+  Run run_;
+};
+
+// Vectors of channels would be empty for the most part, those of pixels are not.
+bool suits_planes(const PlanBuilder& plan, TensorId id, size_t dims) {
+  constexpr int64_t kFewChannels = 16;
+  const PlanTensor& t = plan.info(id);
+  if (dims != 2 || t.dim() != 4 || t.sizes[1] >= kFewChannels) return false;
+  // A plane by itself lies as an image, too.
+  const bool is_plane = selection::kHasRareConvolutions && t.sizes[1] == 1 && t.numel() > 0 &&
+                        t.dtype == DType::kFloat32 &&
+                        is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
+  return is_plane || are_planes(plan, id);
+}
+
 // Of an operator whose windows have so many dimensions.
 NhwcImage image_argument(PlanBuilder& plan, const Call& call, size_t dims) {
   const TensorId id = plan.real_tensor(call, 0);
@@ -80,8 +115,8 @@ PoolShape depth_shape(const NhwcImage& input, const PoolArguments& a) {
   return {input.n, input.c, w};
 }
 
-// Of images; of volumes, that of each plane.
-PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
+// Of planes.
+Window2dShape pool_window(int64_t in_h, int64_t in_w, const PoolArguments& a) {
   for (size_t d = 0; d < a.kernel.size(); ++d) {
     if (a.kernel[d] < 1 || a.stride[d] < 1 || a.dilation[d] < 1 || a.padding[d] < 0 ||
         a.padding[d] > a.kernel[d] / 2) {
@@ -89,8 +124,8 @@ PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
     }
   }
   const auto last = [](const IntArray& sizes, size_t i) { return sizes[sizes.size() - i]; };
-  Window2dShape w{input.h,
-                  input.w,
+  Window2dShape w{in_h,
+                  in_w,
                   0,
                   0,
                   last(a.kernel, 2),
@@ -106,7 +141,25 @@ PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
   w.out_w = kernels::pooled_output_size(w.in_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w,
                                         a.ceil_mode);
   if (w.out_h < 1 || w.out_w < 1) decline("an empty result");
-  return {input.n * input.d, input.c, w};
+  return w;
+}
+// Of images; of volumes, that of each plane.
+PoolShape pool_shape(const NhwcImage& input, const PoolArguments& a) {
+  return {input.n * input.d, input.c, pool_window(input.h, input.w, a)};
+}
+
+// run(window, x, y, planes) from planes to planes.
+template <typename Run>
+void add_planes(PlanBuilder& plan, const Call& call, const char* name, TensorId id,
+                const PoolArguments& a, const Run& run) {
+  IntArray sizes = plan.info(id).sizes;
+  const Window2dShape window = pool_window(sizes[2], sizes[3], a);
+  sizes[2] = window.out_h;
+  sizes[3] = window.out_w;
+  const TensorId result = plan.new_contiguous(DType::kFloat32, sizes);
+  const auto pool = [=](const float* x, float* y, int64_t planes) { run(window, x, y, planes); };
+  plan.add_step<PlanesStep<decltype(pool)>>(name, id, result, sizes[0] * sizes[1], pool);
+  plan.define(call, result);
 }
 
 // Calls add(shape, from, to), which adds a step, with images of all planes or, of a volume, first
@@ -154,6 +207,10 @@ PoolArguments max_pool_arguments(const Call& call, size_t dims) {
 
 void lower_max_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
+  if (const TensorId id = plan.real_tensor(call, 0); suits_planes(plan, id, dims)) {
+    return add_planes(plan, call, "max_pool2d_f32", id, max_pool_arguments(call, dims),
+                      kernels::max_pool2d_f32);
+  }
   const NhwcImage input = image_argument(plan, call, dims);
   const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
     add_image_step(plan, kMaxPool, from, to,
@@ -166,10 +223,6 @@ void lower_max_pool(PlanBuilder& plan, const Call& call) {
 
 void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
-  const NhwcImage input = image_argument(plan, call, dims);
-  constexpr int64_t kFewChannels = 4;
-  const bool is_thin = selection::kHasVolumes && dims == 3 && input.c < kFewChannels;
-  if (is_thin) decline("vectors of few channels");
   PoolArguments a;
   a.kernel = window_argument(call, "kernel_size", dims, 1);
   a.stride = stride_argument(call, a.kernel);
@@ -180,6 +233,16 @@ void lower_avg_pool(PlanBuilder& plan, const Call& call) {
   const bool divides = call.has_argument("divisor_override") && !call.is_none("divisor_override");
   const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
   if (divides && (divisor == 0 || dims == 3)) decline("a divisor that is given");
+  if (const TensorId id = plan.real_tensor(call, 0); suits_planes(plan, id, dims)) {
+    return add_planes(plan, call, "avg_pool2d_f32", id, a,
+                      [=](const Window2dShape& window, const float* x, float* y, int64_t planes) {
+                        kernels::avg_pool2d_f32(window, include_pad, divisor, x, y, planes);
+                      });
+  }
+  const NhwcImage input = image_argument(plan, call, dims);
+  constexpr int64_t kFewChannels = 4;
+  const bool is_thin = selection::kHasVolumes && dims == 3 && input.c < kFewChannels;
+  if (is_thin) decline("vectors of few channels");
   const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
     add_image_step(plan, kAvgPool, from, to,
                    [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {

@@ -63,5 +63,30 @@ TEST(LowerPooling, LinesAreImagesOfOneRow) {
   EXPECT_EQ(mean.kernels({channels_last_line(x)}), "global_avg_pool_nhwc_f32");
 }
 
+// Between planes of few channels, vectors hold pixels.
+TEST(LowerPooling, FewChannelsArePlanes) {
+  const char* const calls[] = {"max_pool2d(x, [3, 3], [1, 1], [1, 1], [1, 1], False)",
+                               "max_pool2d(x, [2, 3], [2, 3], [0, 1], [2, 1], True)",
+                               "avg_pool2d(x, [3, 3], [1, 1], [1, 1], False, True)",
+                               "avg_pool2d(x, [4, 2], [3, 2], [2, 1], True, False)",
+                               "avg_pool2d(x, [2, 2], [2, 2], [0, 0], False, True, 3)"};
+  for (const std::string call : calls) {
+    SCOPED_TRACE(call);
+    Case c({}, "    return torch." + call + "\n");
+    const std::string name = call.substr(0, 10) + "_f32";
+    for (const int64_t channels : {1, 3, 15}) {
+      const Tensor x = random_tensor({2, channels, 19, 37});
+      c.check({x}, 1e-6);
+      EXPECT_EQ(c.kernels({x}), name);
+    }
+    const Tensor more = random_tensor({2, 16, 19, 37});
+    c.check({more}, 1e-6);
+    EXPECT_NE(c.kernels({more}).find("pool_nhwc_f32"), std::string::npos);
+    const Tensor image = random_tensor({2, 3, 19, 37}).contiguous(MemoryFormat::kChannelsLast);
+    c.check({image}, 1e-6);
+    EXPECT_NE(c.kernels({image}).find("pool_nhwc_f32"), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace torchlet::cpu
