@@ -105,6 +105,29 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
       return fold_elements(fold_of_results(fold), numbers, folded, others, nullptr, out, outputs);
     }
   }
+  if (selection::kHasConversions && !center && walk.is_short && walk.reduced.size() > 1) {
+    // Across the outer dimensions first: what they give is read together, not in pieces. It is
+    // written and read again, so that they have to be of some size.
+    constexpr int64_t kLeastRows = 4;
+    const Dim inner = walk.reduced.back();
+    IntArray sizes(self.sizes()), across, rest;
+    int64_t rows = 1;
+    for (const int64_t d : dims) {
+      const auto at = static_cast<size_t>(d);
+      if (self.strides()[at] < inner.stride * inner.size) {
+        rest.push_back(d);
+      } else {
+        rows *= std::exchange(sizes[at], 1);
+        across.push_back(d);
+      }
+    }
+    if (rows >= kLeastRows && !rest.empty()) {
+      const Tensor folded = empty(sizes, numbers.dtype);
+      auto* const to = static_cast<std::byte*>(folded.raw_data());
+      fold_elements(fold, numbers, self, across, nullptr, to, folded.numel());
+      return fold_elements(fold_of_results(fold), numbers, folded, rest, nullptr, out, outputs);
+    }
+  }
   if (walk.is_runs) return fold_along_runs(fold, self, walk, center, out, outputs);
   fold_columns(fold, numbers, self, walk, center, out, outputs);
 }

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(DTypes, Layouts,
 TEST_P(Layouts, OfAnyKindAreFolded) {
   std::mt19937 random(5);
   const int64_t choices[] = {1, 2, 3, 5, 17, 40, 70};
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 800; ++round) {
     const size_t rank = 1 + random() % 4;
     IntArray sizes, order;
     for (size_t d = 0; d < rank; ++d) {
@@ -194,6 +194,34 @@ TEST(FoldTensor, RunsOfColumns) {
                     expected_of(of, x, {false, false, true, false}))
               << static_cast<int>(of) << " of " << rows << " x " << columns;
         }
+      }
+    }
+  }
+}
+
+// Outer dimensions and short or long runs at once; with what is repeated, too.
+TEST(FoldTensor, RunsOfSeveralRows) {
+  std::mt19937 random(17);
+  for (const DType dtype : {DType::kFloat32, DType::kInt64, DType::kFloat16}) {
+    for (const IntArray& sizes :
+         {IntArray{6, 9, 4, 5}, IntArray{3, 4, 7, 40}, IntArray{2, 3, 5, 300},
+          IntArray{2, 70, 17, 15}, IntArray{5, 4, 1, 16}}) {
+      const Tensor x = numbers(sizes, dtype, random, 5);
+      const Tensor wide = expand(x, IntArray{3, sizes[0], sizes[1], sizes[2], sizes[3]});
+      for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin}) {
+        const auto check = [&](const Tensor& self, const IntArray& dims) {
+          std::vector<bool> reduced(self.sizes().size());
+          for (const int64_t d : dims) reduced[static_cast<size_t>(d)] = true;
+          const Tensor result = fold(of, self, dims, false, dtype).to(DType::kFloat64);
+          ASSERT_EQ(std::vector<double>(result.data_ptr<double>(),
+                                        result.data_ptr<double>() + result.numel()),
+                    expected_of(of, self, reduced))
+              << static_cast<int>(of) << " of " << self.describe();
+        };
+        check(x, {1, 3});
+        check(x, {0, 3});
+        check(wide, {0, 2, 4});
+        check(wide, {0, 4});
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "ops/engines/reduce.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
+#include "tensor/meta.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::ops {
@@ -136,6 +137,10 @@ std::tuple<Tensor, Tensor> extreme_at(const Tensor& input, IntSpan dims, bool ke
   const DType compute = compute_type(input);
   const Tensor self = input.to(compute);
   const IntArray reduced = normalize_dims(dims, self.dim());
+  if (self.dim() > 0 && reduced.size() == 1 && self.size(reduced[0]) == 1 && !is_meta(self)) {
+    const IntArray sizes = reduced_shape(self.sizes(), reduced, keepdim);
+    return {reshape(input.clone(), sizes), zeros(sizes, DType::kInt64)};
+  }
   if (reduced.size() == 1 && self.is_contiguous() && self.numel() > 0 && self.dim() > 0) {
     const int64_t count = self.size(reduced[0]);
     int64_t inner = 1;

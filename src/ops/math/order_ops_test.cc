@@ -31,6 +31,33 @@ TEST(Sort, TopkPicksAlongADimension) {
   EXPECT_THROW(call_op("aten::topk", "", {x, 4}), Error);
 }
 
+// Along a dimension of one element the results are the elements, in memory of their own.
+TEST(Sort, OfOneElementEach) {
+  const Tensor x = transpose(make({3, kNan, -1, 2, 0, 5}, kF32, {1, 2, 3}), 1, 2);
+  const std::vector<double> elements = {3, 2, kNan, 0, -1, 5}, zeros(6);
+  const std::pair<const char*, std::vector<Value>> calls[] = {
+      {"aten::sort", {x, 0, true}}, {"aten::topk", {x, 1, 0}}, {"aten::kthvalue", {x, 1, 0, true}},
+      {"aten::mode", {x, 0, true}}, {"aten::cummax", {x, 0}},  {"aten::cummin", {x, 0}}};
+  for (const auto& [name, arguments] : calls) {
+    SCOPED_TRACE(name);
+    expect_tensor(result_of(name, "", arguments), elements, kF32, {1, 3, 2});
+    expect_tensor(result_of(name, "", arguments, 1), zeros, kI64, {1, 3, 2});
+    EXPECT_NE(result_of(name, "", arguments).raw_data(), x.raw_data());
+  }
+  for (const char* name : {"aten::max", "aten::min", "aten::median", "aten::nanmedian"}) {
+    SCOPED_TRACE(name);
+    expect_tensor(result_of(name, "dim", {x, 0, false}), elements, kF32, {3, 2});
+    expect_tensor(result_of(name, "dim", {x, 0, false}, 1), zeros, kI64, {3, 2});
+  }
+  for (const char* name : {"aten::cumsum", "aten::cumprod"}) {
+    SCOPED_TRACE(name);
+    expect_tensor(result_of(name, "", {x, 0}), elements, kF32, {1, 3, 2});
+    EXPECT_NE(result_of(name, "", {x, 0}).raw_data(), x.raw_data());
+    expect_tensor(result_of(name, "", {ints({1, 2}, {1, 2}), 0}), {1, 2}, kI64, {1, 2});
+  }
+  expect_tensor(result_of("aten::argmax", "", {x, 0, true}), zeros, kI64, {1, 3, 2});
+}
+
 TEST(Sort, OrderStatistics) {
   expect_tensor(result_of("aten::kthvalue", "", {make({3, 1, 1, 1}), 2}, 1), {3}, kI64, {});
   EXPECT_THROW(call_op("aten::kthvalue", "", {make({3}), 2}), Error);

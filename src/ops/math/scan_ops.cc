@@ -9,6 +9,7 @@
 #include "ops/engines/integer_math.h"
 #include "ops/engines/neighbours.h"
 #include "ops/math/math.h"
+#include "tensor/meta.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::ops {
@@ -123,6 +124,9 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, F f) {
   const DType result =
       dtype.value_or(is_integral(self.dtype(), true) ? DType::kInt64 : self.dtype());
   const Tensor input = self.to(result);
+  if (slice_length(self, dim) == 1 && !is_meta(self)) {
+    return input.is_same(self) ? self.clone() : input;
+  }
   return visit_compute<kMapAll>(
       result, [&](auto zero) { return scan_as<kIsShort, decltype(zero)>(input, dim, result, f); });
 }
@@ -180,8 +184,9 @@ struct RunningExtreme {
 
 template <bool Largest>
 std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
-  const Tensor values = empty_like(self), indices = empty_like(self, DType::kInt64);
   const int64_t n = slice_length(self, dim);
+  if (n == 1 && !is_meta(self)) return {self.clone(), zeros(self.sizes(), DType::kInt64)};
+  const Tensor values = empty_like(self), indices = empty_like(self, DType::kInt64);
   visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
     using Extreme = RunningExtreme<Largest, C>;

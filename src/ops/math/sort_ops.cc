@@ -12,6 +12,7 @@
 #include "ops/engines/indexed.h"
 #include "ops/engines/quantize.h"
 #include "ops/math/math.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -94,6 +95,11 @@ void pick_items(const Tensor& self, int64_t dim, bool down, int64_t count, const
   TORCHLET_CHECK(!is_complex(dtype), "sorting is not implemented for '%s'",
                  dtype_name(dtype).data());
   const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
+  if (n == 1 && count == 1) {
+    if (values.defined()) values.copy_(self);
+    if (indices.defined() && !is_meta(indices)) indices.copy_(zeros({}, DType::kInt64));
+    return;
+  }
   const auto with_items = [&](auto item) {
     using I = decltype(item);
     auto load = &load_items<uint64_t, I>;

@@ -77,7 +77,7 @@ std::pair<int64_t, int64_t> Walk::place_of(int64_t index, int64_t column) const 
 
 bool Walk::ends_with_run() const {
   const Dim& last = reduced.back();
-  return !is_short && columns.size == 1 && reduced.size() > 1 && last.stride == 1 &&
+  return (is_short || columns.size == 1) && reduced.size() > 1 && last.stride == 1 &&
          last.size >= kLeastRun;
 }
 
