@@ -95,6 +95,13 @@ Tensor true_div(const Tensor& self, const Tensor& other, DType dtype) {
                                                       [](auto a, auto b) { return a / b; });
 }
 
+// Of one step.
+bool has_nan(const float* x) {
+  int32_t any = 0;
+  for (int64_t i = 0; i < detail::kStep; ++i) any |= x[i] != x[i];
+  return any != 0;
+}
+
 // `f` of floats, by `quick` where that is not NaN, of which compilers make vectors.
 template <typename Quick, typename F>
 Tensor quickly(const Tensor& self, const Tensor& other, DType dtype, const Quick& quick, F f) {
@@ -107,9 +114,16 @@ Tensor quickly(const Tensor& self, const Tensor& other, DType dtype, const Quick
                 const auto *a = static_cast<const float*>(in[0]),
                            *b = static_cast<const float*>(in[1]);
                 auto* results = static_cast<float*>(y);
-                for (int64_t i = 0; i < count; ++i) {
-                  if (std::isnan(results[i])) results[i] = f(a[i], b[i]);
+                const auto repair = [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    if (std::isnan(results[i])) results[i] = f(a[i], b[i]);
+                  }
+                };
+                int64_t i = 0;
+                for (; i + detail::kStep <= count; i += detail::kStep) {
+                  if (has_nan(results + i)) repair(i, i + detail::kStep);
                 }
+                repair(i, count);
               });
   return out;
 }
@@ -119,7 +133,11 @@ Tensor quickly(const Tensor& self, const Tensor& other, DType dtype, const Quick
 [[gnu::always_inline]] inline float quick_floor_divide(float a, float b) {
   const double quotient = static_cast<double>(a) / static_cast<double>(b);
   const bool is_exact = (std::abs(quotient) < 0x1p22) & ((quotient != 0) | (a == 0));
-  return static_cast<float>(choose(is_exact, std::floor(quotient), double{NAN}));
+  const double exact = choose(is_exact, quotient, 0.0);
+  // By an integer, as compilers make no vectors of std::floor; with the sign of a zero.
+  const double whole = static_cast<double>(static_cast<int32_t>(exact));
+  const double floor = std::copysign(whole - choose(whole > exact, 1.0, 0.0), exact);
+  return static_cast<float>(choose(is_exact, floor, double{NAN}));
 }
 
 Tensor floor_div(const Tensor& self, const Tensor& other, DType dtype) {
