@@ -190,16 +190,13 @@ HWY_INLINE hn::TFromD<D> fold_lanes(D, hn::Vec<D> v) {
 template <class Combine, class D>
 HWY_NOINLINE void fold_lanes_to(D d, hn::Vec<D> v, int64_t columns, hn::TFromD<D>* into) {
   using T = hn::TFromD<D>;
-  const hn::CappedTag<T, 1> one;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
-  HWY_ALIGN T lanes[kLanes];
-  hn::Store(v, d, lanes);
+  HWY_ALIGN T lanes[2 * kLanes] = {};  // zeros from behind reach lanes that nobody reads
   for (int64_t half = kLanes / 2; half >= columns; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) {
-      const auto both = Combine()(hn::Set(one, lanes[i]), hn::Set(one, lanes[i + half]));
-      lanes[i] = hn::GetLane(both);
-    }
+    hn::Store(v, d, lanes);
+    v = Combine()(v, hn::LoadU(d, lanes + half));
   }
+  hn::Store(v, d, lanes);
   for (int64_t i = 0; i < columns; ++i) into[i] = lanes[i];
 }
 
