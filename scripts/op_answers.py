@@ -113,7 +113,7 @@ KNOWN = {
     "(_linalg_det|_linalg_slogdet|_linalg_solve_ex) ": "the LU factors may be those of the transpose",
     "_add_relu.Tensor inf": "PyTorch clamps infinity to the largest float",
     "quantized::add_scalar_relu.Tensor ": "PyTorch forgets the ReLU of this overload",
-    r"((gru|lstm|rnn_tanh)\S*|ldexp.Tensor|affine_grid_generator|poisson_nll_loss|soft_margin_loss|adaptive_avg_pool2d|cummax|cummin) c64": "not made for complex numbers",
+    r"((gru|lstm|rnn_tanh)\S*|ldexp.Tensor|affine_grid_generator|poisson_nll_loss|soft_margin_loss|adaptive_avg_pool2d) c64": "not made for complex numbers",
     "(dot|vdot|cov|corrcoef) c64": "PyTorch's answer is wrong: BLAS returns complex numbers by another convention",
     r'(log_softmax.int|median|nanmedian) "i64":\[(\]|\[\],\[\])': "PyTorch answers for empty tensors of any dtype",
     r"cumulative_trapezoid.x \[\[\]\]": "PyTorch keeps the other dimensions of an empty result",

@@ -72,8 +72,9 @@ inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const T
 }
 
 inline Tensor kernel_map(kernels::DoubleFunction function, const Tensor& self) {
-  const Tensor out = empty_like(self, DType::kFloat64);
-  elementwise(out, {&self, 1}, DType::kFloat64, DType::kFloat64,
+  constexpr DType kDouble = DTypeOf<double>::value;
+  const Tensor out = empty_like(self, kDouble);
+  elementwise(out, {&self, 1}, kDouble, kDouble,
               [=](void* y, const void* const* in, int64_t count) {
                 kernels::function_f64(function, static_cast<const double*>(in[0]),
                                       static_cast<double*>(y), count);
@@ -147,7 +148,7 @@ Tensor composed_floats(FloatKernel kernel, const Operands<N>& inputs, DType dtyp
 template <size_t N, typename Prepare, typename Finish>
 Tensor composed_doubles(std::initializer_list<kernels::DoubleFunction> functions,
                         const Operands<N>& inputs, const Prepare& prepare, const Finish& finish) {
-  constexpr DType kDouble = DType::kFloat64;
+  constexpr DType kDouble = DTypeOf<double>::value;
   const auto apply = [=](void* data, int64_t count) {
     auto* const y = static_cast<double*>(data);
     for (const auto function : functions) kernels::function_f64(function, y, y, count);

@@ -36,7 +36,8 @@ Tensor activation(FloatKernel kernel, const Tensor& self, const UnaryParameters&
   if (has_kernel(dtype) && kernel.function) return kernel_map(kernel.function, self, dtype);
   if (has_kernel(dtype)) return kernel_map(kernel.op, self, dtype, parameters);
   if constexpr (selection::kHasFloat64) {
-    if (dtype == DType::kFloat64) return composed_doubles<1>(functions, {self}, prepare, finish);
+    if (dtype == DTypeOf<double>::value)
+      return composed_doubles<1>(functions, {self}, prepare, finish);
   }
   detail::fail_not_implemented(dtype);
 }

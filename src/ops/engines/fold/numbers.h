@@ -1,11 +1,12 @@
 // What numbers are folded in, and with what.
 #pragma once
 
+#include <torchlet/dtype.h>
+
 #include <cstddef>
 #include <cstdint>
 
 #include "kernels/reduce/fold.h"
-#include "torchlet/dtype.h"
 
 namespace torchlet::ops::folding {
 
