@@ -114,22 +114,19 @@ class TapsConvolution {
   void multiply_rows(const float* a, int64_t a_stride, int64_t rows, int64_t tap, int64_t column,
                      int64_t columns, bool adds, float* c, int64_t c_stride) const {
     const int64_t channels = shape_.in_channels;
-    const int64_t strip = ceil_div(rows, ceil_div(rows, tile_.rows));
     const Bounds none = bounds_of({});
-    for (int64_t row = 0; row < rows; row += strip, a += strip * a_stride, c += strip * c_stride) {
-      const TileSegment<float> segment{a, a_stride, channels, tap * channels};
-      multiply_panel({.segments = &segment,
-                      .segment_count = 1,
-                      .b = packed_ + column * taps() * channels,
-                      .columns = columns,
-                      .partial = adds ? c : nullptr,
-                      .partial_stride = c_stride,
-                      .low = none.low,
-                      .high = none.high,
-                      .c = c,
-                      .c_stride = c_stride},
-                     std::min(strip, rows - row));
-    }
+    const TileSegment<float> segment{a, a_stride, channels, tap * channels};
+    multiply_panel({.segments = &segment,
+                    .segment_count = 1,
+                    .b = packed_ + column * taps() * channels,
+                    .columns = columns,
+                    .partial = adds ? c : nullptr,
+                    .partial_stride = c_stride,
+                    .low = none.low,
+                    .high = none.high,
+                    .c = c,
+                    .c_stride = c_stride},
+                   rows);
   }
 
   // Calls body(column, columns) for each panel: the weights stay in the first-level cache.

@@ -113,7 +113,8 @@ class TapsConvolution {
   // Calls body with jobs that add nothing, for all pixels of the task.
   template <typename Body>
   void for_each_output(const Task& task, float* sums, const Body& body) const {
-    const int64_t strip = strip_pixels(task.line.size());
+    const bool is_tile = epilogue_.residual && epilogue_.residual_last;
+    const int64_t strip = is_tile ? tile_.rows : strip_pixels(task.line.size());
     for (int64_t y = task.lines.begin; y < task.lines.end; ++y) {
       for (int64_t x = task.line.begin; x < task.line.end; x += strip) {
         StripJob<T> job = strip_job(task, sums, y, x, std::min(strip, task.line.end - x));
@@ -187,9 +188,9 @@ class TapsConvolution {
     return packed_ + task.group * tile_.packed_columns(runs_.columns) * runs_.depth();
   }
 
-  // Strips of equal length, no longer than a tile.
+  // Some tiles of a line, the last of which share what is left.
   int64_t strip_pixels(int64_t pixels) const {
-    return ceil_div(pixels, ceil_div(pixels, tile_.rows));
+    return pixels <= 3 * tile_.rows ? pixels : 2 * tile_.rows;
   }
 
   // Adds nothing to the sums of some pixels of a line.

@@ -215,16 +215,23 @@ template <int V, class LastD>
 void multiply_rows(const TileJob& job, int64_t rows) {
   int64_t row = 0;
   Fetch fetch = fetch_of(job, rows);
-  // 15 and 16 rows are better as two tiles of almost the same height.
+  // Of the last rows, tiles of 14, 8, 7 and 4 leave as few to those of 2 and 1 as they can, whose
+  // sums wait for each other.
   const auto takes_full_tile = [](int64_t left) {
-    return left >= kTileRows && (kTileRows <= 8 || left == kTileRows || left > 16);
+    if (kTileRows <= 8 || left >= 28 || left < 15) return left >= kTileRows;
+    return left % 4 != 0 && left % 4 != 3;
   };
   for (; takes_full_tile(rows - row); row += kTileRows) {
     multiply_and_fetch<kTileRows, V, LastD>(job, row, fetch);
   }
   if constexpr (kTileRows > 8) {
-    for (; rows - row >= 8; row += 8) multiply_and_fetch<8, V, LastD>(job, row, fetch);
-    if (rows - row == 7) multiply_and_fetch<7, V, D>(job, row, fetch), row += 7;
+    for (; rows - row >= 8 && rows - row != 11; row += 8) {
+      multiply_and_fetch<8, V, LastD>(job, row, fetch);
+    }
+    if (rows - row == 7 || rows - row == 11) {
+      multiply_and_fetch<7, V, D>(job, row, fetch);
+      row += 7;
+    }
   }
   for (; rows - row >= 4; row += 4) multiply_tile<4, V, D>(job, row);
   if (rows - row >= 2) multiply_tile<2, V, D>(job, row), row += 2;
