@@ -57,6 +57,12 @@ constexpr int tile_rows() {
 #endif
   return kRows[kVectors - 1];
 }
+// Rows of a tile for the last few, such as one of 7 x 7 pixels, where that pays for its code.
+template <int kVectors>
+constexpr int few_rows() {
+  constexpr int kRows = tile_rows<kVectors>();
+  return HWY_TARGET == HWY_AVX3_DL ? kRows / 3 : kRows;
+}
 constexpr int64_t kRowStep = 24;  // a multiple of the rows of any tile
 
 // ---- The columns ----
@@ -214,10 +220,9 @@ struct Tile {
   int64_t row_limit, channel_limit;  // how many exist
 };
 
-// As many rows of `t` as tile_rows() from row `first` on.
-template <int kVectors>
+// kRows rows of `t` from row `first` on.
+template <int kVectors, int kRows>
 HWY_INLINE void multiply_tile(const Tile& t, int64_t first, const RequantizeQ8& requantize) {
-  constexpr int kRows = tile_rows<kVectors>();
   constexpr int64_t kWidth = kVectors * kDotLanes;
   DotVec start[kVectors];
   HWY_UNROLL(4)
@@ -256,8 +261,12 @@ template <int kVectors>
 HWY_NOINLINE void multiply_panel(const Tile& tile, const RequantizeQ8& to_bytes) {
   const Tile t = tile;
   const RequantizeQ8 requantize = to_bytes;
-  for (int64_t first = 0; first < t.row_limit; first += tile_rows<kVectors>()) {
-    multiply_tile<kVectors>(t, first, requantize);
+  constexpr int kRows = tile_rows<kVectors>(), kFew = few_rows<kVectors>();
+  const int64_t end = t.row_limit - (kFew < kRows ? kFew : 0);
+  int64_t first = 0;
+  for (; first < end; first += kRows) multiply_tile<kVectors, kRows>(t, first, requantize);
+  if constexpr (kFew < kRows) {
+    if (first < t.row_limit) multiply_tile<kVectors, kFew>(t, first, requantize);
   }
 }
 
