@@ -75,12 +75,18 @@ void map_block(const void* state, void* o, const void* const* in, int64_t count)
 }
 
 // The same for counts of whole steps, of which compilers make vectors; of numbers that are worth
-// it, which are doubles for arithmetic of one or two operands.
+// it. Where vectors have four lanes, which GCC does not fill by itself, these are doubles, too, for
+// arithmetic of one or two operands.
+#if defined(__x86_64__) && !defined(__clang__)
+constexpr bool kStepsDoubles = selection::kHasConversions;
+#else
+constexpr bool kStepsDoubles = false;
+#endif
 template <typename C>
 constexpr bool is_stepped = std::is_same_v<C, int64_t> || std::is_same_v<C, float>;
 template <typename Out, typename C, size_t N>
-constexpr bool is_stepped_map = is_stepped<C> ||
-                                (std::is_same_v<C, double> && std::is_same_v<Out, double> && N < 3);
+constexpr bool is_stepped_map = is_stepped<C> || (kStepsDoubles && std::is_same_v<C, double> &&
+                                                  std::is_same_v<Out, double> && N < 3);
 constexpr int64_t kStep = 32;
 #if defined(__clang__)
 #define TORCHLET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
