@@ -50,7 +50,7 @@ ConstMatrix<T> matrix(const Tensor& t, const T* data) {
 }
 
 // One matrix after the other, in row-major order or in the transposed one.
-bool lies_dense(const Tensor& t) {
+[[maybe_unused]] bool lies_dense(const Tensor& t) {
   return t.is_contiguous() || transpose(t, -2, -1).is_contiguous();
 }
 
