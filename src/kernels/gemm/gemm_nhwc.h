@@ -50,6 +50,33 @@ TileShape tile_shape<float>();
 template <>
 TileShape tile_shape<Float16>();
 
+template <int kRows>
+using RowCount = std::integral_constant<int, kRows>;
+
+// Covers `rows` by tiles of at most `kMostRows`: calls tile(row, R) with R rows, an integral
+// constant of kMostRows, 8, 7, 4, 2 or 1. Sums of tiles of 2 and 1 rows wait for each other, so the
+// last rows are cut such that few are left to those.
+template <int kMostRows, class Tile>
+void for_each_tile(int64_t rows, const Tile& tile) {
+  int64_t row = 0;
+  const auto take = [&](auto count) {
+    tile(row, count);
+    row += count;
+  };
+  const auto takes_full_tile = [](int64_t left) {
+    if (kMostRows <= 8 || left >= 2 * kMostRows || left <= kMostRows) return left >= kMostRows;
+    return left % 4 != 0 && left % 4 != 3;
+  };
+  while (takes_full_tile(rows - row)) take(RowCount<kMostRows>());
+  if constexpr (kMostRows > 8) {
+    while (rows - row >= 8 && rows - row != 11) take(RowCount<8>());
+    if (rows - row == 7 || rows - row == 11) take(RowCount<7>());
+  }
+  while (rows - row >= 4) take(RowCount<4>());
+  if (rows - row >= 2) take(RowCount<2>());
+  if (row < rows) take(RowCount<1>());
+}
+
 // Whether panels in Float16 can be read as floats, which the processor converts.
 bool has_half_panels();
 

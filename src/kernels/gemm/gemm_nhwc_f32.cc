@@ -199,43 +199,21 @@ Fetch fetch_of(const TileJob& job, int64_t rows) {
   return {job.ahead, step, depth * step, job.ahead_count};
 }
 
-// A tile of R rows that also fetches ahead, if there is something left to fetch and the panel is
-// wide: a narrower one is not worth a kernel of its own.
-template <int R, int V, class LastD>
-HWY_INLINE void multiply_and_fetch(const TileJob& job, int64_t row, Fetch& fetch) {
-  constexpr bool kFetch = V != 1 && std::is_same_v<LastD, D>;
-  if (!kFetch || fetch.left <= 0) return multiply_tile<R, V, LastD>(job, row);
-  multiply_tile<R, V, LastD, kFetch>(job, row, fetch.next, fetch.step);
-  fetch.next += fetch.tile_count;
-  fetch.left -= fetch.tile_count;
-}
-
-// Tiles of fewer than 8 rows are rare, and not worth more kernels.
+// A narrow panel is not worth a kernel that fetches ahead, nor are few rows, which are rare, one of
+// half a vector.
 template <int V, class LastD>
 void multiply_rows(const TileJob& job, int64_t rows) {
-  int64_t row = 0;
   Fetch fetch = fetch_of(job, rows);
-  // Of the last rows, tiles of 14, 8, 7 and 4 leave as few to those of 2 and 1 as they can, whose
-  // sums wait for each other.
-  const auto takes_full_tile = [](int64_t left) {
-    if (kTileRows <= 8 || left >= 28 || left < 15) return left >= kTileRows;
-    return left % 4 != 0 && left % 4 != 3;
-  };
-  for (; takes_full_tile(rows - row); row += kTileRows) {
-    multiply_and_fetch<kTileRows, V, LastD>(job, row, fetch);
-  }
-  if constexpr (kTileRows > 8) {
-    for (; rows - row >= 8 && rows - row != 11; row += 8) {
-      multiply_and_fetch<8, V, LastD>(job, row, fetch);
-    }
-    if (rows - row == 7 || rows - row == 11) {
-      multiply_and_fetch<7, V, D>(job, row, fetch);
-      row += 7;
-    }
-  }
-  for (; rows - row >= 4; row += 4) multiply_tile<4, V, D>(job, row);
-  if (rows - row >= 2) multiply_tile<2, V, D>(job, row), row += 2;
-  if (row < rows) multiply_tile<1, V, D>(job, row);
+  for_each_tile<kTileRows>(rows, [&](int64_t row, auto count) HWY_ATTR {
+    constexpr int kRows = decltype(count)::value;
+    using Last = std::conditional_t<(kRows >= 8), LastD, D>;
+    constexpr bool kFetches =
+        V != 1 && std::is_same_v<LastD, D> && (kRows >= 7 || kRows == kTileRows);
+    if (!kFetches || fetch.left <= 0) return multiply_tile<kRows, V, Last>(job, row);
+    multiply_tile<kRows, V, Last, kFetches>(job, row, fetch.next, fetch.step);
+    fetch.next += fetch.tile_count;
+    fetch.left -= fetch.tile_count;
+  });
 }
 
 bool has_half_panels_here() { return kHasHalfPanels; }

@@ -19,21 +19,28 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
-HWY_INLINE void subtract_outer_t(const T* factors, int64_t factor_step, const T* x, T* y,
-                                 int64_t stride, int64_t rows, int64_t count) {
+HWY_INLINE void add_scaled_t(T factor, const T* x, const T* y, T* sum, int64_t count) {
   const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(T));
-  for (int64_t r = 0; r < rows; ++r, factors += factor_step, y += stride) {
-    const auto f = hn::Set(d, *factors);
-    int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      hn::StoreU(hn::NegMulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
-    }
-    const int64_t rest = count - i;
-    if (rest == 0) continue;
-    store_first(hn::NegMulAdd(f, load_first(d, x + i, rest), load_first(d, y + i, rest)), d, y + i,
-                rest);
+  const auto f = hn::Set(d, factor);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::StoreU(hn::MulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, sum + i);
   }
+  const int64_t rest = count - i;
+  if (rest == 0) return;
+  store_first(hn::MulAdd(f, load_first(d, x + i, rest), load_first(d, y + i, rest)), d, sum + i,
+              rest);
+}
+template <typename T>
+HWY_INLINE void subtract_outer_t(const T* factors, int64_t factor_step, const T* x, T* y,
+                                 int64_t stride, int64_t rows, int64_t count) {
+  for (int64_t r = 0; r < rows; ++r, factors += factor_step, y += stride) {
+    add_scaled_t(-*factors, x, y, y, count);
+  }
+}
+void add_scaled_f32(float factor, const float* x, const float* y, float* sum, int64_t count) {
+  add_scaled_t(factor, x, y, sum, count);
 }
 void subtract_outer_f32(const float* factors, int64_t factor_step, const float* x, float* y,
                         int64_t stride, int64_t rows, int64_t count) {
@@ -163,6 +170,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace torchlet::kernels {
 
+HWY_EXPORT(add_scaled_f32);
 HWY_EXPORT(subtract_outer_f32);
 HWY_EXPORT(subtract_outer_f64);
 HWY_EXPORT(dot_f32);
@@ -173,9 +181,8 @@ HWY_EXPORT(reflect_f64);
 HWY_EXPORT(multiply_both_ways_f32);
 HWY_EXPORT(multiply_both_ways_f64);
 
-void add_scaled(float factor, const float* x, float* y, int64_t count) {
-  const float negative = -factor;
-  subtract_outer(&negative, 0, x, y, 0, 1, count);
+void add_scaled(float factor, const float* x, const float* y, float* sum, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(add_scaled_f32)(factor, x, y, sum, count);
 }
 void add_scaled(double factor, const double* x, double* y, int64_t count) {
   const double negative = -factor;

@@ -5,8 +5,12 @@
 
 namespace torchlet::kernels {
 
+// sum = y + factor x, where `sum` may be y.
+void add_scaled(float factor, const float* x, const float* y, float* sum, int64_t count);
 // y += factor x
-void add_scaled(float factor, const float* x, float* y, int64_t count);
+inline void add_scaled(float factor, const float* x, float* y, int64_t count) {
+  add_scaled(factor, x, y, y, count);
+}
 void add_scaled(double factor, const double* x, double* y, int64_t count);
 // Row r of `y`, which are `stride` apart, -= factors[r * factor_step] x.
 void subtract_outer(const float* factors, int64_t factor_step, const float* x, float* y,

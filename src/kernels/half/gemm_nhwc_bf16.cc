@@ -131,12 +131,9 @@ HWY_NOINLINE void multiply_tile(const Product& p, int64_t row, Fetch& fetch) {
 
 template <int V>
 void multiply_rows(const Product& p, int64_t rows, Fetch& fetch) {
-  int64_t row = 0;
-  for (; rows - row >= kTileRows; row += kTileRows) multiply_tile<kTileRows, V>(p, row, fetch);
-  if (rows - row >= 7) multiply_tile<7, V>(p, row, fetch), row += 7;
-  if (rows - row >= 4) multiply_tile<4, V>(p, row, fetch), row += 4;
-  if (rows - row >= 2) multiply_tile<2, V>(p, row, fetch), row += 2;
-  if (rows - row >= 1) multiply_tile<1, V>(p, row, fetch);
+  for_each_tile<kTileRows>(rows, [&](int64_t row, auto count) {
+    multiply_tile<decltype(count)::value, V>(p, row, fetch);
+  });
 }
 
 // `count` floats, an even number of them.

@@ -197,26 +197,10 @@ void multiply_tile(const PanelJob& job, int64_t row, int64_t rows, MultiplyBlock
 
 template <int V>
 void multiply_rows(const PanelJob& job, Fetch fetch, const Float16* fetch_end) {
-  const auto tile = [&](int64_t row, int64_t rows, MultiplyBlock multiply) {
+  for_each_tile<kTileRows>(job.strip->rows, [&](int64_t row, auto count) {
     if (fetch.next >= fetch_end) fetch = {job.b, 0};
-    multiply_tile(job, row, rows, multiply, fetch);
-  };
-  // 15 and 16 rows are better as two tiles of almost the same height.
-  const auto takes_full_tile = [](int64_t left) {
-    return left >= kTileRows && (kTileRows <= 8 || left == kTileRows || left > 16);
-  };
-  const int64_t rows = job.strip->rows;
-  int64_t row = 0;
-  for (; takes_full_tile(rows - row); row += kTileRows) {
-    tile(row, kTileRows, multiply_block<kTileRows, V>);
-  }
-  if constexpr (kTileRows > 8) {
-    for (; rows - row >= 8; row += 8) tile(row, 8, multiply_block<8, V>);
-    if (rows - row == 7) tile(row, 7, multiply_block<7, V>), row += 7;
-  }
-  for (; rows - row >= 4; row += 4) tile(row, 4, multiply_block<4, V>);
-  if (rows - row >= 2) tile(row, 2, multiply_block<2, V>), row += 2;
-  if (row < rows) tile(row, 1, multiply_block<1, V>);
+    multiply_tile(job, row, count, multiply_block<decltype(count)::value, V>, fetch);
+  });
 }
 
 }  // namespace float16

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
@@ -39,28 +40,51 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const T* from, int64_t stride) {
   }
 }
 
-// The transpose of Lanes(d) rows of n = 16 / sizeof(T) columns: log2 n rounds that interleave rows
-// i and i + n / 2 of each n x n block.
-template <class D, typename T = hn::TFromD<D>>
+// The first bytes of a vector, as many as kCount elements have.
+template <int kCount, class D, typename T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_start(D d, const T* from) {
+  using Piece = hwy::UnsignedFromSize<kCount * sizeof(T)>;
+  const hn::Repartition<Piece, D> pieces;
+  Piece piece;
+  hwy::CopyBytes<sizeof(piece)>(from, &piece);
+  return hn::BitCast(d, hn::Set(pieces, piece));
+}
+
+// The transpose of Lanes(d) rows of kCols columns, at most n = 16 / sizeof(T): log2 n rounds that
+// interleave rows i and i + n / 2 of each n x n block, whose upper half has nothing as long as the
+// columns do not fill a row.
+template <int kCols, class D, typename T = hn::TFromD<D>>
 HWY_INLINE void transpose_block(D d, const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   constexpr int kSize = 16 / sizeof(T);
   hn::Vec<D> rows[kSize], mixed[kSize];
   HWY_UNROLL(16)
   for (int i = 0; i < kSize; ++i) {
-    rows[i] = load_blocks(d, from + i * from_stride, kSize * from_stride);
+    if constexpr (kCols == kSize) {
+      rows[i] = load_blocks(d, from + i * from_stride, kSize * from_stride);
+    } else {
+      rows[i] = load_start<kCols>(d, from + i * from_stride);
+    }
   }
+  int count = kSize;
   HWY_UNROLL(4)
   for (int round = 1; round < kSize; round *= 2) {
+    const int half = count / 2;
+    if (round * kCols < kSize) {
+      HWY_UNROLL(8)
+      for (int i = 0; i < half; ++i) rows[i] = hn::InterleaveLower(d, rows[i], rows[i + half]);
+      count = half;
+      continue;
+    }
     HWY_UNROLL(8)
-    for (int i = 0; i < kSize / 2; ++i) {
-      mixed[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + kSize / 2]);
-      mixed[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + kSize / 2]);
+    for (int i = 0; i < half; ++i) {
+      mixed[2 * i] = hn::InterleaveLower(d, rows[i], rows[i + half]);
+      mixed[2 * i + 1] = hn::InterleaveUpper(d, rows[i], rows[i + half]);
     }
     HWY_UNROLL(16)
-    for (int i = 0; i < kSize; ++i) rows[i] = mixed[i];
+    for (int i = 0; i < count; ++i) rows[i] = mixed[i];
   }
   HWY_UNROLL(16)
-  for (int i = 0; i < kSize; ++i) hn::StoreU(rows[i], d, to + i * to_stride);
+  for (int i = 0; i < kCols; ++i) hn::StoreU(rows[i], d, to + i * to_stride);
 }
 
 // Two or three planes to pixels of as many channels and back.
@@ -137,20 +161,34 @@ void transpose_matrix(int64_t rows, int64_t cols, const T* from, int64_t from_st
         for (int64_t j = left; j < right; j += kSize) {
           HWY_UNROLL(4)
           for (int64_t k = i; k < i + kWide; k += lanes) {
-            transpose_block(wide, in + k * from_stride + j, from_stride, out + j * to_stride + k,
-                            to_stride);
+            transpose_block<kSize>(wide, in + k * from_stride + j, from_stride,
+                                   out + j * to_stride + k, to_stride);
           }
         }
       }
       for (; i < whole_rows; i += kSize) {
         for (int64_t j = left; j < right; j += kSize) {
-          transpose_block(narrow, in + i * from_stride + j, from_stride, out + j * to_stride + i,
-                          to_stride);
+          transpose_block<kSize>(narrow, in + i * from_stride + j, from_stride,
+                                 out + j * to_stride + i, to_stride);
         }
       }
     }
-    transpose_scalar(block, cols - whole_cols, in + whole_cols, from_stride,
-                     out + whole_cols * to_stride, to_stride);
+    int64_t left = whole_cols;
+    if constexpr (sizeof(T) <= 2 && selection::kHasConversions) {
+      const auto some_columns = [&](auto some) HWY_ATTR {
+        for (; left + some <= cols; left += some) {
+          for (int64_t i = 0; i < whole_rows; i += kSize) {
+            transpose_block<some>(narrow, in + i * from_stride + left, from_stride,
+                                  out + left * to_stride + i, to_stride);
+          }
+          transpose_scalar(block - whole_rows, int64_t{some}, in + whole_rows * from_stride + left,
+                           from_stride, out + left * to_stride + whole_rows, to_stride);
+        }
+      };
+      if constexpr (kSize > 8) some_columns(std::integral_constant<int, kSize / 2>());
+      some_columns(std::integral_constant<int, 4>());
+    }
+    transpose_scalar(block, cols - left, in + left, from_stride, out + left * to_stride, to_stride);
     transpose_scalar(block - whole_rows, whole_cols, in + whole_rows * from_stride, from_stride,
                      out + whole_rows, to_stride);
   }

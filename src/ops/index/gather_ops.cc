@@ -89,11 +89,15 @@ void for_each_pair(const PairRun& run, int64_t row) {
   if constexpr (std::is_same_v<T, uint8_t> || detail::is_stepped<T>) {
     constexpr int64_t kStep = 64 / sizeof(T);
     const bool is_dense = !run.positions && self_step == 1 && other_step == 1;
-    for (; is_dense && i + kStep <= count; i += kStep) {  // of which compilers make vectors
-      T step[kStep];
-      std::memcpy(step, self, sizeof(step));
-      for (int64_t k = 0; k < kStep; ++k) Fn()(step[k], other[k]);
-      std::memcpy(self, step, sizeof(step));
+    for (; is_dense && i + kStep <= count; i += kStep) {
+      if constexpr (std::is_same_v<T, int64_t>) {  // has no vectors everywhere
+        for (int64_t k = 0; k < kStep; ++k) Fn()(self[k], other[k]);
+      } else {  // of which compilers make vectors
+        T step[kStep];
+        std::memcpy(step, self, sizeof(step));
+        for (int64_t k = 0; k < kStep; ++k) Fn()(step[k], other[k]);
+        std::memcpy(self, step, sizeof(step));
+      }
       self += kStep;
       other += kStep;
     }

@@ -128,16 +128,15 @@ Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Sc
     const Tensor out = empty(base.sizes(), kType);
     const Tensor column = scaled(vec1, a), row = dense_as<T>(vec2);
     if constexpr (std::is_same_v<T, float> && selection::kHasConversions) {
-      // Row by row, so that each is in the first-level cache when its product is added.
       if (b == T(1) && base.dtype() == kType && base.stride(1) == 1 && !is_meta(out)) {
         constexpr int64_t kElementsPerTask = 32768;
         const T *const factors = const_data<T>(column), *const products = const_data<T>(row);
         parallel_for(m, std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, n)),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {
-                         T* const to = out.data_ptr<T>() + i * n;
-                         std::copy_n(base.data_ptr<T>() + i * base.stride(0), n, to);
-                         kernels::add_scaled(factors[i], products, to, n);
+                         kernels::add_scaled(factors[i], products,
+                                             base.data_ptr<T>() + i * base.stride(0),
+                                             out.data_ptr<T>() + i * n, n);
                        }
                      });
         return out.to(dtype);

@@ -173,14 +173,29 @@ struct RunningExtreme {
   // Floats are seldom equal, so that branches know what comes; small integers often are.
   void take(C x, int64_t i) {
     if constexpr (std::is_integral_v<C>) {
-      const int64_t mask = -static_cast<int64_t>(is_less(x));
-      value = (value & mask) | (x & ~mask), at = (at & mask) | (i & ~mask);
+      const bool stays = is_less(x);
+      value = choose(stays, value, x), at = choose(stays, at, i);
     } else if (!is_less(x) && (x != x || value == value)) {
       value = x, at = i;
     }
   }
   bool is_less(C x) const { return Largest ? x < value : x > value; }  // nothing is, next to NaN
 };
+
+template <bool Largest, typename C>
+void running_extreme_across(const Tensor& self, int64_t dim, const C* x, C* y, int64_t* at) {
+  using Extreme = RunningExtreme<Largest, C>;
+  scan_across(
+      self, dim,
+      [=](int64_t place) {
+        y[place] = x[place], at[place] = 0;
+        return Extreme{x[place], 0};
+      },
+      [=](Extreme& best, int64_t i, int64_t place) {
+        best.take(x[place], i);
+        y[place] = best.value, at[place] = best.at;
+      });
+}
 
 template <bool Largest>
 std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
@@ -189,28 +204,21 @@ std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, int64_t dim) {
   const Tensor values = empty_like(self), indices = empty_like(self, DType::kInt64);
   visit_compute<kMapReal | kMapInt>(self.dtype(), [&](auto zero) {
     using C = decltype(zero);
-    using Extreme = RunningExtreme<Largest, C>;
     if (lies_across(self, dim)) {
+      int64_t* const at = indices.data_ptr<int64_t>();
+      if (self.dtype() == DType::kBool) {  // a byte each, of 0 or 1
+        return running_extreme_across<Largest>(self, dim,
+                                               static_cast<const uint8_t*>(self.raw_data()),
+                                               static_cast<uint8_t*>(values.raw_data()), at);
+      }
       const Tensor wide = self.to(DTypeOf<C>::value);
       const Tensor extremes = wide.is_same(self) ? values : empty_like(wide);
-      const C* const x = wide.data_ptr<C>();
-      C* const y = extremes.data_ptr<C>();
-      int64_t* const at = indices.data_ptr<int64_t>();
-      scan_across(
-          self, dim,
-          [=](int64_t place) {
-            y[place] = x[place], at[place] = 0;
-            return Extreme{x[place], 0};
-          },
-          [=](Extreme& best, int64_t i, int64_t place) {
-            best.take(x[place], i);
-            y[place] = best.value, at[place] = best.at;
-          });
+      running_extreme_across<Largest, C>(self, dim, wide.data_ptr<C>(), extremes.data_ptr<C>(), at);
       if (!extremes.is_same(values)) values.copy_(extremes);
       return;
     }
     dim_apply<C>(self, dim, values, indices, [=](const C* x, C* y, int64_t* at) {
-      Extreme best{n > 0 ? x[0] : C(), 0};
+      RunningExtreme<Largest, C> best{n > 0 ? x[0] : C(), 0};
       for (int64_t i = 0; i < n; ++i) {
         best.take(x[i], i);
         y[i] = best.value;

@@ -392,13 +392,14 @@ int64_t runs_of(const E* items, int64_t n) {
   return runs;
 }
 
-// put(i, the run of element i) from the last element on, so that the first of a run is the last
-// that is put: there is no branch that depends on the elements.
+// put(run, i) for the first element i of each run, and before that perhaps for elements of the run
+// before: there is no branch that depends on the elements.
 template <typename E, typename Put>
-void for_each_run(const E* items, int64_t n, int64_t runs, const Put& put) {
-  for (int64_t i = n - 1, run = runs - 1; i >= 0; --i) {
-    put(i, run);
-    run -= items[i] != items[i > 0 ? i - 1 : 0];
+void for_each_first(const E* items, int64_t runs, const Put& put) {
+  if (runs > 0) put(0, 0);
+  for (int64_t run = 1, i = 1; run < runs; ++i) {
+    put(run, i);
+    run += items[i] != items[i - 1];
   }
 }
 
@@ -420,14 +421,21 @@ ThreeTensors unique_neighbours(const Tensor& self, bool return_inverse, bool ret
     if (return_inverse) inverse = empty(self.sizes(), DType::kInt64);
     if (return_counts) counts = empty(IntArray{runs}, DType::kInt64);
     E* const value = static_cast<E*>(values.raw_data());
-    for_each_run(items, n, runs, [=](int64_t i, int64_t run) { value[run] = items[i]; });
+    if (runs == n) {
+      std::copy_n(items, n, value);
+    } else {
+      for_each_first(items, runs, [=](int64_t run, int64_t i) { value[run] = items[i]; });
+    }
     if (return_inverse) {
       int64_t* const group = inverse.data_ptr<int64_t>();
-      for_each_run(items, n, runs, [=](int64_t i, int64_t run) { group[i] = run; });
+      for (int64_t i = 0, run = 0; i < n; ++i) {
+        run += items[i] != items[i > 0 ? i - 1 : 0];
+        group[i] = run;
+      }
     }
     if (return_counts) {
       int64_t* const first = counts.data_ptr<int64_t>();
-      for_each_run(items, n, runs, [=](int64_t i, int64_t run) { first[run] = i; });
+      for_each_first(items, runs, [=](int64_t run, int64_t i) { first[run] = i; });
       lengths_of(first, runs, n);
     }
     values = values.to(self.dtype());
@@ -458,6 +466,12 @@ Groups neighbouring_slices(const Tensor& self, int64_t dim) {
     const E* at = static_cast<const E*>(dense.raw_data());
     int64_t left = n - 1;
     for (int64_t o = 0; o < outer && left > 0; ++o, at += n * inner) {
+      if (inner == 1) {  // elements side by side: without branches, and now and then counted
+        uint8_t* const differ = differs.data();
+        for (int64_t i = 1; i < n; ++i) differ[i] |= at[i] != at[i - 1];
+        if (o % 16 == 0) left = std::ranges::count(differs, 0) - 1;
+        continue;
+      }
       for (int64_t i = 1; i < n; ++i) {
         uint8_t& differ = differs[static_cast<size_t>(i)];
         const E* const slice = at + i * inner;

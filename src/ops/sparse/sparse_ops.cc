@@ -31,19 +31,33 @@ Tensor from_parts(SparseParts parts, const IntArray& sizes) {
 
 namespace {
 
+// The largest of some indices that are `step` apart; a negative one counts as larger than all
+// others.
+uint64_t largest_of(const int64_t* indices, int64_t step, int64_t count) {
+  uint64_t largest[4] = {};  // by turns: each waits for the one before
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4, indices += 4 * step) {
+    for (int64_t k = 0; k < 4; ++k) {
+      largest[k] = std::max(largest[k], static_cast<uint64_t>(indices[k * step]));
+    }
+  }
+  for (; i < count; ++i, indices += step) {
+    largest[0] = std::max(largest[0], static_cast<uint64_t>(*indices));
+  }
+  return *std::ranges::max_element(largest);
+}
+
 // One past the largest index of each sparse dimension; Error on a negative index.
 IntArray extent_of(const Tensor& indices) {
-  const Tensor dense = indices.contiguous();
-  const int64_t* data = dense.data_ptr<int64_t>();
-  const int64_t nnz = dense.size(1);
-  IntArray extent(static_cast<size_t>(dense.size(0)));
-  for (size_t d = 0; d < extent.size(); ++d) {
-    for (int64_t k = 0; k < nnz; ++k) {
-      const int64_t index = data[static_cast<int64_t>(d) * nnz + k];
-      TORCHLET_CHECK(index >= 0 && index < std::numeric_limits<int64_t>::max(),
-                     "found negative index %lld for dim %zu", static_cast<long long>(index), d);
-      extent[d] = std::max(extent[d], index + 1);
-    }
+  const int64_t nnz = indices.size(1);
+  IntArray extent(static_cast<size_t>(indices.size(0)));
+  for (size_t d = 0; d < extent.size() && nnz > 0; ++d) {
+    const int64_t* const at =
+        indices.data_ptr<int64_t>() + static_cast<int64_t>(d) * indices.stride(0);
+    const auto largest = static_cast<int64_t>(largest_of(at, indices.stride(1), nnz));
+    TORCHLET_CHECK(largest >= 0 && largest < std::numeric_limits<int64_t>::max(),
+                   "found negative index %lld for dim %zu", static_cast<long long>(largest), d);
+    extent[d] = largest + 1;
   }
   return extent;
 }

@@ -123,15 +123,19 @@ TensorId add_activation(PlanBuilder& plan, TensorId id, const kernels::Activatio
 TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, TensorId mask,
                        float scale);
 
-// A float32 tensor folded over `dims`, of which none means all, and what is done with each result:
-// divided by the number of elements, or its square root. The result lies as the input does.
-// Whether this is [n, c, ...] of float32 in contiguous planes, of which no copy lies as an image:
-// what works on each channel by itself then takes it as it is. Small builds copy it.
-inline bool are_planes(const PlanBuilder& plan, TensorId id) {
+// Whether this is [n, c, ...] of float32 in contiguous planes. Never in small builds, which copy it
+// to an image.
+inline bool lies_in_planes(const PlanBuilder& plan, TensorId id) {
   if constexpr (!selection::kHasRareConvolutions) return false;
   const PlanTensor& t = plan.info(id);
-  return t.dtype == DType::kFloat32 && t.dim() > 2 && t.numel() > 0 && !plan.image_at_hand(id) &&
+  return t.dtype == DType::kFloat32 && t.dim() > 2 && t.numel() > 0 &&
          is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
+}
+
+// Those of which no copy lies as an image: what works on each channel by itself then takes them as
+// they are.
+inline bool are_planes(const PlanBuilder& plan, TensorId id) {
+  return lies_in_planes(plan, id) && !plan.image_at_hand(id);
 }
 
 // Whether what only moves the pixels of this would turn it into an image, and the result back: it
@@ -141,6 +145,8 @@ inline bool turns_twice(const PlanBuilder& plan, const Call& call, TensorId id) 
          plan.only_leaves(call.outputs[0].id());
 }
 
+// A float32 tensor folded over `dims`, of which none means all, and what is done with each result:
+// divided by the number of elements, or its square root. The result lies as the input does.
 enum class FoldEnd : uint8_t { kNone, kMean, kRoot };
 TensorId add_fold(PlanBuilder& plan, kernels::Fold fold, FoldEnd end, TensorId id, IntSpan dims,
                   bool keepdim);

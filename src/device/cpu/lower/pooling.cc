@@ -80,10 +80,7 @@ bool suits_planes(const PlanBuilder& plan, TensorId id, size_t dims) {
   const PlanTensor& t = plan.info(id);
   if (dims != 2 || t.dim() != 4 || t.sizes[1] >= kFewChannels) return false;
   // A plane by itself lies as an image, too.
-  const bool is_plane = selection::kHasRareConvolutions && t.sizes[1] == 1 && t.numel() > 0 &&
-                        t.dtype == DType::kFloat32 &&
-                        is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
-  return is_plane || are_planes(plan, id);
+  return t.sizes[1] == 1 ? lies_in_planes(plan, id) : are_planes(plan, id);
 }
 
 // Of an operator whose windows have so many dimensions.
