@@ -84,6 +84,11 @@ class PlanesFuser : StepChains {
            is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
   }
 
+  // An image of one channel is one.
+  bool is_plane(Operand operand) const {
+    return are_planes(operand, 5) && tensor(operand).sizes[1] == 1;
+  }
+
   Ends ends_of(Operand input, int place, Operand output, int64_t most_dims) const {
     Ends ends{.input = input, .output = output};
     const int before_at = only_writer(input), after_at = only_reader(output);
@@ -127,7 +132,8 @@ class PlanesFuser : StepChains {
       return;
     }
     const Ends ends = ends_of(layer.input(), place, layer.output(), 5);
-    if (ends.before < 0 || ends.after < 0) return;
+    if (ends.before < 0 && !is_plane(ends.input)) return;
+    if (ends.after < 0 && !is_plane(ends.output)) return;
     const IntArray& sizes = tensor(ends.input).sizes;
     if (tensor(ends.input).numel() == 0) return;
     const kernels::PointwisePlanesShape shape{
@@ -135,10 +141,11 @@ class PlanesFuser : StepChains {
         .in_channels = layer.shape().in_channels,
         .out_channels = layer.shape().out_channels,
         .pixels = tensor(ends.input).numel() / (sizes[0] * sizes[1])};
-    if (!kernels::suits_pointwise_planes(shape, layer.activation())) return;
+    if (!kernels::suits_pointwise_planes(shape)) return;
     replace<ConvStep>(place, ends, [&](auto taken) {
-      return std::make_unique<PointwisePlanesStep>(std::move(taken), shape, ends.input,
-                                                   ends.output);
+      return std::make_unique<PointwisePlanesStep>(std::move(taken), shape,
+                                                   Operand::fixed(ends.input.id()),
+                                                   Operand::fixed(ends.output.id()));
     });
   }
 };

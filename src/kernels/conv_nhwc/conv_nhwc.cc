@@ -10,6 +10,8 @@
 #include "kernels/conv_nhwc/conv_taps.h"
 #include "kernels/conv_nhwc/linear_deep.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/caches.h"
@@ -165,7 +167,7 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
   // Rows 4 KB apart share their cache sets.
   const bool collides = runs.window.stride_w * runs.input_stride * kSize % 4096 == 0 &&
                         pixels > 8 && columns > tile.width;
-  const bool copy_all = collides || runs.run_length() < kShortRun;
+  const bool copy_all = collides || (!runs.pointwise && runs.run_length() < kShortRun);
   const bool in_place = runs.pointwise && !copy_all;
   if constexpr (selection::kHasFloat16 && std::is_same_v<T, float>) {
     // Panels that several strips of pixels read are widened once, and stay as near as floats do.
@@ -419,6 +421,27 @@ bool has_few_outputs(int form) {
   return selection::kHasRareConvolutions && form == kVectorsOfPixels;
 }
 
+// Outputs of which a vector would be empty for the most part, and sums that are worth one each.
+constexpr int64_t kFewColumns = 4, kLongSum = 64, kLongSumOfOne = 8;
+
+// Each result is a sum along a pixel and along a filter.
+void sum_pixels(const ConvRuns& runs, const float* input, const float* packed,
+                const EpilogueF32& epilogue, float* output, int64_t output_stride) {
+  const int64_t pixels = runs.pixels(), depth = runs.channels;
+  const int64_t width = tile_shape<float>().panel_width(runs.columns);
+  const Scratch<float> filters(runs.columns * depth);
+  for (int64_t column = 0; column < runs.columns; ++column) {
+    for (int64_t k = 0; k < depth; ++k) filters[column * depth + k] = packed[k * width + column];
+  }
+  const Bounds bounds = bounds_of(epilogue.activation);
+  gemm_f32(pixels, runs.columns, depth, {input, runs.input_stride, 1}, {filters.data(), 1, depth},
+           output, output_stride,
+           {.col_bias = epilogue.bias, .min = bounds.low, .max = bounds.high});
+  if (is_clamp(epilogue.activation)) return;
+  activation_rows_f32(epilogue.activation, pixels, runs.columns, output, output_stride, output,
+                      output_stride);
+}
+
 ConvNhwcShape one_group(const ConvNhwcShape& shape) {
   ConvNhwcShape one = shape;
   one.in_channels /= shape.groups;
@@ -491,6 +514,15 @@ WeightFormat conv_nhwc_f32_weights(const ConvNhwcShape& shape) {
                 has_half_panels();
   return may_round ? shape.weights : WeightFormat::kFloat32;
 }
+bool conv_nhwc_f32_sums_pixels(const ConvNhwcShape& shape) {
+  if (!selection::kHasConversions || shape.groups > 1 || shape.out_channels > kFewColumns) {
+    return false;
+  }
+  const ConvRuns runs(shape, shape.in_channels, tile_shape<float>());
+  return runs.pointwise && runs.pixels() > 1 &&
+         runs.channels >= (runs.columns == 1 ? kLongSumOfOne : kLongSum) &&
+         conv_nhwc_f32_weights(shape) == WeightFormat::kFloat32;
+}
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape));
@@ -529,6 +561,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   }
   if (form != 0) {
     return winograd(shape, form, input, input_stride, packed, epilogue, output, output_stride);
+  }
+  if (!epilogue.residual && conv_nhwc_f32_sums_pixels(shape)) {
+    return sum_pixels({shape, input_stride, tile_shape<float>()}, input,
+                      static_cast<const float*>(packed), epilogue, output, output_stride);
   }
   convolve(shape, input, input_stride, Panels<float>::of(packed, conv_nhwc_f32_weights(shape)),
            epilogue, output, output_stride);

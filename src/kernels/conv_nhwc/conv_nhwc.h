@@ -29,6 +29,9 @@ struct ConvNhwcShape {
 // are transformed, which makes the error some times as large, and not to bfloat16.
 WeightFormat conv_nhwc_f32_weights(const ConvNhwcShape& shape);
 
+// Whether a layer to a few channels, without a residual, is made of sums along pixels.
+bool conv_nhwc_f32_sums_pixels(const ConvNhwcShape& shape);
+
 // Packed weights belong to the instruction set that packed them.
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
 // Packed weights of one layer serve all batches and image sizes for which this is the same: the

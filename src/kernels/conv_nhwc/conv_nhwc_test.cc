@@ -31,6 +31,25 @@ TEST(ConvNhwc, PointwiseOfAllTails) {
   });
 }
 
+// As sums along pixels where these are long, and few.
+TEST(ConvNhwc, PointwiseToFewChannels) {
+  for_each_target([] {
+    for (const int64_t out : {1, 2, 3, 4, 5}) {
+      for (const int64_t in : {1, 7, 8, 20, 64, 131}) {
+        for (const int64_t gap : {0, 3}) {
+          const ConvNhwcShape shape{.batch = 2,
+                                    .in_channels = in,
+                                    .out_channels = out,
+                                    .window = make_window(3, 7, 1, 1)};
+          EXPECT_EQ(conv_nhwc_f32_sums_pixels(shape), out <= 4 && in >= (out == 1 ? 8 : 64));
+          check({.batch = 2, .in_channels = in, .out_channels = out, .window = shape.window},
+                {.input_gap = gap, .output_gap = gap});
+        }
+      }
+    }
+  });
+}
+
 TEST(ConvNhwc, PixelStridesAboveTheChannels) {
   for_each_target([] {
     const ConvOptions gaps{.input_gap = 5, .output_gap = 3};

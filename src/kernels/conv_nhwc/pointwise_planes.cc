@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_nhwc.h"
 
@@ -13,8 +14,8 @@ constexpr int64_t kMostWeights = int64_t{1} << 16;
 
 }  // namespace
 
-bool suits_pointwise_planes(const PointwisePlanesShape& shape, const Activation& activation) {
-  return is_clamp(activation) && shape.in_channels * shape.out_channels <= kMostWeights;
+bool suits_pointwise_planes(const PointwisePlanesShape& shape) {
+  return shape.in_channels * shape.out_channels <= kMostWeights;
 }
 
 void pointwise_planes_f32(const PointwisePlanesShape& shape, const float* input, const void* packed,
@@ -30,9 +31,12 @@ void pointwise_planes_f32(const PointwisePlanesShape& shape, const float* input,
       end.row_bias = epilogue.bias ? epilogue.bias + first : nullptr;
       end.min = bounds.low;
       end.max = bounds.high;
+      float* const result = output + (image * shape.out_channels + first) * shape.pixels;
       gemm_f32(count, shape.pixels, shape.in_channels, {panel, 1, tile.panel_width(count)},
-               {planes, shape.pixels, 1},
-               output + (image * shape.out_channels + first) * shape.pixels, shape.pixels, end);
+               {planes, shape.pixels, 1}, result, shape.pixels, end);
+      if (is_clamp(epilogue.activation)) continue;
+      activation_rows_f32(epilogue.activation, count, shape.pixels, result, shape.pixels, result,
+                          shape.pixels);
     }
   }
 }

@@ -11,9 +11,9 @@ struct PointwisePlanesShape {
 };
 
 // Whether it is faster than changes of order around a convolution of images.
-bool suits_pointwise_planes(const PointwisePlanesShape& shape, const Activation& activation);
+bool suits_pointwise_planes(const PointwisePlanesShape& shape);
 
-// `packed` is that of conv_nhwc_f32. Of the epilogue: bias and activation, if that is a clamp.
+// `packed` is that of conv_nhwc_f32. Of the epilogue: bias and activation.
 void pointwise_planes_f32(const PointwisePlanesShape& shape, const float* input, const void* packed,
                           const EpilogueF32& epilogue, float* output);
 

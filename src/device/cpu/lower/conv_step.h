@@ -32,6 +32,7 @@ class ConvStep : public EpilogueStep {
         reads_nchw_(reads_nchw) {}
   const char* kernel() const override {
     if (is_float16(dtype_)) return "conv_nhwc_f16";
+    if (!has_residual() && kernels::conv_nhwc_f32_sums_pixels(shape_)) return "sum_pixels_f32";
     const bool is_bf16 = selection::kHasFloat16 &&
                          kernels::conv_nhwc_f32_weights(shape_) == kernels::WeightFormat::kBFloat16;
     return is_bf16 ? "conv_nhwc_bf16" : "conv_nhwc_f32";

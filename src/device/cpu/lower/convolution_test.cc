@@ -163,6 +163,15 @@ TEST(LowerConvolution, PointwiseLayersOfFewChannelsReadAndWritePlanes) {
     images.check({x});
     EXPECT_EQ(images.kernels({x}), "pointwise_planes_f32") << out;
   }
+  // An image of one channel is a plane, and any activation follows.
+  for (const auto& [in, out] : {std::pair{29, 1}, {1, 29}, {1, 1}}) {
+    Case planes({{"w", random_tensor({out, in, 1, 1})}},
+                "    y = torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"
+                "    return torch.sigmoid(y)\n");
+    const Tensor x = random_tensor({2, in, 7, 9});
+    planes.check({x});
+    EXPECT_EQ(planes.kernels({x}), "pointwise_planes_f32") << in << " to " << out;
+  }
   Case padded({{"w", random_tensor({5, 6, 1, 1})}},
               "    y = torch.constant_pad_nd(x, [0, 1, 0, 2], 0)\n"
               "    return torch.conv2d(y, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n");

@@ -5,13 +5,6 @@
 #include "ops/core/common.h"
 
 namespace torchlet::cpu {
-namespace {
-
-// Features of a linear layer that are no product of panels.
-constexpr int64_t kFewOutputs = 4, kManyInputs = 64;
-
-}  // namespace
-
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias,
                     bool may_pad) {
   if (weight.dtype() != DType::kFloat32 || weight.dim() != 2) decline("unusual weights");
@@ -23,16 +16,6 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   IntArray sizes = plan.info(input).sizes;
   sizes.back() = out;
   const DType dtype = plan.real_dtype();
-  if (selection::kHasConversions && out <= kFewOutputs && in >= kManyInputs && rows.rows > 1 &&
-      dtype == DType::kFloat32 && weight.is_contiguous()) {
-    // As sums along the rows of both; a panel of weights would be a vector wide.
-    const TensorId filters = plan.constant(weight), result = plan.new_contiguous(dtype, sizes);
-    plan.add_step<MatmulStep>(Matrices{rows.id, 1, 0, rows.rows, in, rows.stride, 1},
-                              Matrices{filters, 1, 0, in, out, 1, in},
-                              Matrices{result, 1, 0, rows.rows, out, out, 1},
-                              keep_bias(plan, bias, out));
-    return result;
-  }
   // Rows a multiple of 4 KB apart share their cache sets.
   const int64_t size = static_cast<int64_t>(element_size(dtype));
   const bool pads = may_pad && out * size % 4096 == 0 && rows.rows > 8;

@@ -24,13 +24,10 @@ struct Matrices {
   }
 };
 
-// c = a b + bias, float32; the columns of c lie together. The bias, one number for each of them,
-// may be null.
+// c = a b, float32; the columns of c lie together.
 class MatmulStep : public Step {
  public:
-  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c, const float* bias = nullptr)
-      : a_(a), b_(b), c_(c) {
-    epilogue_.col_bias = bias;
+  MatmulStep(const Matrices& a, const Matrices& b, const Matrices& c) : a_(a), b_(b), c_(c) {
     reading(a.operand());
     reading(b.operand());
     writing(c.operand());
@@ -47,7 +44,7 @@ class MatmulStep : public Step {
       kernels::gemm_f32(c_.rows, c_.cols, a_.cols,
                         {a + i * a_.batch_stride, a_.row_stride, a_.col_stride},
                         {b + i * b_.batch_stride, b_.row_stride, b_.col_stride},
-                        c + i * c_.batch_stride, c_.row_stride, epilogue_);
+                        c + i * c_.batch_stride, c_.row_stride);
     };
     if (c_.batch == 1) return product(0);
     if constexpr (selection::kHasConversions) {
@@ -64,12 +61,11 @@ class MatmulStep : public Step {
  private:
   kernels::TinyProducts products() const { return {c_.batch, c_.rows, c_.cols, a_.cols}; }
   bool is_tiny() const {
-    return selection::kHasConversions && !epilogue_.col_bias && a_.is_dense() && b_.is_dense() &&
-           c_.is_row_major() && suits_tiny(products());
+    return selection::kHasConversions && a_.is_dense() && b_.is_dense() && c_.is_row_major() &&
+           suits_tiny(products());
   }
 
   Matrices a_, b_, c_;
-  kernels::GemmEpilogue<float> epilogue_;
 };
 
 }  // namespace torchlet::cpu
