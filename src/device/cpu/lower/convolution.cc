@@ -20,6 +20,9 @@ struct ConvArguments {
   Surround zeros = {};  // around the input, besides the padding
 };
 
+// A product of one channel with fewer outputs would leave a part of a vector empty.
+constexpr int64_t kFullVectors = 16;
+
 // Each channel so many times, one beside the other.
 TensorId with_repeated_channels(PlanBuilder& plan, TensorId id, int64_t times) {
   const NhwcImage image = plan.as_image(id);
@@ -35,8 +38,6 @@ TensorId with_repeated_channels(PlanBuilder& plan, TensorId id, int64_t times) {
 // Input and weight have four dimensions.
 NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   const IntSpan w = a.weight.sizes();
-  // A product of one channel with a few outputs would leave most of a vector empty.
-  constexpr int64_t kFullVectors = 16;
   if (selection::kHasRareConvolutions && a.groups > 1 && w[1] == 1 && w[0] % a.groups == 0 &&
       plan.info(a.input).sizes[1] == a.groups) {
     const int64_t outputs_each = w[0] / a.groups;
@@ -187,10 +188,16 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
   };
   const IntArray stride = pair("stride", 1), dilation = pair("dilation", 1);
   const IntArray padding = pair("padding", 0), extra = pair("output_padding", 0);
-  const int64_t groups = call.known_int("groups");
+  int64_t groups = call.known_int("groups");
   if (is_line) {
     weight = ops::unsqueeze(weight, 2);
     id = plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
+  }
+  if (selection::kHasRareConvolutions && groups == weight.size(0) && weight.size(1) > 1 &&
+      weight.size(1) < kFullVectors && plan.info(id).sizes[1] == groups) {
+    id = with_repeated_channels(plan, id, weight.size(1));
+    weight = ops::reshape(weight, IntArray{-1, 1, weight.size(2), weight.size(3)});
+    groups = weight.size(0);
   }
   const NhwcImage input = plan.as_image(id);
   const IntSpan w = weight.sizes();

@@ -246,6 +246,12 @@ TEST(LowerConvolution, TransposedConvolution) {
   depthwise.check({x});
   EXPECT_EQ(depthwise.kernels({x}),
             "copy_strided conv_transpose_nhwc_f32 conv_transpose_nhwc_f32 copy_strided");
+  Case repeated(
+      {{"w", random_tensor({4, 3, 3, 2})}, {"b", random_tensor({12})}},
+      "    return torch.conv_transpose2d(x, self.w, self.b, [2, 1], [1, 0], [0, 0], 4)\n");
+  repeated.check({x});
+  EXPECT_EQ(repeated.kernels({x}),
+            "copy_strided copy_strided conv_transpose_nhwc_f32 copy_strided");
   Case huge_stride(
       {{"w", random_tensor({4, 1, 3, 2})}},
       "    return torch.conv_transpose2d(x, self.w, None, [65, 1], [0, 0], [0, 0], 4)\n");

@@ -1,4 +1,6 @@
 // Pooling and means over the pixels of images.
+#include <optional>
+
 #include "device/cpu/lower/lowering.h"
 #include "kernels/spatial/pool2d.h"
 #include "kernels/spatial/pool_nhwc.h"
@@ -74,13 +76,19 @@ class PlanesStep : public Step {
   Run run_;
 };
 
-// Vectors of channels would be empty for the most part, those of pixels are not.
-bool suits_planes(const PlanBuilder& plan, TensorId id, size_t dims) {
+// Images of so few channels that vectors of them would be empty for the most part, where those of
+// pixels are not, and lines, which are planes of one row.
+std::optional<TensorId> planes_argument(PlanBuilder& plan, const Call& call, size_t dims) {
   constexpr int64_t kFewChannels = 16;
+  const TensorId id = plan.real_tensor(call, 0);
   const PlanTensor& t = plan.info(id);
-  if (dims != 2 || t.dim() != 4 || t.sizes[1] >= kFewChannels) return false;
+  if (is_of_lines(call) && t.dim() == 3 && are_planes(plan, id)) {
+    return plan.viewed(id, ops::unsqueeze(plan.shape_of(id), 2));
+  }
+  if (dims != 2 || t.dim() != 4 || t.sizes[1] >= kFewChannels) return std::nullopt;
   // A plane by itself lies as an image, too.
-  return t.sizes[1] == 1 ? lies_in_planes(plan, id) : are_planes(plan, id);
+  const bool suits = t.sizes[1] == 1 ? lies_in_planes(plan, id) : are_planes(plan, id);
+  return suits ? std::optional(id) : std::nullopt;
 }
 
 // Of an operator whose windows have so many dimensions.
@@ -156,7 +164,7 @@ void add_planes(PlanBuilder& plan, const Call& call, const char* name, TensorId 
   const TensorId result = plan.new_contiguous(DType::kFloat32, sizes);
   const auto pool = [=](const float* x, float* y, int64_t planes) { run(window, x, y, planes); };
   plan.add_step<PlanesStep<decltype(pool)>>(name, id, result, sizes[0] * sizes[1], pool);
-  plan.define(call, result);
+  define_image(plan, call, result);
 }
 
 // Calls add(shape, from, to), which adds a step, with images of all planes or, of a volume, first
@@ -204,8 +212,8 @@ PoolArguments max_pool_arguments(const Call& call, size_t dims) {
 
 void lower_max_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
-  if (const TensorId id = plan.real_tensor(call, 0); suits_planes(plan, id, dims)) {
-    return add_planes(plan, call, "max_pool2d_f32", id, max_pool_arguments(call, dims),
+  if (const auto id = planes_argument(plan, call, dims)) {
+    return add_planes(plan, call, "max_pool2d_f32", *id, max_pool_arguments(call, dims),
                       kernels::max_pool2d_f32);
   }
   const NhwcImage input = image_argument(plan, call, dims);
@@ -216,37 +224,6 @@ void lower_max_pool(PlanBuilder& plan, const Call& call) {
                    });
   };
   define_image(plan, call, add_pooling(plan, input, max_pool_arguments(call, dims), add).id);
-}
-
-void lower_avg_pool(PlanBuilder& plan, const Call& call) {
-  const size_t dims = window_dims(call);
-  PoolArguments a;
-  a.kernel = window_argument(call, "kernel_size", dims, 1);
-  a.stride = stride_argument(call, a.kernel);
-  a.padding = window_argument(call, "padding", dims, 0);
-  a.dilation = IntArray(dims, 1);
-  a.ceil_mode = call.known_bool("ceil_mode");
-  const bool include_pad = call.known_bool("count_include_pad");
-  const bool divides = call.has_argument("divisor_override") && !call.is_none("divisor_override");
-  const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
-  if (divides && (divisor == 0 || dims == 3)) decline("a divisor that is given");
-  if (const TensorId id = plan.real_tensor(call, 0); suits_planes(plan, id, dims)) {
-    return add_planes(plan, call, "avg_pool2d_f32", id, a,
-                      [=](const Window2dShape& window, const float* x, float* y, int64_t planes) {
-                        kernels::avg_pool2d_f32(window, include_pad, divisor, x, y, planes);
-                      });
-  }
-  const NhwcImage input = image_argument(plan, call, dims);
-  constexpr int64_t kFewChannels = 4;
-  const bool is_thin = selection::kHasVolumes && dims == 3 && input.c < kFewChannels;
-  if (is_thin) decline("vectors of few channels");
-  const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
-    add_image_step(plan, kAvgPool, from, to,
-                   [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
-                     kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
-                   });
-  };
-  define_image(plan, call, add_pooling(plan, input, a, add).id);
 }
 
 // Over the pixels of [n, c, ...], all of them kept as 1.
@@ -270,17 +247,69 @@ TensorId add_global_mean(PlanBuilder& plan, TensorId id) {
   return output.id;
 }
 
+void define_global_mean(PlanBuilder& plan, const Call& call, TensorId id) {
+  if (is_of_lines(call) && !are_planes(plan, id)) {
+    return define_image(plan, call, add_global_mean(plan, line_image(plan, id).id));
+  }
+  plan.define(call, add_global_mean(plan, id));
+}
+
+// Whether there is one window, of the whole of each channel. That of a line has one row.
+bool is_global(const Call& call, const PlanTensor& t, const PoolArguments& a) {
+  const size_t dims = a.kernel.size(), first = is_of_lines(call) ? 1 : 0;
+  if (t.sizes.size() + first != dims + 2 || t.numel() == 0) return false;
+  for (size_t d = 0; d < dims; ++d) {
+    const int64_t size = d < first ? 1 : t.sizes[2 + d - first];
+    if (a.kernel[d] != size || a.stride[d] < 1 || a.padding[d] != 0) return false;
+  }
+  return true;
+}
+
+void lower_avg_pool(PlanBuilder& plan, const Call& call) {
+  const size_t dims = window_dims(call);
+  PoolArguments a;
+  a.kernel = window_argument(call, "kernel_size", dims, 1);
+  a.stride = stride_argument(call, a.kernel);
+  a.padding = window_argument(call, "padding", dims, 0);
+  a.dilation = IntArray(dims, 1);
+  a.ceil_mode = call.known_bool("ceil_mode");
+  const bool include_pad = call.known_bool("count_include_pad");
+  const bool divides = call.has_argument("divisor_override") && !call.is_none("divisor_override");
+  const int64_t divisor = divides ? call.known_int("divisor_override") : 0;
+  if (divides && (divisor == 0 || dims == 3)) decline("a divisor that is given");
+  if (const TensorId id = plan.real_tensor(call, 0);
+      !divides && is_global(call, plan.info(id), a)) {
+    return define_global_mean(plan, call, id);
+  }
+  if (const auto id = planes_argument(plan, call, dims)) {
+    return add_planes(plan, call, "avg_pool2d_f32", *id, a,
+                      [=](const Window2dShape& window, const float* x, float* y, int64_t planes) {
+                        kernels::avg_pool2d_f32(window, include_pad, divisor, x, y, planes);
+                      });
+  }
+  const NhwcImage input = image_argument(plan, call, dims);
+  constexpr int64_t kFewChannels = 4;
+  const bool is_thin = selection::kHasVolumes && dims == 3 && input.c < kFewChannels;
+  if (is_thin) decline("vectors of few channels");
+  const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
+    add_image_step(plan, kAvgPool, from, to,
+                   [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                     kernels::avg_pool_nhwc(shape, include_pad, divisor, x, x_stride, y, y_stride);
+                   });
+  };
+  define_image(plan, call, add_pooling(plan, input, a, add).id);
+}
+
 void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
   const IntArray size = window_argument(call, "output_size", dims, 1);
   if (std::ranges::any_of(size, [](int64_t s) { return s < 1; })) decline("an empty result");
-  TensorId id = plan.real_tensor(call, 0);
-  if (is_of_lines(call)) id = line_image(plan, id).id;
-  if (std::ranges::all_of(size, [](int64_t s) { return s == 1; }) &&
-      plan.info(id).dim() == static_cast<int64_t>(dims) + 2) {
-    return define_image(plan, call, add_global_mean(plan, id));
+  const TensorId id = plan.real_tensor(call, 0);
+  const int64_t rank = is_of_lines(call) ? 3 : static_cast<int64_t>(dims) + 2;
+  if (std::ranges::all_of(size, [](int64_t s) { return s == 1; }) && plan.info(id).dim() == rank) {
+    return define_global_mean(plan, call, id);
   }
-  const NhwcImage input = plan.as_image(id, static_cast<int64_t>(dims) + 2);
+  const NhwcImage input = image_argument(plan, call, dims);
   if (dims == 3) decline("several means of a volume");
   const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
   const NhwcImage output =

@@ -57,10 +57,16 @@ TEST(LowerPooling, LinesAreImagesOfOneRow) {
   check("_upsample_nearest_exact1d(y, [29], None)", "resize_nearest_nhwc");
   Case planes({}, "    return torch.max_pool1d(x, [3], [2], [1], [1], False)\n");
   planes.check({x});
-  EXPECT_EQ(planes.kernels({x}), "aten::max_pool1d");
-  Case mean({}, "    return torch.adaptive_avg_pool1d(x, [1])\n");
-  mean.check({channels_last_line(x)}, 1e-6);
-  EXPECT_EQ(mean.kernels({channels_last_line(x)}), "global_avg_pool_nhwc_f32");
+  EXPECT_EQ(planes.kernels({x}), "max_pool2d_f32");
+  const std::string whole = "[" + std::to_string(x.size(2)) + "]";
+  for (const std::string& call :
+       {std::string("adaptive_avg_pool1d(x, [1])"), "avg_pool1d(x, " + whole + ")"}) {
+    Case mean({}, "    return torch." + call + "\n");
+    mean.check({channels_last_line(x)}, 1e-6);
+    EXPECT_EQ(mean.kernels({channels_last_line(x)}), "global_avg_pool_nhwc_f32");
+    mean.check({x}, 1e-6);
+    EXPECT_EQ(mean.kernels({x}), "fold_f32");
+  }
 }
 
 // Between planes of few channels, vectors hold pixels.
