@@ -85,6 +85,13 @@ Tensor addmm(const Tensor& self, const Tensor& mat1, const Tensor& mat2, const S
   TORCHLET_CHECK(mat1.dim() == 2 && mat2.dim() == 2,
                  "mat1 and mat2 must be matrices, got %lld-D and %lld-D tensors",
                  static_cast<long long>(mat1.dim()), static_cast<long long>(mat2.dim()));
+  const bool is_layer = self.dim() == 1 && self.numel() == mat2.size(1) &&
+                        mat1.size(1) == mat2.size(0) && beta.to_double() == 1 &&
+                        alpha.to_double() == 1;
+  if (is_layer && self.dtype() == DType::kFloat32 && mat1.dtype() == self.dtype() &&
+      mat2.dtype() == self.dtype()) {
+    return linear(mat1, transpose(mat2, 0, 1), self);
+  }
   return combine(self, mm(mat1, mat2), beta, alpha);
 }
 

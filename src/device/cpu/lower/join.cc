@@ -22,6 +22,19 @@ size_t leading_whole(const PlanBuilder& plan, const std::vector<TensorId>& parts
   return 0;
 }
 
+// Whether most of what is joined lies as images, and not as contiguous planes; a plane by itself is
+// both.
+bool are_images(const PlanBuilder& plan, std::span<const TensorId> parts) {
+  int64_t balance = 0;
+  for (const TensorId part : parts) {
+    const PlanTensor& t = plan.info(part);
+    const bool is_image = plan.image_view(part).has_value();
+    const bool is_planes = is_contiguous_as(t.sizes, t.strides, MemoryFormat::kContiguous);
+    if (is_image != is_planes) balance += is_image ? t.numel() : -t.numel();
+  }
+  return balance > 0;
+}
+
 void lower_cat(PlanBuilder& plan, const Call& call) {
   std::vector<TensorId> parts = plan.tensors(call, 0);
   if (parts.empty()) decline("nothing to join");
@@ -39,7 +52,7 @@ void lower_cat(PlanBuilder& plan, const Call& call) {
     }
     sizes[dim] += t.sizes[dim];
   }
-  const bool is_image = plan.image_view(parts[0]).has_value();
+  const bool is_image = are_images(plan, parts);
   const IntArray strides = is_image ? image_strides(sizes) : contiguous_strides(sizes);
   TensorId whole = kNoTensor;
   size_t joined = is_image && dim == 1 ? leading_whole(plan, parts) : 0;

@@ -47,6 +47,22 @@ TEST(LowerJoin, ConcatenationIsWrittenInPlace) {
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32 copy_strided");
 }
 
+TEST(LowerJoin, MostOfWhatIsJoinedSaysHowItLies) {
+  // A plane by itself lies as an image and as planes.
+  Case planes({}, "    y = torch.relu(x)\n    return torch.cat([y, torch.sigmoid(y)], 1)\n");
+  const Tensor plane = random_tensor({2, 1, 6, 5});
+  planes.check({plane});
+  EXPECT_EQ(planes.kernels({plane}),
+            "activation_rows_f32 activation_rows_f32 copy_strided copy_strided");
+  Case mixed({{"a", random_tensor({4, 3, 1, 1})}},
+             "    y = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"
+             "    return torch.conv2d(torch.cat([x, y], 1), torch.ones([2, 7, 3, 3]))\n");
+  const Tensor x = random_tensor({2, 3, 6, 5});
+  mixed.check({x}, 1e-5);
+  EXPECT_EQ(mixed.kernels({x}),
+            "copy_strided conv_nhwc_f32 copy_strided conv_nhwc_f32 copy_strided");
+}
+
 // The list of sizes leaves the segment, and whoever gets it may change it.
 TEST(LowerJoin, ListsOfNumbersMayLeave) {
   Case c({},
