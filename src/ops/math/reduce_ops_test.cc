@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/core/testing.h"
+#include "ops/shape/shape.h"
 #include "tensor/containers.h"
 
 // Expected numbers are PyTorch 1.13's.
@@ -221,9 +222,9 @@ TEST(Scan, TrapezoidsLieAsTheyLike) {
 
 // Slices that lie side by side are scanned some at a time: more of them than that, and a tail.
 TEST(Scan, OfSlicesSideBySideIsThatOfSlices) {
-  constexpr int64_t kOuter = 3, kLength = 7, kInner = 131;
-  for (const DType dtype : {kF32, kI64, DType::kFloat64, DType::kFloat16, kU8}) {
-    const Tensor x = empty(IntArray{kOuter, kLength, kInner}, DType::kFloat64);
+  const auto check = [](DType dtype, int64_t length, int64_t inner) {
+    constexpr int64_t kOuter = 3;
+    const Tensor x = empty(IntArray{kOuter, length, inner}, DType::kFloat64);
     for (int64_t i = 0; i < x.numel(); ++i) {
       const bool is_nan = is_floating_point(dtype) && i % 97 == 5;
       x.data_ptr<double>()[i] = is_nan ? kNan : static_cast<double>(i * i * 7 % 13 % 4);
@@ -234,10 +235,23 @@ TEST(Scan, OfSlicesSideBySideIsThatOfSlices) {
       for (size_t k = 0; k < (has_places ? 2 : 1); ++k) {
         const Tensor expected = transpose(result_of(name, "", {along, 2}, k), 1, 2);
         expect_tensor(result_of(name, "", {across, 1}, k), elements_of(expected), expected.dtype(),
-                      {kOuter, kLength, kInner});
+                      {kOuter, length, inner});
       }
     }
+  };
+  for (const DType dtype : {kF32, kI64, DType::kFloat64, DType::kFloat16, kU8, DType::kBool}) {
+    check(dtype, 7, 131);
+    for (const int64_t inner : {1, 2, 3, 7, 8}) {
+      check(dtype, 15, inner);
+      check(dtype, 19, inner);
+    }
   }
+}
+
+TEST(Scan, PartsOfComplexNumbersAreSummedByThemselves) {
+  const Tensor parts = make({1, 2, 3, -4, 5, 6, 7, 8}, kF32, {2, 2, 2});
+  const Tensor sums = result_of("aten::cumsum", "", {view_as_complex(parts), -1});
+  expect_tensor(view_as_real(sums), {1, 2, 4, -2, 5, 6, 12, 14}, kF32, {2, 2, 2});
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ops/engines/integer_math.h"
 #include "ops/engines/neighbours.h"
 #include "ops/math/math.h"
+#include "ops/shape/shape.h"
 #include "tensor/meta.h"
 #include "tensor/tensor_impl.h"
 
@@ -48,34 +49,39 @@ void scan_across(const Tensor& self, int64_t dim, Start start, Step step) {
   });
 }
 
-// Contiguous rows, a few at a time unless they are short, because each result of a row waits for
-// the one before: for an f of one instruction.
+// Slices of n elements, `inner` of which lie side by side, a few at a time unless they are short,
+// because each result of a slice waits for the one before: for an f of one instruction.
 template <typename F>
-void scan_rows(const float* x, float* y, int64_t rows, int64_t n, F f) {
-  constexpr int64_t kRows = 4, kShort = 16, kParallelGrain = 32768;
-  parallel_for(rows, std::max<int64_t>(kRows, kParallelGrain / n), [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin * n; n < kShort && i < end * n;) {
+void scan_slices(const float* x, float* y, int64_t slices, int64_t n, int64_t inner, F f) {
+  constexpr int64_t kSlices = 4, kShort = 16, kParallelGrain = 32768;
+  const auto first_of = [=](int64_t slice) {
+    return inner == 1 ? slice * n : slice / inner * n * inner + slice % inner;
+  };
+  const int64_t grain = std::max<int64_t>(kSlices, kParallelGrain / n);
+  parallel_for(slices, grain, [=](int64_t begin, int64_t end) {
+    for (int64_t slice = begin; n < kShort && slice < end; ++slice) {
+      int64_t i = first_of(slice);
       double total = y[i] = x[i];
-      for (const int64_t last = i + n; ++i < last;) {
+      for (const int64_t last = i + n * inner; (i += inner) < last;) {
         total = f(total, static_cast<double>(x[i]));
         y[i] = static_cast<float>(total);
       }
     }
-    for (int64_t first = begin; n >= kShort && first < end; first += kRows) {
-      const float* from[kRows];
-      float* to[kRows];
-      double totals[kRows];
-      for (int64_t k = 0; k < kRows; ++k) {
-        const int64_t row = std::min(first + k, end - 1);  // the last may be scanned again
-        from[k] = x + row * n;
-        to[k] = y + row * n;
+    for (int64_t first = begin; n >= kShort && first < end; first += kSlices) {
+      const float* from[kSlices];
+      float* to[kSlices];
+      double totals[kSlices];
+      for (int64_t k = 0; k < kSlices; ++k) {
+        const int64_t at = first_of(std::min(first + k, end - 1));  // the last may be scanned again
+        from[k] = x + at;
+        to[k] = y + at;
         totals[k] = to[k][0] = from[k][0];
       }
       const auto advance = [&](int64_t k, int64_t i) {
         totals[k] = f(totals[k], static_cast<double>(from[k][i]));
         to[k][i] = static_cast<float>(totals[k]);
       };
-      for (int64_t i = 1; i < n; ++i) {
+      for (int64_t i = inner; i < n * inner; i += inner) {
         advance(0, i);
         advance(1, i);
         advance(2, i);
@@ -91,6 +97,15 @@ Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
   using Wide = std::conditional_t<std::is_same_v<C, float>, double, C>;
   const Tensor out = empty_like(self, result);
   const int64_t n = slice_length(self, dim);
+  if constexpr (kIsShort && std::is_same_v<C, float> && selection::kHasConversions) {
+    constexpr int64_t kFewColumns = 8;
+    if (result == DType::kFloat32 && self.dim() > 0 && self.numel() > 0 && self.is_contiguous() &&
+        self.stride(dim) < kFewColumns) {
+      scan_slices(self.data_ptr<float>(), out.data_ptr<float>(), self.numel() / n, n,
+                  self.stride(dim), f);
+      return out;
+    }
+  }
   if (result == DTypeOf<C>::value && lies_across(self, dim)) {
     const C* const x = self.data_ptr<C>();
     C* const y = out.data_ptr<C>();
@@ -101,13 +116,6 @@ Tensor scan_as(const Tensor& self, int64_t dim, DType result, F f) {
           y[place] = static_cast<C>(total);
         });
     return out;
-  }
-  if constexpr (kIsShort && std::is_same_v<C, float> && selection::kHasConversions) {
-    if (result == DType::kFloat32 && self.dim() > 0 && self.numel() > 0 && self.is_contiguous() &&
-        wrap_dim(dim, self.dim()) + 1 == self.dim()) {
-      scan_rows(self.data_ptr<float>(), out.data_ptr<float>(), self.numel() / n, n, f);
-      return out;
-    }
   }
   dim_apply<C>(self, dim, out, Tensor(), [=](const C* x, C* y, int64_t*) {
     Wide total = static_cast<Wide>(n > 0 ? x[0] : C());
@@ -132,6 +140,9 @@ Tensor scan(const Tensor& self, int64_t dim, std::optional<DType> dtype, F f) {
 }
 
 Tensor cumsum(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
+  if (is_complex(self.dtype()) && !dtype && self.dim() > 0) {  // each part by itself
+    return view_as_complex(cumsum(view_as_real(self), wrap_dim(dim, self.dim()), dtype));
+  }
   return scan<true>(self, dim, dtype, [](auto a, auto b) {
     if constexpr (std::is_integral_v<decltype(a)>) {
       return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));

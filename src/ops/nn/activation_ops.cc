@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/core/op.h"
 #include "ops/engines/kernel_map.h"
 #include "ops/engines/quantize.h"
@@ -220,9 +221,26 @@ Tensor relu(const Tensor& self) {
   return clamp(self, Scalar(0), std::nullopt);
 }
 
+namespace {
+
+bool is_half(DType dtype) { return is_floating_point(dtype) && element_size(dtype) == 2; }
+
+// As layers have it, which is exact enough for 16-bit floats.
+template <kernels::ActivationKind kKind>
+void of_layer(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {
+  kernels::activation_rows_f32({kKind}, 1, n, x, n, y, n);
+}
+
+}  // namespace
+
 Tensor gelu(const Tensor& self, bool tanh_approximation) {
   if (self.is_quantized()) {
     return map_quantized(self, [&](const Tensor& x) { return gelu(x, tanh_approximation); });
+  }
+  if (is_half(self.dtype())) {
+    using enum kernels::ActivationKind;
+    return kernel_map(tanh_approximation ? of_layer<kGeluTanh> : of_layer<kGelu>, self,
+                      self.dtype());
   }
   if (tanh_approximation) {
     const double factor = std::sqrt(2 / std::numbers::pi);

@@ -294,10 +294,12 @@ NormResult layer_norm_statistics(const Tensor& input, IntSpan normalized_shape,
             const T shift = -rstd * mean;
             mean_data[r] = mean;
             rstd_data[r] = rstd;
+            // A product of floats is exact in double precision.
             for (int64_t i = 0; i < length; ++i) {
-              const T normal = std::fma(from[i], rstd, shift);
-              to[i] = normal * (w_data ? w_data[i] : T(1)) + (b_data ? b_data[i] : T(0));
+              to[i] = static_cast<T>(static_cast<double>(from[i]) * rstd + shift);
             }
+            for (int64_t i = 0; w_data && i < length; ++i) to[i] *= w_data[i];
+            for (int64_t i = 0; b_data && i < length; ++i) to[i] += b_data[i];
           }
         });
         return result();
