@@ -120,5 +120,85 @@ TEST(BFloat16, IsFloat32WhereTheProcessorHasNoProductsOfIt) {
   kernels::limit_isa(limit);
 }
 
+// Layers of programs in bfloat16 compute in float32, and their products in bfloat16 where the
+// processor has them; what is between them is the reference's.
+class BFloat16Programs : public testing::Test {
+ protected:
+  static Tensor random(const IntArray& sizes, float bound = 1) {
+    return random_tensor(sizes, -bound, bound).to(DType::kBFloat16);
+  }
+  // Both round sums of float32, which may end on either side of a half.
+  static void check(const Weights& weights, const std::string& body, const Tensor& x,
+                    const std::string& kernels) {
+    Case c(weights, body);
+    std::string expected = kernels;
+    if (!kernels::has_bfloat16()) {
+      for (size_t at; (at = expected.find("bf16")) != std::string::npos;)
+        expected.replace(at, 4, "f32");
+    }
+    EXPECT_EQ(c.kernels({x}), expected);
+    const Tensor want = c.reference({x}).to_tensor(), got = c.planned({x}).to_tensor();
+    ASSERT_EQ(got.dtype(), DType::kBFloat16);
+    ASSERT_EQ(IntArray(got.sizes()), IntArray(want.sizes()));
+    const Tensor exact = want.to(DType::kFloat32).contiguous();
+    const Tensor other = got.to(DType::kFloat32).contiguous();
+    double largest = 0;
+    for (int64_t i = 0; i < exact.numel(); ++i) {
+      largest = std::fmax(largest, std::fabs(static_cast<double>(exact.data_ptr<float>()[i])));
+    }
+    Case::expect_near(other, exact, largest / 128);
+  }
+};
+
+TEST_F(BFloat16Programs, LinearLayers) {
+  const Weights weights = {
+      {"w", random({200, 100})}, {"v", random({37, 200})}, {"b", random({200})}};
+  for (const int64_t rows : {1, 5, 64}) {
+    check(weights,
+          "    y = torch.relu(torch.linear(x, self.w, self.b))\n"
+          "    return torch.linear(y, self.v, None)\n",
+          random({2, rows, 100}),
+          "convert conv_nhwc_bf16 convert aten::relu convert conv_nhwc_bf16 convert");
+  }
+  check({{"w", random({100, 37})}, {"b", random({37})}},
+        "    return torch.addmm(self.b, x, self.w, beta=1, alpha=1)\n", random({5, 100}),
+        "convert conv_nhwc_bf16 convert");
+}
+
+TEST_F(BFloat16Programs, Convolutions) {
+  const Weights weights = {{"a", random({32, 3, 3, 3})},
+                           {"d", random({32, 1, 3, 3})},
+                           {"p", random({40, 32, 1, 1})},
+                           {"b", random({40})}};
+  const std::string body =
+      "    y = torch.conv2d(x, self.a, None, [2, 2], [1, 1], [1, 1], 1)\n"
+      "    y = torch.conv2d(y, self.d, None, [1, 1], [1, 1], [1, 1], 32)\n"
+      "    return torch.conv2d(y, self.p, self.b, [1, 1], [0, 0], [1, 1], 1)\n";
+  check(weights, body, random({2, 3, 17, 14}),
+        "convert conv_nhwc_f32 convert convert dwconv_nhwc_f32 convert convert conv_nhwc_bf16 "
+        "convert copy_strided");
+  check({{"w", random({24, 16, 5})}},
+        "    return torch.conv1d(x, self.w, None, [1], [2], [1], 1)\n", random({2, 16, 30}),
+        "convert copy_strided conv_nhwc_f32 convert copy_strided");
+}
+
+TEST_F(BFloat16Programs, EncoderLayers) {
+  const int64_t width = 16;
+  check({{"qw", random({3 * width, width}, 0.3f)},
+         {"qb", random({3 * width})},
+         {"pw", random({width, width}, 0.3f)},
+         {"pb", random({width})},
+         {"n", random({width})},
+         {"f", random({32, width}, 0.3f)},
+         {"fb", random({32})},
+         {"g", random({width, 32}, 0.3f)}},
+        "    return torch._transformer_encoder_layer_fwd(x, 16, 2, self.qw, self.qb, self.pw, "
+        "self.pb, True, False, 1e-05, self.n, self.pb, self.n, self.pb, self.f, self.fb, self.g, "
+        "self.pb, None)\n",
+        random({2, 5, width}),
+        "convert conv_nhwc_bf16 attention_f32 conv_nhwc_f32 layer_norm_f32 conv_nhwc_bf16 "
+        "conv_nhwc_f32 layer_norm_f32 convert");
+}
+
 }  // namespace
 }  // namespace torchlet::cpu

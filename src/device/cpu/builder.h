@@ -81,6 +81,19 @@ class PlanBuilder : public PlanEmitter {
   bool is_lean() const { return footprint_ == Footprint::kLean; }
   // What the weights of layers in float32 may be rounded to.
   kernels::WeightFormat weight_format() const { return weight_format_; }
+  // A layer of bfloat16 computes in float32, and its products in bfloat16 where the processor has
+  // them: those of its numbers are exact there.
+  bool is_layer_dtype(DType dtype) const {
+    return dtype == DType::kFloat32 ||
+           (selection::kHasFloat16 && dtype == DType::kBFloat16 && real_dtype() == DType::kFloat32);
+  }
+  kernels::WeightFormat weight_format(DType weights) const {
+    return weights == DType::kBFloat16 ? kernels::WeightFormat::kBFloat16 : weight_format_;
+  }
+  // What a layer of weights of that dtype reads, in float32 or the plan's precision; Declined if
+  // it is of another one. And its result, as the program has it.
+  TensorId layer_tensor(const CallArgument& argument, DType weights);
+  void define_layer(const Call& call, TensorId result, DType weights);
   // The same elements in float32, or in the plan's precision.
   TensorId in_float32(TensorId id);
   TensorId in_precision(TensorId id);
@@ -152,7 +165,7 @@ class PlanBuilder : public PlanEmitter {
   std::vector<TensorId> tensors_;  // by ValueId, then those of argument_of()
   std::unordered_map<const TensorImpl*, TensorId> constants_;
   std::unordered_map<TensorId, TensorId> image_copies_;
-  std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and Float16
+  std::unordered_map<TensorId, TensorId> conversions_;  // between float32 and a 16-bit type
   bool wants_channels_last_ = false;  // outputs lie as the first image among the inputs does
   std::vector<device::RefusedCall> by_reference_;
 };

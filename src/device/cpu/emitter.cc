@@ -157,12 +157,12 @@ TensorId PlanEmitter::widened(TensorId id, int64_t old_channels, int64_t channel
 }
 
 static void pack_floats(void* to, const Tensor& tensor) {
-  std::memcpy(to, tensor.contiguous().raw_data(),
+  std::memcpy(to, tensor.to(DType::kFloat32).contiguous().raw_data(),
               static_cast<size_t>(tensor.numel()) * sizeof(float));
 }
 
 const float* PlanEmitter::floats(const Tensor& tensor) {
-  TORCHLET_ASSERT(tensor.dtype() == DType::kFloat32);
+  TORCHLET_ASSERT(tensor.dtype() == DType::kFloat32 || tensor.dtype() == DType::kBFloat16);
   const size_t nbytes = static_cast<size_t>(tensor.numel()) * sizeof(float);
   return static_cast<const float*>(packed(nbytes, pack_floats, tensor));
 }

@@ -1,8 +1,10 @@
 // How lowerings get their operands: tensors, images and rows.
 #include <algorithm>
 
+#include "base/thread_pool.h"
 #include "device/cpu/builder.h"
 #include "device/cpu/copy_step.h"
+#include "kernels/elementwise/convert.h"
 #include "kernels/half/float16.h"
 #include "ops/core/common.h"
 #include "tensor/containers.h"
@@ -51,6 +53,17 @@ TensorId PlanBuilder::real_tensor(const CallArgument& argument) {
   return id;
 }
 
+TensorId PlanBuilder::layer_tensor(const CallArgument& argument, DType weights) {
+  if (weights == DType::kFloat32) return real_tensor(argument);
+  const TensorId id = tensor(argument);
+  if (!is_layer_dtype(weights) || info(id).dtype != weights) decline("another dtype");
+  return converted(id, DType::kFloat32);
+}
+
+void PlanBuilder::define_layer(const Call& call, TensorId result, DType weights) {
+  define(call, weights == DType::kBFloat16 ? converted(result, weights) : result);
+}
+
 TensorId PlanBuilder::in_dtype(TensorId id, DType dtype) {
   const DType from = info(id).dtype;
   if (from == dtype) return id;
@@ -84,7 +97,7 @@ void PlanBuilder::in_same_type(std::span<TensorId> ids) {
 
 namespace {
 
-// Writes the elements of one matrix into another of the same form, rounded to Float16 or widened.
+// Writes the elements of one matrix into another of the same form, rounded to 16 bits or widened.
 class ConvertStep : public Step {
  public:
   // Of images, or of one row without gaps.
@@ -95,7 +108,10 @@ class ConvertStep : public Step {
     const bool is_row = layout_.rows == 1;
     const int64_t from_stride = is_row ? layout_.columns : m.stride(from_);
     const int64_t to_stride = is_row ? layout_.columns : m.stride(to_);
-    if (m.tensor(from_).dtype == DType::kFloat32) {
+    const DType from = m.tensor(from_).dtype;
+    if (from == DType::kBFloat16 || m.tensor(to_).dtype == DType::kBFloat16) {
+      convert_bfloat16(m, from == DType::kBFloat16, from_stride, to_stride);
+    } else if (from == DType::kFloat32) {
       kernels::to_float16_rows(layout_.rows, layout_.columns, m.data<float>(from_), from_stride,
                                m.data<Float16>(to_), to_stride);
     } else {
@@ -105,6 +121,28 @@ class ConvertStep : public Step {
   }
 
  private:
+  void convert_bfloat16(const Memory& m, bool widens, int64_t from_stride,
+                        int64_t to_stride) const {
+    using enum kernels::NumberType;
+    constexpr int64_t kElementsPerTask = 32768;
+    const auto* const from = m.data<std::byte>(from_);
+    auto* const to = m.data<std::byte>(to_);
+    const int64_t from_size = widens ? 2 : 4, to_size = widens ? 4 : 2;
+    const auto convert = [&](int64_t from_at, int64_t to_at, int64_t count) {
+      kernels::convert(widens ? kBF16 : kF32, from + from_at * from_size, widens ? kF32 : kBF16,
+                       to + to_at * to_size, count);
+    };
+    const int64_t rows = layout_.rows, columns = layout_.columns;
+    if (from_stride == columns && to_stride == columns) {
+      return parallel_for(rows * columns, kElementsPerTask,
+                          [&](int64_t begin, int64_t end) { convert(begin, begin, end - begin); });
+    }
+    const int64_t grain = std::max<int64_t>(1, kElementsPerTask / columns);
+    parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) convert(r * from_stride, r * to_stride, columns);
+    });
+  }
+
   MatrixLayout layout_;
   Operand from_, to_;
 };

@@ -24,10 +24,10 @@ using kernels::DwConvShape;
 
 void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& layer,
                const Tensor& weight) {
-  const Tensor dense = weight.contiguous();
+  const Tensor dense = weight.to(DType::kFloat32).contiguous();
   const float* data = dense.data_ptr<float>();
   if (is_float16(dtype)) return kernels::conv_nhwc_f16_pack(layer.shape, data, to);
-  if constexpr (!selection::kIsWhole) {
+  if (!selection::kIsWhole || weight.dtype() != DType::kFloat32) {
     return kernels::conv_nhwc_f32_pack(layer.shape, data, to, nullptr);
   }
   // Large weights go back to the file while the rest is packed.
@@ -41,7 +41,7 @@ void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& lay
 
 void fill_depthwise(void* to, const DType& dtype, const LayerForm<DwConvShape>& layer,
                     const Tensor& weight) {
-  const Tensor dense = weight.contiguous();
+  const Tensor dense = weight.to(DType::kFloat32).contiguous();
   const auto pack =
       is_float16(dtype) ? kernels::dwconv_nhwc_f16_pack : kernels::dwconv_nhwc_f32_pack;
   pack(layer.shape, dense.data_ptr<float>(), to);

@@ -10,7 +10,7 @@ namespace torchlet::cpu {
 double conv_flops(const kernels::ConvNhwcShape& shape);
 double conv_flops(const kernels::DwConvShape& shape);
 
-// What plans read of weights [out, in / groups, kh, kw] in float32, or [out, in] of a linear layer,
+// What plans read of weights [out, in / groups, kh, kw], or [out, in] of a linear layer,
 // for convolutions of images of that dtype.
 const void* pack_conv(PlanBuilder& plan, DType dtype, const kernels::ConvNhwcShape& shape,
                       const Tensor& weight);

@@ -82,7 +82,7 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
                             .groups = a.groups,
                             .window = window,
                             .lean = plan.is_lean(),
-                            .weights = plan.weight_format()};
+                            .weights = plan.weight_format(a.weight.dtype())};
   // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
   // vectors of pixels only if those of channels are full.
   const int form = kernels::conv_nhwc_f32_form(shape);
@@ -113,10 +113,11 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
 }
 
 void lower(PlanBuilder& plan, const Call& call, ConvArguments a) {
-  if (a.weight.dtype() != DType::kFloat32) decline("another dtype");
+  const DType dtype = a.weight.dtype();
+  if (a.bias.defined() && a.bias.dtype() != dtype) decline("an unusual bias");
   const PlanTensor& t = plan.info(a.input);
   if (t.dim() == 4 && a.weight.dim() == 4) {
-    return plan.define(call, lower_image(plan, a).id);
+    return plan.define_layer(call, lower_image(plan, a).id, dtype);
   }
   // A 1d convolution is one of height 1.
   if (t.dim() != 3 || a.weight.dim() != 3) decline("not an image");
@@ -126,7 +127,8 @@ void lower(PlanBuilder& plan, const Call& call, ConvArguments a) {
   a.dilation.insert(a.dilation.begin(), 1);
   a.input = plan.viewed(a.input, ops::unsqueeze(plan.shape_of(a.input), 2));
   const NhwcImage output = lower_image(plan, a);
-  plan.define(call, plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2)));
+  const Tensor line = ops::squeeze(plan.shape_of(output.id), 2);
+  plan.define_layer(call, plan.viewed(output.id, line), dtype);
 }
 
 // padding="same" is as much as keeps the size; of an odd number of zeros the last comes behind.
@@ -245,9 +247,9 @@ void lower_conv(PlanBuilder& plan, const Call& call) {
   }
   ConvArguments a;
   const Padded padded = without_zeros(plan, call);
-  a.input = plan.real_tensor(padded.image);
   a.zeros = padded.zeros;
   a.weight = call.known_tensor("weight");
+  a.input = plan.layer_tensor(padded.image, a.weight.dtype());
   a.bias = call.known_tensor("bias");
   if (a.weight.dim() < 3) decline("weights of another rank");
   const size_t spatial = static_cast<size_t>(a.weight.dim()) - 2;

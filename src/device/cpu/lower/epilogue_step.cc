@@ -23,7 +23,7 @@ bool EpilogueStep::fuse_residual(Operand other) {
 
 const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels) {
   if (!bias.defined()) return nullptr;
-  if (bias.dtype() != DType::kFloat32 || bias.numel() != channels) decline("an unusual bias");
+  if (!plan.is_layer_dtype(bias.dtype()) || bias.numel() != channels) decline("an unusual bias");
   return plan.floats(bias);
 }
 

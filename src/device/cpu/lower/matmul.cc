@@ -7,7 +7,8 @@
 namespace torchlet::cpu {
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias,
                     bool may_pad) {
-  if (weight.dtype() != DType::kFloat32 || weight.dim() != 2) decline("unusual weights");
+  if (!plan.is_layer_dtype(weight.dtype()) || weight.dim() != 2) decline("unusual weights");
+  if (bias.defined() && bias.dtype() != weight.dtype()) decline("an unusual bias");
   const Rows rows = plan.as_rows(plan.in_precision(input));
   const int64_t in = weight.size(1), out = weight.size(0);
   if (rows.cols != in || in == 0 || out == 0 || plan.info(input).dim() == 0) {
@@ -28,7 +29,7 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   const kernels::ConvNhwcShape shape{.in_channels = in,
                                      .out_channels = out,
                                      .window = {1, rows.rows, 1, rows.rows, 1, 1},
-                                     .weights = plan.weight_format()};
+                                     .weights = plan.weight_format(weight.dtype())};
   plan.add_step<ConvStep>(dtype, shape, rows, result, pack_conv(plan, dtype, shape, weight),
                           keep_bias(plan, bias, out));
   return result.id;
@@ -50,19 +51,22 @@ bool feeds_linear(const PlanBuilder& plan, const Call& call) {
 }
 
 void lower_linear(PlanBuilder& plan, const Call& call) {
-  const TensorId input = plan.real_tensor(call, 0);
-  plan.define(call, add_linear(plan, input, call.known_tensor("weight"), call.known_tensor("bias"),
-                               feeds_linear(plan, call)));
+  const Tensor weight = call.known_tensor("weight");
+  const TensorId input = plan.layer_tensor(call.argument(0), weight.dtype());
+  plan.define_layer(
+      call, add_linear(plan, input, weight, call.known_tensor("bias"), feeds_linear(plan, call)),
+      weight.dtype());
 }
 
 // beta self + alpha mat1 mat2 with a known matrix and bias: a linear layer of before PyTorch 1.7.
 void lower_addmm(PlanBuilder& plan, const Call& call) {
   if (call.known_double("beta") != 1 || call.known_double("alpha") != 1) decline("alpha or beta");
-  const TensorId input = plan.real_tensor(call, "mat1");
   const Tensor weight = call.known_tensor("mat2");
+  const TensorId input = plan.layer_tensor(call.argument("mat1"), weight.dtype());
   const Tensor bias = call.known_tensor("self");
   if (weight.dim() != 2 || bias.dim() != 1 || plan.info(input).dim() != 2) decline("ranks");
-  plan.define(call, add_linear(plan, input, ops::transpose(weight, 0, 1), bias));
+  plan.define_layer(call, add_linear(plan, input, ops::transpose(weight, 0, 1), bias),
+                    weight.dtype());
 }
 
 std::optional<Matrices> matrices_view(const PlanBuilder& plan, TensorId id) {

@@ -273,8 +273,11 @@ void lower_layer_norm(PlanBuilder& plan, const Call& call) {
   }
   int64_t cols = 1;
   for (const int64_t size : shape) cols *= size;
-  plan.define(call, add_layer_norm(plan, input, cols, call.known_tensor("weight"),
-                                   call.known_tensor("bias"),
+  const Tensor weight = call.known_tensor("weight"), bias = call.known_tensor("bias");
+  for (const Tensor& values : {weight, bias}) {
+    if (values.defined() && values.dtype() != DType::kFloat32) decline("unusual weights");
+  }
+  plan.define(call, add_layer_norm(plan, input, cols, weight, bias,
                                    static_cast<float>(call.known_double("eps"))));
 }
 
@@ -283,7 +286,7 @@ void lower_layer_norm(PlanBuilder& plan, const Call& call) {
 TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,
                         const Tensor& bias, float eps) {
   for (const Tensor& values : {weight, bias}) {
-    if (values.defined() && (values.dtype() != DType::kFloat32 || values.numel() != cols)) {
+    if (values.defined() && (!plan.is_layer_dtype(values.dtype()) || values.numel() != cols)) {
       decline("unusual weights");
     }
   }

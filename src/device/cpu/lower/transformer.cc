@@ -63,7 +63,8 @@ void lower_encoder_layer(PlanBuilder& plan, const Call& call) {
     return add_layer_norm(plan, plan.in_float32(x), weights.width, tensor(weight), tensor(bias),
                           eps);
   };
-  const TensorId src = plan.contiguous(plan.tensor_of(call, 0, DType::kFloat32));
+  const DType dtype = weights.qkv_weight.dtype();
+  const TensorId src = plan.contiguous(plan.in_float32(plan.layer_tensor(call.argument(0), dtype)));
   TensorId x = norm_first ? norm(src, "norm_weight_1", "norm_bias_1") : src;
   x = add_self_attention(plan, x, weights, src);
   if (!norm_first) x = norm(x, "norm_weight_1", "norm_bias_1");
@@ -78,13 +79,14 @@ void lower_encoder_layer(PlanBuilder& plan, const Call& call) {
   x = add_linear(plan, x, tensor("ffn_weight_2"), tensor("ffn_bias_2"));
   if (plan.info(x).sizes.back() != weights.width) decline("unusual weights");
   if (!plan.fuse_residual(x, rest)) decline("unlike a sum");
-  plan.define(call, norm_first ? x : norm(x, "norm_weight_2", "norm_bias_2"));
+  plan.define_layer(call, norm_first ? x : norm(x, "norm_weight_2", "norm_bias_2"), dtype);
 }
 
 void lower_multi_head_attention(PlanBuilder& plan, const Call& call) {
-  const TensorId x = plan.tensor_of(call, 0, DType::kFloat32);
-  plan.define(call.outputs[0],
-              add_self_attention(plan, x, attention_weights(call, "num_head"), kNoTensor));
+  const AttentionWeights weights = attention_weights(call, "num_head");
+  const DType dtype = weights.qkv_weight.dtype();
+  const TensorId x = plan.in_float32(plan.layer_tensor(call.argument(0), dtype));
+  plan.define_layer(call, add_self_attention(plan, x, weights, kNoTensor), dtype);
   plan.define(call.outputs[1], kNoneTensor);
 }
 
