@@ -201,6 +201,7 @@ def dtypes():
     yield "floor division", lambda a: a // 1.5, randn(1000, 1000)
     yield "bfloat16 gelu", lambda a: F.gelu(a.bfloat16()).float(), randn(1000, 1000)
     linear, conv = torch.nn.Linear(768, 3072).bfloat16(), torch.nn.Conv2d(64, 64, 3, padding=1).bfloat16()
+    linear.requires_grad_(False), conv.requires_grad_(False)
     yield "bfloat16 linear", lambda a: linear(a.bfloat16()).float(), randn(197, 768)
     yield "bfloat16 conv2d", lambda a: conv(a.bfloat16()).float(), randn(1, 64, 56, 56)
     yield "bfloat16 add", lambda a, b: (a.bfloat16() + b.bfloat16()).float(), randn(1000, 1000), randn(1000, 1000)
