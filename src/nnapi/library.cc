@@ -12,12 +12,15 @@ namespace {
 
 constexpr char kName[] = "libneuralnetworks.so";
 
-// Where the code of this very function was loaded from.
+// Where the code of this very function was loaded from. A program is told of by the name that it
+// was called by: no path, where the shell found it by PATH.
 std::filesystem::path own_folder() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return {};
+  std::filesystem::path code = info.dli_fname;
+  if (!code.has_parent_path()) code = "/proc/self/exe";
   std::error_code ignored;
-  return std::filesystem::canonical(info.dli_fname, ignored).parent_path();
+  return std::filesystem::canonical(code, ignored).parent_path();
 }
 
 void* open_library() {

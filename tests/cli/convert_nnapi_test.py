@@ -202,6 +202,13 @@ class ConvertToNnapi(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertTrue(os.path.exists(self.path("out.pt")))
 
+    def test_the_library_is_found_beside_a_command_that_the_shell_finds(self):
+        command = os.path.abspath(os.environ["TORCHLET"])
+        by_path, by_name = (subprocess.run([name, "devices"], capture_output=True, text=True, cwd=self.path("."),
+                                           env={"PATH": os.path.dirname(command)}) for name in (command, "torchlet"))
+        self.assertEqual((by_path.returncode, by_name.returncode), (0, 0), by_name.stderr)
+        self.assertEqual(by_name.stdout, by_path.stdout)
+
     def test_what_cannot_be_converted_is_refused(self):
         write_model(self.path("none.pt"), "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    return torch.cumsum(x, 0)\n")
         self.fails("no part of forward() can go to NNAPI; aten::cumsum: NNAPI has no operation for it (code/__torch__.py:5)",
