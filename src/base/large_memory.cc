@@ -44,8 +44,7 @@ void* large_new(size_t nbytes, size_t taken) {
     }
     memory = new (block) Header{std::move(charge)} + 1;
   }
-  prefer_huge_pages(memory, nbytes);
-  if (is_mapped) take_small_pages(memory, std::min(nbytes, taken));
+  if (is_mapped) take_pages(memory, std::min(nbytes, taken));
   return memory;
 }
 

@@ -18,37 +18,14 @@ namespace torchlet {
 #ifdef __linux__
 
 namespace {
-constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
-
 uintptr_t page_size() { return static_cast<uintptr_t>(sysconf(_SC_PAGESIZE)); }
 }  // namespace
 
-void prefer_huge_pages(void* data, size_t nbytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr uintptr_t kPage = 4096;
-  if (nbytes < kHugePage) return;
-  // Whole pages inside the memory; a system with larger ones refuses, which is no error.
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + nbytes) / kPage * kPage;
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#else
-  static_cast<void>(data);
-  static_cast<void>(nbytes);
-#endif
-}
-
-void take_small_pages(void* data, size_t nbytes) {
+void take_pages(void* data, size_t nbytes) {
   constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE: Linux 5.14, and not in older headers
-  const auto take = [](uintptr_t begin, uintptr_t end) {
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite);
-  };
   const uintptr_t begin = reinterpret_cast<uintptr_t>(data) / page_size() * page_size();
   const uintptr_t end = reinterpret_cast<uintptr_t>(data) + nbytes;
-  const uintptr_t first_huge = (begin + kHugePage - 1) / kHugePage * kHugePage;
-  const uintptr_t end_of_huge = end / kHugePage * kHugePage;
-  if (first_huge >= end_of_huge) return take(begin, end);
-  take(begin, first_huge);
-  take(end_of_huge, end);
+  madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateWrite);
 }
 
 namespace {
@@ -149,8 +126,7 @@ void give_back_freed() {
 
 #else
 
-void prefer_huge_pages(void*, size_t) {}
-void take_small_pages(void*, size_t) {}
+void take_pages(void*, size_t) {}
 bool system_tells_of_pages() { return false; }
 void give_back_file_pages(const void*, size_t) {}
 bool is_as_in_file(const void*, size_t) { return false; }

@@ -5,14 +5,9 @@
 
 namespace torchlet {
 
-// Asks the system to back memory that was just allocated with pages of 2 MB, where it can: weights
-// and activations of many megabytes otherwise exceed what the processor remembers of small pages.
-// Does nothing below 2 MB.
-void prefer_huge_pages(void* data, size_t nbytes);
-
-// Takes the small pages of memory that was just mapped and is going to be written, all at once: one
-// by one, as they are touched, they cost several times as much. Those that may be of 2 MB are few.
-void take_small_pages(void* data, size_t nbytes);
+// Takes the pages of memory that was just mapped and is going to be written, all at once: one by
+// one, as they are touched, they cost more.
+void take_pages(void* data, size_t nbytes);
 
 // Whether the system tells of this process's pages. Not where it runs under an emulator that places
 // its memory elsewhere (QEMU's for programs of 32 bits), which shows the pages of its own.

@@ -132,7 +132,7 @@ class PackingTarget {
   void move(int64_t count) { packed_ += bytes(count); }
   // Takes the memory of `count` elements from element `first` on at once (base/pages.h).
   void take(int64_t first, int64_t count) const {
-    take_small_pages(packed_ + bytes(first), static_cast<size_t>(bytes(count)));
+    take_pages(packed_ + bytes(first), static_cast<size_t>(bytes(count)));
   }
   // fill(to) writes the `rows` of a panel that begins at element `first`.
   template <typename Fill>
