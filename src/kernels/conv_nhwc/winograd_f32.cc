@@ -89,7 +89,8 @@ void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, 
                  columns);
       });
     }
-    activate_rows(epilogue.activation, results, kPanelWidth, m * m, kPanelWidth);
+    activate_rows(epilogue.activation, results, kPanelWidth, results, kPanelWidth, m * m,
+                  kPanelWidth);
   }
   const Bounds bounds = bounds_of(is_simple ? epilogue.activation : Activation{});
   const V low = hn::Set(kD, bounds.low), high = hn::Set(kD, bounds.high);

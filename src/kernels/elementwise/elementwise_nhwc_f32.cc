@@ -162,21 +162,6 @@ void affine(const float* x, float* y, int64_t n, float scale, float shift) {
   map(x, y, n, [&](V v) HWY_ATTR { return hn::MulAdd(v, a, b); });
 }
 
-void activation(const Activation& function, int64_t rows, int64_t columns, const float* x,
-                int64_t x_stride, float* y, int64_t y_stride) {
-  // In pieces that stay in the first-level cache between the copy and the function.
-  constexpr int64_t kPiece = 2048;
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t i = 0; i < columns; i += kPiece) {
-      const int64_t count = std::min(kPiece, columns - i);
-      float* to = y + row * y_stride + i;
-      const float* from = x + row * x_stride + i;
-      if (from != to) std::copy_n(from, count, to);
-      activate_rows(function, to, count, 1, count);
-    }
-  }
-}
-
 // Some rows of a binary function. The second operand of a row is a vector of its own (b_step 1) or
 // one number (0).
 struct BinaryRows {
@@ -276,7 +261,7 @@ void binary_rows(MatrixBinaryOp op, int64_t begin, int64_t end, int64_t columns,
                   .y_stride = y_stride,
                   .bounds = bounds_of(function)});
       if (clamped) break;
-      activate_rows(function, to, y_stride, rows, count);
+      activate_rows(function, to, y_stride, to, y_stride, rows, count);
     }
   }
 }
@@ -294,7 +279,7 @@ void scale_shift(int64_t rows, int64_t columns, const float* x, int64_t x_stride
                              load_first(d, shift + i, left));
       store_first(clamp(v, low, high), d, y + i, left);
     }
-    if (!clamped) activate_rows(function, y, columns, 1, columns);
+    if (!clamped) activate_rows(function, y, columns, y, columns, 1, columns);
   }
 }
 
@@ -309,7 +294,7 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(unary);
 HWY_EXPORT(affine);
-HWY_EXPORT(activation);
+HWY_EXPORT(activate_rows);
 HWY_EXPORT(binary_rows);
 HWY_EXPORT(scale_shift);
 
@@ -409,15 +394,15 @@ void activation_rows_f32(const Activation& function, int64_t rows, int64_t colum
                          int64_t x_stride, float* y, int64_t y_stride) {
   flatten(x_stride == columns && y_stride == columns, rows, columns);
   parallel_matrix(rows, columns, kCostly, [&](const Part& part) {
-    HWY_DYNAMIC_DISPATCH(activation)
-    (function, part.rows, part.columns, x + part.row * x_stride + part.column, x_stride,
-     y + part.row * y_stride + part.column, y_stride);
+    HWY_DYNAMIC_DISPATCH(activate_rows)
+    (function, x + part.row * x_stride + part.column, x_stride,
+     y + part.row * y_stride + part.column, y_stride, part.rows, part.columns);
   });
 }
 
 void activate_f32(const Activation& function, float* y, int64_t y_stride, int64_t rows,
                   int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(activation)(function, rows, columns, y, y_stride, y, y_stride);
+  HWY_DYNAMIC_DISPATCH(activate_rows)(function, y, y_stride, y, y_stride, rows, columns);
 }
 
 void binary_rows_f32(MatrixBinaryOp op, int64_t rows, int64_t columns, const float* a,

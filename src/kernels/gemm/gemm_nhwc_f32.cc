@@ -266,7 +266,7 @@ void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, Til
     job.c = tile;
     job.c_stride = kPanelWidth;
     multiply_panel_here(job, rows);
-    activate_rows(epilogue.activation, tile, kPanelWidth, rows, job.columns);
+    activate_rows(epilogue.activation, tile, kPanelWidth, tile, kPanelWidth, rows, job.columns);
     add_rows(residual, epilogue.residual_stride, tile, kPanelWidth, rows, job.columns);
     for (int64_t r = 0; r < rows; ++r) {
       std::copy_n(tile + r * kPanelWidth, job.columns, out + r * out_stride);
@@ -274,7 +274,7 @@ void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, Til
     return;
   }
   multiply_panel_here(job, rows);
-  activate_rows(epilogue.activation, job.c, job.c_stride, rows, job.columns);
+  activate_rows(epilogue.activation, job.c, job.c_stride, job.c, job.c_stride, rows, job.columns);
 }
 
 void multiply_strip_here(const StripJob<float>& s) {

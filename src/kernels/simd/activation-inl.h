@@ -112,9 +112,10 @@ HWY_INLINE V activate_leaky_relu(D d, V x, V slope) {
   return hn::IfThenElse(hn::Gt(x, hn::Zero(d)), x, hn::Mul(slope, x));
 }
 
-// The activation of a matrix, in place, and the sum of two, in place of `y`; in activation_f32.cc.
-void activate_rows(const Activation& activation, float* y, int64_t stride, int64_t rows,
-                   int64_t columns);
+// The activation of a matrix, where `y` may be `x`, and the sum of two, in place of `y`; in
+// activation_f32.cc.
+void activate_rows(const Activation& activation, const float* x, int64_t x_stride, float* y,
+                   int64_t y_stride, int64_t rows, int64_t columns);
 void add_rows(const float* residual, int64_t residual_stride, float* y, int64_t stride,
               int64_t rows, int64_t columns);
 
@@ -125,7 +126,7 @@ HWY_INLINE void finish_rows(const EpilogueF32& epilogue, const float* residual, 
   if (residual && !epilogue.residual_last) {
     add_rows(residual, epilogue.residual_stride, y, stride, rows, columns);
   }
-  activate_rows(epilogue.activation, y, stride, rows, columns);
+  activate_rows(epilogue.activation, y, stride, y, stride, rows, columns);
   if (residual && epilogue.residual_last) {
     add_rows(residual, epilogue.residual_stride, y, stride, rows, columns);
   }

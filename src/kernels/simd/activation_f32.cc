@@ -15,32 +15,32 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// y[i] = function(y[i]) in a matrix [rows, columns].
 template <class Function>
-HWY_INLINE void map_rows(float* y, int64_t stride, int64_t rows, int64_t columns,
-                         const Function& function) {
+HWY_INLINE void map_rows(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows,
+                         int64_t columns, const Function& function) {
   const hn::ScalableTag<float> d;
   constexpr int64_t kStep = static_cast<int64_t>(HWY_LANES(float));
-  if (stride == columns) {
+  if (x_stride == columns && y_stride == columns) {
     columns *= rows;
     rows = 1;
   }
-  for (int64_t row = 0; row < rows; ++row, y += stride) {
+  for (int64_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) {
     for (int64_t i = 0; i < columns; i += kStep) {
-      store_first(function(load_first(d, y + i, columns - i)), d, y + i, columns - i);
+      store_first(function(load_first(d, x + i, columns - i)), d, y + i, columns - i);
     }
   }
 }
 
-void activate_rows(const Activation& activation, float* y, int64_t stride, int64_t rows,
-                   int64_t columns) {
+void activate_rows(const Activation& activation, const float* x, int64_t x_stride, float* y,
+                   int64_t y_stride, int64_t rows, int64_t columns) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const V low = hn::Set(d, activation.low), high = hn::Set(d, activation.high);
   const auto run = [&](const auto& function)
-                       HWY_ATTR { map_rows(y, stride, rows, columns, function); };
+                       HWY_ATTR { map_rows(x, x_stride, y, y_stride, rows, columns, function); };
   switch (activation.kind) {
     case ActivationKind::kNone:
+      if (x != y) run([](V v) HWY_ATTR { return v; });
       return;
     case ActivationKind::kClamp:
       return run([&](V v) HWY_ATTR { return clamp(v, low, high); });

@@ -18,6 +18,8 @@ DType promote_types(DType a, DType b);
 bool can_cast(DType from, DType to);
 void check_castable(DType from, DType to);  // Error in PyTorch's words if not
 inline DType default_dtype() { return DType::kFloat32; }
+// float16 and bfloat16: worth a copy in float32 where there is more to compute.
+inline bool is_half(DType dtype) { return is_floating_point(dtype) && element_size(dtype) == 2; }
 // Integral and bool become the default float type, others stay: what sin() or mean-like maths
 // return.
 inline DType to_float_type(DType dtype) {

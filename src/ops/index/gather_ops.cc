@@ -75,6 +75,17 @@ using PairFn = void (*)(const PairRun& run);
        static_cast<long long>(position), static_cast<long long>(size));
 }
 
+// Whether all positions are in [0, size). Their signs tell: not all processors have vectors that
+// compare 64 bits.
+bool are_inside(const int64_t* positions, int64_t count, int64_t size) {
+  uint64_t signs = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<uint64_t>(positions[i]);
+    signs |= at | (static_cast<uint64_t>(size - 1) - at);
+  }
+  return signs >> 63 == 0;
+}
+
 // fn(self element, other element) for each pair of a row, where Fn has no state.
 template <typename T, typename Fn>
 void for_each_pair(const PairRun& run, int64_t row) {
@@ -100,6 +111,14 @@ void for_each_pair(const PairRun& run, int64_t row) {
       }
       self += kStep;
       other += kStep;
+    }
+  }
+  if (run.positions && stride == 1 && self_step == 0 && other_step == 1) {
+    constexpr int64_t kBlock = 64;
+    for (; i + kBlock <= count && are_inside(at, kBlock, run.size); i += kBlock) {
+      for (int64_t k = 0; k < kBlock; ++k) Fn()(self[at[k]], other[k]);
+      at += kBlock;
+      other += kBlock;
     }
   }
   for (; i < count; ++i, at += at_step, self += self_step, other += other_step) {

@@ -299,17 +299,13 @@ Tensor sum_of_twice_heights(const Tensor& y, int64_t dim) {
   return add(ends, mul(sum(narrow(y, dim, 1, n - 2), {&dim, 1}), Scalar(int64_t{2})));
 }
 
-// Is it of 16-bit floats, which are worth a copy in float32?
-bool is_half(const Tensor& y) {
-  return is_floating_point(y.dtype()) && element_size(y.dtype()) == 2;
-}
-
 template <bool Cumulative>
 Tensor trapezoid_dx(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
   // Smaller integers wrap before they are added up.
   if (!Cumulative && (is_floating_point(y.dtype()) || y.dtype() == DType::kInt64)) {
-    const Tensor heights = sum_of_twice_heights(is_half(y) ? y.to(DType::kFloat32) : y, dim);
+    const Tensor heights =
+        sum_of_twice_heights(is_half(y.dtype()) ? y.to(DType::kFloat32) : y, dim);
     return mul(heights, Scalar(dx.to_double() / 2)).to(to_float_type(y.dtype()));
   }
   return mul(added(twice_heights(y, dim), dim, Cumulative), Scalar(dx.to_double() / 2));
@@ -336,7 +332,7 @@ Tensor twice_areas(const Tensor& y, const Tensor& x, int64_t dim) {
 template <bool Cumulative>
 Tensor trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {
   if (nothing_between(y, dim)) return empty_trapezoid(y, dim, Cumulative);
-  if (is_half(y) && y.dtype() == x.dtype()) {
+  if (is_half(y.dtype()) && y.dtype() == x.dtype()) {
     constexpr DType kWide = DType::kFloat32;
     return trapezoid_x<Cumulative>(y.to(kWide), x.to(kWide), dim).to(y.dtype());
   }

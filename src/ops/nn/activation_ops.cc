@@ -223,8 +223,6 @@ Tensor relu(const Tensor& self) {
 
 namespace {
 
-bool is_half(DType dtype) { return is_floating_point(dtype) && element_size(dtype) == 2; }
-
 // As layers have it, which is exact enough for 16-bit floats.
 template <kernels::ActivationKind kKind>
 void of_layer(const float* x, float* y, int64_t n, float /*alpha*/, float /*beta*/) {

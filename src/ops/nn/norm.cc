@@ -97,7 +97,7 @@ void check_length(const Tensor& tensor, int64_t length, const char* what) {
 
 // Parameters have the input's dtype; those of a 16-bit input may also be float32.
 void check_parameter_dtype(const Tensor& input, const Tensor& parameter) {
-  const bool mixed = input.dtype() == DType::kBFloat16 || input.dtype() == DType::kFloat16;
+  const bool mixed = is_half(input.dtype());
   if (parameter.defined() && mixed && parameter.dtype() == DType::kFloat32) return;
   expect_dtype(parameter, input.dtype());
 }

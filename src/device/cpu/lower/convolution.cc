@@ -99,7 +99,7 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
   if (!reads_nchw) a.input = plan.in_precision(a.input);
   const DType dtype = plan.real_dtype();
   const NhwcImage output = plan.new_image(dtype, batch, w[0], window.out_h, window.out_w);
-  const float* bias = keep_bias(plan, a.bias, w[0]);
+  const float* bias = keep_bias(plan, a.bias, a.weight, w[0]);
   if (is_depthwise) {
     const NhwcImage input = plan.as_image(a.input);
     const void* filters = pack_depthwise(plan, dtype, filter, a.weight);
@@ -114,7 +114,6 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
 
 void lower(PlanBuilder& plan, const Call& call, ConvArguments a) {
   const DType dtype = a.weight.dtype();
-  if (a.bias.defined() && a.bias.dtype() != dtype) decline("an unusual bias");
   const PlanTensor& t = plan.info(a.input);
   if (t.dim() == 4 && a.weight.dim() == 4) {
     return plan.define_layer(call, lower_image(plan, a).id, dtype);
@@ -229,7 +228,7 @@ void lower_transposed(PlanBuilder& plan, const Call& call) {
       plan.new_image(DType::kFloat32, input.n, shape.out_channels, out[0], out[1]);
   const void* packed = plan.packed(kernels::conv_transpose_nhwc_f32_packed_bytes(shape),
                                    fill_transposed, {shape}, weight);
-  const float* bias = keep_bias(plan, call.known_tensor("bias"), shape.out_channels);
+  const float* bias = keep_bias(plan, call.known_tensor("bias"), weight, shape.out_channels);
   plan.add_step<TransposedStep>(shape, input, output, packed, bias);
   plan.define(call, is_line ? plan.viewed(output.id, ops::squeeze(plan.shape_of(output.id), 2))
                             : output.id);

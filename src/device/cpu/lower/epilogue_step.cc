@@ -21,9 +21,10 @@ bool EpilogueStep::fuse_residual(Operand other) {
   return true;
 }
 
-const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels) {
+const float* keep_bias(PlanBuilder& plan, const Tensor& bias, const Tensor& weight,
+                       int64_t channels) {
   if (!bias.defined()) return nullptr;
-  if (!plan.is_layer_dtype(bias.dtype()) || bias.numel() != channels) decline("an unusual bias");
+  if (bias.dtype() != weight.dtype() || bias.numel() != channels) decline("an unusual bias");
   return plan.floats(bias);
 }
 

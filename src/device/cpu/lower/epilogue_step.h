@@ -52,7 +52,9 @@ class EpilogueStep : public Step {
   bool residual_last_ = false;
 };
 
-// The bias in memory that the plan keeps; null for None.
-const float* keep_bias(PlanBuilder& plan, const Tensor& bias, int64_t channels);
+// The bias in memory that the plan keeps; null for None. Declines one that is not of the weight's
+// dtype, which the caller has looked at.
+const float* keep_bias(PlanBuilder& plan, const Tensor& bias, const Tensor& weight,
+                       int64_t channels);
 
 }  // namespace torchlet::cpu

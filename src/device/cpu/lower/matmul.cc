@@ -8,7 +8,6 @@ namespace torchlet::cpu {
 TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, const Tensor& bias,
                     bool may_pad) {
   if (!plan.is_layer_dtype(weight.dtype()) || weight.dim() != 2) decline("unusual weights");
-  if (bias.defined() && bias.dtype() != weight.dtype()) decline("an unusual bias");
   const Rows rows = plan.as_rows(plan.in_precision(input));
   const int64_t in = weight.size(1), out = weight.size(0);
   if (rows.cols != in || in == 0 || out == 0 || plan.info(input).dim() == 0) {
@@ -31,7 +30,7 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
                                      .window = {1, rows.rows, 1, rows.rows, 1, 1},
                                      .weights = plan.weight_format(weight.dtype())};
   plan.add_step<ConvStep>(dtype, shape, rows, result, pack_conv(plan, dtype, shape, weight),
-                          keep_bias(plan, bias, out));
+                          keep_bias(plan, bias, weight, out));
   return result.id;
 }
 

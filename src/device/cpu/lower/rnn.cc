@@ -204,7 +204,7 @@ Product keep_input(PlanBuilder& plan, const DirectionWeights& w,
   return {false,
           {},
           pack_conv(plan, DType::kFloat32, shape, w.input),
-          keep_bias(plan, w.input_bias, shape.out_channels)};
+          keep_bias(plan, w.input_bias, w.input, shape.out_channels)};
 }
 
 void fill_hidden(void* to, const RnnCell& cell, const kernels::WeightFormat& weights,

@@ -129,7 +129,7 @@ void lower_conv3d(PlanBuilder& plan, const Call& call) {
                               .height = axis_of(call, transposed, 1, in[3], w[3]),
                               .width = axis_of(call, transposed, 2, in[4], w[4])};
   const IntArray sizes{in[0], channels, shape.depth.out, shape.height.out, shape.width.out};
-  const float* kept_bias = keep_bias(plan, bias, channels);
+  const float* kept_bias = keep_bias(plan, bias, weight, channels);
   int64_t batch = 0;
   if (const auto window = window_of_images(shape, &batch)) {
     const DType dtype = plan.real_dtype();
