@@ -208,6 +208,11 @@ void copy_run(const void* source, int64_t source_stride, void* target, int64_t t
         return std::nullopt;
     }
   };
+  if (source_dtype == DType::kFloat32 && target_dtype == DType::kComplex64) {
+    std::copy_n(static_cast<const float*>(source), count,
+                static_cast<std::complex<float>*>(target));
+    return true;
+  }
   const auto from = number_type(source_dtype), to = number_type(target_dtype);
   return from && to && kernels::convert(*from, source, *to, target, count);
 }
@@ -289,9 +294,10 @@ void copy_short_rows(const void* source, int64_t from_step, void* target, int64_
                      size_t size, int64_t rows) {
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
-  const auto copy = size <= 8 ? copy_halves<4> : size <= 16 ? copy_halves<8>
-                    : size <= 32                            ? copy_halves<16>
-                                                            : copy_halves<32>;
+  const auto copy = size <= 8    ? copy_halves<4>
+                    : size <= 16 ? copy_halves<8>
+                    : size <= 32 ? copy_halves<16>
+                                 : copy_halves<32>;
   copy(from, from_step, to, to_step, size, rows);
 }
 

@@ -3,12 +3,12 @@
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv_deep.h"
 #include "kernels/conv_nhwc/conv_few_channels.h"
 #include "kernels/conv_nhwc/conv_few_outputs.h"
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/conv_strip.h"
 #include "kernels/conv_nhwc/conv_taps.h"
-#include "kernels/conv_nhwc/linear_deep.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/gemm/gemm.h"
@@ -189,7 +189,7 @@ void run_block(const Task<T>& task, const Block& block, const ConvRuns& runs,
     const Scratch<T> copies(stride * pixels);
     for (int64_t i = 0; i < pixels; i += tile.rows) {
       const PixelStrip strip(runs, block.first_pixel + i, std::min<int64_t>(tile.rows, pixels - i));
-      strip.copy(task.input, copies.data() + i * stride, stride);
+      strip.copy(task.input, 0, runs.depth(), copies.data() + i * stride, stride);
     }
     return run_rows<T>(task, block, runs, tile, copies.data(), stride, runs.depth(), true);
   }
@@ -320,12 +320,16 @@ void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_str
   if (suits_taps<T>(runs)) {
     return conv_taps(merged, runs, input, packed, epilogue, output, output_stride);
   }
-  if (merged.groups == 1 && suits_linear_deep(runs)) {
-    return linear_deep(runs, input, packed, epilogue, output, output_stride);
+  if (merged.groups == 1 && suits_conv_deep<T>(runs)) {
+    return conv_deep(runs, input, packed, epilogue, output, output_stride);
   }
   const Cut cut = cut_conv<T>(runs, tile);
   const int64_t ops = runs.pixels() * runs.columns * runs.depth() / cut.units;
-  const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
+  int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
+  // All columns of a thread at once share the copies of windows.
+  if (cut.by_columns && !runs.pointwise) {
+    grain = std::max(grain, ceil_div(merged.groups * cut.units, num_threads()));
+  }
   parallel_for(merged.groups * cut.units, grain, [&](int64_t begin, int64_t end) {
     for (int64_t next = begin; next < end;) {
       const int64_t group = next / cut.units, unit = next % cut.units;

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv_deep.h"
 #include "kernels/conv_nhwc/conv_nhwc_testing.h"
+#include "kernels/conv_nhwc/conv_runs.h"
+#include "kernels/conv_nhwc/conv_taps.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/caches.h"
 #include "kernels/simd/target_test.h"
@@ -191,6 +194,41 @@ TEST(ConvNhwc, TapByTap) {
   });
 }
 
+TEST(ConvNhwc, WindowsOfDeepSums) {
+  for_each_target([] {
+    const TileShape tile = tile_shape<float>();
+    const int64_t channels = (int64_t{512} << 10) / (9 * tile.width * 4) + 5;
+    const auto deep = [&](const ConvNhwcShape& shape, const ConvOptions& options = {}) {
+      const ConvRuns runs(shape, shape.in_channels + options.input_gap, tile);
+      EXPECT_TRUE(suits_conv_deep<float>(runs) && !suits_taps<float>(runs)) << text_of(shape);
+      check(shape, options);
+    };
+    // Rows of the kernel in one piece, and tap by tap where pixels have more channels.
+    for (const int64_t gap : {0, 3}) {
+      deep({.batch = 2,
+            .in_channels = channels,
+            .out_channels = tile.width + 3,
+            .window = make_window(5, 7, 3, 3, 2, 1)},
+           {.input_gap = gap, .output_gap = 1});
+    }
+    deep({.in_channels = channels,
+          .out_channels = 2 * tile.width,
+          .window = make_window(4, 4, 3, 3, 1, 1)},
+         {.residual = true, .activation = {ActivationKind::kClamp, -100, 100}});
+    // Padding below and to the right that is in the size of the result alone, dilated windows, more
+    // rows than are worked on at once.
+    Window2dShape padded = make_window(8, 8, 3, 3, 2, 0);
+    padded.out_h = padded.out_w = 4;
+    deep({.in_channels = channels, .out_channels = tile.width, .window = padded});
+    deep({.in_channels = channels,
+          .out_channels = tile.width + 1,
+          .window = make_window(9, 9, 3, 3, 2, 1, 2)});
+    deep({.in_channels = channels * 9 / 2 + 1,
+          .out_channels = tile.width,
+          .window = make_window(25, 13, 1, 2)});
+  });
+}
+
 TEST(ConvNhwc, FewOutputs) {
   for_each_target([] {
     // One and a half vectors of channels of the output, on this instruction set.
@@ -242,6 +280,8 @@ TEST(ConvNhwc, SeveralThreads) {
          .window = make_window(30, 30, 3, 3, 1, 1)});
   check({.in_channels = 2048, .out_channels = 1000, .window = make_window(1, 1, 1, 1)});
   check({.in_channels = 2048, .out_channels = 780, .window = make_window(1, 140, 1, 1)});
+  check({.in_channels = 1100, .out_channels = 40, .window = make_window(11, 13, 3, 3, 2, 1)});
+  check({.in_channels = 70, .out_channels = 100, .window = make_window(4, 4, 3, 3, 1, 1)});
   set_num_threads(1);
 }
 
@@ -293,6 +333,7 @@ TEST(ConvNhwc, EpiloguesOfAllWays) {
        .out_channels = 35,
        .window = make_window(6, 17, 3, 3, 1, 7, 7)},                                   // by tap
       {.in_channels = 1700, .out_channels = 35, .window = make_window(1, 170, 1, 1)},  // deep
+      {.in_channels = 1100, .out_channels = 35, .window = make_window(9, 13, 3, 3, 2, 1)},
       {.in_channels = 12, .out_channels = 35, .window = make_window(9, 9, 3, 3, 2, 1)}};
   for_each_target([&] {
     for (const auto& shape : shapes)

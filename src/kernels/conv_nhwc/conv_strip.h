@@ -49,7 +49,9 @@ class PixelStrip {
                         run.length, run.b_row};
       } else {
         T* to = copies + copied;
-        for (int64_t r = 0; r < rows_; ++r) copy_run(input, run, r, to + r * copy_stride);
+        for (int64_t r = 0; r < rows_; ++r) {
+          copy_run(input, run, r, 0, run.depth, to + r * copy_stride);
+        }
         copied += run.depth;
         const bool follows = last_is_copy && out[count - 1].b_row + out[count - 1].k == run.b_row;
         if (follows)
@@ -62,13 +64,17 @@ class PixelStrip {
     return count;
   }
 
-  // Copies all runs of all rows, also those that are padding.
+  // Copies elements [first, last) of what the runs are in the packed weights, of all rows, also of
+  // runs that are padding.
   template <typename T>
-  void copy(const T* input, T* copies, int64_t copy_stride) const {
+  void copy(const T* input, int64_t first, int64_t last, T* copies, int64_t copy_stride) const {
     for (int64_t i = 0; i < conv_.count; ++i) {
       const ConvRun run = conv_.run(i);
+      const int64_t begin = std::max<int64_t>(0, first - run.b_row);
+      const int64_t end = std::min(run.depth, last - run.b_row);
+      if (begin >= end) continue;
       for (int64_t r = 0; r < rows_; ++r) {
-        copy_run(input, run, r, copies + r * copy_stride + run.b_row);
+        copy_run(input, run, r, begin, end, copies + r * copy_stride + run.b_row + begin - first);
       }
     }
   }
@@ -96,21 +102,22 @@ class PixelStrip {
     return ((image_[r] + y_[r] + run.y) * conv_.window.in_w + x_[r] + run.x) * conv_.input_stride;
   }
 
+  // Elements [first, last) of a run of row r.
   template <typename T>
-  void copy_run(const T* input, const ConvRun& run, int64_t r, T* to) const {
-    const int64_t x = x_[r] + run.x;
-    const int64_t channels = conv_.channels;
-    int64_t begin = run.length, end = run.length;  // of what exists
+  void copy_run(const T* input, const ConvRun& run, int64_t r, int64_t first, int64_t last,
+                T* to) const {
+    int64_t begin = last, end = last;  // of what exists
     if (row_exists(run, r)) {
-      const int64_t in_w = conv_.window.in_w;
-      begin = std::clamp<int64_t>(-x * channels, 0, run.length);
-      end = std::clamp<int64_t>((in_w - x) * channels, begin, run.length);
+      const int64_t x = x_[r] + run.x;
+      const int64_t channels = conv_.channels, in_w = conv_.window.in_w;
+      begin = std::clamp(std::min(-x * channels, run.length), first, last);
+      end = std::clamp(std::min((in_w - x) * channels, run.length), begin, last);
     }
-    std::fill_n(to, begin, T{});
+    std::fill_n(to, begin - first, T{});
     if (begin < end) {
-      std::copy_n(input + offset(run, r) + begin, end - begin, to + begin);
+      std::copy_n(input + offset(run, r) + begin, end - begin, to + begin - first);
     }
-    std::fill(to + end, to + run.depth, T{});
+    std::fill(to + (end - first), to + (last - first), T{});
   }
 
   const ConvRuns& conv_;

@@ -14,10 +14,11 @@
 namespace torchlet::kernels {
 namespace {
 
-// A panel of weights from this size on is read tap by tap.
-constexpr int64_t kPanelBytes = int64_t{768} << 10;
-constexpr int64_t kSmallImagePanelBytes = int64_t{512} << 10;
-constexpr int64_t kSmallImagePixels = 64;
+// A strip of a line costs about as much as so many more pixels. Read at once, the taps of a panel
+// up to this size need an eighth less than those of a line, larger ones an eighth more: then taps
+// on the padding do not have to be many (conv_nhwc.cc, conv_deep.h).
+constexpr int64_t kStripPixels = 3;
+constexpr int64_t kPanelBytes = int64_t{512} << 10;
 // The sums of a task, half a megabyte; at least this many columns of them share what is read.
 constexpr int64_t kSums = int64_t{1} << 17;
 constexpr int64_t kPanelsAtOnce = 4;
@@ -236,12 +237,12 @@ bool suits_taps(const ConvRuns& runs) {
   const TileShape tile = tile_shape<T>();
   if (runs.pixels() <= tile.rows || runs.channels < 64 || runs.columns < tile.width) return false;
   const int64_t panel_bytes = runs.depth() * tile.width * static_cast<int64_t>(sizeof(T));
-  const bool is_small = runs.pixels() <= kSmallImagePixels;
-  if (panel_bytes > (is_small ? kSmallImagePanelBytes : kPanelBytes)) return true;
   const int64_t inside =
       taps_inside(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h) *
       taps_inside(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w);
-  return 4 * inside < 3 * w.kernel_h * w.kernel_w * w.out_h * w.out_w;
+  const int64_t all = w.kernel_h * w.kernel_w * w.out_h * w.out_w;
+  return 8 * inside * (w.out_w + kStripPixels) <
+         (panel_bytes > kPanelBytes ? 9 : 7) * all * w.out_w;
 }
 
 namespace {

@@ -44,10 +44,16 @@ enum class BagMode { kSum = 0, kMean = 1, kMax = 2 };
 struct Bags {
   Tensor indices, offsets;  // int64, contiguous
   int64_t count;            // of bags
+  // Asked once: a bag may have few rows.
+  const int64_t* index_data = indices.data_ptr<int64_t>();
+  std::span<const int64_t> begins{offsets.data_ptr<int64_t>(),
+                                  static_cast<size_t>(offsets.numel())};
+  int64_t index_count = indices.numel();
 
-  int64_t begin(int64_t bag) const { return offsets.data_ptr<int64_t>()[bag]; }
+  int64_t begin(int64_t bag) const { return begins[static_cast<size_t>(bag)]; }
   int64_t end(int64_t bag) const {
-    return bag + 1 < offsets.numel() ? offsets.data_ptr<int64_t>()[bag + 1] : indices.numel();
+    const auto next = static_cast<size_t>(bag) + 1;
+    return next < begins.size() ? begins[next] : index_count;
   }
 };
 
@@ -67,8 +73,8 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
                    "include_last_offset: number of offsets should be at least 1");
     --bags.count;
   }
-  const int64_t* data = bags.offsets.data_ptr<int64_t>();
-  for (int64_t i = 0; i < bags.offsets.numel(); ++i) {
+  const int64_t* data = bags.begins.data();
+  for (int64_t i = 0; i < offsets.numel(); ++i) {
     TORCHLET_CHECK(
         i > 0 || data[0] == 0,
         "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
@@ -86,10 +92,10 @@ Bags make_bags(const Tensor& indices, const Tensor& offsets, bool include_last_o
 int64_t sum_bag(const Bags& bags, int64_t bag, const float* table, int64_t dim,
                 const float* factors, int64_t padding_idx, float* row) {
   const int64_t begin = bags.begin(bag), count = bags.end(bag) - begin;
-  const int64_t* const indices = bags.indices.data_ptr<int64_t>() + begin;
+  const int64_t* const indices = bags.index_data + begin;
   if (factors) factors += begin;
   if (padding_idx < 0 || std::find(indices, indices + count, padding_idx) == indices + count) {
-    kernels::sum_bag(table, dim, indices, count, bags.indices.numel() - begin, factors, row);
+    kernels::sum_bag(table, dim, indices, count, bags.index_count - begin, factors, row);
     return count;
   }
   CountedVector<int64_t> counted;
@@ -115,7 +121,7 @@ int64_t reduce_bag(const Bags& bags, int64_t bag, BagMode mode, const T* table, 
   }
   if (!is_summed) {
     std::fill_n(row, dim, T(0));
-    const int64_t* const indices = const_data<int64_t>(bags.indices);
+    const int64_t* const indices = bags.index_data;
     const int64_t end = bags.end(bag);
     for (int64_t i = bags.begin(bag); i < end; ++i) {
       const int64_t index = indices[i];
@@ -155,8 +161,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
   expect_dtype(per_sample_weights, weight.dtype());
   const Bags bags = make_bags(indices, offsets, include_last_offset);
   const int64_t rows = weight.size(0);
-  for (const int64_t index : std::span(const_data<int64_t>(bags.indices),
-                                       static_cast<size_t>(bags.indices.numel()))) {
+  for (const int64_t index : std::span(bags.index_data, static_cast<size_t>(bags.index_count))) {
     checked_row(index, rows);
   }
   const int64_t dim = weight.size(1);
@@ -168,12 +173,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
                     (weight.dtype() == DType::kFloat32 ||
                      (weight.dtype() == DType::kFloat16 && !per_sample_weights.defined())) &&
                     (!per_sample_weights.defined() || per_sample_weights.stride(0) == 1);
-  const Tensor offset2bag = empty({{fast ? 0 : bags.indices.numel()}}, DType::kInt64);
+  const Tensor offset2bag = empty({{fast ? 0 : bags.index_count}}, DType::kInt64);
   const Tensor best = mode == BagMode::kMax ? zeros({{bags.count, dim}}, DType::kInt64) : counts;
+  auto *const bag_of = offset2bag.data_ptr<int64_t>(), *const count_of = counts.data_ptr<int64_t>();
   for (int64_t bag = 0; bag < bags.count; ++bag) {
-    int64_t* data = offset2bag.data_ptr<int64_t>();
-    if (!fast) std::fill(data + bags.begin(bag), data + bags.end(bag), bag);
-    if (mode != BagMode::kSum) counts.data_ptr<int64_t>()[bag] = bags.end(bag) - bags.begin(bag);
+    if (!fast) std::fill(bag_of + bags.begin(bag), bag_of + bags.end(bag), bag);
+    if (mode != BagMode::kSum) count_of[bag] = bags.end(bag) - bags.begin(bag);
   }
   const Tensor out = compute_as<kMapReal>(weight.dtype(), "embedding_bag", [&](auto zero) {
     using T = decltype(zero);
@@ -185,14 +190,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(
     int64_t* best_data = best.data_ptr<int64_t>();
     constexpr int64_t kElementsPerTask = 32768;
     const int64_t bag_size =
-        (bags.indices.numel() / std::max<int64_t>(1, bags.count) + 1) * std::max<int64_t>(1, dim);
+        (bags.index_count / std::max<int64_t>(1, bags.count) + 1) * std::max<int64_t>(1, dim);
     const int64_t grain = std::max<int64_t>(1, kElementsPerTask / bag_size);
     parallel_for(bags.count, grain, [&](int64_t first, int64_t last) {
       for (int64_t bag = first; bag < last; ++bag) {
         const int64_t used = reduce_bag(bags, bag, mode, const_data<T>(table), dim,
                                         const_data<T>(factors), padding_idx, to + bag * dim,
                                         best_data + (mode == BagMode::kMax ? bag * dim : 0));
-        if (mode != BagMode::kSum && padding_idx >= 0) counts.data_ptr<int64_t>()[bag] = used;
+        if (mode != BagMode::kSum && padding_idx >= 0) count_of[bag] = used;
       }
     });
     return result.to(weight.dtype());

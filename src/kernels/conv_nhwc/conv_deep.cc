@@ -1,8 +1,9 @@
-#include "kernels/conv_nhwc/linear_deep.h"
+#include "kernels/conv_nhwc/conv_deep.h"
 
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv_strip.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
@@ -13,33 +14,46 @@ namespace {
 
 // What is worked on at once, so that rows of A and sums have about 700 KB each.
 constexpr int64_t kDepth = 768, kColumns = 768, kRows = 238;
-// A tile's rows and a panel of fewer stay in the first-level cache well enough.
-constexpr int64_t kLeastDepth = 1000;
+// A tile's rows and a panel of fewer channels stay in the first-level cache well enough. Windows
+// are copied, which pays from panels of half a megabyte on, and not for a few pixels.
+constexpr int64_t kLeastChannels = 1000;
+constexpr int64_t kLeastPanelBytes = int64_t{512} << 10;
+constexpr int64_t kLeastPixels = 12;
 
+// Some pixels of the output, whose windows are the rows of A.
 template <typename T>
 struct Rows {
-  const T* data;
-  int64_t stride, count;
+  const T* input;
+  int64_t pixel, count;
 };
+
+// Elements [k, k + count) of the rows: where they are, or in `copies`, since windows have no such
+// place, and rows a multiple of 4 KB apart share their cache sets.
+template <typename T>
+TileSegment<T> part_of_rows(const ConvRuns& runs, const Rows<T>& rows, int64_t k, int64_t count,
+                            T* copies, int64_t copy_stride) {
+  if (runs.pointwise && runs.input_stride * static_cast<int64_t>(sizeof(T)) % 4096 != 0) {
+    return {rows.input + rows.pixel * runs.input_stride + k, runs.input_stride, count, k};
+  }
+  const int64_t tile = tile_shape<T>().rows;
+  for (int64_t r = 0; r < rows.count; r += tile) {
+    const PixelStrip strip(runs, rows.pixel + r, std::min(tile, rows.count - r));
+    strip.copy(rows.input, k, k + count, copies + r * copy_stride, copy_stride);
+  }
+  return {copies, copy_stride, count, k};
+}
 
 // Columns [first, last) of the product of some rows, all of the depth.
 template <typename T>
 void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job, T* copies,
                       float* sums) {
-  const int64_t depth = runs.channels, part = even_block(depth, kDepth, 16);
-  // Rows a multiple of 4 KB apart share their cache sets.
-  const int64_t copy_stride = part + 16;
+  const int64_t depth = runs.pointwise ? runs.channels : runs.depth();
+  const int64_t part = even_block(depth, kDepth, 16);
   job.partial = sums;
   job.partial_stride = job.last_column - job.first_column;
   for (int64_t k = 0; k < depth; k += part) {
     const int64_t count = std::min(part, depth - k);
-    TileSegment<T> segment{rows.data + k, rows.stride, count, k};
-    if (rows.stride * static_cast<int64_t>(sizeof(T)) % 4096 == 0) {
-      for (int64_t r = 0; r < rows.count; ++r) {
-        std::copy_n(segment.a + r * rows.stride, count, copies + r * copy_stride);
-      }
-      segment = {copies, copy_stride, count, k};
-    }
+    TileSegment<T> segment = part_of_rows(runs, rows, k, count, copies, part + 16);
     const TileSegment<T> all = segment;
     job.segments = &segment;
     job.segment_count = 1;
@@ -66,13 +80,18 @@ void multiply_columns(const ConvRuns& runs, const Rows<T>& rows, StripJob<T> job
 
 }  // namespace
 
-bool suits_linear_deep(const ConvRuns& runs) {
-  return runs.pointwise && runs.depth() >= kLeastDepth && !is_cut_by_columns(runs.pixels());
+template <typename T>
+bool suits_conv_deep(const ConvRuns& runs) {
+  if (runs.pointwise) return runs.depth() >= kLeastChannels && !is_cut_by_columns(runs.pixels());
+  const TileShape tile = tile_shape<T>();
+  const int64_t panel_bytes = runs.depth() * tile.width * static_cast<int64_t>(sizeof(T));
+  return panel_bytes > kLeastPanelBytes && runs.pixels() >= kLeastPixels &&
+         runs.columns >= tile.width;
 }
 
 template <typename T>
-void linear_deep(const ConvRuns& runs, const T* input, Panels<T> packed,
-                 const Epilogue<T>& epilogue, T* output, int64_t output_stride) {
+void conv_deep(const ConvRuns& runs, const T* input, Panels<T> packed, const Epilogue<T>& epilogue,
+               T* output, int64_t output_stride) {
   const TileShape tile = tile_shape<T>();
   const int64_t pixels = runs.pixels(), most = cached(kRows);
   const bool by_columns = is_cut_by_weights(pixels, runs.columns);
@@ -90,8 +109,7 @@ void linear_deep(const ConvRuns& runs, const T* input, Panels<T> packed,
     for (int64_t i = begin; i < end; ++i) {
       const int64_t pixel = (by_columns ? i % inner : i / inner) * block;
       const int64_t column = (by_columns ? i / inner : i % inner) * columns;
-      const Rows<T> rows{input + pixel * runs.input_stride, runs.input_stride,
-                         std::min(block, pixels - pixel)};
+      const Rows<T> rows{input, pixel, std::min(block, pixels - pixel)};
       const StripJob<T> job{.segments = nullptr,
                             .segment_count = 0,
                             .b = packed,
@@ -109,9 +127,11 @@ void linear_deep(const ConvRuns& runs, const T* input, Panels<T> packed,
   });
 }
 
-template void linear_deep<float>(const ConvRuns&, const float*, Panels<float>, const EpilogueF32&,
-                                 float*, int64_t);
-template void linear_deep<Float16>(const ConvRuns&, const Float16*, Panels<Float16>,
-                                   const EpilogueF16&, Float16*, int64_t);
+template bool suits_conv_deep<float>(const ConvRuns&);
+template bool suits_conv_deep<Float16>(const ConvRuns&);
+template void conv_deep<float>(const ConvRuns&, const float*, Panels<float>, const EpilogueF32&,
+                               float*, int64_t);
+template void conv_deep<Float16>(const ConvRuns&, const Float16*, Panels<Float16>,
+                                 const EpilogueF16&, Float16*, int64_t);
 
 }  // namespace torchlet::kernels
