@@ -36,6 +36,24 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, VI y) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(y, hn::Set(di, 127))));
 }
 
+// Where x 2^n is one instruction, also when 2^n itself is no normal number.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr bool kScales = true;
+HWY_INLINE hn::Vec512<float> scaled(hn::Vec512<float> x, hn::Vec512<float> n) {
+  return hn::Vec512<float>{_mm512_scalef_ps(x.raw, n.raw)};
+}
+HWY_INLINE hn::Vec256<float> scaled(hn::Vec256<float> x, hn::Vec256<float> n) {
+  return hn::Vec256<float>{_mm256_scalef_ps(x.raw, n.raw)};
+}
+template <size_t kLanes>
+HWY_INLINE hn::Vec128<float, kLanes> scaled(hn::Vec128<float, kLanes> x,
+                                            hn::Vec128<float, kLanes> n) {
+  return hn::Vec128<float, kLanes>{_mm_scalef_ps(x.raw, n.raw)};
+}
+#else
+constexpr bool kScales = false;
+#endif
+
 // x = n ln 2 + r, |r| <= ln 2 / 2, and e^r.
 template <class D, class V>
 HWY_INLINE V reduced_exp(D d, V x, V& n) {
@@ -53,22 +71,28 @@ HWY_INLINE V reduced_exp(D d, V x, V& n) {
 // e^x, 1 ulp. Overflows to infinity, underflows through the denormal numbers to 0; NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V vector_exp(D d, V x) {
-  const hn::RebindToSigned<D> di;
   V n;
   const V e_r = reduced_exp(d, clamp(x, hn::Set(d, -104.0f), hn::Set(d, 89.0f)), n);
-  // In two steps, because 2^n itself may not be a normal number.
-  const auto whole = hn::ConvertTo(di, n);
-  const auto half = hn::ShiftRight<1>(whole);
-  return hn::Mul(hn::Mul(e_r, power_of_two(d, half)), power_of_two(d, hn::Sub(whole, half)));
+  if constexpr (kScales) {
+    return scaled(e_r, n);
+  } else {
+    // In two steps, because 2^n itself may not be a normal number.
+    const auto whole = hn::ConvertTo(hn::RebindToSigned<D>(), n);
+    const auto half = hn::ShiftRight<1>(whole);
+    return hn::Mul(hn::Mul(e_r, power_of_two(d, half)), power_of_two(d, hn::Sub(whole, half)));
+  }
 }
 
 // The same for x in [-87, 88] or NaN.
 template <class D, class V>
 HWY_INLINE V vector_exp_of_moderate(D d, V x) {
-  const hn::RebindToSigned<D> di;
   V n;
   const V e_r = reduced_exp(d, x, n);
-  return hn::Mul(e_r, power_of_two(d, hn::ConvertTo(di, n)));
+  if constexpr (kScales) {
+    return scaled(e_r, n);
+  } else {
+    return hn::Mul(e_r, power_of_two(d, hn::ConvertTo(hn::RebindToSigned<D>(), n)));
+  }
 }
 
 // 1 / (1 + e^-x), 2 ulp.
