@@ -36,7 +36,7 @@ HWY_INLINE hn::Vec<D> power_of_two(D d, VI y) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(y, hn::Set(di, 127))));
 }
 
-// Where x 2^n is one instruction, also when 2^n itself is no normal number.
+// With AVX-512, x 2^n is one instruction, also when 2^n itself is no normal number.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr bool kScales = true;
 HWY_INLINE hn::Vec512<float> scaled(hn::Vec512<float> x, hn::Vec512<float> n) {
@@ -52,6 +52,24 @@ HWY_INLINE hn::Vec128<float, kLanes> scaled(hn::Vec128<float, kLanes> x,
 }
 #else
 constexpr bool kScales = false;
+#endif
+
+// A whole number as an integer, where it is one of 32 bits; ConvertTo() looks after others on x86.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#if HWY_TARGET == HWY_AVX2
+HWY_INLINE hn::Vec256<int32_t> whole_number(hn::Vec256<float> n) {
+  return hn::Vec256<int32_t>{_mm256_cvtps_epi32(n.raw)};
+}
+#endif
+template <size_t kLanes>
+HWY_INLINE hn::Vec128<int32_t, kLanes> whole_number(hn::Vec128<float, kLanes> n) {
+  return hn::Vec128<int32_t, kLanes>{_mm_cvtps_epi32(n.raw)};
+}
+#else
+template <class V>
+HWY_INLINE auto whole_number(V n) {
+  return hn::ConvertTo(hn::RebindToSigned<hn::DFromV<V> >(), n);
+}
 #endif
 
 // x = n ln 2 + r, |r| <= ln 2 / 2, and e^r.
@@ -77,7 +95,7 @@ HWY_INLINE V vector_exp(D d, V x) {
     return scaled(e_r, n);
   } else {
     // In two steps, because 2^n itself may not be a normal number.
-    const auto whole = hn::ConvertTo(hn::RebindToSigned<D>(), n);
+    const auto whole = whole_number(n);
     const auto half = hn::ShiftRight<1>(whole);
     return hn::Mul(hn::Mul(e_r, power_of_two(d, half)), power_of_two(d, hn::Sub(whole, half)));
   }
@@ -91,7 +109,7 @@ HWY_INLINE V vector_exp_of_moderate(D d, V x) {
   if constexpr (kScales) {
     return scaled(e_r, n);
   } else {
-    return hn::Mul(e_r, power_of_two(d, hn::ConvertTo(hn::RebindToSigned<D>(), n)));
+    return hn::Mul(e_r, power_of_two(d, whole_number(n)));
   }
 }
 
