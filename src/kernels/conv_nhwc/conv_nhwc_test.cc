@@ -197,7 +197,9 @@ TEST(ConvNhwc, TapByTap) {
 TEST(ConvNhwc, WindowsOfDeepSums) {
   for_each_target([] {
     const TileShape tile = tile_shape<float>();
-    const int64_t channels = (int64_t{512} << 10) / (9 * tile.width * 4) + 5;
+    // Deep in float16, too.
+    const int64_t size = sizeof(Float16);
+    const int64_t channels = (int64_t{512} << 10) / (9 * tile.width * size) + 5;
     const auto deep = [&](const ConvNhwcShape& shape, const ConvOptions& options = {}) {
       const ConvRuns runs(shape, shape.in_channels + options.input_gap, tile);
       EXPECT_TRUE(suits_conv_deep<float>(runs) && !suits_taps<float>(runs)) << text_of(shape);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Inside of conv_nhwc: convolutions tap by tap, for sums so deep that a panel of weights
-// exceeds the cache, and for dilations so wide that many taps meet the padding.
+// Inside of conv_nhwc: convolutions tap by tap, for windows of which many taps meet the padding,
+// and for long lines of sums so deep that a panel of weights exceeds the cache.
 //
 // The sums of some pixels and columns wait in the second-level cache. To them each tap adds what it
 // sees, a slice of the channels at a time: only pixels that exist are read, all in place, and they

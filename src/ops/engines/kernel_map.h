@@ -43,6 +43,21 @@ inline Tensor kernel_map(kernels::MatrixUnaryOp op, const Tensor& self, DType dt
   return out;
 }
 
+// Columns of a dense matrix whose rows have a number each in `other`, and whose result is `out`; 0
+// if the tensors are no such, or the rows so short that one at a time is slower.
+inline int64_t columns_of_numbers(const Tensor& self, const Tensor& other, const Tensor& out) {
+  constexpr int64_t kLeastColumns = 16;
+  for (const Tensor* x : {&self, &other, &out}) {
+    if (x->dtype() != DType::kFloat32 || is_meta(*x) || !x->is_contiguous()) return 0;
+  }
+  if (other.dim() != self.dim() || self.numel() == 0 || self.numel() != out.numel()) return 0;
+  int64_t columns = 1;
+  size_t d = self.sizes().size();
+  for (; d > 0 && other.sizes()[d - 1] == 1; --d) columns *= self.sizes()[d - 1];
+  const bool is_number_a_row = columns * other.numel() == self.numel();
+  return is_number_a_row && columns >= kLeastColumns ? columns : 0;
+}
+
 inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const Tensor& other,
                          DType dtype, const kernels::Activation& activation = {}) {
   if (selection::kHasConversions && other.dim() == 0 && !is_meta(other)) {  // a number
@@ -61,6 +76,13 @@ inline Tensor kernel_map(kernels::MatrixBinaryOp op, const Tensor& self, const T
   }
   const Tensor inputs[] = {self, other};
   const Tensor out = empty_result(inputs, dtype);
+  if (const int64_t columns = columns_of_numbers(self, other, out)) {
+    kernels::binary_rows_f32(
+        op, self.numel() / columns, columns, self.data_ptr<float>(), columns,
+        {.data = other.data_ptr<float>(), .spread = kernels::Spread::kRows, .stride = 1},
+        activation, out.data_ptr<float>(), columns);
+    return out;
+  }
   elementwise(out, inputs, DType::kFloat32, DType::kFloat32,
               [=](void* y, const void* const* in, int64_t count) {
                 kernels::binary_rows_f32(

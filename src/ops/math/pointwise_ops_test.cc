@@ -481,6 +481,29 @@ TEST(Steps, ShortRowsAreRepeated) {
   }
 }
 
+TEST(Binary, RowsWithANumberEach) {
+  for (const int64_t n : {1, 15, 16, 17, 33, 130}) {
+    const IntArray shape{5, 29, n};
+    const Tensor x = ramp(shape, 3);
+    for (const IntArray& sizes : {IntArray{5, 29, 1}, IntArray{5, 1, 1}, IntArray{1, 29, 1}}) {
+      const Tensor y = ramp(sizes, 8);
+      const std::vector<double> a = elements_of(x), b = elements_of(expand(y, shape));
+      std::vector<double> product, difference, larger;
+      for (size_t i = 0; i < a.size(); ++i) {
+        const auto p = static_cast<float>(a[i]), q = static_cast<float>(b[i]);
+        product.push_back(static_cast<double>(p * q));
+        difference.push_back(static_cast<double>(p - q));
+        larger.push_back(std::max(a[i], b[i]));
+      }
+      SCOPED_TRACE(n);
+      expect_tensor(result_of("aten::mul", "Tensor", {x, y}), product, DType::kFloat32, shape);
+      expect_tensor(result_of("aten::sub", "Tensor", {x, y, 1}), difference, DType::kFloat32,
+                    shape);
+      expect_tensor(result_of("aten::maximum", "", {x, y}), larger, DType::kFloat32, shape);
+    }
+  }
+}
+
 TEST(Steps, DivisorsAreNotInvented) {
   // What fills up a step are elements again, and no zeros to divide by.
   expect_tensor(result_of("aten::floor_divide", "", {ints({7, 8, 9}), ints({2, 2, 2})}), {3, 4, 4},
