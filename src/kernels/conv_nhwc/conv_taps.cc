@@ -14,9 +14,8 @@
 namespace torchlet::kernels {
 namespace {
 
-// A strip of a line costs about as much as so many more pixels. Read at once, the taps of a panel
-// up to this size need an eighth less than those of a line, larger ones an eighth more: then taps
-// on the padding do not have to be many (conv_nhwc.cc, conv_deep.h).
+// A strip of a line costs about as much as so many more pixels. Whole windows cost 7/8 of a tap's
+// products in long lines with panels up to this size, and 9/8 with larger ones (conv_deep.h).
 constexpr int64_t kStripPixels = 3;
 constexpr int64_t kPanelBytes = int64_t{512} << 10;
 // The sums of a task, half a megabyte; at least this many columns of them share what is read.

@@ -1,5 +1,8 @@
 // Rows that are read and written by positions: of every length that a loop of whole steps leaves
 // something of, in any memory layout.
+#include <cstdint>
+#include <utility>
+
 #include "ops/core/testing.h"
 #include "ops/shape/shape.h"
 
@@ -102,6 +105,32 @@ TEST(IndexOps, ElementsOfAnyLayoutArePut) {
   expect_tensor(result_of("aten::put", "", {three, ints({1, 1}), make({5, 7}), true}), {1, 14, 3});
   EXPECT_THROW(call_op("aten::put", "", {three, ints({3}), make({5})}), Error);
   EXPECT_THROW(call_op("aten::put", "", {three, ints({-4}), make({5})}), Error);
+}
+
+// Rows long enough for positions to be looked at in blocks.
+TEST(IndexOps, BlocksOfPositions) {
+  constexpr int64_t kLong = 130, kSize = 50;
+  const Tensor self = ramp({1, kSize}, 3), source = ramp({1, kLong}, 5);
+  const Tensor index = zeros({{1, kLong}}, DType::kInt64);
+  int64_t* const at = index.data_ptr<int64_t>();
+  std::vector<double> gathered, scattered = elements_of(self);
+  for (int64_t i = 0; i < kLong; ++i) {
+    at[i] = i * 7 % (kSize - 1) + 1;
+    gathered.push_back(elements_of(self)[static_cast<size_t>(at[i])]);
+    scattered[static_cast<size_t>(at[i])] = elements_of(source)[static_cast<size_t>(i)];
+  }
+  expect_tensor(result_of("aten::gather", "", {self, 1, index}), gathered, DType::kFloat32,
+                {1, kLong});
+  expect_tensor(result_of("aten::scatter", "src", {self, 1, index, source}), scattered,
+                DType::kFloat32, {1, kSize});
+  for (const int64_t place : {0, 63, 64, 127, 129}) {
+    for (const int64_t position : {int64_t{-1}, kSize, INT64_MIN, INT64_MAX}) {
+      const int64_t before = std::exchange(at[place], position);
+      EXPECT_THROW(call_op("aten::gather", "", {self, 1, index}), Error);
+      EXPECT_THROW(call_op("aten::scatter", "src", {self, 1, index, source}), Error);
+      at[place] = before;
+    }
+  }
 }
 
 TEST(IndexOps, PositionsOutOfBoundsAreErrors) {
