@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "passes/analysis/rewrite.h"
 #include "tensor/tensor_impl.h"
 
@@ -24,7 +25,9 @@ bool is_from_layer(const SsaValue* value) {
 bool fuse(Node& relu, ChangeLog* log) {
   Node* add = sole_maker(relu.input(0), relu);
   if (!add || add->kind() != kAdd || !add->op() || add->op()->schema.overload != "Tensor" ||
-      !(is_from_layer(add->input(0)) || is_from_layer(add->input(1)))) {
+      !(is_from_layer(add->input(0)) || is_from_layer(add->input(1))) ||
+      may_change_between(add->input(0), *add, relu) ||
+      may_change_between(add->input(1), *add, relu)) {
     return false;
   }
   if (log) log->note("add and relu of " + place_of(relu));

@@ -1,6 +1,7 @@
 #include "passes/linear_bias.h"
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {
@@ -39,7 +40,7 @@ bool fold(Node& add, size_t place, ChangeLog* log) {
   const bool plain = alpha && (alpha->is_int() || alpha->is_float()) && alpha->to_double() == 1;
   Node& product = *add.input(place)->node();
   if (!plain || !product.op() || add.input(place)->users().size() != 1 ||
-      product.owner() != add.owner()) {
+      product.owner() != add.owner() || may_change_between(product.input(0), product, add)) {
     return false;
   }
   const Tensor weight = weight_of(product), bias = constant_tensor(add.input(1 - place), 1);

@@ -47,6 +47,8 @@ TEST(FoldLinearBiases, OthersStay) {
       "    return torch.add(torch.matmul(x, self.w), self.one)\n",
       "    return torch.add(torch.matmul(x, self.w), self.b, alpha=2)\n",
       "    return torch.add(torch.matmul(x, self.w), self.w)\n",
+      // Something is written in between.
+      "    y = torch.matmul(x, self.w)\n    z = torch.relu_(x)\n    return torch.add(y, self.b)\n",
       // Something is not known.
       "    return torch.add(torch.matmul(self.w, x), self.b)\n",
       "    return torch.add(torch.matmul(x, self.w), torch.select(x, 0, 0))\n",

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "passes/analysis/rewrite.h"
 #include "tensor/containers.h"
 
@@ -30,7 +31,10 @@ bool pads_with_zeros(const Node& node) {
 // (input, weight, bias, stride, padding, dilation, groups)
 bool fold(Node& conv, size_t dims, ChangeLog* log) {
   Node& pad = *conv.input(0)->node();
-  if (!pads_with_zeros(pad) || pad.output()->users().size() != 1) return false;
+  if (!pads_with_zeros(pad) || pad.output()->users().size() != 1 ||
+      may_change_between(pad.input(0), pad, conv)) {
+    return false;
+  }
   // The last dimension comes first, both ends of it.
   const auto ends = constant_ints(pad.input(1));
   auto padding = constant_ints(conv.input(4));

@@ -38,5 +38,13 @@ TEST(FoldPadding, OthersStay) {
             "constant_pad_nd conv2d");
 }
 
+TEST(FoldPadding, WhatIsWrittenInBetweenStays) {
+  EXPECT_EQ(outline(*optimized("torch.pad(x, [1, 1, 1, 1])\n    z = torch.relu_(x)").graph),
+            "pad relu_ conv2d");
+  EXPECT_EQ(
+      outline(*optimized("torch.pad(x, [1, 1, 1, 1])\n    z = torch.relu_(torch.neg(x))").graph),
+      "neg relu conv2d");
+}
+
 }  // namespace
 }  // namespace torchlet::passes

@@ -107,6 +107,11 @@ TEST(Prepack, SumsTakeTheirRelu) {
             "conv2d_clamp_run _add_relu");
   // Of unknown dtype.
   EXPECT_EQ(for_mobile("    return torch.relu(torch.add(x, x))\n").nodes(), "add relu");
+  // What is added is written before the relu.
+  EXPECT_EQ(for_mobile("    y = torch.add(" + kConv + ", x)\n    z = torch.neg_(x)\n" +
+                       "    return torch.relu(y)\n")
+                .nodes(),
+            "conv2d_clamp_run add neg_ relu");
 }
 
 TEST(Prepack, DevicesSeePlainLayers) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/analysis/constants.h"
+#include "passes/analysis/effects.h"
 #include "passes/analysis/scalable_layer.h"
 #include "passes/properties.h"
 #include "tensor/tensor_impl.h"
@@ -97,7 +98,8 @@ bool fold_into_reader(Node& product, const Value& constant, ChangeLog* log) {
   if (product.output()->users().size() != 1) return false;
   Node& reader = *product.output()->users()[0];
   if (reader.owner() != product.owner() || reader.inputs().empty() ||
-      reader.input(0) != product.output()) {
+      reader.input(0) != product.output() ||
+      may_change_between(product.input(0), product, reader)) {
     return false;
   }
   const auto layer = scalable_layer(reader);

@@ -117,6 +117,11 @@ TEST(FoldScales, OneNumberBeforeALayer) {
                            "\n    return torch.matmul(y, x)\n",
                        w, b, v),
             "conv2d relu mul conv2d matmul");
+  // What is multiplied is written before the layer reads it.
+  EXPECT_EQ(outline_of(first + "    y = torch.mul(x, 0.5)\n    z = torch.relu_(x)\n    x = y\n" +
+                           "    return torch.matmul(" + kConv + ", z)\n",
+                       w, b, v),
+            "conv2d relu mul relu conv2d matmul");
 }
 
 TEST(FoldScales, OthersStay) {

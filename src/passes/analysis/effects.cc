@@ -149,6 +149,78 @@ const std::vector<SsaValue*>* lasting_items(const SsaValue* list) {
   return lasts ? &list->node()->inputs() : nullptr;
 }
 
+namespace {
+
+// So many views of views and so many nodes are looked at.
+constexpr size_t kMaxSources = 64, kMaxNodesBetween = 1000;
+
+// Where the memory of a tensor comes from.
+struct Sources {
+  std::vector<const Node*> makers;  // of new memory
+  bool before_run = false;          // the graph's inputs, constants
+  bool elsewhere = false;           // not known
+};
+
+Sources sources_of(const SsaValue* tensor) {
+  Sources sources;
+  std::vector<const SsaValue*> open = {tensor};
+  for (size_t i = 0; i < open.size() && !sources.elsewhere; ++i) {
+    const SsaValue* value = open[i];
+    const Node& node = *value->node();
+    const auto& given = node.graph()->inputs();
+    const bool is_given = value->index() < given.size() && given[value->index()] == value;
+    if (!value->type()->is(TypeKind::kTensor) || i == kMaxSources) {
+      sources.elsewhere = true;
+    } else if (constant_of(value) || is_given) {
+      sources.before_run = true;
+    } else if (!node.op()) {
+      sources.elsewhere = true;
+    } else {
+      sources.makers.push_back(&node);  // contiguous() gives new memory or that of its input
+      if (!returns_alias(node)) continue;
+      for (const SsaValue* input : node.inputs()) {
+        if (is_mutable(*input->type()) && !constant_of(input)) open.push_back(input);
+      }
+    }
+  }
+  return sources;
+}
+
+bool may_meet(const Sources& a, const Sources& b) {
+  if (a.elsewhere || b.elsewhere || (a.before_run && b.before_run)) return true;
+  return std::ranges::any_of(a.makers, [&](const Node* maker) {
+    return std::ranges::find(b.makers, maker) != b.makers.end();
+  });
+}
+
+// Counts the nodes that it looks at down from `left`.
+bool may_write(const Node& node, const Sources& target, size_t& left) {
+  if (left == 0) return true;
+  --left;
+  for (const Block* block : node.blocks()) {
+    for (const Node* inner : *block) {
+      if (may_write(*inner, target, left)) return true;
+    }
+  }
+  if (!node.op()) return node.blocks().empty() && !is_pure(node);
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    if (writes_input(node, i) && may_meet(sources_of(node.input(i)), target)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool may_change_between(const SsaValue* tensor, const Node& from, const Node& to) {
+  if (from.owner() != to.owner()) return true;
+  const Sources sources = sources_of(tensor);
+  size_t left = kMaxNodesBetween;
+  for (const Node* node = from.next(); node != &to; node = node->next()) {
+    if (!node || may_write(*node, sources, left)) return true;
+  }
+  return false;
+}
+
 bool always_raises(const Block& block) {
   for (const Node* node : block) {
     if (node->kind() == prim::kRaiseException) return true;

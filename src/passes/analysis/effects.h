@@ -26,6 +26,13 @@ bool is_removable(const Node& node);
 // The items of a list that a node makes of them and nobody changes, whatever holds it; else null.
 const std::vector<SsaValue*>* lasting_items(const SsaValue* list);
 
+// May what runs between two nodes of one block, `from` first, change what is read through `tensor`?
+// A pass that has `to` read it in the place of `from`, or the other way round, asks this first. It
+// follows views to what made the memory, so it holds for graphs that are being changed; what comes
+// out of containers, branches and calls may be anything. Bounded in time: where too much lies in
+// between it may be changed.
+bool may_change_between(const SsaValue* tensor, const Node& from, const Node& to);
+
 // Does whoever enters the block never reach its end?
 bool always_raises(const Block& block);
 

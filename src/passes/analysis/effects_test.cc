@@ -184,5 +184,51 @@ TEST(Effects, WhatMakesAnOperatorPure) {
   }
 }
 
+// May `x` change between the first node that reads it and the last one?
+bool may_change(const std::string& body) {
+  Program program(
+      module_class("M", {"w : Tensor"},
+                   "  def forward(self: __torch__.M, x: Tensor, y: Tensor, b: bool):\n"
+                   "    u = torch.neg(x)\n    v = torch.view(u, [-1])\n    n = torch.abs(u)\n" +
+                       body + "    return torch.exp(u)\n"));
+  const Value object = program.object("M", {{"w", Value(empty(IntArray{3}, DType::kFloat32))}});
+  const Graph& graph = Program::method(object).graph();
+  const Node *from = nullptr, *to = graph.outputs()[0]->node();
+  for (const Node* node : *graph.block()) {
+    if (node->kind() == Symbol("aten::abs")) from = node;
+  }
+  return may_change_between(to->input(0), *from, *to);
+}
+
+TEST(Effects, WhatMayChangeBetweenTwoNodes) {
+  const struct {
+    const char* body;
+    bool may_change;
+  } kRows[] = {
+      {"", false},
+      {"    z = torch.relu(u)\n", false},
+      {"    z = torch.relu_(u)\n", true},
+      // Of the same memory.
+      {"    z = torch.relu_(v)\n", true},
+      {"    z = torch.relu_(torch.select(v, 0, 0))\n", true},
+      {"    z = torch.relu_(torch.contiguous(u))\n", true},
+      {"    z = torch.relu_(torch.mul_(u, 2))\n", true},
+      // Of other memory.
+      {"    z = torch.relu_(n)\n", false},
+      {"    z = torch.relu_(x)\n", false},
+      {"    z = torch.relu_(torch.select(y, 0, 0))\n", false},
+      {"    z = torch.relu_(torch.select(torch.add(u, 1), 0, 0))\n", false},
+      {"    if b:\n      z = torch.relu_(n)\n    else:\n      z = n\n", false},
+      // In a branch, and where it is not known what is written.
+      {"    if b:\n      z = torch.relu_(u)\n    else:\n      z = u\n", true},
+      {"    if b:\n      z = n\n    else:\n      z = u\n    z = torch.relu_(z)\n", true},
+      {"    l = [n]\n    z = torch.relu_(l[0])\n", true},
+  };
+  for (const auto& [body, expected] : kRows) EXPECT_EQ(may_change(body), expected) << body;
+  std::string many;
+  for (int i = 0; i < 1001; ++i) many += "    z = torch.relu(u)\n";
+  EXPECT_TRUE(may_change(many));
+}
+
 }  // namespace
 }  // namespace torchlet::passes
