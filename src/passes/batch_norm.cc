@@ -20,29 +20,15 @@ bool is_matrix(const SsaValue* value) {
 }
 
 bool fold(Node& norm, ChangeLog* log) {
-  const Value* training = constant_argument(norm, "training");
-  const Value* eps = constant_argument(norm, "eps");
-  if (!training || !training->is_bool() || training->to_bool() || !eps || !eps->is_float()) {
-    return false;
-  }
   const auto layer = sole_scalable_layer(norm.input(0), norm);
   if (!layer || (layer->is_linear && !is_matrix(norm.input(0)))) return false;
-
-  std::vector<double> parts[4];  // gamma, beta, mean, variance
-  static constexpr const char* kParts[] = {"weight", "bias", "running_mean", "running_var"};
-  for (size_t i = 0; i < 4; ++i) {
-    const Value* constant = constant_argument(norm, kParts[i]);
-    if (i >= 2 && constant && constant->is_none()) return false;
-    auto values = channel_values(constant, layer->channels, i == 0 ? 1 : 0, layer->weight.dtype());
-    if (!values) return false;
-    parts[i] = *std::move(values);
+  const auto scaling = constant_batch_norm(norm, layer->channels, layer->weight.dtype());
+  if (!scaling) return false;
+  std::vector<double> bias = layer->bias;
+  for (size_t c = 0; c < bias.size(); ++c) {
+    bias[c] = bias[c] * scaling->scale[c] + scaling->shift[c];
   }
-  std::vector<double> scale(layer->bias.size()), bias = layer->bias;
-  for (size_t c = 0; c < scale.size(); ++c) {
-    scale[c] = parts[0][c] / std::sqrt(parts[3][c] + eps->to_double());
-    bias[c] = (bias[c] - parts[2][c]) * scale[c] + parts[1][c];
-  }
-  rescale(*layer, scale, bias);
+  rescale(*layer, scaling->scale, bias);
   if (log) log->note(place_of(norm) + " folded into " + place_of(*layer->node));
   norm.output()->replace_all_uses_with(layer->node->output());
   norm.destroy();
@@ -50,6 +36,29 @@ bool fold(Node& norm, ChangeLog* log) {
 }
 
 }  // namespace
+
+std::optional<ChannelScaling> constant_batch_norm(const Node& norm, int64_t channels, DType dtype) {
+  const Value* training = constant_argument(norm, "training");
+  const Value* eps = constant_argument(norm, "eps");
+  if (!training || !training->is_bool() || training->to_bool() || !eps || !eps->is_float()) {
+    return std::nullopt;
+  }
+  std::vector<double> parts[4];  // gamma, beta, mean, variance
+  static constexpr const char* kParts[] = {"weight", "bias", "running_mean", "running_var"};
+  for (size_t i = 0; i < 4; ++i) {
+    const Value* constant = constant_argument(norm, kParts[i]);
+    if (i >= 2 && constant && constant->is_none()) return std::nullopt;
+    auto values = channel_values(constant, channels, i == 0 ? 1 : 0, dtype);
+    if (!values) return std::nullopt;
+    parts[i] = *std::move(values);
+  }
+  ChannelScaling scaling = {std::move(parts[0]), std::move(parts[1])};
+  for (size_t c = 0; c < scaling.scale.size(); ++c) {
+    scaling.scale[c] /= std::sqrt(parts[3][c] + eps->to_double());
+    scaling.shift[c] -= parts[2][c] * scaling.scale[c];
+  }
+  return scaling;
+}
 
 bool fold_batch_norms(Graph& graph, ChangeLog* log) {
   bool changed = false;

@@ -20,6 +20,8 @@
 #include "passes/lists.h"
 #include "passes/packed_weights.h"
 #include "passes/padding.h"
+#include "passes/parallel_layers.h"
+#include "passes/pool_first.h"
 #include "passes/prepack.h"
 #include "passes/properties.h"
 #include "passes/ranks.h"
@@ -69,6 +71,10 @@ constexpr Pass kAllPasses[] = {
     {"scale",
      "products and sums with constants of channels merged into the convolution or linear layer",
      kRewriting, kEverywhere, [](PassState& s) { return fold_scales(s.graph, s.log); }},
+    {"parallel-layers", "layers of one value that are added up become one", kRewriting, kEverywhere,
+     [](PassState& s) { return merge_parallel_layers(s.graph, s.log); }},
+    {"pool-first", "a pointwise convolution and the average pool after it change places",
+     kRewriting, kEverywhere, [](PassState& s) { return pool_first(s.graph, s.log); }},
     {"padding", "zero padding becomes the padding of the convolution after it", kRewriting,
      kEverywhere, [](PassState& s) { return fold_padding(s.graph, s.log); }},
     {"linear-bias", "a product with a constant matrix and an addition become a linear layer",

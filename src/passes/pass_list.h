@@ -33,7 +33,7 @@ struct PassState {
   ChangeLog* log = nullptr;                // who wants to know what changed; may be null
 };
 
-// When a pass runs. Within a stage passes run in the order of the list; the first two stages are
+// When a pass runs. Within a stage passes run in the order of the list; the first three stages are
 // repeated until nothing changes.
 enum Stage : uint8_t {
   kInlining = 1,     // no aliases yet

@@ -20,7 +20,8 @@ class Pipeline {
     }
     for (int round = 0; round < kMaxRounds && stage_with_aliases(kSimplifying); ++round) {
     }
-    stage(kRewriting);
+    for (int round = 0; round < kMaxRounds && stage(kRewriting); ++round) {
+    }
     stage_with_aliases(kSharing);
     stage(kLowering);
     stage(kCleaning);

@@ -36,25 +36,10 @@ Made for_mobile(const std::string& body, const PassSet& passes = PassSet::of(kFo
 
 const std::string kConv = "torch.conv2d(x, self.conv, self.b, [1, 1], [1, 1], [1, 1], 1)";
 
-// Runs a graph of operators on constants and x alone.
-Tensor run(const Graph& graph, const Tensor& x) {
-  std::map<const SsaValue*, Value> values = {{graph.inputs()[1], Value(x)}};
-  for (const Node* node : *graph.block()) {
-    if (!node->op()) continue;
-    std::vector<Value> arguments;
-    for (const SsaValue* input : node->inputs()) {
-      const Value* known = constant_of(input);
-      arguments.push_back(known ? *known : values.at(input));
-    }
-    node->op()->call(arguments, {&values[node->output()], 1});
-  }
-  return values.at(graph.outputs()[0]).to_tensor();
-}
-
 void expect_same_answers(const std::string& body, const Tensor& x) {
   const Made plain = for_mobile(body, PassSet::of(kForFiles)), packed = for_mobile(body);
-  EXPECT_EQ(ops::elements_of(run(*plain.optimized.graph, x)),
-            ops::elements_of(run(*packed.optimized.graph, x)))
+  EXPECT_EQ(ops::elements_of(run_graph(*plain.optimized.graph, x)),
+            ops::elements_of(run_graph(*packed.optimized.graph, x)))
       << body;
 }
 
@@ -103,15 +88,15 @@ TEST(Prepack, WhatStays) {
 }
 
 TEST(Prepack, SumsTakeTheirRelu) {
-  EXPECT_EQ(for_mobile("    return torch.relu(torch.add(" + kConv + ", x))\n").nodes(),
-            "conv2d_clamp_run _add_relu");
+  EXPECT_EQ(for_mobile("    return torch.relu(torch.add(" + kConv + ", torch.neg(x)))\n").nodes(),
+            "conv2d_clamp_run neg _add_relu");
   // Of unknown dtype.
   EXPECT_EQ(for_mobile("    return torch.relu(torch.add(x, x))\n").nodes(), "add relu");
   // What is added is written before the relu.
-  EXPECT_EQ(for_mobile("    y = torch.add(" + kConv + ", x)\n    z = torch.neg_(x)\n" +
-                       "    return torch.relu(y)\n")
+  EXPECT_EQ(for_mobile("    z = x\n    x = torch.neg(x)\n    y = torch.add(" + kConv +
+                       ", z)\n    z = torch.neg_(z)\n    return torch.relu(y)\n")
                 .nodes(),
-            "conv2d_clamp_run add neg_ relu");
+            "neg conv2d_clamp_run add neg_ relu");
 }
 
 TEST(Prepack, DevicesSeePlainLayers) {

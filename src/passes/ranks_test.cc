@@ -26,7 +26,7 @@ TEST(FoldRanks, OneCheckIsEnough) {
                        "    _0 = __torch__.check(a)\n"
                        "    b = torch.relu(a)\n"
                        "    _1 = __torch__.check(b)\n"
-                       "    c = torch.add(torch.conv2d(b, self.w), b)\n"
+                       "    c = torch.add(torch.conv2d(b, self.w), a)\n"
                        "    _2 = __torch__.check(c)\n"
                        "    return c\n"),
             "conv2d dim ne If(RaiseException|) relu conv2d add");

@@ -2,12 +2,14 @@
 // form of graphs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/function.h"
+#include "passes/analysis/constants.h"
 #include "passes/pipeline.h"
 #include "script/compilation_unit.h"
 #include "tensor/containers.h"
@@ -72,5 +74,20 @@ inline std::string outline(const Block& block) {
   return text;
 }
 inline std::string outline(const Graph& graph) { return outline(*graph.block()); }
+
+// What a graph of operators on constants and x alone gives.
+inline Tensor run_graph(const Graph& graph, const Tensor& x) {
+  std::map<const SsaValue*, Value> values = {{graph.inputs()[1], Value(x)}};
+  for (const Node* node : *graph.block()) {
+    if (!node->op()) continue;
+    std::vector<Value> arguments;
+    for (const SsaValue* input : node->inputs()) {
+      const Value* known = constant_of(input);
+      arguments.push_back(known ? *known : values.at(input));
+    }
+    node->op()->call(arguments, {&values[node->output()], 1});
+  }
+  return values.at(graph.outputs()[0]).to_tensor();
+}
 
 }  // namespace torchlet::passes

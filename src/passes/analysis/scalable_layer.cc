@@ -117,10 +117,16 @@ std::optional<std::vector<double>> channel_values(const Value* constant, int64_t
 
 void rescale(const ScalableLayer& layer, const std::vector<double>& scale,
              const std::vector<double>& bias) {
+  replace_weights(layer,
+                  layer.weight.dtype() == DType::kFloat32 ? scaled_weight<float>(layer, scale)
+                                                          : scaled_weight<double>(layer, scale),
+                  bias);
+}
+
+void replace_weights(const ScalableLayer& layer, const Tensor& weight,
+                     const std::vector<double>& bias) {
   const DType dtype = layer.weight.dtype();
-  replace_constant(*layer.node, "weight",
-                   dtype == DType::kFloat32 ? scaled_weight<float>(layer, scale)
-                                            : scaled_weight<double>(layer, scale));
+  replace_constant(*layer.node, "weight", weight);
   if (layer.has_bias || std::ranges::any_of(bias, [](double value) { return value != 0; })) {
     replace_constant(*layer.node, "bias", vector_of(bias, dtype));
   }

@@ -33,8 +33,11 @@ std::optional<ScalableLayer> sole_scalable_layer(const SsaValue* value, const No
 std::optional<std::vector<double>> channel_values(const Value* constant, int64_t count,
                                                   double otherwise, DType dtype);
 
-// New constants for the layer, since others may share those that it has: weight * scale along its
-// output channels, computed in double, and this bias.
+// New constants for the layer, since others may share those that it has; a bias of zeros is left
+// out where there was none.
+void replace_weights(const ScalableLayer& layer, const Tensor& weight,
+                     const std::vector<double>& bias);
+// The same with weight * scale along its output channels, computed in double.
 void rescale(const ScalableLayer& layer, const std::vector<double>& scale,
              const std::vector<double>& bias);
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "graph/graph.h"
+#include "passes/change_log.h"
+
+namespace torchlet::passes {
+
+// Convolutions of one value that are added up, or subtracted, become one (Ding et al., "RepVGG:
+// Making VGG-style ConvNets Great Again", 2021, section 3.3): what a smaller window multiplies with
+// is added to the middle of the largest. A batch norm of the value with constant statistics, and
+// the value itself, are windows of one pixel. Linear layers of one value likewise. The sums of
+// weights are computed in double, so results differ by rounding alone. Layers whose results
+// somebody else reads stay, as do those whose windows are not inside one of them or step
+// differently, and transposed ones.
+bool merge_parallel_layers(Graph& graph, ChangeLog* log = nullptr);
+
+}  // namespace torchlet::passes
