@@ -106,10 +106,21 @@ struct Addend {
   std::vector<double> scale, bias;
 };
 
-std::optional<Addend> addend_of(const ScalableLayer& layer, const Window& window, Node& sum,
-                                SsaValue* value) {
+// The input of the layer itself as a layer of so many channels.
+std::optional<Addend> residual_of(const ScalableLayer& layer, const Window& window, Node& sum,
+                                  SsaValue* value) {
+  // A sum in place that writes what the layer reads stays.
+  if (value != layer.node->input(0) || layer.weight.size(1) * window.groups != layer.channels ||
+      (value == sum.input(0) && sum.op()->schema.arguments[0].is_written)) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<size_t>(layer.channels);
+  return Addend{&sum, pixel_of(window), {}, std::vector(count, 1.0), std::vector(count, 0.0)};
+}
+
+std::optional<Addend> parallel_of(const ScalableLayer& layer, const Window& window, Node& sum,
+                                  SsaValue* value) {
   SsaValue* const read = layer.node->input(0);
-  Addend addend;
   if (const auto other = sole_scalable_layer(value, sum)) {
     const auto inner = window_of(*other);
     if (!inner || other->node->input(0) != read || other->is_linear != layer.is_linear ||
@@ -120,19 +131,14 @@ std::optional<Addend> addend_of(const ScalableLayer& layer, const Window& window
     }
     return Addend{other->node, *inner, other->weight, {}, other->bias};
   }
-  if (layer.weight.size(1) * window.groups != layer.channels) return std::nullopt;
-  const auto count = static_cast<size_t>(layer.channels);
   Node* norm = sole_maker(value, sum);
-  if (norm && norm->kind() == kBatchNorm && norm->input(0) == read && !layer.is_linear) {
-    const auto scaling = constant_batch_norm(*norm, layer.channels, layer.weight.dtype());
-    if (!scaling) return std::nullopt;
-    return Addend{norm, pixel_of(window), {}, scaling->scale, scaling->shift};
-  }
-  // A sum in place that writes what the layer reads stays.
-  if (value != read || (value == sum.input(0) && sum.op()->schema.arguments[0].is_written)) {
+  if (!norm || norm->kind() != kBatchNorm || norm->input(0) != read || layer.is_linear ||
+      layer.weight.size(1) * window.groups != layer.channels) {
     return std::nullopt;
   }
-  return Addend{&sum, pixel_of(window), {}, std::vector(count, 1.0), std::vector(count, 0.0)};
+  const auto scaling = constant_batch_norm(*norm, layer.channels, layer.weight.dtype());
+  if (!scaling) return std::nullopt;
+  return Addend{norm, pixel_of(window), {}, scaling->scale, scaling->shift};
 }
 
 template <typename T>
@@ -178,8 +184,10 @@ Tensor merged_weight(const ScalableLayer& layer, double factor, const Addend& ad
       id.value());
 }
 
+using AddendOf = decltype(&parallel_of);
+
 // The operand at `place` is the layer that stays.
-bool merge_into(Node& sum, size_t place, double sign, ChangeLog* log) {
+bool merge_into(Node& sum, size_t place, double sign, AddendOf addend_of, ChangeLog* log) {
   const auto layer = sole_scalable_layer(sum.input(place), sum);
   const auto window = layer ? window_of(*layer) : std::nullopt;
   if (!window) return false;
@@ -206,16 +214,21 @@ bool merge_into(Node& sum, size_t place, double sign, ChangeLog* log) {
   return true;
 }
 
-}  // namespace
-
-bool merge_parallel_layers(Graph& graph, ChangeLog* log) {
+bool merge(Graph& graph, AddendOf addend_of, ChangeLog* log) {
   bool changed = false;
   for_each_node(*graph.block(), [&](Node& node) {
     const double sign = sign_of(node);
-    if (sign != 0)
-      changed = merge_into(node, 0, sign, log) || merge_into(node, 1, sign, log) || changed;
+    if (sign == 0) return;
+    changed = merge_into(node, 0, sign, addend_of, log) ||
+              merge_into(node, 1, sign, addend_of, log) || changed;
   });
   return changed;
 }
+
+}  // namespace
+
+bool merge_parallel_layers(Graph& graph, ChangeLog* log) { return merge(graph, parallel_of, log); }
+
+bool merge_residuals(Graph& graph, ChangeLog* log) { return merge(graph, residual_of, log); }
 
 }  // namespace torchlet::passes

@@ -73,6 +73,8 @@ constexpr Pass kAllPasses[] = {
      kRewriting, kEverywhere, [](PassState& s) { return fold_scales(s.graph, s.log); }},
     {"parallel-layers", "layers of one value that are added up become one", kRewriting, kEverywhere,
      [](PassState& s) { return merge_parallel_layers(s.graph, s.log); }},
+    {"residuals", "the input of a layer, added to its result, becomes part of its weights",
+     kRewriting, kEverywhere, [](PassState& s) { return merge_residuals(s.graph, s.log); }},
     {"pool-first", "a pointwise convolution and the average pool after it change places",
      kRewriting, kEverywhere, [](PassState& s) { return pool_first(s.graph, s.log); }},
     {"padding", "zero padding becomes the padding of the convolution after it", kRewriting,

@@ -110,6 +110,7 @@ Program::Program(const Module& module, const std::string& method_name)
   StubBodies bodies;
   passes::Request request;
   request.keep_casts = true;
+  request.passes.erase("residuals");
   request.body_of = [&](Function& function) { return bodies.body_of(function); };
   passes::Optimized optimized = passes::optimize(*method, self, {}, request);
   graph = std::move(optimized.graph);

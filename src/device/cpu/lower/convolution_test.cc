@@ -57,11 +57,11 @@ TEST(LowerConvolution, PlanesWhosePixelsAreOnlyMovedStayPlanes) {
 }
 
 TEST(LowerConvolution, TheResidualGoesToTheLaterOfTwoConvolutions) {
-  Case c({{"a", random_tensor({4, 6, 1, 1})}, {"b", random_tensor({4, 6, 3, 3})}},
+  Case c({{"a", random_tensor({4, 6, 1, 1})}, {"b", random_tensor({4, 6, 2, 2})}},
          "    u = torch.conv2d(x, self.a, None, [2, 2], [0, 0], [1, 1], 1)\n"
-         "    v = torch.conv2d(x, self.b, None, [2, 2], [1, 1], [1, 1], 1)\n"
+         "    v = torch.conv2d(x, self.b, None, [2, 2], [0, 0], [1, 1], 1)\n"
          "    return torch.sigmoid(torch.add(u, v))\n");
-  const Tensor x = random_tensor({1, 6, 9, 9}).contiguous(MemoryFormat::kChannelsLast);
+  const Tensor x = random_tensor({1, 6, 8, 8}).contiguous(MemoryFormat::kChannelsLast);
   c.check({x});
   EXPECT_EQ(c.kernels({x}), "conv_nhwc_f32 conv_nhwc_f32");
 }
@@ -138,7 +138,7 @@ TEST(LowerConvolution, DepthwiseLayersReadAndWritePlanes) {
                               "    return torch.mul(torch.relu(y), torch.sigmoid(z))\n");
   shared.check({x});
   EXPECT_EQ(shared.kernels({x}).find("copy_strided dwconv_nhwc_f32"), 0u);
-  Case residual(weights(1), layer("y", "x", "32") + "    return torch.add(y, x)\n");
+  Case residual(weights(1), layer("y", "x", "32") + "    return torch.add(torch.relu(y), x)\n");
   residual.check({x});
   EXPECT_EQ(residual.kernels({x}), "copy_strided dwconv_nhwc_f32 copy_strided");
 }
