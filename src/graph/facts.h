@@ -27,6 +27,17 @@ enum class DTypeRule : uint8_t {
   kWeight,    // of the argument `weight`, if that is floating-point
 };
 
+// Along which dimensions of the result each place depends on the same place of the first argument
+// alone, and on all of the others.
+enum class PlaceRule : uint8_t {
+  kUnknown,
+  kAll,
+  kButLast,        // linear layers with matrices and vectors as `weight` and `bias`
+  kButDim,         // all but the one that the argument `dim` names
+  kButNormalized,  // all but the last, as many as the list `normalized_shape` has
+  kRows,           // the last but one of both: products of matrices
+};
+
 // What of its tensor arguments an operator looks at.
 enum class LooksAt : uint8_t {
   kElements,
@@ -49,6 +60,7 @@ enum class QuantizedOutput : uint8_t {
 struct Facts {
   RankRule rank = RankRule::kUnknown;
   DTypeRule dtype = DTypeRule::kUnknown;
+  PlaceRule places = PlaceRule::kUnknown;
   LooksAt looks_at = LooksAt::kElements;
   QuantizedOutput quantized = QuantizedOutput::kNone;
   // Each element of the result is a function of those in its place in the tensor arguments, which

@@ -90,6 +90,22 @@ void add_attention(Builder& b, ValueId x) {
   if (joined && b.random.chance(0.6)) add_linear(b, *joined, c, true);
 }
 
+// A block of a transformer, of which one token is read or a few are.
+void add_tokens(Builder& b, ValueId x) {
+  const IntArray sizes = b.sizes(x);
+  if (sizes[1] < 2) return;
+  b.random.chance(0.5) ? add_attention(b, x) : add_mlp(b, x);
+  const auto whole = b.any([&](ValueId id) { return b.is_float(id) && b.sizes(id) == sizes; });
+  if (!whole) return;
+  const int64_t at = b.random.below(sizes[1]);
+  const auto token = b.random.chance(0.6)
+                         ? b.exact("torch.select($0, 1, " + std::to_string(at) + ")", {*whole})
+                         : b.exact("torch.slice($0, 1, " + std::to_string(at) + ", " +
+                                       std::to_string(at + 2) + ")",
+                                   {*whole});
+  if (token && b.random.chance(0.5)) add_linear(b, *token, 3, true);
+}
+
 void add_product(Builder& b, ValueId x) {
   const IntArray sizes = b.sizes(x);
   if (sizes.size() < 2) return;
@@ -125,7 +141,7 @@ void add_rows(Builder& b) {
   });
   if (!x) return;
   const IntArray sizes = b.sizes(*x);
-  const int64_t choice = b.random.below(10);
+  const int64_t choice = b.random.below(11);
   if (choice < 4) {
     const int64_t out = b.random.pick<int64_t>({1, 3, 4, 7, 8, 16, sizes.back(), sizes.back()});
     const auto y = add_linear(b, *x, out, b.random.chance(0.6));
@@ -140,6 +156,8 @@ void add_rows(Builder& b) {
     add_mlp(b, *x);
   } else if (choice == 6 && sizes.size() == 3) {
     add_attention(b, *x);
+  } else if (choice == 10 && sizes.size() == 3) {
+    add_tokens(b, *x);
   } else if (choice == 7) {
     b.call(b.random.pick({"torch.softmax($0, -1)", "torch.log_softmax($0, -1)"}), {*x},
            Arithmetic::kRounds, static_cast<double>(sizes.back()));
@@ -256,6 +274,42 @@ void add_shared_convolutions(Builder& b, ValueId x) {
   add_conv(b, *many, w, window, groups);
 }
 
+void add_batch_norm(Builder& b, ValueId x) {
+  const IntArray c = {b.sizes(x)[1]};
+  const auto variance = b.exact("torch.add(torch.abs($0), 0.5)", {b.weight(c)});
+  if (!variance) return;
+  b.call("torch.batch_norm($0, $1, $2, $3, $4, False, 0.1, 1e-5, True)",
+         {x, b.weight(c), b.weight(c), b.weight(c), *variance});
+}
+
+// Layers of one image that are added up, as RepVGG's are in training; perhaps the image changes
+// before the last one reads it.
+void add_parallel_layers(Builder& b, ValueId x) {
+  const int64_t c = b.sizes(x)[1];
+  const int64_t k = b.random.pick<int64_t>({1, 3, 3, 5}),
+                stride = b.random.pick<int64_t>({1, 1, 2});
+  const int64_t groups = b.random.pick<int64_t>({1, 1, c});
+  const auto layer = [&](int64_t window) {
+    return add_conv(b, x,
+                    b.layer_weight({c, c / groups, window, window}, c / groups * window * window),
+                    {{window, window}, {stride, stride}, {window / 2, window / 2}, {1, 1}}, groups);
+  };
+  auto sum = layer(k);
+  if (b.random.chance(0.1)) b.call_in_place("torch.relu_($0)", {x});
+  for (int more = b.random.chance(0.5) ? 2 : 1; sum && more > 0; --more) {
+    std::optional<ValueId> other = x;
+    if (b.random.chance(0.5)) {
+      other = layer(b.random.pick<int64_t>({1, 1, 3}));
+    } else if (b.random.chance(0.5)) {
+      add_batch_norm(b, x);
+      other = b.visible().back();
+    }
+    if (!other || !(b.sizes(*other) == b.sizes(*sum))) return;
+    sum = b.call(b.random.pick({"torch.add($0, $1)", "torch.add($1, $0)", "torch.sub($0, $1)"}),
+                 {*sum, *other});
+  }
+}
+
 void add_depthwise(Builder& b, ValueId x) {
   const IntArray sizes = b.sizes(x);
   const Window window = random_window(b, sizes);
@@ -278,14 +332,6 @@ void add_transposed(Builder& b, ValueId x) {
              std::to_string(groups) + ", [1, 1])",
          {x, b.layer_weight({c, out, kernel[0], kernel[1]}, terms), b.weight({out * groups})},
          Arithmetic::kRounds, static_cast<double>(terms));
-}
-
-void add_batch_norm(Builder& b, ValueId x) {
-  const IntArray c = {b.sizes(x)[1]};
-  const auto variance = b.exact("torch.add(torch.abs($0), 0.5)", {b.weight(c)});
-  if (!variance) return;
-  b.call("torch.batch_norm($0, $1, $2, $3, $4, False, 0.1, 1e-5, True)",
-         {x, b.weight(c), b.weight(c), b.weight(c), *variance});
 }
 
 void add_squeeze_excite(Builder& b, ValueId x) {
@@ -391,9 +437,11 @@ void add_image(Builder& b) {
   });
   if (!x) return;
   if (b.random.chance(0.02)) return add_shared_convolutions(b, *x);
-  const int64_t choice = b.random.below(20);
+  const int64_t choice = b.random.below(21);
   if (choice < 5) {
     add_convolution(b, *x);
+  } else if (choice == 20) {
+    add_parallel_layers(b, *x);
   } else if (choice < 7) {
     add_depthwise(b, *x);
   } else if (choice == 7) {

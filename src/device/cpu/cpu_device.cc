@@ -2,6 +2,7 @@
 
 #include "device/cpu/builder.h"
 #include "device/cpu/lower/lowering.h"
+#include "device/specialise/needed_rows.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -33,6 +34,7 @@ class CpuDevice : public device::Device {
   }
 
   device::Compilation compile(device::SpecialisedSegment& segment) override {
+    device::compute_needed_rows(segment);
     if (precision_ != Precision::kFloat32) {
       try {
         return compiled(PlanBuilder(segment, packed_, precision_, footprint_));

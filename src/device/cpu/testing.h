@@ -10,6 +10,7 @@
 #include "device/cpu/builder.h"
 #include "device/cpu/cpu_device.h"
 #include "device/partition.h"
+#include "device/specialise/needed_rows.h"
 #include "graph/prim_kinds.h"
 #include "interp/interpreter.h"
 #include "passes/testing.h"
@@ -103,6 +104,7 @@ class Case {
       if (node->kind() != prim::kSegment) continue;
       try {
         auto segment = device::specialise(*node, inputs);
+        device::compute_needed_rows(segment);
         return PlanBuilder(segment, packed, precision_).build();
       } catch (const Declined& declined) {
         why = declined.why;

@@ -256,9 +256,10 @@ class Specialiser {
   static bool is_large_factory(const Call& call, const std::vector<Value>& results) {
     constexpr int64_t kLarge = int64_t{1} << 20;  // bytes
     const auto bytes_of = [](const Value& value) {
-      return !value.is_tensor() ? 0
-                                : value.tensor_impl()->numel *
-                                      static_cast<int64_t>(element_size(value.tensor_impl()->dtype));
+      return !value.is_tensor()
+                 ? 0
+                 : value.tensor_impl()->numel *
+                       static_cast<int64_t>(element_size(value.tensor_impl()->dtype));
     };
     int64_t given = 0, made = 0;
     for (const CallArgument& argument : call.arguments) {
@@ -332,29 +333,42 @@ std::optional<std::vector<Value>> SpecialisedSegment::run_on_meta(const Call& ca
   return ops::call_on_meta(*call.op, std::move(arguments));
 }
 
-void SpecialisedSegment::describe_calls(size_t end) {
-  for (; num_described_ < end; ++num_described_) {
-    const Call& call = calls[num_described_];
-    const auto results = run_on_meta(call);
-    if (!results) continue;
-    const auto set = [&](const CallArgument& output, const Value& value) {
-      if (value.is_tensor()) {
-        descriptions_[static_cast<size_t>(output.id())] =
-            torchlet::device::describe(value.to_tensor());
-      }
-    };
-    for (size_t i = 0; i < results->size(); ++i) {
-      const CallArgument& output = call.outputs[i];
-      if (output.is_tensor()) set(output, (*results)[i]);
-      for (size_t k = 0; k < output.items().size(); ++k) {
-        set(output.items()[k], (*results)[i].list_ref().items[k]);
-      }
+// False if it cannot be told without a run.
+bool SpecialisedSegment::describe_outputs(const Call& call) {
+  const auto results = run_on_meta(call);
+  if (!results) return false;
+  const auto set = [&](const CallArgument& output, const Value& value) {
+    if (value.is_tensor()) {
+      descriptions_[static_cast<size_t>(output.id())] =
+          torchlet::device::describe(value.to_tensor());
+    }
+  };
+  for (size_t i = 0; i < results->size(); ++i) {
+    const CallArgument& output = call.outputs[i];
+    if (output.is_tensor()) set(output, (*results)[i]);
+    for (size_t k = 0; k < output.items().size(); ++k) {
+      set(output.items()[k], (*results)[i].list_ref().items[k]);
     }
   }
+  return true;
+}
+
+void SpecialisedSegment::describe_calls(size_t end) {
+  for (; num_described_ < end; ++num_described_) describe_outputs(calls[num_described_]);
+}
+
+const TensorDescription* SpecialisedSegment::description_on_meta(ValueId id) {
+  describe_calls(calls.size());
+  const auto& description = descriptions_[static_cast<size_t>(id)];
+  return description ? &*description : nullptr;
+}
+
+void SpecialisedSegment::describe_again(const Call& call) {
+  if (!describe_outputs(call)) decline(call.kind().str() + " cannot be told without a run");
 }
 
 const Recording& SpecialisedSegment::recording() {
-  if (!recording_) recording_ = record(node_, values_);
+  if (!recording_) recording_ = record(*node_, values_);
   return *recording_;
 }
 
@@ -394,7 +408,7 @@ void visit_tensors(const CallArgument& argument, const Visit& visit) {
 }  // namespace
 
 SpecialisedSegment SpecialisedSegment::part(size_t begin, size_t end) {
-  SpecialisedSegment part(node_, values_);
+  SpecialisedSegment part(*node_, values_);
   part.tensors = tensors;
   part.calls.assign(calls.begin() + static_cast<ptrdiff_t>(begin),
                     calls.begin() + static_cast<ptrdiff_t>(end));
@@ -427,6 +441,37 @@ SpecialisedSegment SpecialisedSegment::part(size_t begin, size_t end) {
     }
   }
   return part;
+}
+
+// ---- other calls ----
+
+ValueId SpecialisedSegment::add_tensor(const SsaValue* value) {
+  tensors.push_back({value, -1, -1, {}});
+  descriptions_.emplace_back();
+  return static_cast<ValueId>(tensors.size() - 1);
+}
+
+void SpecialisedSegment::replace_calls(std::vector<Call> others) {
+  calls = std::move(others);
+  num_described_ = calls.size();
+  for (Tensor& tensor : tensors) {
+    tensor.producer = -1;
+    tensor.users.clear();
+  }
+  const auto use = [&](const CallArgument& argument, size_t place) {
+    visit_tensors(argument, [&](ValueId id) {
+      tensors[static_cast<size_t>(id)].users.push_back(static_cast<int>(place));
+    });
+  };
+  for (size_t i = 0; i < calls.size(); ++i) {
+    for (const CallArgument& argument : calls[i].arguments) use(argument, i);
+    for (const CallArgument& output : calls[i].outputs) {
+      visit_tensors(output, [&](ValueId id) {
+        tensors[static_cast<size_t>(id)].producer = static_cast<int>(i);
+      });
+    }
+  }
+  for (const Output& output : outputs) use(output.value, calls.size());
 }
 
 SpecialisedSegment specialise(const Node& segment, std::span<const Value> inputs) {

@@ -45,21 +45,30 @@ class SpecialisedSegment {
   // others read of them an output that lies as in the program. Tensors keep their ids. It holds as
   // long as this one's graph and inputs do.
   SpecialisedSegment part(size_t begin, size_t end);
+  // Null if only a run of the reference could tell.
+  const TensorDescription* description_on_meta(ValueId id);
+  // For who writes other calls that give the same outputs: a tensor that stands for this value;
+  // what a call gives, described anew of what it reads, Declined if that cannot be told without a
+  // run; and the calls. What calls before them gave stays described as it was.
+  ValueId add_tensor(const SsaValue* value);
+  void describe_again(const Call& call);
+  void replace_calls(std::vector<Call> others);
   // What the value of an argument is, tensors as meta tensors.
   Value meta_value(const CallArgument& argument);
 
  private:
   friend class Specialiser;
   SpecialisedSegment(const Node& node, std::span<const Value> values)
-      : node_(node), values_(values) {}
+      : node_(&node), values_(values) {}
   bool is_described(const CallArgument& argument) const;
   std::optional<std::vector<Value>> run_on_meta(const Call& call);
+  bool describe_outputs(const Call& call);
   void describe_calls(size_t end);
   // Of the list that a call gives as this output.
   size_t list_length(const Call& call, size_t output);
   const Recording& recording();
 
-  const Node& node_;
+  const Node* node_;
   std::span<const Value> values_;
   std::vector<std::optional<TensorDescription>> descriptions_;  // by ValueId
   size_t num_described_ = 0;                                    // of `calls`: those that were asked

@@ -295,6 +295,49 @@ void check_dtype(const Call& call, const Tensor& result) {
   }
 }
 
+// Does each place along this dimension of the result depend on that place of the first argument?
+bool has_own_places(const Call& call, const Tensor& result, int64_t dim) {
+  switch (call.op.facts->places) {
+    case PlaceRule::kUnknown:
+      break;
+    case PlaceRule::kAll:
+      return true;
+    case PlaceRule::kButLast: {
+      const auto& weight = call.tensors[*call.op.schema.find_argument("weight")];
+      const auto& bias = call.tensors[*call.op.schema.find_argument("bias")];
+      return dim < result.dim() - 1 && weight[0].dim() == 2 && (bias.empty() || bias[0].dim() <= 1);
+    }
+    case PlaceRule::kButDim:
+      return dim !=
+             wrap_dim(call.arguments[*call.op.schema.find_argument("dim")].to_int(), result.dim());
+    case PlaceRule::kButNormalized: {
+      const Value& shape = call.arguments[*call.op.schema.find_argument("normalized_shape")];
+      return dim < result.dim() - static_cast<int64_t>(shape.list_ref().items.size());
+    }
+    case PlaceRule::kRows:
+      return dim == result.dim() - 2 && call.first().dim() >= 2 && call.tensors[1][0].dim() >= 2;
+  }
+  return false;
+}
+
+// All places but the first give all of the result but the first.
+void check_places(const Call& call, const Tensor& result) {
+  for (int64_t dim = 0; dim < result.dim(); ++dim) {
+    if (!has_own_places(call, result, dim)) continue;
+    const int64_t from = dim + call.first().dim() - result.dim(), size = result.size(dim);
+    ASSERT_GE(from, 0);
+    ASSERT_EQ(call.first().size(from), size);
+    if (size < 2) continue;
+    std::vector<Value> arguments = call.arguments, results(call.results.size());
+    arguments[0] = Value(slice(call.first(), from, 1, size, 1));
+    call.op.call(arguments, results);
+    const auto want = elements_of(slice(result, dim, 1, size, 1)),
+               got = elements_of(results[0].to_tensor());
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-3) << dim;
+  }
+}
+
 // The same answer for another tensor that is alike in what it looks at.
 void check_looking(const Call& call) {
   if (call.op.facts->looks_at == LooksAt::kElements) return;
@@ -359,6 +402,7 @@ void check(const Call& call) {
   check_rank(call, result);
   check_dtype(call, result);
   if (facts.is_pointwise) check_pointwise(call, result);
+  check_places(call, result);
 }
 
 TEST(Facts, AreWhatTheReferenceDoes) {

@@ -85,6 +85,7 @@ struct Traits {
     f(has_functional, other.has_functional);
     f(facts.rank, other.facts.rank);
     f(facts.dtype, other.facts.dtype);
+    f(facts.places, other.facts.places);
     f(facts.looks_at, other.facts.looks_at);
     f(facts.quantized, other.facts.quantized);
     f(facts.is_pointwise, other.facts.is_pointwise);
@@ -140,6 +141,7 @@ constexpr Traits rank(RankRule rule) { return {.facts = {.rank = rule}}; }
 constexpr Traits dtype(DTypeRule rule) { return {.facts = {.dtype = rule}}; }
 constexpr Traits keeps_rank() { return rank(RankRule::kFirst); }
 constexpr Traits keeps_dtype() { return dtype(DTypeRule::kFirst); }
+constexpr Traits places(PlaceRule rule) { return {.facts = {.places = rule}}; }
 constexpr Traits pointwise(DTypeRule rule = DTypeRule::kPromoted) {
   return {
       .facts = {

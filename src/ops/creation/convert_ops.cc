@@ -197,10 +197,10 @@ TORCHLET_OP_WITH(copy, out("out") | may_alias(),
                    return copy_into(torchlet::empty_like(self), source);
                  });
 
-TORCHLET_OP_WITH(clone, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(clone, on_meta() | out("out") | keeps_rank() | keeps_dtype() | places(PlaceRule::kAll),
                  "aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", clone);
 TORCHLET_OP_WITH(
-    contiguous, on_meta() | keeps_rank() | keeps_dtype(),
+    contiguous, on_meta() | keeps_rank() | keeps_dtype() | places(PlaceRule::kAll),
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> "
     "Tensor(a)",
     contiguous);
@@ -210,7 +210,7 @@ TORCHLET_OP_WITH(
     "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool "
     "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
     to_device);
-TORCHLET_OP_WITH(to_dtype, on_meta() | keeps_rank(),
+TORCHLET_OP_WITH(to_dtype, on_meta() | keeps_rank() | places(PlaceRule::kAll),
                  "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool "
                  "copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
                  to_dtype);

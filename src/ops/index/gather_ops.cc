@@ -8,6 +8,7 @@
 #include "ops/core/op.h"
 #include "ops/engines/indexed.h"
 #include "ops/shape/shape.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -203,6 +204,7 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   result.impl()->quantizer = self.impl()->quantizer;
   TORCHLET_CHECK(index.dtype() == DType::kInt64, "gather(): Expected dtype int64 for index");
   const IndexWalk walk = make_walk(self, dim, index, result, "gather()");
+  if (is_meta(result)) return result;
   with_width(self.dtype(), [&](auto zero) {
     using T = decltype(zero);
     for_each_run(walk, self, result, true, pair_fn<T>([](const T& from, T& to) { to = from; }));
@@ -488,7 +490,7 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<i
 }  // namespace
 
 TORCHLET_OP_WITH(
-    gather, out("out"),
+    gather, on_meta() | out("out"),
     "aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     [](const Tensor& self, int64_t dim, const Tensor& index, bool) {
       return gather(self, dim, index);

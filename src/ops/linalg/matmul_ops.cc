@@ -276,18 +276,20 @@ TORCHLET_OP_WITH(_addmm_activation, out("out"),
                    const Tensor sum = addmm(self, mat1, mat2, beta, alpha);
                    return use_gelu ? gelu(sum) : relu(sum);
                  });
-TORCHLET_OP_WITH(mm, on_meta() | out("out") | rank(RankRule::kProduct),
+TORCHLET_OP_WITH(mm, on_meta() | out("out") | rank(RankRule::kProduct) | places(PlaceRule::kRows),
                  "aten::mm(Tensor self, Tensor mat2) -> Tensor", mm);
-TORCHLET_OP_WITH(bmm, on_meta() | out("out"), "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
+TORCHLET_OP_WITH(bmm, on_meta() | out("out") | places(PlaceRule::kRows),
+                 "aten::bmm(Tensor self, Tensor mat2) -> Tensor", bmm);
 TORCHLET_OP_WITH(mv, out("out") | rank(RankRule::kProduct),
                  "aten::mv(Tensor self, Tensor vec) -> Tensor", mv);
 TORCHLET_OP_WITH(dot, out("out") | rank(RankRule::kProduct),
                  "aten::dot(Tensor self, Tensor tensor) -> Tensor", dot);
 TORCHLET_OP_WITH(vdot, out("out"), "aten::vdot(Tensor self, Tensor other) -> Tensor", vdot);
-TORCHLET_OP_WITH(matmul, on_meta() | out("out"),
+TORCHLET_OP_WITH(matmul, on_meta() | out("out") | places(PlaceRule::kRows),
                  "aten::matmul(Tensor self, Tensor other) -> Tensor", matmul);
 TORCHLET_OP_WITH(linear,
-                 on_meta() | out("out") | rank(RankRule::kProduct) | dtype(DTypeRule::kWeight),
+                 on_meta() | out("out") | rank(RankRule::kProduct) | dtype(DTypeRule::kWeight) |
+                     places(PlaceRule::kButLast),
                  "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", linear);
 TORCHLET_OP_WITH(outer, out("out") | on_meta(), "aten::outer(Tensor self, Tensor vec2) -> Tensor", outer);
 TORCHLET_OP_WITH(ger, out("out") | on_meta(), "aten::ger(Tensor self, Tensor vec2) -> Tensor", outer);

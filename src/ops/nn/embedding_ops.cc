@@ -12,6 +12,7 @@
 #include "ops/engines/compute.h"
 #include "ops/math/math.h"
 #include "ops/shape/shape.h"
+#include "tensor/meta.h"
 
 namespace torchlet::ops {
 namespace {
@@ -36,6 +37,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, boo
   check_index_dtype(indices, "indices");
   IntArray shape(indices.sizes());
   shape.push_back(weight.size(1));
+  if (is_meta(weight) || is_meta(indices)) return empty(shape, weight.dtype());
   return reshape(index_select(weight, 0, reshape(indices, IntArray{-1})), shape);
 }
 
@@ -240,7 +242,7 @@ Tensor embedding_renorm_(const Tensor& self, const Tensor& indices, double max_n
 
 }  // namespace
 
-TORCHLET_OP_WITH(embedding, out("out"),
+TORCHLET_OP_WITH(embedding, on_meta() | out("out"),
                  "aten::embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool "
                  "scale_grad_by_freq=False, bool sparse=False) -> Tensor",
                  embedding);

@@ -94,7 +94,7 @@ TORCHLET_OP_WITH(
     "cudnn_enabled) -> Tensor",
     instance_norm);
 TORCHLET_OP_WITH(
-    layer_norm, on_meta() | keeps_rank() | keeps_dtype(),
+    layer_norm, on_meta() | keeps_rank() | keeps_dtype() | places(PlaceRule::kButNormalized),
     "aten::layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? "
     "bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
     [](const Tensor& input, const IntArray& shape, const Tensor& weight, const Tensor& bias,

@@ -61,16 +61,18 @@ Tensor log_softmax(const Tensor& self, int64_t dim, std::optional<DType> dtype) 
   return softmax_like(self, dim, dtype, true);
 }
 
-TORCHLET_OP_WITH(softmax_int, on_meta() | out("int_out") | keeps_rank(),
+TORCHLET_OP_WITH(softmax_int,
+                 on_meta() | out("int_out") | keeps_rank() | places(PlaceRule::kButDim),
                  "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
                  softmax);
-TORCHLET_OP_WITH(log_softmax_int, on_meta() | out("int_out") | keeps_rank(),
+TORCHLET_OP_WITH(log_softmax_int,
+                 on_meta() | out("int_out") | keeps_rank() | places(PlaceRule::kButDim),
                  "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
                  log_softmax);
-TORCHLET_OP_WITH(_softmax, on_meta() | out("out") | keeps_rank(),
+TORCHLET_OP_WITH(_softmax, on_meta() | out("out") | keeps_rank() | places(PlaceRule::kButDim),
                  "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
                  plain_softmax);
-TORCHLET_OP_WITH(_log_softmax, on_meta() | out("out") | keeps_rank(),
+TORCHLET_OP_WITH(_log_softmax, on_meta() | out("out") | keeps_rank() | places(PlaceRule::kButDim),
                  "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
                  plain_log_softmax);
 TORCHLET_OP(special_softmax,

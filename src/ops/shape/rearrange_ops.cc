@@ -321,8 +321,8 @@ Tensor channel_shuffle(const Tensor& self, int64_t groups) {
 
 }  // namespace
 
-TORCHLET_OP_WITH(repeat, out("out"), "aten::repeat(Tensor self, int[] repeats) -> Tensor", repeat);
-TORCHLET_OP(tile, "aten::tile(Tensor self, int[] dims) -> Tensor", tile);
+TORCHLET_OP_WITH(repeat, on_meta() | out("out"), "aten::repeat(Tensor self, int[] repeats) -> Tensor", repeat);
+TORCHLET_OP_WITH(tile, on_meta(), "aten::tile(Tensor self, int[] dims) -> Tensor", tile);
 TORCHLET_OP_WITH(
     repeat_interleave_Tensor, out("Tensor_out"),
     "aten::repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
@@ -335,7 +335,7 @@ TORCHLET_OP(repeat_interleave_self_int,
             "aten::repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? "
             "output_size=None) -> Tensor",
             repeat_interleave_int);
-TORCHLET_OP_WITH(flip, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(flip, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::flip(Tensor self, int[] dims) -> Tensor", flip);
 TORCHLET_OP(fliplr, "aten::fliplr(Tensor self) -> Tensor", [](const Tensor& self) {
   TORCHLET_CHECK(self.dim() >= 2, "Input must be >= 2-d.");
@@ -394,9 +394,9 @@ TORCHLET_OP_WITH(as_strided_scatter, out("out"),
                      return make_view(t, size, stride, storage_offset.value_or(t.storage_offset()));
                    });
                  });
-TORCHLET_OP_WITH(pixel_shuffle, out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
+TORCHLET_OP_WITH(pixel_shuffle, on_meta() | out("out") | keeps_rank() | keeps_dtype() | quantized_as_input(),
                  "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", pixel_shuffle);
-TORCHLET_OP_WITH(pixel_unshuffle, out("out") | keeps_rank() | keeps_dtype(),
+TORCHLET_OP_WITH(pixel_unshuffle, on_meta() | out("out") | keeps_rank() | keeps_dtype(),
                  "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
                  pixel_unshuffle);
 TORCHLET_OP_WITH(channel_shuffle,
