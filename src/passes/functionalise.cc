@@ -122,15 +122,17 @@ class Functionaliser {
       }
     }
     node.output()->replace_all_uses_with(result);
-    names_forget(node.output());
+    rename(node.output(), result);
     node.destroy();
     changed_ = true;
   }
 
-  // The node's output is gone from the lists; its place is taken by nothing, because the result is
-  // new memory.
-  void names_forget(const SsaValue* output) {
-    for (const Node* maker : aliases_.makers_within(output)) std::erase(names_[maker], output);
+  // The result is new memory, but views of the output that were there are views of it now, and
+  // makers of these are still those of the output.
+  void rename(const SsaValue* output, const SsaValue* result) {
+    for (const Node* maker : aliases_.makers_within(output)) {
+      std::ranges::replace(names_[maker], output, result);
+    }
   }
 
   Graph& graph_;

@@ -52,6 +52,12 @@ TEST(Functionalise, NotWhatAnotherNameShows) {
                        "    _0 = torch.relu_(a)\n"
                        "    return torch.cat(l)\n"),
             "neg ListConstruct relu_ cat");
+  // A view of what took an operator's place.
+  EXPECT_EQ(outline_of("    a = torch.relu_(torch.neg(x))\n"
+                       "    v = torch.squeeze(torch.unsqueeze(a, 0), 0)\n"
+                       "    _0 = torch.sigmoid_(v)\n"
+                       "    return a\n"),
+            "neg relu unsqueeze squeeze sigmoid_");
   // A view that was used up before is no matter, nor is one of the result.
   EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
                        "    v = torch.exp(torch.select(a, 0, 0))\n"

@@ -1,6 +1,7 @@
 // x[indices] and x[indices] = values with tensors as indices, and the index_* operators, which do
 // the same along one dimension.
 #include "base/sort.h"
+#include "ops/core/dense_order.h"
 #include "ops/core/op.h"
 #include "ops/engines/indexed.h"
 #include "ops/shape/shape.h"
@@ -106,8 +107,45 @@ void fill_mask(const Tensor& self, Tensor mask, const Tensor& value) {
 
 }  // namespace
 
+namespace {
+
+// The dimensions of x[indices] in the order of memory, the widest first. They lie as those of x
+// that stay do; where a list of positions stands is not known from x (TensorIterator's
+// reorder_dimensions, ATen/TensorIterator.cpp; dimensions of one place as 1.13 is seen to have
+// them).
+IntArray order_of(const Indexed& plan) {
+  IntArray strides(plan.before_strides), sizes(plan.shape());
+  for (size_t d = 0; d < plan.index_shape.size(); ++d) strides.push_back(0);
+  for (const int64_t stride : plan.after_strides) strides.push_back(stride);
+  const auto lies_inside = [&](int64_t a, int64_t b) {  // 1: a in b, -1: b in a, 0: not known
+    const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
+    if (strides[i] == 0 || strides[j] == 0 || sizes[i] == 1) return 0;
+    if (strides[i] != strides[j]) return strides[i] < strides[j] ? 1 : -1;
+    return sizes[i] < sizes[j] ? 1 : 0;
+  };
+  IntArray order;
+  for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) order.push_back(d);
+  for (size_t i = order.size(); i-- > 0;) {
+    for (size_t at = i, next = i + 1; next < order.size(); ++next) {
+      const int inside = lies_inside(order[at], order[next]);
+      if (inside < 0) break;
+      if (inside > 0) {
+        std::swap(order[at], order[next]);
+        at = next;
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
 Tensor index(const Tensor& self, const std::vector<Tensor>& indices) {
-  return read(self, index_with(self, indices));
+  const Indexed plan = index_with(self, indices);
+  const Tensor result = read(self, plan);
+  const IntArray order = order_of(plan);
+  if (std::ranges::is_sorted(order)) return result;
+  return permute(permute(result, order).contiguous(), inverse_order(order));
 }
 
 void index_put_(const Tensor& self, const std::vector<Tensor>& indices, const Tensor& values,

@@ -133,6 +133,27 @@ TEST(IndexOps, BlocksOfPositions) {
   }
 }
 
+// Strides that PyTorch 1.13 gives.
+TEST(IndexOps, WhatIsTakenLiesAsTheTensorDoes) {
+  const Tensor turned = transpose(ramp({2, 4, 6, 6}), 2, 3),
+               across = transpose(ramp({2, 6, 4, 5}), 1, 2),
+               around = permute(ramp({5, 2, 3, 4}), IntArray{1, 2, 3, 0});
+  const Tensor pick = ints({1, 0}), picks = ints({1, 0, 0, 1}, {2, 2});
+  const auto strides = [](const Tensor& self, std::vector<Tensor> indices) {
+    const Tensor taken = index(self, indices);
+    const Tensor plain = index(self.contiguous(), indices);
+    EXPECT_EQ(elements_of(taken), elements_of(plain));
+    return IntArray(taken.strides());
+  };
+  EXPECT_EQ(strides(turned, {Tensor(), pick}), (IntArray{72, 36, 1, 6}));
+  EXPECT_EQ(strides(turned, {pick}), (IntArray{144, 36, 1, 6}));
+  EXPECT_EQ(strides(turned, {Tensor(), picks}), (IntArray{144, 72, 36, 1, 6}));
+  EXPECT_EQ(strides(turned, {pick, pick}), (IntArray{36, 1, 6}));
+  EXPECT_EQ(strides(across, {Tensor(), Tensor(), Tensor(), pick}), (IntArray{48, 2, 8, 1}));
+  EXPECT_EQ(strides(around, {Tensor(), pick}), (IntArray{4, 8, 1, 16}));
+  EXPECT_EQ(strides(around, {pick}), (IntArray{60, 4, 1, 12}));
+}
+
 TEST(IndexOps, PositionsOutOfBoundsAreErrors) {
   const Tensor self = ramp({3, 4});
   for (const double position : {-1.0, 3.0}) {
