@@ -34,7 +34,10 @@ class CpuDevice : public device::Device {
   }
 
   device::Compilation compile(device::SpecialisedSegment& segment) override {
-    device::compute_needed_rows(segment);
+    if constexpr (selection::has_operator("aten::select") ||
+                  selection::has_operator("aten::slice")) {
+      device::compute_needed_rows(segment);
+    }
     if (precision_ != Precision::kFloat32) {
       try {
         return compiled(PlanBuilder(segment, packed_, precision_, footprint_));
