@@ -39,9 +39,6 @@ struct Need {
   }
 };
 
-int64_t wrapped(int64_t dim, size_t rank) {
-  return dim < 0 ? dim + static_cast<int64_t>(rank) : dim;
-}
 int64_t at(const IntArray& sizes, int64_t dim) { return sizes[static_cast<size_t>(dim)]; }
 
 // A layer or a product of matrices.
@@ -63,7 +60,7 @@ bool is_selection(const Call& call) {
 
 // What a selection takes of a tensor of these sizes.
 Range selected(const Call& call, const IntArray& sizes) {
-  const int64_t dim = wrapped(call.known_int(1), sizes.size()), size = at(sizes, dim);
+  const int64_t dim = wrap_dim(call.known_int(1), std::ssize(sizes)), size = at(sizes, dim);
   const auto place = [&](size_t i, int64_t otherwise) {
     if (call.is_none(i)) return otherwise;
     const int64_t number = call.known_int(i);
@@ -191,7 +188,7 @@ class NeededRows {
         return dim < rank - 1 && weight && weight->size() == 2 && !(bias && bias->size() > 1);
       }
       case PlaceRule::kButDim:
-        return dim != wrapped(call.known_int("dim"), sizes.size());
+        return dim != wrap_dim(call.known_int("dim"), rank);
       case PlaceRule::kButNormalized:
         return dim < rank - static_cast<int64_t>(call.known_ints("normalized_shape").size());
       case PlaceRule::kRows: {
