@@ -3,7 +3,6 @@
 #if defined(__arm__)
 #define HWY_COMPILE_ONLY_EMU128  // 32-bit NEON has no vectors of doubles
 #endif
-#define TORCHLET_NO_AVX3  // vectors wait for memory
 #include "kernels/simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -102,6 +101,10 @@ void multiply_both_ways_t(const T* HWY_RESTRICT a, int64_t stride, const T* HWY_
     return hn::Add(even, odd);
   };
   for (; i + kLanes <= count; i += kLanes) {
+    // A walk over a matrix comes to the next vectors then.
+    for (int64_t k = kVectorsAtOnce; k < 2 * kVectorsAtOnce; ++k) {
+      __builtin_prefetch(a + k * stride + i);
+    }
     hn::StoreU(step([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); }), d, y + i);
   }
   if (const int64_t rest = count - i; rest > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/checked.h"
@@ -208,16 +209,30 @@ struct MaxOfChannels {
     for (int64_t c = 0; c < channels; c += kGroup) fn(c, std::min(c, channels - kGroup));
   }
 
+  // Vectors, which compilers would not make of loops over what may overlap.
+  typedef T Values [[gnu::vector_size(kGroup * sizeof(T))]];
+  typedef int32_t Places [[gnu::vector_size(kGroup * sizeof(int32_t))]];
+  typedef int64_t WidePlaces [[gnu::vector_size(kGroup * sizeof(int64_t))]];
+  template <typename Vector>
+  [[gnu::always_inline]] static void load(Vector& vector, const void* from) {
+    std::memcpy(&vector, from, sizeof(vector));
+  }
+  template <typename Vector>
+  [[gnu::always_inline]] static void store(const Vector& vector, void* to) {
+    std::memcpy(to, &vector, sizeof(vector));
+  }
+
   // Of each channel the greater value, and where it is; NaN is greater than all.
-  [[gnu::always_inline]] static void take_greater(const T* __restrict pixel, int32_t here,
-                                                  T* __restrict best, int32_t* __restrict index) {
-    for (int64_t c = 0; c < kGroup; ++c) {
-      const T value = pixel[c], old = best[c];
-      int32_t mask = -static_cast<int32_t>(value > old);
-      if constexpr (std::is_floating_point_v<T>) mask |= -static_cast<int32_t>(value != value);
-      best[c] = mask ? value : old;
-      index[c] = mask ? here : index[c];
-    }
+  [[gnu::always_inline]] static void take_greater(const T* pixel, int32_t here, T* best,
+                                                  int32_t* index) {
+    Values value, old;
+    Places place;
+    load(value, pixel);
+    load(old, best);
+    load(place, index);
+    const auto greater = (value > old) | (value != value);
+    store(greater ? value : old, best);
+    store(__builtin_convertvector(greater, Places) ? Places{} + here : place, index);
   }
 
   // Output (d, h, w) of picture n, by way of `best` and `index` of all groups.
@@ -247,8 +262,12 @@ struct MaxOfChannels {
     }
     for_groups([&](int64_t slot, int64_t c) {
       if (step == 1) {
-        std::copy_n(best + slot, kGroup, to + c);
-        std::copy_n(index + slot, kGroup, place + c);
+        Values values;
+        Places found;
+        load(values, best + slot);
+        load(found, index + slot);
+        store(values, to + c);
+        store(__builtin_convertvector(found, WidePlaces), place + c);
       } else {
         for (int64_t g = 0; g < kGroup; ++g) {
           to[(c + g) * step] = best[slot + g];
