@@ -16,7 +16,7 @@ constexpr int64_t kShortRun = 512;         // elements that are worth no call of
 constexpr int64_t kParallelGrain = 32768;  // elements worth a hand-off to another thread
 constexpr size_t kMaxOperands = 4;
 // Converted at a time, so that it stays in the first-level cache.
-constexpr int64_t kBufferBytes = int64_t{1} << 14, kMostInBuffer = 2048;
+constexpr int64_t kBufferBytes = int64_t{1} << 13, kMostInBuffer = 2048;
 constexpr int64_t kSlack = 64;  // bytes; what is repeated is written in vectors
 
 using Inputs = std::span<const Tensor* const>;

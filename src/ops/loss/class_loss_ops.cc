@@ -33,28 +33,28 @@ NllResult nll(const Tensor& self, const Tensor& target, const Tensor& weight, in
     using T = decltype(zero);
     const Tensor x = dense_as<T>(self), y = dense_as<int64_t>(target);
     const Tensor w = weight.defined() ? dense_as<T>(weight) : Tensor();
-    const T *x_data = const_data<T>(x), *w_data = const_data<T>(w);  // x_data: of the place
+    const T *x_data = const_data<T>(x), *w_data = const_data<T>(w);
     const int64_t* y_data = y.data_ptr<int64_t>();
     const bool keep = reduction == Reduction::kNone;
     const Tensor each = keep ? empty(target.sizes(), DTypeOf<T>::value) : Tensor();
     T* to = keep ? each.data_ptr<T>() : nullptr;
     double total = 0, total_weight = 0;
-    for (int64_t i = 0, left = plane, count = y.numel(); i < count; ++i) {
-      T loss = 0;
-      if (y_data[i] != ignore_index) {
-        const int64_t label = y_data[i];
-        TORCHLET_CHECK(label >= 0 && label < classes, "Target %lld is out of bounds.", ll(label));
-        const T factor = w_data ? w_data[label] : T(1);
-        loss = -x_data[label * plane] * factor;
-        total += static_cast<double>(loss);
-        total_weight += static_cast<double>(factor);
+    for (int64_t begin = 0; begin < y.numel(); begin += plane, x_data += classes * plane) {
+      double sum = 0, weights = 0;  // of a plane: these stay in registers
+      for (int64_t i = 0; i < plane; ++i) {
+        const int64_t label = y_data[begin + i];
+        T loss = 0;
+        if (label != ignore_index) {
+          TORCHLET_CHECK(label >= 0 && label < classes, "Target %lld is out of bounds.", ll(label));
+          const T factor = w_data ? w_data[label] : T(1);
+          loss = -x_data[label * plane + i] * factor;
+          sum += static_cast<double>(loss);
+          weights += static_cast<double>(factor);
+        }
+        if (to) to[begin + i] = loss;
       }
-      if (to) to[i] = loss;
-      ++x_data;
-      if (--left == 0) {  // the next of the batch
-        x_data += (classes - 1) * plane;
-        left = plane;
-      }
+      total += sum;
+      total_weight += weights;
     }
     const DType dtype = self.dtype();
     if (keep) return {each.to(dtype), full({}, Scalar(0.0), dtype)};
