@@ -2,7 +2,7 @@
 
 #include "device/cpu/builder.h"
 #include "device/cpu/lower/lowering.h"
-#include "device/specialise/needed_rows.h"
+#include "device/specialise/rewrites.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -34,10 +34,7 @@ class CpuDevice : public device::Device {
   }
 
   device::Compilation compile(device::SpecialisedSegment& segment) override {
-    if constexpr (selection::has_operator("aten::select") ||
-                  selection::has_operator("aten::slice")) {
-      device::compute_needed_rows(segment);
-    }
+    device::rewrite(segment);
     if (precision_ != Precision::kFloat32) {
       try {
         return compiled(PlanBuilder(segment, packed_, precision_, footprint_));

@@ -10,7 +10,7 @@
 #include "device/cpu/builder.h"
 #include "device/cpu/cpu_device.h"
 #include "device/partition.h"
-#include "device/specialise/needed_rows.h"
+#include "device/specialise/rewrites.h"
 #include "graph/prim_kinds.h"
 #include "interp/interpreter.h"
 #include "passes/testing.h"
@@ -41,6 +41,20 @@ class PlannedFunction : public Function {
   Function& original_;
   std::unique_ptr<Graph> graph_;
 };
+
+// The sizes of what a plan's convolutions and linear layers give, in order: "2x3x8 1x6x8".
+inline std::string layer_sizes(const Plan& plan) {
+  std::string layers;
+  for (const auto& step : plan.steps) {
+    if (std::string(step->kernel()) != "conv_nhwc_f32") continue;
+    std::string sizes;
+    for (const int64_t size : plan.tensors[static_cast<size_t>(step->writes().id())].sizes) {
+      sizes += (sizes.empty() ? "" : "x") + std::to_string(size);
+    }
+    layers += (layers.empty() ? "" : " ") + sizes;
+  }
+  return layers;
+}
 
 // One method through the plan and as it was written.
 class Case {
@@ -104,7 +118,7 @@ class Case {
       if (node->kind() != prim::kSegment) continue;
       try {
         auto segment = device::specialise(*node, inputs);
-        device::compute_needed_rows(segment);
+        device::rewrite(segment);
         return PlanBuilder(segment, packed, precision_).build();
       } catch (const Declined& declined) {
         why = declined.why;

@@ -89,17 +89,10 @@ TEST(NeededRows, SameNumbers) {
     EXPECT_TRUE(model.ran_as_plan());
     EXPECT_EQ(model.by_reference(), "");
     cpu::PackedWeights packed;
-    std::string why, layers;
+    std::string why;
     const auto plan = model.plan({x}, packed, why);
     ASSERT_TRUE(plan) << why;
-    for (const auto& step : plan->steps) {
-      if (std::string(step->kernel()) == "conv_nhwc_f32") {
-        layers += (layers.empty() ? "" : " ");
-        for (const int64_t size : plan->tensors[static_cast<size_t>(step->writes().id())].sizes) {
-          layers += (layers.empty() || layers.back() == ' ' ? "" : "x") + std::to_string(size);
-        }
-      }
-    }
+    const std::string layers = cpu::layer_sizes(*plan);
     EXPECT_NE(layers.find(sizes), std::string::npos) << layers;
     EXPECT_EQ(layers.find("2x6x24 "), 0u) << layers;  // keys and values are of all
   }

@@ -51,7 +51,7 @@ class ResizeStep : public Step {
 // Sizes and factors from the arguments: either output_size or scale_factors is given.
 struct ResizeArguments {
   IntArray sizes;               // of the result
-  std::vector<double> factors;  // of the last dimensions
+  std::vector<double> factors;  // of the last dimensions; 0 where only sizes are given
 };
 
 // Of the last `dims` dimensions; those of a line are given for the last one.
@@ -81,6 +81,17 @@ ResizeArguments resize_arguments(const Call& call, const IntArray& input, size_t
     decline("an empty result");
   }
   return a;
+}
+
+// Is the result the input? Any factor but 1 moves the points that are looked at.
+bool changes_nothing(PlanBuilder& plan, const Call& call, TensorId id) {
+  const size_t dims = window_dims(call);
+  IntArray sizes = plan.info(id).sizes;
+  if (is_of_lines(call) && sizes.size() == 3) sizes.insert(sizes.begin() + 2, 1);
+  if (sizes.size() != dims + 2) return false;
+  const ResizeArguments a = resize_arguments(call, sizes, dims);
+  return a.sizes == sizes &&
+         std::ranges::all_of(a.factors, [](double factor) { return factor == 0 || factor == 1; });
 }
 
 // A volume along its depth, each plane being one pixel of all that it holds; then, as images are,
@@ -114,9 +125,10 @@ void add_resize(PlanBuilder& plan, const Call& call, TensorId id, const Taps& ta
 
 void lower_linear(PlanBuilder& plan, const Call& call) {
   const bool align_corners = call.known_bool("align_corners");
+  const TensorId id = plan.tensor_of(call, 0, DType::kFloat32);
+  if (changes_nothing(plan, call, id)) return plan.define(call, id);
   add_resize<kernels::LinearTap>(
-      plan, call, plan.tensor_of(call, 0, DType::kFloat32),
-      [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
+      plan, call, id, [&](int64_t in, int64_t out, double factor, kernels::LinearTap* taps) {
         kernels::linear_taps(in, out, align_corners, factor, taps);
       });
 }
@@ -124,6 +136,7 @@ void lower_linear(PlanBuilder& plan, const Call& call) {
 void lower_nearest(PlanBuilder& plan, const Call& call) {
   const bool exact = call.kind().name().starts_with("_upsample_nearest_exact");
   const TensorId id = plan.real_tensor(call, 0);
+  if (changes_nothing(plan, call, id)) return plan.define(call, id);
   if (!is_of_lines(call) && turns_twice(plan, call, id)) decline("planes");
   add_resize<int64_t>(plan, call, id, [&](int64_t in, int64_t out, double factor, int64_t* taps) {
     kernels::nearest_taps(in, out, exact, factor, taps);
