@@ -20,6 +20,8 @@ constexpr int64_t kCopyBytes = int64_t{192} << 10;
 // Windows that are copied at once.
 constexpr int64_t kWindowBytes = int64_t{768} << 10;
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
+// Columns that are packed at once: a number of panels of every instruction set.
+constexpr int64_t kPackedColumns = 64;
 
 struct Range {
   int64_t begin, end;
@@ -216,45 +218,58 @@ void Conv3dNhwc::pack(const float* weight, float* packed) const {
   if (winograd_ > 0) {
     return winograd_f32_pack(planes(), winograd_, weight, packed, shape_.depth.kernel);
   }
+  for (const Phase& phase : phases_) {
+    const int64_t depth = depth_of(phase);
+    // Some panels at a time where each output is one column, so that the rows stay in a cache.
+    const bool in_parts = groups_ == 1 && pixels_ == 1;
+    for (int64_t first = 0, end; first < shape_.out_channels; first = end) {
+      end = in_parts && shape_.out_channels - first >= 2 * kPackedColumns ? first + kPackedColumns
+                                                                          : shape_.out_channels;
+      pack_outputs(phase, weight, first, end, packed + phase.packed + first * depth);
+    }
+  }
+}
+
+// Those of the outputs [first, end), all of them unless each is one column.
+void Conv3dNhwc::pack_outputs(const Phase& phase, const float* weight, int64_t first, int64_t end,
+                              float* packed) const {
   const WindowAxis& w = shape_.width;
   const int64_t group_channels = shape_.in_channels / shape_.groups;
   const int64_t group_columns = shape_.out_channels / shape_.groups;
-  for (const Phase& phase : phases_) {
-    const int64_t depth = depth_of(phase);
-    const Scratch<float> rows(shape_.out_channels * pixels_ * depth);
-    std::fill_n(rows.data(), shape_.out_channels * pixels_ * depth, 0.0f);
-    // Weights of tap (t, k) for pixel r at run pixel q.
-    const auto copy_tap = [&](int64_t r, int64_t k, int64_t q) {
-      for (int64_t o = 0; o < shape_.out_channels; ++o) {
-        const int64_t group = o / group_columns;
-        const int64_t part = group * group_channels % channels_;
-        float* row = rows.data() + (o + r * shape_.out_channels) * depth;
-        for (int64_t c = 0; c < group_channels; ++c) {
-          const int64_t filter =
-              shape_.transposed ? (group * group_channels + c) * group_columns + o % group_columns
-                                : o * group_channels + c;
-          for (int64_t t = 0; t < taps(); ++t) {
-            row[(t * phase.run_pixels + q) * channels_ + part + c] =
-                weight[(filter * taps() + t) * w.kernel + k];
-          }
-        }
-      }
-    };
-    for (int64_t r = 0; r < pixels_; ++r) {
-      for (int64_t k = 0; k < w.kernel; ++k) {
-        int64_t at;
-        if (!position(w, shape_.transposed, phase.first_out + r, k, &at)) continue;
-        int64_t q = 0;
-        for (const Run& run : phase.runs) {
-          const int64_t inside = at - phase.first_in - run.begin;
-          if (inside >= 0 && inside < run.count) copy_tap(r, k, q + inside);
-          q += run.count;
+  const int64_t depth = depth_of(phase), outputs = end - first;
+  const Scratch<float> rows(outputs * pixels_ * depth);
+  std::fill_n(rows.data(), outputs * pixels_ * depth, 0.0f);
+  // Weights of tap (t, k) for pixel r at run pixel q.
+  const auto copy_tap = [&](int64_t r, int64_t k, int64_t q) {
+    for (int64_t o = first; o < end; ++o) {
+      const int64_t group = o / group_columns;
+      const int64_t part = group * group_channels % channels_;
+      float* row = rows.data() + (o - first + r * outputs) * depth;
+      for (int64_t c = 0; c < group_channels; ++c) {
+        const int64_t filter =
+            shape_.transposed ? (group * group_channels + c) * group_columns + o % group_columns
+                              : o * group_channels + c;
+        for (int64_t t = 0; t < taps(); ++t) {
+          row[(t * phase.run_pixels + q) * channels_ + part + c] =
+              weight[(filter * taps() + t) * w.kernel + k];
         }
       }
     }
-    conv_nhwc_f32_pack(product_shape(1, groups_, depth, pixels_ * columns_), rows.data(),
-                       packed + phase.packed);
+  };
+  for (int64_t r = 0; r < pixels_; ++r) {
+    for (int64_t k = 0; k < w.kernel; ++k) {
+      int64_t at;
+      if (!position(w, shape_.transposed, phase.first_out + r, k, &at)) continue;
+      int64_t q = 0;
+      for (const Run& run : phase.runs) {
+        const int64_t inside = at - phase.first_in - run.begin;
+        if (inside >= 0 && inside < run.count) copy_tap(r, k, q + inside);
+        q += run.count;
+      }
+    }
   }
+  const int64_t columns = outputs == shape_.out_channels ? pixels_ * columns_ : outputs;
+  conv_nhwc_f32_pack(product_shape(1, groups_, depth, columns), rows.data(), packed);
 }
 
 double Conv3dNhwc::flops() const {

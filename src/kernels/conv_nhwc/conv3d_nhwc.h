@@ -63,6 +63,8 @@ class Conv3dNhwc {
   };
 
   void add_phase(int64_t first_out, int64_t out_step);
+  void pack_outputs(const Phase& phase, const float* weight, int64_t first, int64_t end,
+                    float* packed) const;
   int64_t taps() const { return shape_.depth.kernel * shape_.height.kernel; }
   int64_t depth_of(const Phase& phase) const { return taps() * phase.run_pixels * channels_; }
   ConvNhwcShape planes() const;

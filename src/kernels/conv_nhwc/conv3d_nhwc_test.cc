@@ -140,6 +140,16 @@ TEST(Conv3dNhwc, LinesOfManyKinds) {
   check({1, 3, 2, 1, false, axis(1, 3, 1, 1), axis(2, 1, 2), axis(5, 1, 3)});
 }
 
+// More than are packed at once, with and without a part of a panel.
+TEST(Conv3dNhwc, ManyOutputs) {
+  for (const int64_t out : {127, 128, 129, 200}) {
+    check({1, 3, out, 1, false, axis(4, 3, 2, 1), axis(5, 3, 2, 1), axis(9, 3, 2, 1)});
+    check({1, 3, out, 1, true, transposed_axis(2, 2, 2), transposed_axis(2, 3, 2),
+           transposed_axis(3, 2, 2)});
+    check({2, 4, 2 * out, 2, false, axis(3, 3, 2, 1), axis(3, 2, 2), axis(5, 3, 2, 1)});
+  }
+}
+
 TEST(Conv3dNhwc, GroupsAreMergedToFillAVector) {
   for (const int64_t groups : {2, 3, 6}) {
     for (const int64_t out : {6, 12, 60}) {
