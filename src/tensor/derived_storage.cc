@@ -12,15 +12,38 @@
 namespace torchlet {
 namespace {
 
+thread_local PassingScope* innermost = nullptr;
+
 // Memory that the system has back as soon as it is not needed. The block cache would keep what the
 // weights of a network took while they were packed, whose sizes seldom come again.
 Ref<Storage> transient(size_t nbytes) {
-  const std::shared_ptr<void> memory(large_new(nbytes),
-                                     [nbytes](void* data) { large_delete(data, nbytes); });
+  const TransientBlock block = PassingScope::take(nbytes);
+  const std::shared_ptr<void> memory(block.data, [block](void*) { PassingScope::put_back(block); });
   return make_ref<Storage>(memory.get(), nbytes, memory);
 }
 
 }  // namespace
+
+PassingScope::PassingScope() : outer_(std::exchange(innermost, this)) {}
+
+PassingScope::~PassingScope() {
+  innermost = outer_;
+  large_delete(spare_.data, spare_.nbytes);
+}
+
+TransientBlock PassingScope::take(size_t nbytes) {
+  if (innermost && innermost->spare_.nbytes >= nbytes && nbytes > 0) {
+    return std::exchange(innermost->spare_, {});
+  }
+  return {large_new(nbytes), nbytes};
+}
+
+void PassingScope::put_back(TransientBlock block) {
+  if (innermost && block.nbytes > innermost->spare_.nbytes) {
+    std::swap(block, innermost->spare_);
+  }
+  large_delete(block.data, block.nbytes);
+}
 
 DerivedStorage::DerivedStorage(Tensor source, size_t nbytes, Derivation derivation,
                                uint64_t derivation_id)

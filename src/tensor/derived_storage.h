@@ -32,6 +32,29 @@ class DerivedStorage : public Storage {
 // depends on besides the source, the same in each process that has this build; 0: there is none.
 Tensor derived_tensor(const Tensor& source, Derivation derivation, uint64_t derivation_id = 0);
 
+struct TransientBlock {
+  void* data = nullptr;
+  size_t nbytes = 0;
+};
+
+// While one lives, its thread keeps the largest block of memory that in_passing() took, for the
+// next tensors: new pages cost more than what is written to them. For who packs many.
+class PassingScope {
+ public:
+  PassingScope();
+  ~PassingScope();
+  PassingScope(const PassingScope&) = delete;
+  PassingScope& operator=(const PassingScope&) = delete;
+
+  // Of the innermost scope, if the thread has one.
+  static TransientBlock take(size_t nbytes);
+  static void put_back(TransientBlock block);
+
+ private:
+  PassingScope* outer_;
+  TransientBlock spare_;
+};
+
 // For somebody who reads a tensor once: its elements, in memory that goes with the result where the
 // tensor has none of its own yet. Everything else is given as it is.
 Tensor in_passing(const Tensor& tensor);

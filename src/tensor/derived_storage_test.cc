@@ -56,6 +56,30 @@ TEST(DerivedStorage, InPassingItStaysWithoutMemory) {
   EXPECT_EQ(in_passing(7), 7);
 }
 
+TEST(DerivedStorage, AScopeKeepsTheLargestBlockForTheNext) {
+  constexpr int64_t kMany = 50000;
+  const Tensor small = doubled(numbers(10)), large = doubled(numbers(kMany));
+  const PassingScope scope;
+  in_passing(small);
+  const void* kept = in_passing(large).raw_data();
+  {
+    const Tensor first = in_passing(small);
+    EXPECT_EQ(first.raw_data(), kept);
+    const Tensor second = in_passing(large);  // while the first has the block
+    EXPECT_NE(second.raw_data(), kept);
+    EXPECT_EQ(first.data_ptr<float>()[9], 18);
+    EXPECT_EQ(second.data_ptr<float>()[kMany - 1], 2.0f * (kMany - 1));
+  }
+  const Tensor held = in_passing(large);
+  {
+    const PassingScope inner;  // has blocks of its own
+    const void* its = in_passing(large).raw_data();
+    EXPECT_NE(its, held.raw_data());
+    EXPECT_EQ(in_passing(small).raw_data(), its);
+  }
+  EXPECT_EQ(held.data_ptr<float>()[1], 2);
+}
+
 // Counts how often its memory was given back.
 class Counted : public Storage {
  public:

@@ -3,6 +3,7 @@
 #include "device/cpu/builder.h"
 #include "device/cpu/lower/lowering.h"
 #include "device/specialise/rewrites.h"
+#include "tensor/derived_storage.h"
 
 namespace torchlet::cpu {
 namespace {
@@ -34,6 +35,7 @@ class CpuDevice : public device::Device {
   }
 
   device::Compilation compile(device::SpecialisedSegment& segment) override {
+    const PassingScope weights;
     device::rewrite(segment);
     if (precision_ != Precision::kFloat32) {
       try {
