@@ -158,7 +158,13 @@ void masked_fill_(const Tensor& self, const Tensor& mask, const Scalar& value) {
 }
 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Scalar& value) {
-  const Tensor result = clone(expand(self, broadcast_shapes(self.sizes(), mask.sizes())), {});
+  const IntArray shape = broadcast_shapes(self.sizes(), mask.sizes());
+  if (is_floating_point(self.dtype()) && std::ranges::equal(shape, self.sizes()) &&
+      is_non_overlapping_and_dense(self.sizes(), self.strides())) {
+    return map<kMapReal | kMapSteps, 3>({self, mask, element_of(self, value)}, self.dtype(),
+                                        [](auto x, auto m, auto v) { return m != 0 ? v : x; });
+  }
+  const Tensor result = clone(expand(self, shape), {});
   masked_fill_(result, mask, value);
   return result;
 }
