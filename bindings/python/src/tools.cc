@@ -1,4 +1,4 @@
-// What prepares and measures models, as torchlet/_tools.py calls it. Reports come as tuples in the
+// What prepares and measures models, as torchlet/_tools/ calls it. Reports come as tuples in the
 // order of the fields of the classes there.
 #include <torchlet/bundle.h>
 #include <torchlet/compare.h>

@@ -42,25 +42,15 @@ from ._errors import (
 )
 from ._images import load_image, top_classes
 from ._load import load
-from ._tools import (
-    BenchResult,
-    Comparison,
-    ConvertResult,
-    OperatorNeed,
-    OptimizeResult,
-    QuantizeResult,
-    bench,
-    bundle,
-    compare,
-    convert,
-    extra_files,
-    ops,
-    optimize,
-    quantize,
-    random_tensor,
-    save,
-    unbundle,
-)
+from ._tools.bench import BenchResult, bench
+from ._tools.bundle import bundle, unbundle
+from ._tools.compare import Comparison, compare
+from ._tools.convert import ConvertResult, convert
+from ._tools.files import extra_files, save
+from ._tools.inputs import random_tensor
+from ._tools.ops import OperatorNeed, ops
+from ._tools.optimize import OptimizeResult, optimize
+from ._tools.quantize import QuantizeResult, quantize
 from ._values import Argument, ModelInfo, Placement, ProfileLine, UnsupportedOperator
 
 __version__ = _core.version()
