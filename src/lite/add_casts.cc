@@ -60,6 +60,18 @@ TypePtr taken(const Node& node, size_t input, const Schema* schema) {
   return is_no_list && has_free_variables(*type) ? list_of_items(node) : type;
 }
 
+// What the input has to be cast to; the type that it has if to nothing.
+TypePtr needed(const Node& node, size_t input, const Schema* schema) {
+  const TypePtr& given = node.input(input)->type();
+  if (!node.op()) {  // what was found out of the type since the node was made may not fit it
+    const std::vector<Argument>& formal = prim::schema_of(node.kind()).arguments;
+    if (input < formal.size() && !prim::fits(*given, *formal[input].type)) {
+      return formal[input].type;
+    }
+  }
+  return narrowed(given, taken(node, input, schema));
+}
+
 SsaValue* cast(SsaValue* value, const TypePtr& type, Node* before) {
   Node* node = value->node()->graph()->create(prim::kUncheckedCast, {value});
   node->set_range(before->range());
@@ -89,7 +101,7 @@ void add_casts_in(Block& block) {
     const Schema* schema = schema_of(*node);
     for (size_t i = 0; i < node->inputs().size(); ++i) {
       SsaValue* value = node->input(i);
-      const TypePtr type = narrowed(value->type(), taken(*node, i, schema));
+      const TypePtr type = needed(*node, i, schema);
       if (type != value->type()) node->replace_input(i, cast(value, type, node));
     }
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "lite/testing.h"
 #include "tensor/containers.h"
 
 namespace torchlet::lite {
@@ -128,6 +129,22 @@ TEST(Bytecode, WaysThatMeetMustAgreeOnTheStack) {
       check(program({kStart, op("LOAD", 2), op("JF", 2), op("LOAD", 1), op("LOAD", 2), op("RET")}))
           .find("the stack differs"),
       std::string::npos);
+}
+
+// Nothing is known of the attribute, so of what the first branch gives, when the second one is
+// made, which then tells that it is an int.
+TEST(Bytecode, WhatABranchGoesByIsTakenForABool) {
+  BareObjects objects;
+  objects.program().add_functions(parse_bytecode(
+      program({kStart, op("LOAD", 1), op("GET_ATTR", 0), op("STORE", 3), op("LOAD", 3), op("JF", 3),
+               op("LOAD", 3), op("JMP", 3), op("LOAD", 1), op("GET_ATTR", 0), op("STORE", 4),
+               op("LOAD", 4), op("JF", 3), op("LOAD", 4), op("JMP", 2), op("LOAD", 2), op("RET")},
+              4),
+      parse_type));
+  objects.program().finish();
+  const TypePtr net = objects.resolve_class("__torch__.Net");
+  const std::string graph = net->as_class()->find_method("forward")->graph().str();
+  EXPECT_NE(graph.find("bool = prim::unchecked_cast"), std::string::npos) << graph;
 }
 
 TEST(Bytecode, OperatorsMustExistAndTakeTheirArguments) {
