@@ -87,7 +87,7 @@ class ResizeLast {
     std::vector<Part> parts;
   };
 
-  // Undefined if only a run could tell, or it is no image of float32.
+  // Nothing if only a run could tell, or it is no image of float32.
   std::optional<IntArray> image_sizes(const CallArgument& argument) {
     if (!argument.is_tensor()) return std::nullopt;
     const TensorDescription* known = segment_.description_on_meta(argument.id());
