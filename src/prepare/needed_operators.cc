@@ -67,7 +67,7 @@ class FeatureFinder {
         std::min(sizes[0], sizes[1]) >=
         (is_volume ? kernels::kWinogradVolumeChannels : kernels::kWinogradChannels);
     const auto plane = sizes.last(2);
-    if (has_winograd && plane[0] == 3 && plane[1] == 3) found.insert("winograd");
+    if (has_winograd && kernels::has_winograd_tiles(plane[0], plane[1])) found.insert("winograd");
     if (sizes[1] > 0 && kernels::dwconv_is_rare(sizes[0], sizes[1], plane[1])) {
       found.insert("rare_convolutions");
     }

@@ -114,10 +114,10 @@ Conv3dNhwc::Conv3dNhwc(const Conv3dNhwcShape& shape)
     form_ = Form::kFewOutputs;
     return;
   }
-  if (selection::kHasWinograd && !shape.transposed && shape.depth.stride == 1) {
+  if (selection::kHasWinograd && !shape.transposed) {
     ConvNhwcShape all = planes();
     all.batch = shape.depth.out;
-    winograd_ = winograd_tile(all, kWinogradVolumeChannels);
+    winograd_ = winograd_tile(all, winograd_depth());
     if (winograd_ > 0) return;
   }
   if (!shape.transposed && shape.groups > 1 && shape.in_channels == shape.out_channels &&
@@ -187,6 +187,11 @@ ConvNhwcShape Conv3dNhwc::planes() const {
           .groups = shape_.groups,
           .window = {h.in, w.in, h.out, w.out, h.kernel, w.kernel, h.stride, w.stride, h.pad, w.pad,
                      h.dilation, w.dilation}};
+}
+
+WinogradDepth Conv3dNhwc::winograd_depth() const {
+  const WindowAxis& d = shape_.depth;
+  return {d.in, d.out, d.kernel, d.stride, d.pad, d.dilation};
 }
 
 // One line of the output of filters for each channel or small group: an image of one line for each
@@ -302,7 +307,7 @@ void Conv3dNhwc::run_winograd(const float* input, int64_t input_stride, const fl
   for (int64_t i = 0; i < shape_.batch; ++i) {
     winograd_f32(planes(), winograd_, input + i * in * input_stride, input_stride, packed,
                  from_pixel(epilogue, i * out), output + i * out * output_stride, output_stride,
-                 {d.in, d.out, d.kernel, d.pad, d.dilation});
+                 winograd_depth());
   }
 }
 

@@ -28,6 +28,8 @@ struct Conv3dNhwcShape {
   WindowAxis depth, height, width;
 };
 
+struct WinogradDepth;
+
 class Conv3dNhwc {
  public:
   explicit Conv3dNhwc(const Conv3dNhwcShape& shape);
@@ -68,6 +70,7 @@ class Conv3dNhwc {
   int64_t taps() const { return shape_.depth.kernel * shape_.height.kernel; }
   int64_t depth_of(const Phase& phase) const { return taps() * phase.run_pixels * channels_; }
   ConvNhwcShape planes() const;
+  WinogradDepth winograd_depth() const;
   DwConvShape line_of_filters() const;
   struct Lines;
   void run_lines(const float* input, int64_t input_stride, const float* packed,
@@ -85,7 +88,7 @@ class Conv3dNhwc {
   void copy_window(const float* input, int64_t input_stride, int64_t pixel, float* to) const;
 
   Conv3dNhwcShape shape_;
-  int winograd_ = 0;  // the tile, or 0
+  int winograd_ = 0;  // the number of the tile, or 0
   Form form_ = Form::kLines;
   int64_t groups_, channels_, columns_;  // of a group: in, out; merged as is best
   int64_t pixels_ = 1;                   // of the output that a row of the product makes

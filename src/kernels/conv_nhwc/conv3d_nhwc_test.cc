@@ -207,7 +207,7 @@ TEST(Conv3dNhwc, SmallVolumesTapByTap) {
     // Volumes smaller than a window, lines shorter and longer than a tile, a last panel of a part.
     check_taps({2, 64, 40, 1, false, axis(2, 5, 1, 2), axis(1, 5, 1, 2), axis(3, 5, 1, 2)},
                options);
-    check_taps({1, 65, 75, 1, false, axis(5, 5, 2, 2), axis(4, 5, 1, 2), axis(8, 5, 1, 2)},
+    check_taps({1, 65, 75, 1, false, axis(5, 5, 2, 2), axis(4, 7, 1, 3), axis(8, 5, 1, 2)},
                options);
     check_taps({1, 64, 33, 1, false, axis(4, 3, 1, 2, 2), axis(3, 2, 1, 1), axis(31, 5, 2, 2)},
                options);
@@ -266,6 +266,12 @@ TEST(Conv3dNhwc, PlanesByWinograd) {
   check({1, 20, 32, 1, false, axis(5, 2, 1, 1), axis(8, 3, 1, 1), axis(9, 3)},
         {.tolerance = 2e-5f});
   check({1, 16, 16, 1, false, axis(6, 3, 1, 2, 2), axis(12, 3, 1, 2, 2), axis(16, 3, 1, 2, 2)},
+        {.tolerance = 2e-5f});
+  check({2, 16, 17, 1, false, axis(9, 3, 2, 1), axis(31, 3, 2, 1), axis(30, 3, 2, 1)},
+        {.input_gap = 1, .output_gap = 2, .residual = true, .tolerance = 2e-5f});
+  check({1, 12, 16, 1, false, axis(6, 3, 3, 1), axis(12, 3, 1, 1), axis(16, 3, 1, 1)},
+        {.tolerance = 2e-5f});
+  check({1, 12, 16, 1, false, axis(7, 5, 1, 2), axis(12, 5, 1, 2), axis(16, 5, 1, 2)},
         {.tolerance = 2e-5f});
 }
 

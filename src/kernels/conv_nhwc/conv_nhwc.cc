@@ -469,7 +469,8 @@ void winograd_pack(const ConvNhwcShape& shape, int tile, const float* weight, vo
   const ConvNhwcShape one = winograd_group(shape);
   auto* to = static_cast<std::byte*>(packed);
   for (int64_t i = 0; i < shape.groups; ++i) {
-    winograd_f32_pack(one, tile, weight + i * one.out_channels * one.in_channels * 9, to);
+    winograd_f32_pack(one, tile, weight, to);
+    weight += one.out_channels * one.in_channels * kWinogradTiles[tile].taps();
     to += winograd_f32_packed_bytes(one, tile);
   }
 }
@@ -495,12 +496,15 @@ void winograd(const ConvNhwcShape& shape, int tile, const float* input, int64_t 
 }  // namespace
 
 int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
-  if constexpr (selection::kHasRareConvolutions) {
-    if (suits_few_outputs(flat_volume(shape))) return kVectorsOfPixels;
+  const ConvNhwcShape one = one_group(shape);
+  const bool is_wide =
+      shape.groups == 1 || std::min(one.in_channels, one.out_channels) >= kWinogradGroupChannels;
+  if (selection::kHasWinograd && is_wide) {
+    const int tile = winograd_tile(one, {}, suits_bfloat16(shape));
+    if (tile > 0) return tile;
   }
-  if constexpr (!selection::kHasWinograd) return 0;
-  const int64_t least = shape.groups > 1 ? kWinogradGroupChannels : kWinogradChannels;
-  return winograd_tile(one_group(shape), least, suits_bfloat16(shape));
+  if constexpr (!selection::kHasRareConvolutions) return 0;
+  return suits_few_outputs(flat_volume(shape)) ? kVectorsOfPixels : 0;
 }
 WeightFormat conv_nhwc_f32_weights(const ConvNhwcShape& shape) {
   if (!selection::kHasFloat16 || shape.weights == WeightFormat::kFloat32) {

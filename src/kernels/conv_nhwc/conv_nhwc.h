@@ -35,8 +35,8 @@ bool conv_nhwc_f32_sums_pixels(const ConvNhwcShape& shape);
 // Packed weights belong to the instruction set that packed them.
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
 // Packed weights of one layer serve all batches and image sizes for which this is the same: the
-// tile of Winograd (winograd_f32.h), kVectorsOfPixels (conv_few_outputs.h), or 0.
-constexpr int kVectorsOfPixels = 1;
+// number of a tile of Winograd (winograd_f32.h), kVectorsOfPixels (conv_few_outputs.h), or 0.
+constexpr int kVectorsOfPixels = -1;
 int conv_nhwc_f32_form(const ConvNhwcShape& shape);
 
 // weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned

@@ -153,7 +153,8 @@ TEST(ConvNhwc, GroupsOfFewChannels) {
                  .in_channels = in * groups,
                  .out_channels = out * groups,
                  .groups = groups,
-                 .window = w},
+                 .window = w,
+                 .winograd = false},
                 options);
         };
         conv(1, 16, 3, make_window(19, 23, 3, 3, 1, 1));
@@ -237,8 +238,11 @@ TEST(ConvNhwc, FewOutputs) {
     const int64_t most = tile_shape<float>().lanes * 3 / 2;
     const auto few = [&](int64_t in, int64_t out, const Window2dShape& window,
                          const ConvOptions& options = {}, int64_t batch = 1) {
-      const ConvNhwcShape shape{
-          .batch = batch, .in_channels = in, .out_channels = out, .window = window};
+      const ConvNhwcShape shape{.batch = batch,
+                                .in_channels = in,
+                                .out_channels = out,
+                                .window = window,
+                                .winograd = false};
       EXPECT_EQ(conv_nhwc_f32_form(shape) == kVectorsOfPixels, out <= most) << in << " to " << out;
       check(shape, options);
     };

@@ -101,15 +101,15 @@ void pack_grouped(const DwConvShape& shape, const float* weight, float* to) {
   }
 }
 
-constexpr int64_t kWinogradPoints = (kWinogradGroupTile + 2) * (kWinogradGroupTile + 2);
+constexpr int64_t kWinogradPoints = kWinogradTiles[kWinogradGroupTile].weights();
 
 void pack_winograd(const DwConvShape& shape, const float* weight, float* packed) {
   constexpr int64_t kBlock = kDwConvBlock<float>;
+  const WinogradWeights weights(kWinogradTiles[kWinogradGroupTile]);
   for (int64_t c = 0; c < shape.channels; c += kBlock) {
     for (int64_t k = 0; k < kBlock; ++k) {
-      winograd_f32_transform_weights(kWinogradGroupTile, weight + (c * kBlock + k) * 9, kBlock * 9,
-                                     kBlock, packed + (c * kWinogradPoints + k) * kBlock,
-                                     kBlock * kBlock);
+      weights.transform(weight + (c * kBlock + k) * 9, kBlock * 9, kBlock,
+                        packed + (c * kWinogradPoints + k) * kBlock, kBlock * kBlock);
     }
   }
 }
@@ -216,7 +216,7 @@ DwConvTiles dwconv_tiles(const int* sizes, int count, int64_t out_w) {
 }
 
 int dwconv_nhwc_f32_form(const DwConvShape& shape) {
-  if (dwconv_is_winograd(shape)) return 1;
+  if (dwconv_is_winograd(shape)) return kDwConvWinograd;
   return dwconv_is_grouped(shape) ? 2 : 0;
 }
 

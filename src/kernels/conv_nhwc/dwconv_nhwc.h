@@ -27,6 +27,7 @@ bool dwconv_is_rare(int64_t channels, int64_t group, int64_t kernel_w);
 // The filters [channels, group, kernel_h, kernel_w] in the order in which the kernel of this
 // instruction set reads them, the same for all batches and image sizes that have the same form.
 // `packed` has dwconv_nhwc_f32_packed_bytes(shape) bytes, 64-byte aligned for speed.
+constexpr int kDwConvWinograd = 1;  // a form
 int dwconv_nhwc_f32_form(const DwConvShape& shape);
 size_t dwconv_nhwc_f32_packed_bytes(const DwConvShape& shape);
 void dwconv_nhwc_f32_pack(const DwConvShape& shape, const float* weight, void* packed);

@@ -85,7 +85,7 @@ inline bool dwconv_is_winograd(const DwConvShape& shape) {
   constexpr int64_t kBlock = kDwConvBlock<float>, kLeastTiles = 9;
   return shape.group == kBlock && s.kernel_h == 3 && s.kernel_w == 3 && s.stride_h == 1 &&
          s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 &&
-         ceil_div(s.out_h, kWinogradGroupTile) * ceil_div(s.out_w, kWinogradGroupTile) >=
+         ceil_div(s.out_h, kWinogradGroupPixels) * ceil_div(s.out_w, kWinogradGroupPixels) >=
              kLeastTiles;
 }
 void winograd_group_task(const DwConvTask<float>& task);
@@ -168,7 +168,7 @@ DwConvBlocks dwconv_blocks_of(const DwConvShape& shape) {
 
 // Row `strip` of `strips` that the output is cut into begins here; whole tiles for Winograd.
 inline int64_t dwconv_strip_row(const DwConvShape& shape, int64_t strip, int64_t strips) {
-  const int64_t unit = dwconv_is_winograd(shape) ? kWinogradGroupTile : 1;
+  const int64_t unit = dwconv_is_winograd(shape) ? kWinogradGroupPixels : 1;
   const int64_t row = strip * shape.window.out_h / strips;
   return strip == strips ? row : row / unit * unit;
 }

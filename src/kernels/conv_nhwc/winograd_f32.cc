@@ -8,8 +8,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
 
 #include "base/thread_pool.h"
+#include "kernels/conv_nhwc/conv_few_outputs.h"
 #include "kernels/conv_nhwc/winograd-inl.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/activation-inl.h"
@@ -24,58 +28,75 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
 constexpr int64_t kPanelWidth = 2 * kLanes;  // as in gemm_nhwc_f32.cc
+constexpr int kMostPoints = std::max_element(std::begin(kWinogradTiles), std::end(kWinogradTiles),
+                                             [](const WinogradTile& a, const WinogradTile& b) {
+                                               return a.points() < b.points();
+                                             })
+                                ->points();
 
-template <int kOut>
-void transform_input_tiles_of(const WinogradBlock& block, int64_t begin, int64_t end) {
-  constexpr int kIn = kOut + 2;
-  const WinogradGrid& grid = *block.grid;
-  const Window2dShape& w = grid.window;
-  const Scratch<float> zeros(grid.in_channels);
-  std::fill_n(zeros.data(), grid.in_channels, 0.0f);
-  for (int64_t i = begin; i < end; ++i) {
-    const WinogradGrid::Origin origin = block.origin(i, block.first_in);
-    const float* pixels[kIn * kIn];
-    const bool exists = origin.image >= 0 && origin.image < block.in_planes;
-    for (int64_t y = 0; y < kIn; ++y) {
-      const int64_t in_y = origin.y - w.pad_h + y * w.dilation_h;
-      for (int64_t x = 0; x < kIn; ++x) {
-        const int64_t in_x = origin.x - w.pad_w + x * w.dilation_w;
-        const bool inside = exists && in_y >= 0 && in_y < w.in_h && in_x >= 0 && in_x < w.in_w;
-        const int64_t pixel = (origin.image * w.in_h + in_y) * w.in_w + in_x;
-        pixels[y * kIn + x] = inside ? block.input + pixel * block.input_stride : zeros.data();
-      }
-    }
-    float* to = block.points + i * block.row_stride;
-    for (int64_t c = 0; c < grid.in_channels; c += kLanes) {
-      const int64_t left = grid.in_channels - c;
-      const auto column = [&](int x, V* in) HWY_ATTR {
-        HWY_UNROLL(6)
-        for (int y = 0; y < kIn; ++y) in[y] = load_first(kD, pixels[y * kIn + x] + c, left);
-      };
-      transform_input<kOut>(column, to + c, block.point_stride);
-    }
+// function(number) of each tile, by its number; nothing for 0.
+template <class Function>
+constexpr auto for_each_winograd_tile(const Function& function) {
+  return [&]<size_t... kNumbers>(std::index_sequence<kNumbers...>) {
+    return std::array{decltype(function(std::integral_constant<int, 1>())){nullptr},
+                      function(std::integral_constant<int, kNumbers + 1>())...};
+  }
+  (std::make_index_sequence<std::size(kWinogradTiles) - 1>());
+}
+
+// The vectors of points of one tile, whose inputs are `pixels`.
+template <int kTile>
+void transform_tile(const float* const* pixels, int64_t channels, float* to, int64_t point_stride) {
+  constexpr WinogradLine kY = kWinogradTiles[kTile].y, kX = kWinogradTiles[kTile].x;
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int64_t left = channels - c;
+    const auto column = [&](int x, V* in) HWY_ATTR {
+      unrolled<kY.points()>(
+          [&](int y) HWY_ATTR { in[y] = load_first(kD, pixels[y * kX.points() + x] + c, left); });
+    };
+    transform_input<kTile>(column, to + c, point_stride);
   }
 }
 
 void transform_input_tiles(const WinogradBlock& block, int64_t begin, int64_t end) {
-  if (block.grid->tile == 4)
-    transform_input_tiles_of<4>(block, begin, end);
-  else
-    transform_input_tiles_of<2>(block, begin, end);
+  constexpr auto kTransforms =
+      for_each_winograd_tile([](auto number) { return transform_tile<number()>; });
+  const WinogradGrid& grid = *block.grid;
+  const Window2dShape& w = grid.window;
+  const Scratch<float> zeros(grid.in_channels);
+  std::fill_n(zeros.data(), grid.in_channels, 0.0f);
+  const float* pixels[kMostPoints];
+  for (int64_t i = begin; i < end; ++i) {
+    const WinogradGrid::Origin origin = block.input_origin(i);
+    const bool exists = origin.image >= 0 && origin.image < block.depth->in;
+    const float** pixel = pixels;
+    for (int64_t y = 0; y < grid.tile.y.points(); ++y) {
+      const int64_t in_y = origin.y * w.stride_h - w.pad_h + y * w.dilation_h;
+      const bool has_line = exists && in_y >= 0 && in_y < w.in_h;
+      const int64_t line = (origin.image * w.in_h + in_y) * w.in_w;
+      for (int64_t x = 0; x < grid.tile.x.points(); ++x) {
+        const int64_t in_x = origin.x * w.stride_w - w.pad_w + x * w.dilation_w;
+        const bool inside = has_line && in_x >= 0 && in_x < w.in_w;
+        *pixel++ = inside ? block.input + (line + in_x) * block.input_stride : zeros.data();
+      }
+    }
+    kTransforms[grid.number](pixels, grid.in_channels, block.points + i * block.row_stride,
+                             block.point_stride);
+  }
 }
 
-// Stores [m x m, kPanelWidth] results of one tile, of which `columns` from `channel` on exist.
+// Stores [outputs, kPanelWidth] results of one tile, of which `columns` from `channel` on exist.
 void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, int64_t channel,
                 int64_t columns, float* results) {
   const WinogradGrid& grid = *block.grid;
   const Window2dShape& w = grid.window;
   const EpilogueF32& epilogue = *block.epilogue;
-  const int64_t m = grid.tile;
+  const int64_t height = grid.tile.y.outputs, width = grid.tile.x.outputs;
   const auto for_each_pixel = [&](const auto& body) HWY_ATTR {
-    for (int64_t y = 0; y < m && origin.y + y * w.dilation_h < w.out_h; ++y) {
+    for (int64_t y = 0; y < height && origin.y + y * w.dilation_h < w.out_h; ++y) {
       const int64_t line = (origin.image * w.out_h + origin.y + y * w.dilation_h) * w.out_w;
-      for (int64_t x = 0; x < m && origin.x + x * w.dilation_w < w.out_w; ++x) {
-        body(line + origin.x + x * w.dilation_w, results + (y * m + x) * kPanelWidth);
+      for (int64_t x = 0; x < width && origin.x + x * w.dilation_w < w.out_w; ++x) {
+        body(line + origin.x + x * w.dilation_w, results + (y * width + x) * kPanelWidth);
       }
     }
   };
@@ -89,7 +110,7 @@ void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, 
                  columns);
       });
     }
-    activate_rows(epilogue.activation, results, kPanelWidth, results, kPanelWidth, m * m,
+    activate_rows(epilogue.activation, results, kPanelWidth, results, kPanelWidth, height * width,
                   kPanelWidth);
   }
   const Bounds bounds = bounds_of(is_simple ? epilogue.activation : Activation{});
@@ -110,68 +131,82 @@ void store_tile(const WinogradBlock& block, const WinogradGrid::Origin& origin, 
   });
 }
 
-template <int kOut>
+template <int kTile>
 void transform_output_tiles(const WinogradBlock& block, int64_t channel, int64_t columns,
                             const float* products) {
-  constexpr int kPoints = (kOut + 2) * (kOut + 2);
-  HWY_ALIGN float results[kOut * kOut * kPanelWidth];
+  constexpr WinogradTile kShape = kWinogradTiles[kTile];
+  HWY_ALIGN float results[kShape.y.outputs * kShape.x.outputs * kPanelWidth];
   for (int64_t i = 0; i < block.tiles; ++i) {
-    const float* from = products + i * kPoints * kPanelWidth;
+    const float* from = products + i * kShape.points() * kPanelWidth;
     for (int64_t c = 0; c < columns; c += kLanes) {
       const float* bias = block.epilogue->bias;
       const V b = bias ? load_first(kD, bias + channel + c, columns - c) : hn::Zero(kD);
       const auto store = [&](int y, int x, V value) HWY_ATTR {
-        hn::StoreU(value, kD, results + (y * kOut + x) * kPanelWidth + c);
+        hn::StoreU(value, kD, results + (y * kShape.x.outputs + x) * kPanelWidth + c);
       };
-      transform_output<kOut>(from + c, b, kPanelWidth, store);
+      transform_output<kTile>(from + c, b, kPanelWidth, store);
     }
-    store_tile(block, block.origin(i, block.first_out), channel, columns, results);
+    store_tile(block, block.output_origin(i), channel, columns, results);
   }
 }
 
 // Panels [begin, end): the products at all points, then the results.
 void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t end) {
+  constexpr auto kTransforms =
+      for_each_winograd_tile([](auto number) { return transform_output_tiles<number()>; });
   const WinogradGrid& grid = *block.grid;
-  const int64_t points = grid.points(), channels = grid.in_channels;
-  const int64_t depth = block.depth_taps * channels;
+  const int points = grid.tile.points();
+  const int64_t channels = grid.in_channels;
+  const int64_t taps = block.depth->kernel, depth = taps * channels;
   const int64_t panel_size = block.tiles * points * kPanelWidth;
-  const Scratch<TileSegment<float>> segments(block.depth_taps);
+  const int64_t panel_stride = grid.tile.weights() * depth * kPanelWidth;
+  const Scratch<TileSegment<float>> segments(taps);
   const Scratch<float> products((end - begin) * panel_size);
   const Bounds unbounded = bounds_of({});
   const auto columns_of = [&](int64_t panel) {
     return std::min<int64_t>(kPanelWidth, grid.out_channels - panel * kPanelWidth);
   };
-  for (int64_t p = 0; p < points; ++p) {
-    for (int64_t tap = 0; tap < block.depth_taps; ++tap) {
-      const int64_t row = tap * block.tap_planes * block.plane_tiles;
-      segments[tap] = {block.points + p * block.point_stride + row * block.row_stride,
-                       block.row_stride, channels, tap * channels};
-    }
+  const auto width_of = [&](int64_t panel) {
+    return columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
+  };
+  const auto weights_of = [&](int64_t panel, int weight) {
+    return block.weight + panel * panel_stride + weight * width_of(panel) * depth;
+  };
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const int64_t row = block.tap_plane(tap) * block.plane_tiles;
+    segments[tap] = {block.points + row * block.row_stride, block.row_stride, channels,
+                     tap * channels};
+  }
+  const auto multiply_at = [&](int point, int weight) {
     for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t width = columns_of(panel) <= kLanes ? kLanes : kPanelWidth;
-      const int64_t panel_stride = points * depth * kPanelWidth;
-      const int64_t to_next_point = depth * width - (end - 1 - begin) * panel_stride;
-      const Panels<float> b = block.weight + panel * panel_stride + p * width * depth;
+      const Panels<float> b = weights_of(panel, weight);
+      const Panels<float> next = panel + 1 < end                    ? weights_of(panel + 1, weight)
+                                 : weight + 1 < grid.tile.weights() ? weights_of(begin, weight + 1)
+                                                                    : weights_of(end, 0);
       multiply_panel({.segments = segments.data(),
-                      .segment_count = block.depth_taps,
+                      .segment_count = taps,
                       .b = b,
-                      .columns = width,
+                      .columns = width_of(panel),
                       .low = unbounded.low,
                       .high = unbounded.high,
-                      .c = products.data() + (panel - begin) * panel_size + p * kPanelWidth,
+                      .c = products.data() + (panel - begin) * panel_size + point * kPanelWidth,
                       .c_stride = points * kPanelWidth,
-                      .ahead = (b + (panel + 1 < end ? panel_stride : to_next_point)).fetched(),
-                      .ahead_count = b.fetched_count(width * depth)},
+                      .ahead = next.fetched(),
+                      .ahead_count = b.fetched_count(width_of(panel) * depth)},
                      block.tiles);
+    }
+    for (int64_t tap = 0; tap < taps; ++tap) segments[tap].a += block.point_stride;
+  };
+  const WinogradLine &line_y = grid.tile.y, &line_x = grid.tile.x;
+  for (int y = 0, point = 0; y < line_y.points(); ++y) {
+    const int first = line_y.weight_of(y) * line_x.weights();
+    for (int x = 0; x < line_x.points(); ++x, ++point) {
+      multiply_at(point, first + line_x.weight_of(x));
     }
   }
   for (int64_t panel = begin; panel < end; ++panel) {
-    const float* from = products.data() + (panel - begin) * panel_size;
-    if (grid.tile == 4) {
-      transform_output_tiles<4>(block, panel * kPanelWidth, columns_of(panel), from);
-    } else {
-      transform_output_tiles<2>(block, panel * kPanelWidth, columns_of(panel), from);
-    }
+    kTransforms[grid.number](block, panel * kPanelWidth, columns_of(panel),
+                             products.data() + (panel - begin) * panel_size);
   }
 }
 
@@ -195,108 +230,191 @@ constexpr int64_t kBlockBytes = int64_t{768} << 10;
 constexpr int64_t kLargeBlockBytes = int64_t{2560} << 10;
 constexpr int64_t kProductBytes = int64_t{1} << 20;
 
-// G takes a line of 3 weights to the points: row p is (1, p, p^2) / product of (p - q) over the
-// other points q, the last row infinity.
-constexpr double kRootHalf = 0.70710678118654752440;
-constexpr double kG2[][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
-constexpr double kG4[][3] = {{1, 0, 0},
-                             {-2. / 3, -2. / 3 * kRootHalf, -1. / 3},
-                             {-2. / 3, 2. / 3 * kRootHalf, -1. / 3},
-                             {1. / 6, 1. / 3 * kRootHalf, 1. / 3},
-                             {1. / 6, -1. / 3 * kRootHalf, 1. / 3},
-                             {0, 0, 1}};
+// to = a x + b y + c z, which no compiler makes vectors of if they may be one array.
+void add_three(double a, const double* HWY_RESTRICT x, double b, const double* HWY_RESTRICT y,
+               double c, const double* HWY_RESTRICT z, double* HWY_RESTRICT to) {
+  for (int64_t j = 0; j < WinogradWeightLine::kColumns; ++j) to[j] = a * x[j] + b * y[j] + c * z[j];
+}
 
 }  // namespace
 
-void winograd_f32_transform_weights(int64_t tile, const float* weight, int64_t weight_stride,
-                                    int64_t count, float* to, int64_t stride) {
-  constexpr int64_t kColumns = 32;  // at once, so that all loops over j are loops over vectors
-  const auto* G = tile == 4 ? kG4 : kG2;
-  double w[9][kColumns] = {};
-  for (int64_t j = 0; j < count; ++j) {
-    for (int64_t i = 0; i < 9; ++i) w[i][j] = static_cast<double>(weight[j * weight_stride + i]);
+WinogradWeightLine::WinogradWeightLine(const WinogradLine& line) : line_(line) {
+  static constexpr double kA = 0.70710678118654752440, kB = 1.41421356237309504880;
+  static constexpr double kTwo[] = {1, -1}, kFour[] = {kA, -kA, kB, -kB};
+  static constexpr double kThree[] = {0, 1, -1}, kFive[] = {0, kA, -kA, kB, -kB};
+  if (line.taps == 1) {
+    rows_[0][0] = 1;
+  } else if (line.stride == 1) {
+    set(line.points() == 4 ? std::span<const double>(kThree) : kFive, 1);
+  } else {
+    set(line.outputs == 2 ? std::span<const double>(kTwo) : kFour, 2);
+    rows_[line.weights() - 1][1] = 1;
   }
-  for (int64_t y = 0; y < tile + 2; ++y) {
-    double line[3][kColumns];
-    for (int64_t i = 0; i < 3; ++i) {
-      for (int64_t j = 0; j < kColumns; ++j) {
-        line[i][j] = G[y][0] * w[i][j] + G[y][1] * w[3 + i][j] + G[y][2] * w[6 + i][j];
-      }
+}
+
+// For every `step`-th tap.
+void WinogradWeightLine::set(std::span<const double> points, int step) {
+  for (size_t i = 0; i < points.size(); ++i) {
+    double scale = 1;
+    for (size_t j = 0; j < points.size(); ++j) {
+      if (j != i) scale /= points[i] - points[j];
     }
-    for (int64_t x = 0; x < tile + 2; ++x, to += stride) {
-      const double* g = G[x];
+    for (int k = 0; k < line_.taps; k += step, scale *= points[i]) rows_[i][k] = scale;
+  }
+  rows_[points.size()][line_.taps - 1] = 1;
+}
+
+void WinogradWeightLine::multiply(int point, const Column* taps, int step, Column& result) const {
+  const double* row = rows_[point];
+  if (line_.taps == 1) {
+    std::copy_n(taps[0], kColumns, result);
+  } else if (line_.taps == 3) {
+    add_three(row[0], taps[0], row[1], taps[step], row[2], taps[2 * step], result);
+  } else {
+    Column first;
+    add_three(row[0], taps[0], row[1], taps[step], row[2], taps[2 * step], first);
+    add_three(1, first, row[3], taps[3 * step], row[4], taps[4 * step], result);
+  }
+}
+
+void WinogradWeights::transform(const float* weight, int64_t weight_stride, int64_t count,
+                                float* to, int64_t stride) const {
+  constexpr int64_t kColumns = WinogradWeightLine::kColumns;
+  WinogradWeightLine::Column w[kMostWinogradTaps * kMostWinogradTaps];
+  for (int64_t j = 0; j < kColumns; ++j) {
+    const float* filter = weight + std::min(j, count - 1) * weight_stride;
+    for (int i = 0; i < tile_.taps(); ++i) w[i][j] = static_cast<double>(filter[i]);
+  }
+  for (int y = 0; y < tile_.y.weights(); ++y) {
+    WinogradWeightLine::Column line[kMostWinogradTaps];
+    for (int i = 0; i < tile_.x.taps; ++i) y_.multiply(y, w + i, tile_.x.taps, line[i]);
+    for (int x = 0; x < tile_.x.weights(); ++x, to += stride) {
+      WinogradWeightLine::Column sums;
+      x_.multiply(x, line, 1, sums);
       float out[kColumns];
-      for (int64_t j = 0; j < kColumns; ++j) {
-        out[j] = static_cast<float>(g[0] * line[0][j] + g[1] * line[1][j] + g[2] * line[2][j]);
-      }
+      for (int64_t j = 0; j < kColumns; ++j) out[j] = static_cast<float>(sums[j]);
       std::copy_n(out, count, to);
     }
   }
 }
 
-int winograd_tile(const ConvNhwcShape& s, int64_t least_channels, bool is_direct_bf16) {
-  const Window2dShape& w = s.window;
-  if (!s.winograd || s.groups != 1 || w.kernel_h != 3 || w.kernel_w != 3 || w.stride_h != 1 ||
-      w.stride_w != 1 || std::min(s.in_channels, s.out_channels) < least_channels) {
-    return 0;
-  }
-  // Cycles per input and output channel: two vectors of multiply-adds a cycle, 0.85 of that for the
-  // direct convolution, and the weights, which come from beyond the second-level cache at 8 bytes
-  // per cycle. Winograd's products fetch most of them meanwhile. Taps on the padding cost the
-  // direct convolution nothing.
-  const auto winograd_cycles = [](const WinogradGrid& grid, double rate) {
-    const auto points = static_cast<double>(grid.points());
-    const double products = static_cast<double>(std::max<int64_t>(grid.count, 8)) * points / rate;
-    const double weights = points / 2;
-    return std::max(products, weights) + std::min(products, weights) / 8;
-  };
-  const auto taps_inside = [](int64_t in, int64_t out, int64_t pad, int64_t dilation) {
-    int64_t count = 0;
-    for (int64_t tap = 0; tap < 3; ++tap) {
-      const int64_t shift = tap * dilation - pad;  // outputs [-shift, in - shift) have the tap
-      count += std::max<int64_t>(0, std::min(out, in - shift) - std::max<int64_t>(0, -shift));
-    }
-    return static_cast<double>(count);
-  };
-  const auto direct_cycles = [&](double rate) {
-    const double float32 = taps_inside(w.in_h, w.out_h, w.pad_h, w.dilation_h) *
-                               taps_inside(w.in_w, w.out_w, w.pad_w, w.dilation_w) *
-                               static_cast<double>(s.batch) / (rate * 0.85) +
-                           9.0 / 2;
-    return selection::kHasFloat16 && is_direct_bf16 ? float32 / 2 : float32;
-  };
-  // Which tiles, and which save enough memory, is as with vectors of 16 floats: with narrower ones
-  // the weights of large tiles cost more than this tells.
-  constexpr double kWidest = 32;
-  const double direct = direct_cycles(kWidest);
-  const double four = winograd_cycles(WinogradGrid(s, 4), kWidest),
-               two = winograd_cycles(WinogradGrid(s, 2), kWidest);
-  if (s.lean) {
-    // Per byte that its weights take more than the direct ones.
-    constexpr double kLeastCycles = 1;
-    const auto is_worth = [&](double cycles, int tile) {
-      return direct - cycles >= kLeastCycles * sizeof(float) * (WinogradGrid(s, tile).points() - 9);
-    };
-    return is_worth(four, 4) ? 4 : is_worth(two, 2) ? 2 : 0;
-  }
-  const int m = four <= two ? 4 : 2;
-  const auto rate = static_cast<double>(2 * tile_shape<float>().lanes);
-  return winograd_cycles(WinogradGrid(s, m), rate) > direct_cycles(rate) ? 0 : m;
+namespace {
+
+bool takes(const WinogradLine& line, int64_t kernel, int64_t stride, int64_t dilation) {
+  const bool fits = line.stride == stride && (stride == 1 || dilation == 1);
+  return line.taps == kernel && (kernel == 1 || fits);
 }
 
-size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int m, int64_t depth_kernel) {
-  return static_cast<size_t>((m + 2) * (m + 2) * depth_kernel * shape.in_channels *
+double taps_inside(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad,
+                   int64_t dilation) {
+  int64_t count = 0;
+  for (int64_t tap = 0; tap < kernel; ++tap) {
+    const int64_t shift = tap * dilation - pad;  // 0 <= o * stride + shift < in
+    const int64_t first = ceil_div(std::max<int64_t>(0, -shift), stride);
+    const int64_t end = ceil_div(std::max<int64_t>(0, in - shift), stride);
+    count += std::max<int64_t>(0, std::min(out, end) - first);
+  }
+  return static_cast<double>(count);
+}
+
+// Cycles per input and output channel and tap of the depth: two vectors of multiply-adds a cycle,
+// 0.85 of that in practice, and the weights, which come from beyond the second-level cache at 8
+// bytes per cycle. Taps on the padding cost the direct convolution nothing.
+constexpr double kMultiplyAdds = 2 * 0.85, kWeightCycles = 0.5;
+
+// How much longer it takes since not all lanes of the last vector of channels exist.
+double empty_lanes(int64_t channels, int64_t lanes) {
+  return static_cast<double>(ceil_div(channels, lanes) * lanes) / static_cast<double>(channels);
+}
+
+double direct_cycles(const ConvNhwcShape& s, const WinogradDepth& depth, int64_t lanes,
+                     bool is_bfloat16) {
+  const Window2dShape& w = s.window;
+  const double empty = suits_few_outputs(flat_volume(s)) ? 1.0 : empty_lanes(s.out_channels, lanes);
+  // Of a volume, each line is a product of its own, and as long as one of eight pixels.
+  const double short_line = depth.kernel > 1 && w.out_w < 8 ? 8 / static_cast<double>(w.out_w) : 1;
+  const double products =
+      short_line * empty *
+      taps_inside(w.in_h, w.out_h, w.kernel_h, w.stride_h, w.pad_h, w.dilation_h) *
+      taps_inside(w.in_w, w.out_w, w.kernel_w, w.stride_w, w.pad_w, w.dilation_w) *
+      taps_inside(depth.in, depth.out, depth.kernel, depth.stride, depth.pad, depth.dilation) /
+      static_cast<double>(depth.out * depth.kernel) * static_cast<double>(s.batch) /
+      (kMultiplyAdds * static_cast<double>(lanes));
+  const double float32 = products + kWeightCycles * static_cast<double>(w.kernel_h * w.kernel_w);
+  return selection::kHasFloat16 && is_bfloat16 ? float32 / 2 : float32;
+}
+
+// Winograd's products fetch most of the weights meanwhile. To transform a vector of a point takes
+// 6.5 cycles, and to find and store a tile as much as four of them (measured on a Zen 5).
+double winograd_cycles(const ConvNhwcShape& s, int tile, const WinogradDepth& depth,
+                       int64_t lanes) {
+  const WinogradGrid grid(s, tile);
+  const auto tiles = static_cast<double>(std::max<int64_t>(grid.count, 8));
+  const auto vector = static_cast<double>(lanes);
+  const double empty_in = empty_lanes(s.in_channels, lanes);
+  const double empty_out = empty_lanes(s.out_channels, lanes);
+  const double products = empty_out * tiles * grid.tile.points() / (kMultiplyAdds * vector);
+  const double weights = kWeightCycles * grid.tile.weights();
+  // Planes of the input for each of the output.
+  const int64_t reach = (depth.kernel - 1) * depth.dilation;
+  const double planes = static_cast<double>((depth.out - 1) * depth.stride + reach + 1) /
+                        static_cast<double>(depth.out);
+  const double transforms = 6.5 * tiles * (grid.tile.points() + 4) /
+                            (vector * static_cast<double>(depth.kernel)) *
+                            (empty_in * planes / static_cast<double>(s.in_channels) +
+                             empty_out / static_cast<double>(s.out_channels));
+  return std::max(products, weights) + std::min(products, weights) / 8 + transforms;
+}
+
+}  // namespace
+
+int winograd_tile(const ConvNhwcShape& s, const WinogradDepth& depth, bool is_direct_bf16) {
+  const Window2dShape& w = s.window;
+  const int64_t least = depth.kernel > 1 ? kWinogradVolumeChannels : kWinogradChannels;
+  if (!s.winograd || s.groups != 1 || std::min(s.in_channels, s.out_channels) < least) return 0;
+  // Which tiles, and which save enough memory, is as with vectors of 16 floats: with narrower ones
+  // the weights of large tiles cost more than this tells.
+  constexpr int64_t kWidest = 16;
+  constexpr double kWorth = 0.95;
+  const double direct = direct_cycles(s, depth, kWidest, is_direct_bf16);
+  int best = 0;
+  double cycles = 0;
+  for (int i = 1; i < std::ssize(kWinogradTiles); ++i) {
+    const WinogradTile& tile = kWinogradTiles[i];
+    if (!takes(tile.y, w.kernel_h, w.stride_h, w.dilation_h) ||
+        !takes(tile.x, w.kernel_w, w.stride_w, w.dilation_w)) {
+      continue;
+    }
+    const double cycles_of_tile = winograd_cycles(s, i, depth, kWidest);
+    // Lean: what is saved per byte that its weights take more than the direct ones.
+    constexpr double kLeastCycles = 1;
+    const double saved = direct - cycles_of_tile;
+    if (s.lean && saved < kLeastCycles * sizeof(float) * (tile.weights() - tile.taps())) continue;
+    if (best > 0 && cycles_of_tile > cycles) continue;
+    best = i;
+    cycles = cycles_of_tile;
+  }
+  if (best == 0 || s.lean) return best;
+  const int64_t lanes = tile_shape<float>().lanes;
+  const double allowed = kWorth * direct_cycles(s, depth, lanes, is_direct_bf16);
+  return winograd_cycles(s, best, depth, lanes) > allowed ? 0 : best;
+}
+
+size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int number, int64_t depth_kernel) {
+  return static_cast<size_t>(kWinogradTiles[number].weights() * depth_kernel * shape.in_channels *
                              tile_shape<float>().packed_columns(shape.out_channels)) *
          (shape.weights == WeightFormat::kFloat32 ? sizeof(float) : sizeof(Float16));
 }
 
-// [panel, point, depth_kernel, in_channels, columns of the panel]
-void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, void* packed,
+// [panel, weights, depth_kernel, in_channels, columns of the panel]
+void winograd_f32_pack(const ConvNhwcShape& shape, int number, const float* weight, void* packed,
                        int64_t depth_kernel) {
   const PackingTarget<float> target(packed, shape.weights);
   const TileShape tile = tile_shape<float>();
-  const int64_t points = (m + 2) * (m + 2), channels = shape.in_channels;
-  const int64_t depth = depth_kernel * channels;
+  const WinogradTile& winograd = kWinogradTiles[number];
+  const WinogradWeights weights(winograd);
+  const int64_t points = winograd.weights(), taps = winograd.taps();
+  const int64_t channels = shape.in_channels, depth = depth_kernel * channels;
   parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = panel * tile.width;
@@ -306,38 +424,47 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int m, const float* weight, v
         std::fill_n(to, points * depth * width, 0.0f);
         for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
           const int64_t row = i % depth_kernel * channels + i / depth_kernel;
-          winograd_f32_transform_weights(m, weight + (column * depth + i) * 9, depth * 9, columns,
-                                         to + row * width, depth * width);
+          weights.transform(weight + (column * depth + i) * taps, depth * taps, columns,
+                            to + row * width, depth * width);
         }
       });
     }
   });
 }
 
-void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t input_stride,
+void winograd_f32(const ConvNhwcShape& shape, int number, const float* input, int64_t input_stride,
                   const void* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride, const WinogradDepth& depth) {
   const TileShape tile = tile_shape<float>();
-  const WinogradGrid grid(shape, m);
+  const WinogradGrid grid(shape, number);
+  const int64_t all_points = grid.tile.points();
+  WinogradDepth all_planes = depth;
+  all_planes.in *= shape.batch;
   // One vector more than the channels, so that no power of two lies between rows.
   const int64_t row_stride = tile.packed_columns(shape.in_channels) + tile.lanes;
   const int64_t float_bytes = sizeof(float), panels = ceil_div(shape.out_channels, tile.width);
-  const int64_t tile_bytes = grid.points() * row_stride * float_bytes;
-  const int64_t weight_bytes = tile_bytes * depth.kernel * panels * tile.width;
+  const int64_t tile_bytes = all_points * row_stride * float_bytes;
+  const int64_t weight_bytes =
+      grid.tile.weights() * row_stride * float_bytes * depth.kernel * panels * tile.width;
   const int64_t block_bytes =
       cached(weight_bytes <= 4 * cached(kBlockBytes) ? kBlockBytes : kLargeBlockBytes);
   // All planes of a few tiles, since blocks of planes share the planes between them.
   const int64_t reach = (depth.kernel - 1) * depth.dilation;
+  const auto phase_planes_of = [&](int64_t planes) {
+    return ceil_div((planes - 1) * depth.stride + reach + 1, depth.stride);
+  };
+  const auto planes_under = [&](int64_t planes) { return phase_planes_of(planes) * depth.stride; };
   const int64_t most_rows = std::max<int64_t>(tile.rows, block_bytes / tile_bytes);
-  const int64_t planes = even_block(depth.out, std::max(most_rows - reach, 2 * reach + 1), 1);
+  const int64_t planes =
+      even_block(depth.out, std::max((most_rows - reach - 1) / depth.stride + 1, 2 * reach + 1), 1);
   const int64_t unit = planes == 1 ? tile.rows : 1;
-  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(1, most_rows / (planes + reach)));
+  int64_t blocks = ceil_div(grid.count, std::max<int64_t>(1, most_rows / planes_under(planes)));
   if (blocks > 1) blocks = ceil_div(blocks, num_threads()) * num_threads();
   const int64_t plane_tiles =
       std::min(grid.count, ceil_div(ceil_div(grid.count, blocks), unit) * unit);
   const int64_t tile_blocks = ceil_div(grid.count, plane_tiles);
-  const int64_t block_tiles = plane_tiles * planes, block_rows = plane_tiles * (planes + reach);
-  const int64_t product_bytes = block_tiles * grid.points() * tile.width * float_bytes;
+  const int64_t block_tiles = plane_tiles * planes, block_rows = plane_tiles * planes_under(planes);
+  const int64_t product_bytes = block_tiles * all_points * tile.width * float_bytes;
   const int64_t group = block_rows * tile_bytes <= cached(kBlockBytes) * 3 / 2
                             ? 1
                             : std::clamp<int64_t>(cached(kProductBytes) / product_bytes, 1, panels);
@@ -346,7 +473,7 @@ void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t
   parallel_for(tile_blocks * ceil_div(depth.out, planes), 1, [&](int64_t begin, int64_t end) {
     int64_t point_stride = block_rows * row_stride;
     if (point_stride / tile.lanes % 2 == 0) point_stride += tile.lanes;
-    const Scratch<float> points(grid.points() * point_stride);
+    const Scratch<float> points(all_points * point_stride);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first_tile = i % tile_blocks * plane_tiles;
       const int64_t tiles = std::min(plane_tiles, grid.count - first_tile);
@@ -362,15 +489,14 @@ void winograd_f32(const ConvNhwcShape& shape, int m, const float* input, int64_t
                                 .first_tile = first_tile,
                                 .tiles = tiles * out_planes,
                                 .plane_tiles = tiles,
-                                .first_in = first_out - depth.pad,
+                                .first_in = first_out * depth.stride - depth.pad,
                                 .first_out = first_out,
-                                .in_planes = depth.in * shape.batch,
-                                .depth_taps = depth.kernel,
-                                .tap_planes = depth.dilation,
+                                .depth = &all_planes,
                                 .points = points.data(),
+                                .phase_planes = phase_planes_of(out_planes),
                                 .row_stride = row_stride,
                                 .point_stride = point_stride};
-      parallel_for(tiles * (out_planes + reach), 1, [&](int64_t first, int64_t last) {
+      parallel_for(tiles * planes_under(out_planes), 1, [&](int64_t first, int64_t last) {
         HWY_DYNAMIC_DISPATCH(transform_input_tiles)(block, first, last);
       });
       parallel_for(panels, 1, [&](int64_t first, int64_t last) {

@@ -21,7 +21,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int64_t kLanes = static_cast<int64_t>(HWY_LANES(float));
 constexpr int64_t kBlock = kDwConvBlock<float>;
 constexpr int kVectors = static_cast<int>(kBlock / kLanes);
-constexpr int kIn = kWinogradGroupTile + 2, kPoints = kIn * kIn;
+constexpr int kPixels = kWinogradGroupPixels;
+constexpr int kIn = kWinogradTiles[kWinogradGroupTile].x.points(), kPoints = kIn * kIn;
 // Tiles whose points, products and weights stay in the first two levels of the cache. From one
 // point to the next is an odd number of vectors, so that they share no cache set.
 constexpr int64_t kTiles = 16;
@@ -40,8 +41,8 @@ struct GroupBlock {
 void transform_group_input(const GroupBlock& block, int64_t tile, float* to) {
   const DwConvTask<float>& task = *block.task;
   const Window2dShape& s = task.shape->window;
-  const int64_t y = task.row_begin + tile / block.tiles_x * kWinogradGroupTile - s.pad_h;
-  const int64_t x = tile % block.tiles_x * kWinogradGroupTile - s.pad_w;
+  const int64_t y = task.row_begin + tile / block.tiles_x * kPixels - s.pad_h;
+  const int64_t x = tile % block.tiles_x * kPixels - s.pad_w;
   const float* rows[kIn];
   hn::Mask<D> exists[kIn];
   for (int64_t i = 0; i < kIn; ++i) {
@@ -124,8 +125,8 @@ void multiply_group(const float* points, int64_t tiles, const float* weight, con
 void store_group_output(const GroupBlock& block, int64_t tile, const float* products) {
   const DwConvTask<float>& task = *block.task;
   const Window2dShape& s = task.shape->window;
-  const int64_t y = tile / block.tiles_x * kWinogradGroupTile;
-  const int64_t x = tile % block.tiles_x * kWinogradGroupTile;
+  const int64_t y = tile / block.tiles_x * kPixels;
+  const int64_t x = tile % block.tiles_x * kPixels;
   const int64_t rows = task.row_end - task.row_begin - y, columns = s.out_w - x;
   float* const to = task.output + (y * s.out_w + x) * task.output_stride + block.channel;
   const V low = hn::Set(kD, block.bounds.low), high = hn::Set(kD, block.bounds.high);
@@ -148,8 +149,8 @@ void convolve_groups(const DwConvTask<float>& task) {
       epilogue.activation.kind == ActivationKind::kHardswish && !epilogue.residual;
   const bool in_registers = hardswish || (is_clamp(epilogue.activation) && !epilogue.residual);
   const int64_t height = task.row_end - task.row_begin;
-  const int64_t tiles_x = ceil_div(s.out_w, kWinogradGroupTile);
-  const int64_t tiles = ceil_div(height, kWinogradGroupTile) * tiles_x;
+  const int64_t tiles_x = ceil_div(s.out_w, kPixels);
+  const int64_t tiles = ceil_div(height, kPixels) * tiles_x;
   const Scratch<float> points(kPoints * kPointStride), products(kTiles * kProductStride);
   for (int64_t i = task.block_begin; i < task.block_end; ++i) {
     const GroupBlock block{&task, i * kBlock, tiles_x, hardswish,

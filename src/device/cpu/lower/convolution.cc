@@ -83,14 +83,15 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
                             .window = window,
                             .lean = plan.is_lean(),
                             .weights = plan.weight_format(a.weight.dtype())};
-  // Tiles for groups are faster for one group of few channels, too, but not than Winograd, and than
-  // vectors of pixels only if those of channels are full.
+  // Tiles for groups are faster for one group of few channels, too, but than Winograd only by
+  // Winograd, and than vectors of pixels only if those of channels are full.
   const int form = kernels::conv_nhwc_f32_form(shape);
   const bool is_depthwise =
       w[0] == channels && channels > 1 &&
       (w[1] == 1 ||
        (plan.real_dtype() == DType::kFloat32 && kernels::dwconv_takes(filter) &&
-        (form == 0 || (form == kernels::kVectorsOfPixels && channels % kFullVectors == 0))));
+        (form == 0 || kernels::dwconv_nhwc_f32_form(filter) == kernels::kDwConvWinograd ||
+         (form == kernels::kVectorsOfPixels && channels % kFullVectors == 0))));
   const PlanTensor& t = plan.info(a.input);
   const bool reads_nchw = !is_depthwise && t.dtype == DType::kFloat32 &&
                           !plan.image_view(a.input) &&
