@@ -19,7 +19,7 @@ bool is_matrix(const SsaValue* value) {
   return rank != ranks.end() && rank->second == 2;
 }
 
-bool fold(Node& norm, ChangeLog* log) {
+bool fold(Node& norm, ScaledWeights& weights, ChangeLog* log) {
   const auto layer = sole_scalable_layer(norm.input(0), norm);
   if (!layer || (layer->is_linear && !is_matrix(norm.input(0)))) return false;
   const auto scaling = constant_batch_norm(norm, layer->channels, layer->weight.dtype());
@@ -28,7 +28,7 @@ bool fold(Node& norm, ChangeLog* log) {
   for (size_t c = 0; c < bias.size(); ++c) {
     bias[c] = bias[c] * scaling->scale[c] + scaling->shift[c];
   }
-  rescale(*layer, scaling->scale, bias);
+  rescale(*layer, scaling->scale, bias, weights);
   if (log) log->note(place_of(norm) + " folded into " + place_of(*layer->node));
   norm.output()->replace_all_uses_with(layer->node->output());
   norm.destroy();
@@ -62,8 +62,9 @@ std::optional<ChannelScaling> constant_batch_norm(const Node& norm, int64_t chan
 
 bool fold_batch_norms(Graph& graph, ChangeLog* log) {
   bool changed = false;
+  ScaledWeights weights;
   for_each_node(*graph.block(), [&](Node& node) {
-    if (node.kind() == kBatchNorm && node.op()) changed = fold(node, log) || changed;
+    if (node.kind() == kBatchNorm && node.op()) changed = fold(node, weights, log) || changed;
   });
   return changed;
 }

@@ -49,6 +49,23 @@ void expect_same(const Optimized& made, const Tensor& x, const Tensor& unfolded)
                      IntArray(sizes.begin(), sizes.end()));
 }
 
+// As in a trace of a layer that ran twice.
+TEST(FoldBatchNorms, LayersThatShareWeightsStillDo) {
+  const Tensor w = ramp({4, 4, 3, 3}, 1), b = ramp({4}, 2);
+  const std::string rest = ", self.w, self.b, [1, 1], [1, 1], [1, 1], 1)";
+  const Optimized made =
+      optimized("torch.conv2d(x" + rest, w, b,
+                "    first = " + std::string(kNorm) + "    y = torch.conv2d(first" + rest + "\n");
+  EXPECT_EQ(outline(*made.graph), "conv2d conv2d");
+  const Node* second = made.graph->outputs()[0]->node();
+  const Node* first = second->input(0)->node();
+  const auto storage = [](const Node* conv) {
+    return constant_of(conv->input(1))->to_tensor().impl()->storage;
+  };
+  EXPECT_FALSE(storage(first)->has_memory());
+  EXPECT_EQ(storage(first).get(), storage(second).get());
+}
+
 TEST(FoldBatchNorms, IntoAConvolution) {
   const Tensor x = ramp({2, 3, 5, 4}), w = ramp({4, 3, 3, 3}, 1), b = ramp({4}, 2);
   const auto list = [] { return Value::list({1, 1}); };

@@ -15,6 +15,7 @@
 #include "passes/freeze.h"
 #include "passes/functionalise.h"
 #include "passes/identities.h"
+#include "passes/ignored_terms.h"
 #include "passes/inline.h"
 #include "passes/linear_bias.h"
 #include "passes/lists.h"
@@ -81,6 +82,8 @@ constexpr Pass kAllPasses[] = {
      kEverywhere, [](PassState& s) { return fold_padding(s.graph, s.log); }},
     {"linear-bias", "a product with a constant matrix and an addition become a linear layer",
      kRewriting, kEverywhere, [](PassState& s) { return fold_linear_biases(s.graph, s.log); }},
+    {"ignored-terms", "empty tensors that a product ignores become zeros", kRewriting, kAtLoad,
+     [](PassState& s) { return fill_ignored_terms(s.graph, s.log); }},
     {"packed-weights", "weights are packed once and not in each run", kRewriting, kFiles,
      for_files([](PassState& s) { return pack_weights(s.graph, s.log); })},
     {"quantized-relu", "becomes part of the quantized layer before it", kRewriting, kFiles,

@@ -69,7 +69,7 @@ std::optional<std::vector<double>> numbers_of(const Value& value, const Scalable
 }
 
 bool fold_into_maker(Node& node, const Arithmetic& arithmetic, const Value& constant,
-                     ChangeLog* log) {
+                     ScaledWeights& weights, ChangeLog* log) {
   const auto layer = sole_scalable_layer(node.input(0), node);
   if (!layer) return false;
   auto numbers = numbers_of(constant, *layer);
@@ -81,20 +81,22 @@ bool fold_into_maker(Node& node, const Arithmetic& arithmetic, const Value& cons
       bias[c] *= scale[c];
     }
     if (!std::ranges::all_of(scale, is_moderate)) return false;
+    rescale(*layer, scale, bias, weights);
   } else {
     const Value* alpha = constant_argument(node, "alpha");
     if (!alpha || !(alpha->is_int() || alpha->is_float())) return false;
     const double factor = arithmetic.inverts ? -alpha->to_double() : alpha->to_double();
     for (size_t c = 0; c < bias.size(); ++c) bias[c] += factor * (*numbers)[c];
+    replace_weights(*layer, layer->weight, bias);
   }
-  rescale(*layer, scale, bias);
   if (log) log->note(place_of(node) + " folded into " + place_of(*layer->node));
   node.output()->replace_all_uses_with(layer->node->output());
   node.destroy();
   return true;
 }
 
-bool fold_into_reader(Node& product, const Value& constant, ChangeLog* log) {
+bool fold_into_reader(Node& product, const Value& constant, ScaledWeights& weights,
+                      ChangeLog* log) {
   if (product.output()->users().size() != 1) return false;
   Node& reader = *product.output()->users()[0];
   if (reader.owner() != product.owner() || reader.inputs().empty() ||
@@ -110,27 +112,28 @@ bool fold_into_reader(Node& product, const Value& constant, ChangeLog* log) {
   if (dtype == dtypes.end() || dtype->second != layer->weight.dtype()) return false;
   const auto number = number_of(constant, *layer, 0);
   if (!number || !is_moderate(*number)) return false;
-  rescale(*layer, std::vector<double>(layer->bias.size(), *number), layer->bias);
+  rescale(*layer, std::vector<double>(layer->bias.size(), *number), layer->bias, weights);
   if (log) log->note(place_of(product) + " folded into " + place_of(reader));
   product.output()->replace_all_uses_with(product.input(0));
   product.destroy();
   return true;
 }
 
-bool fold(Node& node, ChangeLog* log) {
+bool fold(Node& node, ScaledWeights& weights, ChangeLog* log) {
   const auto arithmetic = arithmetic_of(node);
   const Value* constant = arithmetic ? constant_of(node.input(1)) : nullptr;
   if (!constant) return false;
-  if (fold_into_maker(node, *arithmetic, *constant, log)) return true;
+  if (fold_into_maker(node, *arithmetic, *constant, weights, log)) return true;
   return arithmetic->scales && !arithmetic->inverts && !arithmetic->is_in_place &&
-         fold_into_reader(node, *constant, log);
+         fold_into_reader(node, *constant, weights, log);
 }
 
 }  // namespace
 
 bool fold_scales(Graph& graph, ChangeLog* log) {
   bool changed = false;
-  for_each_node(*graph.block(), [&](Node& node) { changed = fold(node, log) || changed; });
+  ScaledWeights weights;
+  for_each_node(*graph.block(), [&](Node& node) { changed = fold(node, weights, log) || changed; });
   return changed;
 }
 

@@ -130,6 +130,17 @@ const Call* PlanBuilder::producer(ValueId id) const {
   return &segment_.calls[static_cast<size_t>(segment_.tensors[place].producer)];
 }
 
+bool PlanBuilder::gave_back(const Call& call) const {
+  if (call.outputs.size() != 1 || !call.outputs[0].is_tensor() || call.arguments.empty() ||
+      !call.arguments[0].is_tensor()) {
+    return false;
+  }
+  const auto tensor = [&](const CallArgument& argument) {
+    return tensors_[static_cast<size_t>(argument.id())];
+  };
+  return tensor(call.outputs[0]) == tensor(call.arguments[0]);
+}
+
 const Call* PlanBuilder::only_user(ValueId id) const {
   const std::vector<int>& all = users(id);
   const bool is_one = all.size() == 1 && static_cast<size_t>(all[0]) < segment_.calls.size();

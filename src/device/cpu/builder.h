@@ -66,6 +66,8 @@ class PlanBuilder : public PlanEmitter {
   bool only_leaves(ValueId id) const;
   // What gives it; null for inputs.
   const Call* producer(ValueId id) const;
+  // Whether what it gave is its first argument, as a cast to the same type does.
+  bool gave_back(const Call& call) const;
   // The call that alone reads it, once; null if there is none.
   const Call* only_user(ValueId id) const;
   // `dtype` or Declined.

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/limits.h"
+#include "device/specialise/rewriter.h"
 #include "ops/core/meta_call.h"
 #include "tensor/containers.h"
 #include "tensor/meta.h"
@@ -346,19 +347,10 @@ class NeededRows {
 }  // namespace
 
 void compute_needed_rows(SpecialisedSegment& segment) {
-  if (std::ranges::none_of(segment.calls, is_selection) ||
-      std::ranges::none_of(segment.calls, is_product)) {
-    return;
+  if (std::ranges::any_of(segment.calls, is_selection) &&
+      std::ranges::any_of(segment.calls, is_product)) {
+    rewrite_by<NeededRows>(segment);
   }
-  SpecialisedSegment less = segment;
-  NeededRows rows(less);
-  if (!rows.find()) return;
-  try {
-    rows.rewrite();
-  } catch (const Declined&) {
-    return;
-  }
-  segment = std::move(less);
 }
 
 }  // namespace torchlet::device

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "device/specialise/rewriter.h"
 #include "ops/core/common.h"
 
 namespace torchlet::device {
@@ -223,16 +224,7 @@ class ResizeLast {
 }  // namespace
 
 void resize_last(SpecialisedSegment& segment) {
-  if (std::ranges::none_of(segment.calls, is_resize)) return;
-  SpecialisedSegment other = segment;
-  ResizeLast last(other);
-  if (!last.find()) return;
-  try {
-    last.rewrite();
-  } catch (const Declined&) {
-    return;
-  }
-  segment = std::move(other);
+  if (std::ranges::any_of(segment.calls, is_resize)) rewrite_by<ResizeLast>(segment);
 }
 
 }  // namespace torchlet::device

@@ -226,7 +226,7 @@ namespace {
 
 // The transformed tiles of a block stay in the second-level cache, if the weights leave them there.
 // If not, larger blocks read the weights less often, and several panels at once the tiles.
-constexpr int64_t kBlockBytes = int64_t{768} << 10;
+constexpr int64_t kBlockBytes = int64_t{256} << 10;
 constexpr int64_t kLargeBlockBytes = int64_t{2560} << 10;
 constexpr int64_t kProductBytes = int64_t{1} << 20;
 

@@ -321,7 +321,7 @@ TORCHLET_OP_WITH(addbmm, inplace() | out("out"),
                  "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
                  "Scalar alpha=1) -> Tensor",
                  addbmm);
-TORCHLET_OP_WITH(baddbmm, inplace() | out("out"),
+TORCHLET_OP_WITH(baddbmm, on_meta() | inplace() | out("out"),
                  "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, "
                  "Scalar alpha=1) -> Tensor",
                  baddbmm);

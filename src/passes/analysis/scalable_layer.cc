@@ -39,18 +39,14 @@ void scale_weight(const Tensor& weight, int64_t channel_dim, int64_t groups,
 
 // A plan packs the weight and has no other use for it, so its memory is made when it is needed.
 template <typename T>
-Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale) {
-  ContentHash id;
-  id.add(static_cast<uint64_t>(layer.channel_dim));
-  id.add(static_cast<uint64_t>(layer.groups));
-  id.add(std::as_bytes(std::span(scale)));
+Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale, uint64_t id) {
   return derived_tensor(
       layer.weight,
       [channel_dim = layer.channel_dim, groups = layer.groups, scale](const Tensor& weight,
                                                                       std::byte* to) {
         scale_weight<T>(weight, channel_dim, groups, scale, to);
       },
-      id.value());
+      id);
 }
 
 Tensor vector_of(const std::vector<double>& values, DType dtype) {
@@ -115,12 +111,29 @@ std::optional<std::vector<double>> channel_values(const Value* constant, int64_t
   return std::vector<double>(wide.data_ptr<double>(), wide.data_ptr<double>() + count);
 }
 
+Tensor ScaledWeights::of(const ScalableLayer& layer, const std::vector<double>& scale) {
+  ContentHash id;
+  id.add(static_cast<uint64_t>(layer.channel_dim));
+  id.add(static_cast<uint64_t>(layer.groups));
+  id.add(std::as_bytes(std::span(scale)));
+  // What is made keeps the storage, so that its address stays its own.
+  const TensorImpl& weight = *layer.weight.impl();
+  std::vector<uint64_t> key{id.value(), reinterpret_cast<uintptr_t>(weight.storage.get()),
+                            static_cast<uint64_t>(weight.storage_offset)};
+  for (const int64_t size : weight.sizes) key.push_back(static_cast<uint64_t>(size));
+  for (const int64_t stride : weight.strides) key.push_back(static_cast<uint64_t>(stride));
+  const auto [found, is_new] = made_.try_emplace(std::move(key));
+  if (is_new) {
+    found->second = weight.dtype == DType::kFloat32
+                        ? scaled_weight<float>(layer, scale, id.value())
+                        : scaled_weight<double>(layer, scale, id.value());
+  }
+  return found->second;
+}
+
 void rescale(const ScalableLayer& layer, const std::vector<double>& scale,
-             const std::vector<double>& bias) {
-  replace_weights(layer,
-                  layer.weight.dtype() == DType::kFloat32 ? scaled_weight<float>(layer, scale)
-                                                          : scaled_weight<double>(layer, scale),
-                  bias);
+             const std::vector<double>& bias, ScaledWeights& weights) {
+  replace_weights(layer, weights.of(layer, scale), bias);
 }
 
 void replace_weights(const ScalableLayer& layer, const Tensor& weight,

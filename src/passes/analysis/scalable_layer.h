@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -37,8 +38,19 @@ std::optional<std::vector<double>> channel_values(const Value* constant, int64_t
 // out where there was none.
 void replace_weights(const ScalableLayer& layer, const Tensor& weight,
                      const std::vector<double>& bias);
-// The same with weight * scale along its output channels, computed in double.
+
+// Scaled weights by what they were made of, so that layers which shared theirs still do: a traced
+// program has a layer as often as it ran.
+class ScaledWeights {
+ public:
+  // weight * scale along the output channels, computed in double.
+  Tensor of(const ScalableLayer& layer, const std::vector<double>& scale);
+
+ private:
+  std::map<std::vector<uint64_t>, Tensor> made_;
+};
+// New constants with scaled weights.
 void rescale(const ScalableLayer& layer, const std::vector<double>& scale,
-             const std::vector<double>& bias);
+             const std::vector<double>& bias, ScaledWeights& weights);
 
 }  // namespace torchlet::passes

@@ -48,10 +48,16 @@ bool is_one_of(const Call& call, std::initializer_list<std::string_view> kinds) 
   return std::ranges::find(kinds, call.kind().str()) != kinds.end();
 }
 
-// What computes the argument for its call alone; null if others read it, too.
+// What computes the argument for its call alone, behind casts that change nothing; null if others
+// read it, too.
 const Call* only_source(const PlanBuilder& plan, const CallArgument& argument) {
-  if (!argument.is_tensor() || plan.users(argument.id()).size() != 1) return nullptr;
-  return plan.producer(argument.id());
+  const CallArgument* read = &argument;
+  while (read->is_tensor() && plan.users(read->id()).size() == 1) {
+    const Call* source = plan.producer(read->id());
+    if (!source || !plan.gave_back(*source)) return source;
+    read = &source->arguments[0];
+  }
+  return nullptr;
 }
 
 // The argument behind a product or a quotient with a known number, by which `scale` changes.

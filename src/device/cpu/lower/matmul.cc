@@ -124,12 +124,16 @@ void lower_matmul(PlanBuilder& plan, const Call& call) {
   plan.define(call, result);
 }
 
+// With a factor and a term that are known it is a plain product by now (plain_products.h).
+void lower_baddbmm(PlanBuilder&, const Call&) { decline("a factor or type that has no kernel"); }
+
 }  // namespace
 
 std::span<const Lowering> matmul_lowerings() {
   static constexpr Lowering kTable[] = {
-      {"aten::linear", lower_linear}, {"aten::addmm", lower_addmm}, {"aten::matmul", lower_matmul},
-      {"aten::mm", lower_matmul},     {"aten::bmm", lower_matmul},
+      {"aten::linear", lower_linear}, {"aten::addmm", lower_addmm},
+      {"aten::matmul", lower_matmul}, {"aten::mm", lower_matmul},
+      {"aten::bmm", lower_matmul},    {"aten::baddbmm", lower_baddbmm},
   };
   return present<kTable>();
 }
