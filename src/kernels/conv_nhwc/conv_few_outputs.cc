@@ -112,13 +112,14 @@ namespace {
 constexpr int64_t kChannelsAtOnce = 16;
 // Their planes and the sums of a block stay in the second-level cache; so do wide lines, in parts.
 constexpr int64_t kBlockFloats = int64_t{128} << 10;
-constexpr int64_t kMostColumns = 256;
+constexpr int64_t kMostColumns = 256, kLeastColumns = 64;
 // Shorter lines leave vectors of pixels as empty as those of channels.
 constexpr int64_t kLeastWidth = 12;
 // Windows whose padding is no larger than a block, and steps whose phases are few.
 constexpr int64_t kMostReach = 32, kMostDepthReach = 8, kMostStride = 4;
-// The first layer of a network of images has a way of its own.
-constexpr int64_t kLeastChannels = 5;
+// The first layer of a network of images has a way of its own, unless its window is tall; one that
+// is taller has few channels.
+constexpr int64_t kLeastChannels = 5, kMostTallReach = 1024, kMostTallChannels = 4;
 
 struct Range {
   int64_t begin, end;
@@ -183,7 +184,11 @@ class FewOutputs {
 
   void run(const float* input, int64_t input_stride, const float* packed,
            const EpilogueF32& epilogue, float* output, int64_t output_stride) const {
-    const int64_t columns = even_block(w_.grid(), kMostColumns, 1);
+    const int64_t channels = std::min(kChannelsAtOnce, shape_.in_channels);
+    // A tall window wants twice its lines in a block, else most are copied for few outputs.
+    const int64_t most_columns =
+        std::clamp(kBlockFloats / (channels * 2 * (h_.reach() + 1)), kLeastColumns, kMostColumns);
+    const int64_t columns = even_block(w_.grid(), most_columns, 1);
     int64_t lines = 1, planes = 1;
     const int64_t column_blocks = ceil_div(w_.grid(), columns);
     const int64_t all = shape_.batch * d_.grid() * h_.grid() * column_blocks;
@@ -191,7 +196,7 @@ class FewOutputs {
     const auto fits = [&](int64_t more_planes, int64_t more_lines) {
       const Sizes sizes = sizes_of(more_planes, more_lines, columns);
       return more_planes * more_lines <= most &&
-             sizes.plane * kChannelsAtOnce + sizes.sums <= kBlockFloats;
+             sizes.plane * channels + sizes.sums <= kBlockFloats;
     };
     while (lines < h_.grid() && fits(planes, lines + 1)) ++lines;
     while (lines == h_.grid() && planes < d_.grid() && fits(planes + 1, lines)) ++planes;
@@ -436,7 +441,8 @@ Conv3dNhwcShape flat_volume(const ConvNhwcShape& shape) {
 bool suits_few_outputs(const Conv3dNhwcShape& shape) {
   const WindowAxis &d = shape.depth, &h = shape.height, &w = shape.width;
   const bool is_image = shape.depth.kernel == 1;
-  if (shape.groups != 1 || (is_image && shape.in_channels < kLeastChannels) ||
+  if (shape.groups != 1 ||
+      (is_image && shape.in_channels < kLeastChannels && h.kernel <= kMostReach) ||
       2 * shape.out_channels > 3 * tile_shape<float>().lanes) {
     return false;
   }
@@ -448,7 +454,8 @@ bool suits_few_outputs(const Conv3dNhwcShape& shape) {
   // Without overlap, lines of several pixels fill vectors as well where channels or steps are more.
   const bool has_phases = shape.transposed && w.stride < kMostStride;
   if (!is_overlapping && (!has_phases || shape.out_channels > kMostFewOutputs)) return false;
-  return w.out >= kLeastWidth && suits(d, kMostDepthReach) && suits(h, kMostReach) &&
+  return w.out >= kLeastWidth && suits(d, kMostDepthReach) &&
+         suits(h, shape.in_channels <= kMostTallChannels ? kMostTallReach : kMostReach) &&
          suits(w, kMostReach);
 }
 

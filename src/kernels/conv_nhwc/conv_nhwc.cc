@@ -585,7 +585,8 @@ void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t inp
 }
 
 bool conv_nhwc_reads_nchw(const ConvNhwcShape& shape) {
-  return parts_of(shape).count == 1 && may_read_planes(merge_groups(shape));
+  return conv_nhwc_f32_form(shape) == 0 && parts_of(shape).count == 1 &&
+         may_read_planes(merge_groups(shape));
 }
 
 void conv_nhwc_f32_from_nchw(const ConvNhwcShape& shape, const float* input, const void* packed,

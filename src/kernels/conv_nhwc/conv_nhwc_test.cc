@@ -260,6 +260,12 @@ TEST(ConvNhwc, FewOutputs) {
     few(7, 1, make_window(4, 300, 5, 5, 1, 2),
         {.activation = {ActivationKind::kSigmoid}, .tolerance = 1e-6});
     few(21, 2, make_window(160, 130, 3, 3, 1, 1), {.residual = true, .residual_last = true});
+    // A tall window over few channels, in parts of its lines.
+    Window2dShape tall = make_window(150, 90, 261, 1);
+    tall.pad_h = 130;
+    tall.out_h = 150;
+    few(1, 2, tall, {.output_gap = 1}, 2);
+    few(4, 1, tall);
     // Padding below and to the right is in the size of the result alone.
     Window2dShape padded = make_window(6, 15, 3, 3, 1, 1);
     padded.out_h += 4;
