@@ -371,7 +371,10 @@ double winograd_cycles(const ConvNhwcShape& s, int tile, const WinogradDepth& de
 int winograd_tile(const ConvNhwcShape& s, const WinogradDepth& depth, bool is_direct_bf16) {
   const Window2dShape& w = s.window;
   const int64_t least = depth.kernel > 1 ? kWinogradVolumeChannels : kWinogradChannels;
-  if (!s.winograd || s.groups != 1 || std::min(s.in_channels, s.out_channels) < least) return 0;
+  if (!s.winograd || s.groups != 1 || !has_winograd_tiles(w.kernel_h, w.kernel_w) ||
+      std::min(s.in_channels, s.out_channels) < least) {
+    return 0;
+  }
   // Which tiles, and which save enough memory, is as with vectors of 16 floats: with narrower ones
   // the weights of large tiles cost more than this tells.
   constexpr int64_t kWidest = 16;
