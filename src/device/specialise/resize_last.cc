@@ -161,16 +161,7 @@ class ResizeLast {
 
   // ---- what takes their place ----
 
-  // Adds the call with a new tensor as its result.
-  CallArgument add(Call call) {
-    const CallArgument& replaced = call.outputs[0];
-    const ValueId id =
-        segment_.add_tensor(segment_.tensors[static_cast<size_t>(replaced.id())].value);
-    call.outputs[0] = CallArgument::tensor(id);
-    segment_.describe_again(call);
-    calls_.push_back(std::move(call));
-    return CallArgument::tensor(id);
-  }
+  CallArgument add(Call call) { return add_call(segment_, calls_, std::move(call)); }
 
   static Call sum_for(const Call& user, CallArgument a, CallArgument b) {
     static const Operator* const op = find_operator("aten::add", "Tensor");

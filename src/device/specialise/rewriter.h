@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "device/specialise/specialised_segment.h"
 
@@ -21,5 +22,9 @@ void rewrite_by(SpecialisedSegment& segment) {
   }
   segment = std::move(other);
 }
+
+// Adds the call to those of a rewrite with a new tensor in the place of its only result, which is
+// returned. Declined if it cannot be described without a run.
+CallArgument add_call(SpecialisedSegment& segment, std::vector<Call>& calls, Call call);
 
 }  // namespace torchlet::device
