@@ -60,10 +60,11 @@ else()
   add_compile_definitions(_REENTRANT) # for lgamma_r
 endif()
 
+# Debug information is compressed: every test has it, and that took gigabytes.
 if(TORCHLET_SANITIZE)
   add_compile_options(-fsanitize=${TORCHLET_SANITIZE} -fno-sanitize-recover=all
-                      -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=${TORCHLET_SANITIZE})
+                      -fno-omit-frame-pointer -gz)
+  add_link_options(-fsanitize=${TORCHLET_SANITIZE} -gz)
 endif()
 
 # ccache, told to see paths relative to the checkout, so that several checkouts share their objects, and to trust
