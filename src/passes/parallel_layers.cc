@@ -146,11 +146,15 @@ void add_weights(const Tensor& weight, double factor, const Tensor& other,
                  const std::vector<double>& scale, double other_factor,
                  const std::vector<int64_t>& places, std::byte* to) {
   const Tensor dense = weight.contiguous();
+  const int64_t channels = dense.size(0), inputs = dense.size(1), count = dense.numel();
+  const int64_t pixels = count / (channels * inputs);
   const T* from = dense.data_ptr<T>();
   T* sums = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < dense.numel(); ++i) sums[i] = static_cast<T>(from[i] * factor);
-  const int64_t channels = dense.size(0), inputs = dense.size(1);
-  const int64_t pixels = dense.numel() / (channels * inputs);
+  if (factor == 1) {
+    std::copy_n(from, count, sums);
+  } else {
+    for (int64_t i = 0; i < count; ++i) sums[i] = static_cast<T>(from[i] * factor);
+  }
   const auto add = [](T& sum, double more) { sum = static_cast<T>(sum + more); };
   if (!other.defined()) {
     for (int64_t c = 0; c < channels; ++c) {

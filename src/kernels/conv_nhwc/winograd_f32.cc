@@ -424,7 +424,7 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int number, const float* weig
       const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
       const int64_t width = tile.panel_width(columns);
       target.pack(column * points * depth, points * depth, width, [&](float* to) {
-        std::fill_n(to, points * depth * width, 0.0f);
+        if (columns < width) std::fill_n(to, points * depth * width, 0.0f);
         for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
           const int64_t row = i % depth_kernel * channels + i / depth_kernel;
           weights.transform(weight + (column * depth + i) * taps, depth * taps, columns,
