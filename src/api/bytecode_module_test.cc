@@ -70,7 +70,7 @@ TEST(BytecodeModule, GivesWhatItsSourceGives) {
     size_t segments;  // that became plans; as many as from the source, but for `control`
   };
   const Call calls[] = {{"control", {2, 3}, 7},
-                        {"shapes", {5}, 3},
+                        {"shapes", {5}, 4},
                         {"attention", {1, 6}, 1},
                         {"picture", {1, 3, 9, 8}, 1}};
   for (const Call& call : calls) {

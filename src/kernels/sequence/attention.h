@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace torchlet::kernels {
 
@@ -10,20 +11,38 @@ template <typename T>
 struct HeadMatrices {
   T* data;
   int64_t outer_stride, inner_stride, row_stride;
+
+  T* at(int64_t outer, int64_t inner, int64_t row = 0) const {
+    return data + outer * outer_stride + inner * inner_stride + row * row_stride;
+  }
 };
 
-// result = softmax(scale q k^T + mask) v for each of outer x inner heads, with the softmax along
+// What is done to the scores before the softmax. Matrices are [queries, keys].
+struct ScoreChange {
+  enum class Kind : uint8_t {
+    kAdd,         // of terms
+    kFillWhere,   // `number` where `chosen` is not 0
+    kFillUnless,  // and where it is
+    kAtLeast,     // the larger one of the score and `number`
+  };
+  Kind kind;
+  float number = 0;
+  HeadMatrices<const float> terms = {};
+  HeadMatrices<const uint8_t> chosen = {};
+};
+
+// result = softmax(changes(scale q k^T)) v for each of outer x inner heads, with the softmax along
 // the keys.
 struct AttentionF32 {
   int64_t outer, inner;
   int64_t queries, keys, depth, value_depth;
-  HeadMatrices<const float> q;     // [queries, depth]
-  HeadMatrices<const float> k;     // [keys, depth]
-  int64_t k_column_stride;         // 1, or the row stride is
-  HeadMatrices<const float> v;     // [keys, value_depth]
-  HeadMatrices<const float> mask;  // [queries, keys], or null data
-  HeadMatrices<float> result;      // [queries, value_depth]
-  float scale;                     // > 0
+  HeadMatrices<const float> q;  // [queries, depth]
+  HeadMatrices<const float> k;  // [keys, depth]
+  int64_t k_column_stride;      // 1, or the row stride is
+  HeadMatrices<const float> v;  // [keys, value_depth]
+  HeadMatrices<float> result;   // [queries, value_depth]
+  float scale;
+  std::span<const ScoreChange> changes = {};  // in this order
 };
 
 // Bytes of working memory of one thread.

@@ -43,18 +43,46 @@ HWY_INLINE void for_each_vector(int64_t count, const Step& step) {
   for (; i < count; i += kLanes) step(i, std::min(kLanes, count - i));
 }
 
-// x = scale * x + mask; gives the largest.
-HWY_INLINE float add_mask(float* x, const float* mask, float scale, int64_t count) {
-  const V factor = hn::Set(d, scale), lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+// x = change(x, place, how many are left); gives the largest.
+template <class Change>
+HWY_INLINE float change_scores(float* x, int64_t count, const Change& change) {
+  const V lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   V largest = lowest;
   for_each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
-    V v = hn::Mul(load_first(d, x + i, left), factor);
-    if (mask) v = hn::Add(v, load_first(d, mask + i, left));
+    V v = change(load_first(d, x + i, left), i, left);
     store_first(v, d, x + i, left);
     if (left < kLanes) v = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(left)), v, lowest);
     largest = hn::Max(largest, v);
   });
   return hn::GetLane(hn::MaxOfLanes(d, largest));
+}
+
+// x = scale * x + terms, if there are any.
+float scale_and_add(float* x, const float* terms, float scale, int64_t count) {
+  const V factor = hn::Set(d, scale);
+  return change_scores(x, count, [&](V v, int64_t i, int64_t left) HWY_ATTR {
+    v = hn::Mul(v, factor);
+    return terms ? hn::Add(v, load_first(d, terms + i, left)) : v;
+  });
+}
+
+// Which of the first `count` bytes are 0, for as many floats.
+HWY_INLINE hn::Mask<D> zeros_among(const uint8_t* bytes, int64_t count) {
+  const hn::Rebind<uint8_t, D> narrow;
+  const hn::RebindToSigned<D> integers;
+  uint8_t some[kLanes] = {};
+  if (count < kLanes) bytes = std::copy_n(bytes, count, some) - count;
+  const auto wide = hn::PromoteTo(integers, hn::LoadU(narrow, bytes));
+  return hn::RebindMask(d, hn::Eq(wide, hn::Zero(integers)));
+}
+
+// x = number where `chosen` is not 0, or unless it is.
+float fill(float* x, const uint8_t* chosen, bool unless, float number, int64_t count) {
+  const V filling = hn::Set(d, number);
+  return change_scores(x, count, [&](V v, int64_t i, int64_t left) HWY_ATTR {
+    const hn::Mask<D> is_zero = zeros_among(chosen + i, left);
+    return unless ? hn::IfThenElse(is_zero, filling, v) : hn::IfThenElse(is_zero, v, filling);
+  });
 }
 
 // x = e^(x - largest); gives the sum.
@@ -72,13 +100,33 @@ HWY_INLINE float exponentials(float* x, float largest, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-void weigh(const AttentionF32& a, float* scores, int64_t stride, const float* mask, int64_t rows,
-           float* sums) {
-  for (int64_t r = 0; r < rows; ++r) {
-    float* row = scores + r * stride;
-    const float largest = add_mask(row, mask, a.scale, a.keys);
-    sums[r] = exponentials(row, largest, a.keys);
-    if (mask) mask += a.mask.row_stride;
+// The scores [rows, stride] of queries from `query` on become weights, whose sums are not 1 yet.
+void weigh(const AttentionF32& a, int64_t outer, int64_t inner, int64_t query, float* scores,
+           int64_t stride, int64_t rows, float* sums) {
+  for (int64_t r = 0; r < rows; ++r, ++query, scores += stride) {
+    auto change = a.changes.begin();
+    const bool adds = change != a.changes.end() && change->kind == ScoreChange::Kind::kAdd;
+    const float* terms = adds ? (change++)->terms.at(outer, inner, query) : nullptr;
+    float largest = scale_and_add(scores, terms, a.scale, a.keys);
+    for (; change != a.changes.end(); ++change) {
+      switch (change->kind) {
+        case ScoreChange::Kind::kAdd:
+          largest = scale_and_add(scores, change->terms.at(outer, inner, query), 1, a.keys);
+          break;
+        case ScoreChange::Kind::kFillWhere:
+        case ScoreChange::Kind::kFillUnless:
+          largest = fill(scores, change->chosen.at(outer, inner, query),
+                         change->kind == ScoreChange::Kind::kFillUnless, change->number, a.keys);
+          break;
+        case ScoreChange::Kind::kAtLeast: {
+          const V number = hn::Set(d, change->number);
+          largest = change_scores(scores, a.keys, [&](V v, int64_t, int64_t) HWY_ATTR {
+            return max_keeping_nan(number, v);
+          });
+        }
+      }
+    }
+    sums[r] = exponentials(scores, largest, a.keys);
   }
 }
 
@@ -124,12 +172,6 @@ struct Sizes {
   int64_t rows;                // of scores
   int64_t scores;
 };
-
-template <typename T>
-HeadMatrices<T> of_head(HeadMatrices<T> all, int64_t outer, int64_t inner) {
-  if (all.data) all.data += outer * all.outer_stride + inner * all.inner_stride;
-  return all;
-}
 
 // Panels of keys, [depth, width].
 void pack_keys(const AttentionF32& a, const float* k, const TileShape& tile, float* to) {
@@ -179,24 +221,24 @@ void multiply(const TileShape& tile, int64_t rows, const float* a, int64_t a_str
 }
 
 // Queries [begin, end) of one head.
-void attend(const AttentionF32& a, const Sizes& sizes, int64_t begin, int64_t end) {
+void attend(const AttentionF32& a, const Sizes& sizes, int64_t outer, int64_t inner, int64_t begin,
+            int64_t end) {
   const Scratch<float> packed(sizes.packed_k + sizes.packed_v + sizes.scores + sizes.rows);
   float* packed_v = packed.data() + sizes.packed_k;
   float* scores = packed_v + sizes.packed_v;
   float* sums = scores + sizes.scores;
   const TileShape& tile = sizes.tile;
-  pack_keys(a, a.k.data, tile, packed.data());
-  pack_values(a, a.v.data, tile, packed_v);
+  pack_keys(a, a.k.at(outer, inner), tile, packed.data());
+  pack_values(a, a.v.at(outer, inner), tile, packed_v);
   const int64_t blocks = (end - begin + sizes.rows - 1) / sizes.rows;
   const int64_t step = round_up((end - begin + blocks - 1) / blocks, tile.rows);
   const int64_t stride = score_stride(a.keys);
   for (int64_t row = begin; row < end; row += step) {
     const int64_t rows = std::min(step, end - row);
-    multiply(tile, rows, a.q.data + row * a.q.row_stride, a.q.row_stride, a.depth, packed.data(),
-             a.keys, scores, stride);
-    const float* mask = a.mask.data ? a.mask.data + row * a.mask.row_stride : nullptr;
-    HWY_DYNAMIC_DISPATCH(weigh)(a, scores, stride, mask, rows, sums);
-    float* result = a.result.data + row * a.result.row_stride;
+    multiply(tile, rows, a.q.at(outer, inner, row), a.q.row_stride, a.depth, packed.data(), a.keys,
+             scores, stride);
+    HWY_DYNAMIC_DISPATCH(weigh)(a, outer, inner, row, scores, stride, rows, sums);
+    float* result = a.result.at(outer, inner, row);
     multiply(tile, rows, scores, stride, a.keys, packed_v, a.value_depth, result,
              a.result.row_stride);
     HWY_DYNAMIC_DISPATCH(divide)(a, result, rows, sums);
@@ -225,14 +267,8 @@ void attention_f32(const AttentionF32& a) {
   parallel_for(heads * parts, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t head = i / parts, first = i % parts * part;
-      const int64_t outer = head / a.inner, inner = head % a.inner;
-      AttentionF32 one = a;
-      one.q = of_head(a.q, outer, inner);
-      one.k = of_head(a.k, outer, inner);
-      one.v = of_head(a.v, outer, inner);
-      one.mask = of_head(a.mask, outer, inner);
-      one.result = of_head(a.result, outer, inner);
-      if (first < a.queries) attend(one, sizes, first, std::min(a.queries, first + part));
+      if (first >= a.queries) continue;
+      attend(a, sizes, head / a.inner, head % a.inner, first, std::min(a.queries, first + part));
     }
   });
 }

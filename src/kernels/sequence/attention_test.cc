@@ -15,8 +15,10 @@ namespace {
 
 struct Shape {
   int64_t outer, inner, queries, keys, depth, value_depth;
-  bool has_mask = false, k_is_transposed = false;
+  std::vector<ScoreChange::Kind> changes = {};
+  bool k_is_transposed = false;
 };
+using Kind = ScoreChange::Kind;
 
 std::vector<float> random_floats(int64_t count, unsigned seed) {
   std::mt19937 engine(seed);
@@ -41,8 +43,10 @@ void check(const Shape& s) {
   std::vector<float> q = random_floats(heads * s.queries * s.depth, 1);
   std::vector<float> k = random_floats(heads * s.keys * s.depth, 2);
   std::vector<float> v = random_floats(heads * s.keys * s.value_depth, 3);
-  std::vector<float> mask = random_floats(s.outer * s.keys, 4);
-  mask[0] = -std::numeric_limits<float>::infinity();
+  std::vector<float> terms = random_floats(s.outer * s.keys, 4);
+  terms[0] = -std::numeric_limits<float>::infinity();
+  std::vector<uint8_t> chosen(static_cast<size_t>(s.inner * s.queries * s.keys));
+  for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = static_cast<uint8_t>(i * i % 7 / 3);
   std::vector<float> got(static_cast<size_t>(heads * s.queries * s.value_depth), 9.0f);
   AttentionF32 a{s.outer,
                  s.inner,
@@ -54,9 +58,16 @@ void check(const Shape& s) {
                  side_by_side<const float>(k, s, s.keys, s.depth),
                  1,
                  side_by_side<const float>(v, s, s.keys, s.value_depth),
-                 {s.has_mask ? mask.data() : nullptr, s.keys, 0, 0},
                  side_by_side<float>(got, s, s.queries, s.value_depth),
                  0.3f};
+  std::vector<ScoreChange> changes;
+  for (const Kind kind : s.changes) {
+    changes.push_back({kind,
+                       kind == Kind::kAtLeast ? -0.2f : -1.5f,
+                       {terms.data(), s.keys, 0, 0},
+                       {chosen.data(), 0, s.queries * s.keys, s.keys}});
+  }
+  a.changes = changes;
   if (s.k_is_transposed) {
     a.k = {k.data(), s.inner * s.depth * s.keys, s.depth * s.keys, 1};
     a.k_column_stride = s.keys;
@@ -77,7 +88,17 @@ void check(const Shape& s) {
                      static_cast<double>(*at);
           }
           score *= 0.3;
-          if (s.has_mask) score += static_cast<double>(mask[static_cast<size_t>(o * s.keys + key)]);
+          const bool is_chosen =
+              chosen[static_cast<size_t>((h * s.queries + row) * s.keys + key)] != 0;
+          for (const Kind kind : s.changes) {
+            if (kind == Kind::kAdd) {
+              score += static_cast<double>(terms[static_cast<size_t>(o * s.keys + key)]);
+            } else if (kind == Kind::kAtLeast) {
+              score = std::max(score, static_cast<double>(-0.2f));
+            } else if (is_chosen == (kind == Kind::kFillWhere)) {
+              score = -1.5;
+            }
+          }
           weights.push_back(std::exp(score));
           sum += weights.back();
         }
@@ -106,18 +127,37 @@ TEST(Attention, EveryTail) {
       }
     }
     for (const int64_t queries : {1, 14, 15, 57, 130}) {
-      check({2, 3, queries, 20, 8, 33, true});
-      check({2, 3, queries, 20, 8, 16, queries % 2 == 0, true});
+      check({2, 3, queries, 20, 8, 33, {Kind::kAdd}});
+      check({2, 3, queries, 20, 8, 16, {}, true});
       if (testing::Test::HasFatalFailure()) return;
     }
     check({1, 1, 197, 197, 64, 64});
   });
 }
 
+TEST(Attention, ChangesOfScores) {
+  const std::vector<std::vector<Kind>> all = {
+      {Kind::kFillWhere},
+      {Kind::kFillUnless},
+      {Kind::kAtLeast},
+      {Kind::kAdd, Kind::kAtLeast},
+      {Kind::kFillUnless, Kind::kAdd},
+      {Kind::kAdd, Kind::kFillWhere, Kind::kAdd, Kind::kAtLeast},
+  };
+  for_each_target([&] {
+    for (const auto& changes : all) {
+      for (const int64_t keys : {2, 15, 16, 33, 68}) {
+        check({2, 3, 17, keys, 8, 5, changes});
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  });
+}
+
 TEST(Attention, SeveralThreads) {
   set_num_threads(3);
   check({1, 1, 300, 90, 16, 16});
-  check({2, 5, 60, 90, 16, 16, true});
+  check({2, 5, 60, 90, 16, 16, {Kind::kAdd, Kind::kFillUnless}});
   set_num_threads(1);
 }
 
@@ -125,7 +165,7 @@ TEST(Attention, NanStays) {
   const float q[] = {1, 1}, k[] = {1, std::numeric_limits<float>::quiet_NaN()}, v[] = {1, 2};
   float result[] = {0, 0};
   attention_f32(
-      {1, 1, 2, 2, 1, 1, {q, 2, 2, 1}, {k, 2, 2, 1}, 1, {v, 2, 2, 1}, {}, {result, 2, 2, 1}, 1});
+      {1, 1, 2, 2, 1, 1, {q, 2, 2, 1}, {k, 2, 2, 1}, 1, {v, 2, 2, 1}, {result, 2, 2, 1}, 1});
   EXPECT_TRUE(std::isnan(result[0]));
   EXPECT_TRUE(std::isnan(result[1]));
 }

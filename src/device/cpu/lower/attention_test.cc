@@ -80,6 +80,49 @@ TEST(LowerAttention, AttentionByEinsum) {
   EXPECT_EQ(turned.kernels({x, x, x}).find("attention_f32"), std::string::npos);
 }
 
+TEST(LowerAttention, ChangedScores) {
+  const Tensor q = random_tensor({6, 5, 8}), mask = random_tensor({2, 1, 5, 5});
+  mask.data_ptr<float>()[3] = std::numeric_limits<float>::lowest();
+  const Tensor truths = empty(IntArray{2, 1, 5, 5}, DType::kBool);
+  for (int64_t i = 0; i < 50; ++i) truths.data_ptr<bool>()[i] = i % 3 == 0;
+  const Tensor least = empty(IntArray{}, DType::kFloat32);
+  *least.data_ptr<float>() = std::numeric_limits<float>::lowest();
+  const auto kernels = [&](const std::string& scores, const Tensor& operand) {
+    Case c({{"least", least}},
+           "    a = torch.bmm(q, torch.transpose(q, 1, 2))\n" + scores +
+               "    return torch.bmm(torch.softmax(torch.view(a, [6, 5, 5]), -1, 6), q)\n",
+           "q: Tensor, mask: Tensor");
+    c.check({q, operand});
+    return c.kernels({q, operand});
+  };
+  const std::string split = "    a = torch.view(a, [2, 3, 5, 5])\n",
+                    one = "attention_f32 copy_strided";
+  // Heads are split for the mask alone: as BART and CLIP have it, OPT, BLOOM, GPT-J, and shifted
+  // windows, which have two masks.
+  EXPECT_EQ(kernels(split + "    a = torch.add(mask, a)\n", mask), one);
+  EXPECT_EQ(
+      kernels(split + "    a = torch.max(torch.add(a, mask), torch.detach(self.least))\n", mask),
+      one);
+  EXPECT_EQ(kernels("    a = torch.add(torch.mul(a, 0.3), torch.slice(q, 2, 0, 5))\n" + split +
+                        "    a = torch.masked_fill(a, mask, -1000.)\n",
+                    truths),
+            one);
+  EXPECT_EQ(kernels(split + "    a = torch.div(torch.where(mask, a, self.least), 2.5)\n", truths),
+            one);
+  EXPECT_EQ(kernels("    a = torch.add(a, torch.slice(q, 2, 0, 5))\n"
+                    "    a = torch.add(torch.view(a, [1, 2, 3, 5, 5]), torch.unsqueeze(mask, 0))\n",
+                    mask),
+            one);
+  // What the kernel cannot do: terms that are scaled, a factor for each, a mask of its own for each
+  // row, fillings that differ.
+  for (const char* scores :
+       {"    a = torch.mul(torch.add(a, mask), 0.5)\n", "    a = torch.mul(a, mask)\n",
+        "    a = torch.add(a, torch.slice(mask, 3, 0, 1))\n",
+        "    a = torch.where(torch.gt(a, 0.1), a, mask)\n"}) {
+    EXPECT_EQ(kernels(split + scores, mask).find("attention"), std::string::npos) << scores;
+  }
+}
+
 TEST(LowerAttention, FusedTransformerLayers) {
   const std::vector<std::pair<std::string, Tensor>> weights = {
       {"a", random_tensor({48, 16})}, {"b", random_tensor({48})},

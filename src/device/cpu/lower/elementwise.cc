@@ -594,6 +594,18 @@ void lower_pow(PlanBuilder& plan, const Call& call) {
   decline("another exponent");
 }
 
+// What masks scores is part of attention.
+void lower_masking(PlanBuilder&, const Call&) { decline("alone, the reference is as fast"); }
+
+// max(input, other) is one of two tensors; max(input) and max(input, dim) are not.
+std::string refuse_unless_binary(const Node& node) {
+  return node.op()->schema.overload == "other" ? "" : "there is no kernel for this overload";
+}
+// where(condition) has as many results as the condition has truths.
+std::string refuse_places(const Node& node) {
+  return node.inputs().size() == 3 ? "" : "there is no kernel for this overload";
+}
+
 }  // namespace
 
 TensorId add_activation(PlanBuilder& plan, TensorId id, const Activation& activation) {
@@ -640,12 +652,16 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::div", lower_binary<MatrixBinaryOp::kDiv>},
       {"aten::maximum", lower_binary<MatrixBinaryOp::kMax>},
       {"aten::minimum", lower_binary<MatrixBinaryOp::kMin>},
+      {"aten::max", lower_binary<MatrixBinaryOp::kMax>, refuse_unless_binary},
+      {"aten::min", lower_binary<MatrixBinaryOp::kMin>, refuse_unless_binary},
       {"aten::rsub", lower_binary<MatrixBinaryOp::kRsub>},
       {"aten::addcmul", lower_addition_of<MatrixBinaryOp::kMul>},
       {"aten::addcdiv", lower_addition_of<MatrixBinaryOp::kDiv>},
       {"aten::outer", lower_outer},
       {"aten::ger", lower_outer},
       {"aten::glu", lower_glu},
+      {"aten::masked_fill", lower_masking},
+      {"aten::where", lower_masking, refuse_places},
       {"aten::prelu", lower_prelu},
   };
   return present<kTable>();

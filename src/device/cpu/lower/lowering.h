@@ -8,6 +8,7 @@
 #include "base/selection.h"
 #include "device/cpu/builder.h"
 #include "kernels/reduce/fold.h"
+#include "kernels/sequence/attention.h"
 #include "kernels/spatial/pool_nhwc.h"
 
 namespace torchlet::cpu {
@@ -117,11 +118,19 @@ kernels::Activation activation_of(const Call& call);
 // a step of its own.
 TensorId add_activation(PlanBuilder& plan, TensorId id, const kernels::Activation& activation);
 
-// softmax(scale q k + mask) v of q [heads..., queries, depth], k [heads..., depth, keys], v
-// [heads..., keys, value depth] and a mask that can be expanded to the scores, or none. No tensor
-// if there is no kernel for them. The result lies as [..., queries, heads, value depth].
-TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v, TensorId mask,
-                       float scale);
+// A change of the scores of an attention, and what is added or chooses; its strides are found here.
+struct AttentionChange {
+  kernels::ScoreChange change;
+  TensorId operand = kNoTensor;  // can be expanded to the scores
+};
+
+// softmax(changes(scale q k)) v of q [heads..., queries, depth], k [heads..., depth, keys] and v
+// [heads..., keys, value depth], at most kMostChanges of them. The result is [result_heads...,
+// queries, value depth], where `heads` may be joined, and lies as [..., queries, heads, value
+// depth]. No tensor if there is no kernel for them.
+constexpr size_t kMostChanges = 4;
+TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v,
+                       std::span<AttentionChange> changes, double scale, IntSpan result_heads);
 
 // Whether this is [n, c, ...] of float32 in contiguous planes. Never in small builds, which copy it
 // to an image.

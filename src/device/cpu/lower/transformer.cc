@@ -43,8 +43,8 @@ TensorId add_self_attention(PlanBuilder& plan, TensorId x, const AttentionWeight
   };
   const TensorId keys =
       plan.new_view(qkv, {{batch, w.heads, depth, time}}, {{time * row, depth, 1, row}}, w.width);
-  const float scale = static_cast<float>(1 / std::sqrt(static_cast<double>(depth)));
-  const TensorId heads = add_attention(plan, part(0), keys, part(2), kNoTensor, scale);
+  const double scale = 1 / std::sqrt(static_cast<double>(depth));
+  const TensorId heads = add_attention(plan, part(0), keys, part(2), {}, scale, {{batch, w.heads}});
   if (heads == kNoTensor) decline("too many keys");
   const TensorId joined = plan.new_view(heads, sizes, contiguous_strides(sizes), 0);
   const TensorId result = add_linear(plan, joined, w.proj_weight, w.proj_bias);
