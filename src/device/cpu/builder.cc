@@ -135,6 +135,8 @@ bool PlanBuilder::gave_back(const Call& call) const {
       !call.arguments[0].is_tensor()) {
     return false;
   }
+  // What became part of the step before it, such as an activation, has the same tensor, too.
+  if (!call.op->schema.returns[0].is_aliased && !call.op->facts->may_alias) return false;
   const auto tensor = [&](const CallArgument& argument) {
     return tensors_[static_cast<size_t>(argument.id())];
   };

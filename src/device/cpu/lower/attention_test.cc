@@ -113,10 +113,11 @@ TEST(LowerAttention, ChangedScores) {
                     "    a = torch.add(torch.view(a, [1, 2, 3, 5, 5]), torch.unsqueeze(mask, 0))\n",
                     mask),
             one);
-  // What the kernel cannot do: terms that are scaled, a factor for each, a mask of its own for each
-  // row, fillings that differ.
+  // What the kernel cannot do: an activation, terms that are scaled, a factor for each, a mask of
+  // its own for each row, fillings that differ.
   for (const char* scores :
-       {"    a = torch.mul(torch.add(a, mask), 0.5)\n", "    a = torch.mul(a, mask)\n",
+       {"    a = torch.relu(torch.div(torch.view(a, [6, 5, 5]), 3.))\n",
+        "    a = torch.mul(torch.add(a, mask), 0.5)\n", "    a = torch.mul(a, mask)\n",
         "    a = torch.add(a, torch.slice(mask, 3, 0, 1))\n",
         "    a = torch.where(torch.gt(a, 0.1), a, mask)\n"}) {
     EXPECT_EQ(kernels(split + scores, mask).find("attention"), std::string::npos) << scores;
