@@ -91,9 +91,9 @@ const CallArgument& without_scale(const PlanBuilder& plan, const CallArgument& a
   return source->arguments[0];
 }
 
-std::optional<Product> product_of(const Call* call) {
+std::optional<Product> product_of(PlanBuilder& plan, const Call* call) {
   if (!call) return std::nullopt;
-  if (call->kind().str() == "aten::einsum") return product_of_einsum(*call);
+  if (call->kind().str() == "aten::einsum") return product_of_einsum(plan, *call);
   if (!is_one_of(*call, {"aten::matmul", "aten::bmm"})) return std::nullopt;
   return Product{&call->arguments[0], &call->arguments[1]};
 }
@@ -133,7 +133,7 @@ bool find_scores(PlanBuilder& plan, const CallArgument& scores, double scale, Sc
   constexpr int kMostCalls = 8;
   const Call* source = source_of_scores(plan, scores);
   if (!source || depth == kMostCalls) return false;
-  if ((found.product = product_of(source))) {
+  if ((found.product = product_of(plan, source))) {
     found.scale = scale;
     found.result = &source->outputs[0];
     return true;
@@ -357,7 +357,7 @@ TensorId add_attention(PlanBuilder& plan, TensorId q, TensorId k, TensorId v,
 }
 
 bool lower_attention(PlanBuilder& plan, const Call& call) {
-  const std::optional<Product> end = product_of(&call);
+  const std::optional<Product> end = product_of(plan, &call);
   const Call* softmax = end && end->a_order.empty() ? source_of_scores(plan, *end->a) : nullptr;
   if (!softmax || softmax->kind().str() != "aten::softmax") return false;
   const TensorId weights = plan.tensor(softmax->outputs[0]);

@@ -13,31 +13,59 @@ namespace {
 
 using Labels = std::string;  // a letter for each dimension
 
-// "ibnd,jbnd->bnij", of two operands with letters of their own.
+// "ibnd,jbnd->bnij", of two operands with letters of their own. The dimensions of "..." are digits,
+// the last one the same for both.
 struct Equation {
   std::array<Labels, 2> operands;
   Labels output;
 };
-std::optional<Equation> equation_of(const Call& call) {
+
+// Puts the digits of that many dimensions of `most` in the place of '.'.
+void write_out(Labels& labels, size_t count, size_t most) {
+  const size_t place = labels.find('.');
+  if (place == Labels::npos) return;
+  Labels digits;
+  for (size_t i = most - count; i < most; ++i) digits.push_back(static_cast<char>('0' + i));
+  labels.replace(place, 1, digits);
+}
+
+std::optional<Equation> equation_of(PlanBuilder& plan, const Call& call) {
+  const CallArgument& tensors = call.argument("tensors");
+  if (!tensors.is_list() || tensors.items().size() != 2) return std::nullopt;
   const std::string text = call.known("equation").to_string();
   Equation equation;
   Labels* part = &equation.operands[0];
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == ' ') continue;
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool are_others = c == '.' && text.compare(i, 3, "...") == 0;
     if (c == ',' && part == &equation.operands[0]) {
       part = &equation.operands[1];
     } else if (c == '-' && part == &equation.operands[1] && text.compare(i, 2, "->") == 0) {
       part = &equation.output;
       ++i;
-    } else if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) &&
-               part->find(c) == Labels::npos) {
+    } else if ((is_letter || are_others) && part->find(c) == Labels::npos) {
       part->push_back(c);
+      if (are_others) i += 2;
     } else {
       return std::nullopt;
     }
   }
   if (part != &equation.output) return std::nullopt;
+  std::array<size_t, 2> others = {};  // dimensions of "..."
+  for (size_t k = 0; k < 2; ++k) {
+    const Labels& labels = equation.operands[k];
+    const auto rank = static_cast<size_t>(plan.info(plan.tensor(tensors.items()[k])).dim());
+    const size_t letters = labels.size() - static_cast<size_t>(std::ranges::count(labels, '.'));
+    if (rank < letters || (rank > letters && letters == labels.size())) return std::nullopt;
+    others[k] = rank - letters;
+  }
+  const size_t most = std::max(others[0], others[1]);
+  if (most > 9) return std::nullopt;
+  write_out(equation.operands[0], others[0], most);
+  write_out(equation.operands[1], others[1], most);
+  write_out(equation.output, most, most);
   return equation;
 }
 
@@ -93,25 +121,25 @@ Matrices as_matrices(PlanBuilder& plan, TensorId id, const Labels& labels, const
 
 void lower_einsum(PlanBuilder& plan, const Call& call) {
   if (lower_attention(plan, call)) return;
-  const std::optional<Equation> known = equation_of(call);
+  const std::optional<Equation> known = equation_of(plan, call);
   if (!known) decline("an unusual equation");
   const Equation& equation = *known;
-  const CallArgument& tensors = call.argument("tensors");
-  if (!tensors.is_list() || tensors.items().size() != 2) decline("not two tensors");
-  // What is known comes second, as weights do.
-  const size_t first = tensors.items()[0].is_known() ? 1 : 0;
-  const CallArgument &left = tensors.items()[first], &right = tensors.items()[1 - first];
-  const Labels &in_a = equation.operands[first], &in_b = equation.operands[1 - first];
   const Labels& out = equation.output;
+  const std::vector<CallArgument>& tensors = call.argument("tensors").items();
+  // What is known comes second, as weights do; else what has the last dimension of the result.
+  size_t first = tensors[0].is_known() ? 1 : 0;
+  const bool is_layer =
+      tensors[1 - first].is_known() && std::ranges::none_of(out, [&](char label) {
+        return has(equation.operands[0], label) && has(equation.operands[1], label);
+      });
+  if (!is_layer) first = out.empty() || has(equation.operands[1], out.back()) ? 0 : 1;
+  const CallArgument &left = tensors[first], &right = tensors[1 - first];
+  const Labels &in_a = equation.operands[first], &in_b = equation.operands[1 - first];
   const TensorId a = plan.in_float32(plan.real_tensor(left));
-  const bool is_layer = right.is_known() && right.known().is_tensor();
   const TensorId b = is_layer ? kNoTensor : plan.in_float32(plan.real_tensor(right));
   const IntArray sizes_a = plan.info(a).sizes;
   const IntArray sizes_b =
       is_layer ? IntArray(right.known().to_tensor().sizes()) : plan.info(b).sizes;
-  if (sizes_a.size() != in_a.size() || sizes_b.size() != in_b.size()) {
-    decline("labels that do not fit");
-  }
 
   // By who has them, each in the order of the result or, if that lacks them, of the operands.
   Labels batch, rows, cols, inner;
@@ -142,7 +170,6 @@ void lower_einsum(PlanBuilder& plan, const Call& call) {
   }
 
   if (is_layer) {
-    if (!batch.empty()) decline("weights for each of several");
     int64_t depth = 1, count = 1;
     for (const char label : inner) depth *= size_of(label);
     for (const char label : cols) count *= size_of(label);
@@ -173,10 +200,10 @@ void lower_einsum(PlanBuilder& plan, const Call& call) {
 
 }  // namespace
 
-std::optional<Product> product_of_einsum(const Call& call) {
-  const std::optional<Equation> equation = equation_of(call);
+std::optional<Product> product_of_einsum(PlanBuilder& plan, const Call& call) {
+  const std::optional<Equation> equation = equation_of(plan, call);
+  if (!equation) return std::nullopt;
   const CallArgument& tensors = call.argument("tensors");
-  if (!equation || !tensors.is_list() || tensors.items().size() != 2) return std::nullopt;
   const auto& [in_a, in_b] = equation->operands;
   const Labels& out = equation->output;
   Labels batch, row, column, inner;

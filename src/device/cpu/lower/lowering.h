@@ -174,7 +174,7 @@ struct Product {
   IntArray a_order = {}, b_order = {}, result_order = {};
 };
 // Nothing if it is none, or sums over several dimensions.
-std::optional<Product> product_of_einsum(const Call& call);
+std::optional<Product> product_of_einsum(PlanBuilder& plan, const Call& call);
 
 // Attention as one step, if the product `call` is the end of it; else false.
 bool lower_attention(PlanBuilder& plan, const Call& call);

@@ -49,6 +49,13 @@ TEST(LowerMatmul, EinsumIsAMatrixProduct) {
            Product{"ijk,jk->i", "gemm_f32 unary_rows_f32", {4, 5, 6}, {5, 6}},
            Product{"i,j->ji", "gemm_f32 unary_rows_f32", {5}, {3}},
            Product{"bxd,byd->bxy", "gemm_f32 unary_rows_f32", {1, 1, 4}, {1, 3, 4}},
+           Product{"...xy,...yd->...xd", "gemm_f32 unary_rows_f32", {2, 3, 5, 6}, {2, 3, 6, 4}},
+           Product{"x...y,...yd->x...d", "gemm_f32 unary_rows_f32", {5, 2, 3, 6}, {3, 6, 4}},
+           Product{"...nd,...d->...n", "gemm_f32 unary_rows_f32", {2, 3, 5, 6}, {2, 3, 6}},
+           Product{"...xd,yd->xy...",
+                   "copy_strided gemm_f32 unary_rows_f32 copy_strided",
+                   {2, 5, 6},
+                   {4, 6}},
        }) {
     SCOPED_TRACE(p.equation);
     Case c({}, "    return torch.neg(torch.einsum(\"" + std::string(p.equation) + "\", [x, y]))\n",
@@ -68,7 +75,13 @@ TEST(LowerMatmul, EinsumIsAMatrixProduct) {
             "    return torch.einsum(\"ibnd,hnd->ibh\", [x, self.w])\n");
   back.check({y});
   EXPECT_EQ(back.kernels({y}), "conv_nhwc_f32");
-  for (const char* other : {"ii,ij->j", "...ij,...jk->...ik", "ij,jk", "ij,kj->i"}) {
+  // Weights for each of several, as gMLP has them.
+  Case several({{"w", random_tensor({2, 3, 4})}},
+               "    return torch.relu(torch.einsum(\"bhnd,hmn->bhmd\", [x, self.w]))\n");
+  several.check({random_tensor({1, 2, 4, 5})});
+  EXPECT_EQ(several.kernels({random_tensor({1, 2, 4, 5})}), "gemm_f32 activation_rows_f32");
+  several.check({random_tensor({3, 2, 4, 5})});
+  for (const char* other : {"ii,ij->j", "ij,jk", "ij,kj->i"}) {
     Case c({}, "    return torch.neg(torch.einsum(\"" + std::string(other) + "\", [x, y]))\n",
            "x: Tensor, y: Tensor");
     const Tensor a = random_tensor({4, 4});

@@ -92,14 +92,17 @@ void fill_scale_shift(void* to, const Tensor& weight, const Tensor& bias, const 
 void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   if (call.known_bool("training")) decline("training");
   TensorId id = plan.real_tensor(call, 0);
-  // The rows of a matrix are images of one pixel.
-  const bool is_matrix = plan.info(id).dim() == 2;
-  if (is_matrix) {
-    const IntArray sizes = plan.info(id).sizes;
-    id = plan.reshaped(id, {{sizes[0], sizes[1], 1, 1}});
+  const IntArray sizes = plan.info(id).sizes;
+  if (sizes.size() < 2 || plan.info(id).numel() == 0) decline("not an image");
+  // The rows of a matrix are images of one pixel, lines images of one row.
+  const bool is_image = sizes.size() >= 4;
+  if (!is_image) {
+    id = plan.reshaped(id, {{sizes[0], sizes[1], 1, sizes.size() == 3 ? sizes[2] : 1}});
   }
+  const auto define = [&](TensorId result) {
+    plan.define(call, is_image ? result : plan.reshaped(result, sizes));
+  };
   const PlanTensor t = plan.info(id);
-  if (t.dim() < 2 || t.numel() == 0) decline("not an image");
   const Tensor weight = call.known_tensor("weight");
   const Tensor bias = call.known_tensor("bias");
   const Tensor mean = call.known_tensor("running_mean");
@@ -116,13 +119,12 @@ void lower_batch_norm(PlanBuilder& plan, const Call& call) {
   if (are_planes(plan, id)) {
     const TensorId output = plan.new_contiguous(t.dtype, t.sizes);
     plan.add_step<ScaleShiftPlanesStep>(t, id, output, scale);
-    return plan.define(call, output);
+    return define(output);
   }
-  if (t.dim() == 3) decline("not an image");
   const NhwcImage input = plan.as_image(id, t.dim());
   const NhwcImage output = plan.new_image(t.dtype, t.sizes);
   plan.add_step<ScaleShiftStep>(t.dtype, input, output, scale);
-  plan.define(call, is_matrix ? plan.reshaped(output.id, {{input.n, c}}) : output.id);
+  define(output.id);
 }
 
 class GroupNormStep : public ActivatedStep {

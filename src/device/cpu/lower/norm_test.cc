@@ -59,6 +59,10 @@ TEST(LowerNorm, RowsAreNormalizedByWhatWasLearned) {
   c.check({rows});
   EXPECT_EQ(c.kernels({rows}), "scale_shift_rows_f32");
   c.check({ops::transpose(random_tensor({7, 5}), 0, 1)});
+  // Lines whose channels lie together.
+  const Tensor lines = ops::transpose(random_tensor({2, 5, 7}), 1, 2);
+  c.check({lines});
+  EXPECT_EQ(c.kernels({lines}), "scale_shift_rows_f32 copy_strided");  // it leaves in planes
 }
 
 TEST(LowerNorm, PlanesAreNormalizedAndAveragedAsTheyLie) {
