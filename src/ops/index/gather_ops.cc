@@ -26,7 +26,34 @@ struct IndexWalk {
   IntArray self_strides;   // 0 in `dim`
   IntArray other_strides;  // of the second tensor, along the index's dimensions
   int64_t dim_size, dim_stride;
+  // Of an index that was expanded along its last dimensions: how many elements, a step apart, have
+  // the same position. The index has one element for them.
+  int64_t slice = 1, self_step = 0, other_step = 0;
 };
+
+// An index that was expanded along its last dimensions is walked by slices.
+void find_slices(IndexWalk& walk, const Tensor& index, size_t dim) {
+  constexpr int64_t kLeast = 8;  // fewer are not worth a call
+  int64_t slice = 1, self_step = 0, other_step = 0;
+  size_t last = index.sizes().size() - 1;
+  for (; last > dim && index.strides()[last] == 0; --last) {
+    const int64_t self_stride = walk.self_strides[last], other_stride = walk.other_strides[last];
+    if (slice == 1) {
+      self_step = self_stride;
+      other_step = other_stride;
+    } else if (self_stride != self_step * slice || other_stride != other_step * slice) {
+      break;
+    }
+    slice *= index.sizes()[last];
+  }
+  if (slice < kLeast) return;
+  walk.slice = slice;
+  walk.self_step = self_step;
+  walk.other_step = other_step;
+  for (size_t i = last + 1; i < index.sizes().size(); ++i) {
+    walk.index = select(walk.index, -1, 0);
+  }
+}
 
 // In the order of the index's memory: whatever it is, elements of one slice come one after the
 // other, so the last one of those that share a place is the same.
@@ -48,12 +75,14 @@ IndexWalk make_walk(const Tensor& self, int64_t dim, const Tensor& index, const 
   IndexWalk walk;
   const auto order = dense_order(positions);
   const auto ordered = [&](const Tensor& x) { return order ? permute(x, *order) : x; };
-  walk.index = ordered(positions).contiguous();
+  walk.index = ordered(positions);
   walk.self_strides = ordered(target).strides();
   walk.self_strides[order ? static_cast<size_t>(inverse_order(*order)[d]) : d] = 0;
   walk.other_strides = ordered(at_least_1d(other)).strides();
   walk.dim_size = target.sizes()[d];
   walk.dim_stride = target.strides()[d];
+  if (!order) find_slices(walk, positions, d);
+  walk.index = walk.index.contiguous();
   return walk;
 }
 
@@ -146,10 +175,44 @@ PairFn copy_to_self(DType dtype) {
   return result;
 }
 
+// The runs of an index that has one element for each slice.
+void for_each_slice(const IndexWalk& walk, const Tensor& self, const Tensor& other, bool parallel,
+                    PairFn fn) {
+  const IntSpan sizes = walk.index.sizes();
+  const size_t last = sizes.size() - 1;
+  const auto width = static_cast<int64_t>(element_size(self.dtype()));
+  const int64_t self_row = walk.self_strides[last] * width,
+                other_row = walk.other_strides[last] * width, dim_bytes = walk.dim_stride * width;
+  const StridedOffsets self_offset(sizes.first(last), IntSpan(walk.self_strides).first(last));
+  const StridedOffsets other_offset(sizes.first(last), IntSpan(walk.other_strides).first(last));
+  const int64_t* const index = walk.index.data_ptr<int64_t>();
+  auto slices = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end;) {
+      int64_t row = i % sizes[last];
+      std::byte* to = static_cast<std::byte*>(self.raw_data()) +
+                      self_offset(i / sizes[last]) * width + row * self_row;
+      std::byte* from = static_cast<std::byte*>(other.raw_data()) +
+                        other_offset(i / sizes[last]) * width + row * other_row;
+      for (; row < sizes[last] && i < end; ++row, ++i, to += self_row, from += other_row) {
+        if (index[i] < 0 || index[i] >= walk.dim_size) fail_outside(index[i], walk.dim_size);
+        fn({to + index[i] * dim_bytes, walk.self_step, nullptr, 0, 1, from, walk.other_step,
+            walk.slice});
+      }
+    }
+  };
+  const int64_t count = walk.index.numel();
+  if (parallel) {
+    parallel_for(count, std::max<int64_t>(1, 32768 / walk.slice), slices);
+  } else {
+    slices(0, count);
+  }
+}
+
 // Rows may run on several threads if `parallel`, which is for functions that only write to `other`.
 void for_each_run(const IndexWalk& walk, const Tensor& self, const Tensor& other, bool parallel,
                   PairFn fn) {
   if (walk.index.numel() == 0) return;
+  if (walk.slice > 1) return for_each_slice(walk, self, other, parallel, fn);
   const IntSpan sizes = walk.index.sizes(), self_strides = walk.self_strides,
                 other_strides = walk.other_strides;
   const int64_t inner = sizes.back();
@@ -258,7 +321,9 @@ T smaller(T a, T b) {
 template <kernels::MatrixBinaryOp kOp, typename Fn>
 PairFn float_pair_fn(Fn) {
   return [](const PairRun& run) {
-    if (run.positions || run.self_step != 1 || run.other_step != 1 || run.rows != 1) {
+    constexpr int64_t kFew = 128;  // for which a call takes longer
+    if (run.positions || run.self_step != 1 || run.other_step != 1 || run.rows != 1 ||
+        run.count < kFew) {
       return for_each_pair<float, Fn>(run);
     }
     auto* const self = static_cast<float*>(run.self);

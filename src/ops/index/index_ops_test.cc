@@ -16,7 +16,7 @@ constexpr int64_t kCount = 4;
 // f(self, width) for all widths, dtypes and layouts of a [kRows, width].
 template <typename F>
 void with_selves(const F& f) {
-  for (const int64_t width : {1, 7, 8, 9, 16, 31, 32, 63, 65}) {
+  for (const int64_t width : {1, 7, 8, 9, 16, 31, 32, 63, 65, 130}) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kInt64, DType::kInt16,
                               DType::kFloat16, DType::kBool}) {
       for (const bool transposed : {false, true}) {
@@ -49,7 +49,7 @@ TEST(IndexOps, RowsAreTakenIntoRows) {
   const Tensor index = ints({3, 0, 3, 1});
   with_selves([&](const Tensor& self, int64_t width) {
     const Tensor source = ramp({kCount, width}, 2, self.dtype());
-    const Value all(expand(unsqueeze(index, 1), IntArray{kCount, width}).contiguous());
+    const Tensor slices = expand(unsqueeze(index, 1), IntArray{kCount, width});
     const IntArray sizes{kRows, width};
     auto expect = [&](const char* reduce, auto update) {
       const std::vector<double> expected = updated(self, source, update);
@@ -58,8 +58,10 @@ TEST(IndexOps, RowsAreTakenIntoRows) {
                               is_sum ? std::vector<Value>{self, 0, index, source}
                                      : std::vector<Value>{self, 0, index, source, reduce}),
                     expected, self.dtype(), sizes);
-      expect_tensor(result_of("aten::scatter_reduce", "two", {self, 0, all, source, reduce}),
-                    expected, self.dtype(), sizes);
+      for (const Tensor& all : {slices, slices.contiguous()}) {
+        expect_tensor(result_of("aten::scatter_reduce", "two", {self, 0, all, source, reduce}),
+                      expected, self.dtype(), sizes);
+      }
     };
     expect("sum", [](double a, double b) { return a + b; });
     expect("prod", [](double a, double b) { return a * b; });
@@ -269,6 +271,16 @@ TEST(IndexOps, RowsAtAnyDistance) {
       EXPECT_EQ(elements_of(result_of("aten::scatter", "src", {self, dim, everywhere, source})),
                 elements_of(result_of("aten::index_copy", "", {dense, dim, positions, source})));
     }
+  }
+}
+
+TEST(IndexOps, PositionsOfSlicesAreChecked) {
+  const Tensor self = ramp({5, 9}, 1), source = ramp({2, 9}, 1);
+  for (const double outside : {5.0, -1.0, 0x1p62}) {
+    const Tensor index = expand(unsqueeze(ints({0, outside}), 1), IntArray{2, 9});
+    EXPECT_THROW(call_op("aten::gather", "", {self, 0, index}), Error);
+    EXPECT_THROW(call_op("aten::scatter", "src", {self, 0, index, source}), Error);
+    EXPECT_THROW(call_op("aten::scatter_add", "", {self, 0, index, source}), Error);
   }
 }
 
