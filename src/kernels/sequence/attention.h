@@ -21,6 +21,7 @@ struct HeadMatrices {
 struct ScoreChange {
   enum class Kind : uint8_t {
     kAdd,         // of terms
+    kScale,       // by the first term of each row
     kFillWhere,   // `number` where `chosen` is not 0
     kFillUnless,  // and where it is
     kAtLeast,     // the larger one of the score and `number`

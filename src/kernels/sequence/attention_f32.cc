@@ -105,13 +105,21 @@ void weigh(const AttentionF32& a, int64_t outer, int64_t inner, int64_t query, f
            int64_t stride, int64_t rows, float* sums) {
   for (int64_t r = 0; r < rows; ++r, ++query, scores += stride) {
     auto change = a.changes.begin();
-    const bool adds = change != a.changes.end() && change->kind == ScoreChange::Kind::kAdd;
-    const float* terms = adds ? (change++)->terms.at(outer, inner, query) : nullptr;
-    float largest = scale_and_add(scores, terms, a.scale, a.keys);
+    const auto next_is = [&](ScoreChange::Kind kind) {
+      return change != a.changes.end() && change->kind == kind;
+    };
+    float scale = a.scale;
+    if (next_is(ScoreChange::Kind::kScale)) scale *= *(change++)->terms.at(outer, inner, query);
+    const float* terms =
+        next_is(ScoreChange::Kind::kAdd) ? (change++)->terms.at(outer, inner, query) : nullptr;
+    float largest = scale_and_add(scores, terms, scale, a.keys);
     for (; change != a.changes.end(); ++change) {
       switch (change->kind) {
         case ScoreChange::Kind::kAdd:
           largest = scale_and_add(scores, change->terms.at(outer, inner, query), 1, a.keys);
+          break;
+        case ScoreChange::Kind::kScale:
+          largest = scale_and_add(scores, nullptr, *change->terms.at(outer, inner, query), a.keys);
           break;
         case ScoreChange::Kind::kFillWhere:
         case ScoreChange::Kind::kFillUnless:

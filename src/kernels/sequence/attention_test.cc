@@ -45,6 +45,7 @@ void check(const Shape& s) {
   std::vector<float> v = random_floats(heads * s.keys * s.value_depth, 3);
   std::vector<float> terms = random_floats(s.outer * s.keys, 4);
   terms[0] = -std::numeric_limits<float>::infinity();
+  std::vector<float> factors = random_floats(s.outer * s.queries, 5);
   std::vector<uint8_t> chosen(static_cast<size_t>(s.inner * s.queries * s.keys));
   for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = static_cast<uint8_t>(i * i % 7 / 3);
   std::vector<float> got(static_cast<size_t>(heads * s.queries * s.value_depth), 9.0f);
@@ -64,7 +65,9 @@ void check(const Shape& s) {
   for (const Kind kind : s.changes) {
     changes.push_back({kind,
                        kind == Kind::kAtLeast ? -0.2f : -1.5f,
-                       {terms.data(), s.keys, 0, 0},
+                       kind == Kind::kScale
+                           ? HeadMatrices<const float>{factors.data(), s.queries, 0, 1}
+                           : HeadMatrices<const float>{terms.data(), s.keys, 0, 0},
                        {chosen.data(), 0, s.queries * s.keys, s.keys}});
   }
   a.changes = changes;
@@ -91,7 +94,9 @@ void check(const Shape& s) {
           const bool is_chosen =
               chosen[static_cast<size_t>((h * s.queries + row) * s.keys + key)] != 0;
           for (const Kind kind : s.changes) {
-            if (kind == Kind::kAdd) {
+            if (kind == Kind::kScale) {
+              score *= static_cast<double>(factors[static_cast<size_t>(o * s.queries + row)]);
+            } else if (kind == Kind::kAdd) {
               score += static_cast<double>(terms[static_cast<size_t>(o * s.keys + key)]);
             } else if (kind == Kind::kAtLeast) {
               score = std::max(score, static_cast<double>(-0.2f));
@@ -142,6 +147,8 @@ TEST(Attention, ChangesOfScores) {
       {Kind::kAtLeast},
       {Kind::kAdd, Kind::kAtLeast},
       {Kind::kFillUnless, Kind::kAdd},
+      {Kind::kScale, Kind::kAdd},
+      {Kind::kFillWhere, Kind::kScale},
       {Kind::kAdd, Kind::kFillWhere, Kind::kAdd, Kind::kAtLeast},
   };
   for_each_target([&] {

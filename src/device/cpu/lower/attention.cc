@@ -46,7 +46,7 @@ class AttentionStep : public Step {
     for (size_t i = 0; i < changes_.size(); ++i) {
       changes[i] = changes_[i];
       if (operands_[i].id() == kNoTensor) continue;
-      if (changes[i].kind == Kind::kAdd) {
+      if (changes[i].kind == Kind::kAdd || changes[i].kind == Kind::kScale) {
         changes[i].terms.data = m.data<float>(operands_[i]);
       } else {
         changes[i].chosen.data = m.data<uint8_t>(operands_[i]);
@@ -150,8 +150,11 @@ bool find_scores(PlanBuilder& plan, const CallArgument& scores, double scale, Sc
   };
   const std::string_view name = source->kind().name();
   if (name == "mul" || (name == "div" && !source->has_argument("rounding_mode"))) {
-    const auto factor = number("other");
-    return factor && behind(0, name == "mul" ? scale * *factor : scale / *factor);
+    if (const auto factor = number("other")) {
+      return behind(0, name == "mul" ? scale * *factor : scale / *factor);
+    }
+    // One for each head, or for each query.
+    return name == "mul" && behind(0, scale) && change(Kind::kScale, 0, &source->arguments[1]);
   }
   if (name == "add") {
     if (scale != 1 || source->known_double("alpha") != 1) return false;
@@ -278,19 +281,22 @@ IntSpan heads_of(const IntArray& sizes) { return IntSpan(sizes).first(sizes.size
 // The change as the kernel wants it; false if it cannot be.
 bool prepare_change(PlanBuilder& plan, AttentionChange& c, const IntArray& scores) {
   if (c.change.kind == Kind::kAtLeast) return true;
-  const bool is_sum = c.change.kind == Kind::kAdd;
-  if (is_sum) c.operand = plan.in_float32(c.operand);
+  const bool is_fill = c.change.kind == Kind::kFillWhere || c.change.kind == Kind::kFillUnless;
+  if (!is_fill) c.operand = plan.in_float32(c.operand);
   const DType dtype = plan.info(c.operand).dtype;
-  if (is_sum ? dtype != DType::kFloat32 : dtype != DType::kBool && dtype != DType::kUInt8) {
+  if (is_fill ? dtype != DType::kBool && dtype != DType::kUInt8 : dtype != DType::kFloat32) {
     return false;
   }
   const IntArray& sizes = plan.info(c.operand).sizes;
-  const int64_t keys = scores.back();
-  if (sizes.empty() || sizes.back() != keys || !can_expand(plan.info(c.operand), scores)) {
-    return false;
+  const int64_t keys = scores.back(), columns = sizes.empty() ? 1 : sizes.back();
+  if (!can_expand(plan.info(c.operand), scores)) return false;
+  if (c.change.kind == Kind::kScale) {
+    if (columns != 1) return false;
+  } else {
+    if (sizes.empty() || columns != keys) return false;
+    if (keys > 1 && plan.info(c.operand).strides.back() == 0) return false;
+    c.operand = with_dense_rows(plan, c.operand);
   }
-  if (keys > 1 && plan.info(c.operand).strides.back() == 0) return false;
-  c.operand = with_dense_rows(plan, c.operand);
   const auto strides = head_strides(plan.info(c.operand), scores);
   if (!strides) return false;
   c.change.terms = matrices<const float>(*strides);

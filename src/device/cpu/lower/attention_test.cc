@@ -113,8 +113,17 @@ TEST(LowerAttention, ChangedScores) {
                     "    a = torch.add(torch.view(a, [1, 2, 3, 5, 5]), torch.unsqueeze(mask, 0))\n",
                     mask),
             one);
-  // What the kernel cannot do: an activation, terms that are scaled, a factor for each, a mask of
-  // its own for each row, fillings that differ.
+  // A factor for each head, as Swin v2 has it, and for each query.
+  EXPECT_EQ(
+      kernels(split + "    a = torch.mul(a, torch.slice(torch.slice(mask, 2, 0, 1), 3, 0, 1))\n"
+                      "    a = torch.add(a, mask)\n",
+              mask),
+      one);
+  EXPECT_EQ(
+      kernels(split + "    a = torch.mul(torch.add(a, mask), torch.slice(mask, 3, 0, 1))\n", mask),
+      one);
+  // What the kernel cannot do: an activation, terms that are scaled, a factor for each of them, a
+  // mask of its own for each row, fillings that differ.
   for (const char* scores :
        {"    a = torch.relu(torch.div(torch.view(a, [6, 5, 5]), 3.))\n",
         "    a = torch.mul(torch.add(a, mask), 0.5)\n", "    a = torch.mul(a, mask)\n",
