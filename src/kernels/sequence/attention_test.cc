@@ -125,7 +125,7 @@ void check(const Shape& s) {
 
 TEST(Attention, EveryTail) {
   for_each_target([] {
-    for (const int64_t keys : {2, 15, 16, 17, 33, 100}) {
+    for (const int64_t keys : {2, 15, 16, 17, 25, 32, 33, 49, 64, 100}) {
       for (const int64_t depth : {1, 8, 17, 64}) {
         check({1, 2, 5, keys, depth, depth});
         if (testing::Test::HasFatalFailure()) return;
@@ -133,6 +133,7 @@ TEST(Attention, EveryTail) {
     }
     for (const int64_t queries : {1, 14, 15, 57, 130}) {
       check({2, 3, queries, 20, 8, 33, {Kind::kAdd}});
+      check({2, 3, queries, 49, 8, 33, {Kind::kScale, Kind::kAdd}});
       check({2, 3, queries, 20, 8, 16, {}, true});
       if (testing::Test::HasFatalFailure()) return;
     }
