@@ -29,34 +29,55 @@ Span window_span(int64_t out, int64_t in, int64_t kernel, int64_t stride, int64_
   return {first + skipped * dilation, taps, count_include_pad ? padded : taps};
 }
 
+auto row_spans(const Window2dShape& s, bool count_include_pad) {
+  return [&s, count_include_pad](int64_t y) {
+    return window_span(y, s.in_h, s.kernel_h, s.stride_h, s.pad_h, s.dilation_h, count_include_pad);
+  };
+}
+auto column_spans(const Window2dShape& s, bool count_include_pad) {
+  return [&s, count_include_pad](int64_t x) {
+    return window_span(x, s.in_w, s.kernel_w, s.stride_w, s.pad_w, s.dilation_w, count_include_pad);
+  };
+}
+
 Span adaptive_span(int64_t out, int64_t in, int64_t outs) {
   const int64_t begin = out * in / outs, end = ((out + 1) * in + outs - 1) / outs;
   return {begin, end - begin, end - begin};
 }
 
-// Calls pool for each pixel of rows [begin, end) of batch * out_h; row_span(y) and column_span(x)
-// say what is under its window.
-template <typename T, class RowSpan, class ColumnSpan>
-void pool_rows(const PoolShape& shape, PoolPixel<T> pool, int64_t divisor, const T* input,
-               int64_t input_stride, T* output, int64_t output_stride, const RowSpan& row_span,
-               const ColumnSpan& column_span) {
+// Calls body(pixel of the output, picture, y, x) for each pixel, where row_span(y) and
+// column_span(x) have said what is under its window.
+template <class RowSpan, class ColumnSpan, class Body>
+void for_each_pixel(const PoolShape& shape, const RowSpan& row_span, const ColumnSpan& column_span,
+                    const Body& body) {
   const Window2dShape& s = shape.window;
   const int64_t ops = s.out_w * std::max<int64_t>(1, s.kernel_h * s.kernel_w) * shape.channels;
   const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 17) / std::max<int64_t>(1, ops));
   parallel_for(shape.batch * s.out_h, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const Span y = row_span(row % s.out_h);
-      const T* from = input + (row / s.out_h * s.in_h + y.begin) * s.in_w * input_stride;
       for (int64_t column = 0; column < s.out_w; ++column) {
-        const Span x = column_span(column);
-        const int64_t count = divisor ? divisor : std::max<int64_t>(1, y.count * x.count);
-        pool({from + x.begin * input_stride, y.taps, s.dilation_h * s.in_w * input_stride, x.taps,
-              s.dilation_w * input_stride, static_cast<float>(count),
-              output + (row * s.out_w + column) * output_stride},
-             shape.channels);
+        body(row * s.out_w + column, row / s.out_h, y, column_span(column));
       }
     }
   });
+}
+
+template <typename T, class RowSpan, class ColumnSpan>
+void pool_pixels(const PoolShape& shape, PoolPixel<T> pool, int64_t divisor, const T* input,
+                 int64_t input_stride, T* output, int64_t output_stride, const RowSpan& row_span,
+                 const ColumnSpan& column_span) {
+  const Window2dShape& s = shape.window;
+  for_each_pixel(
+      shape, row_span, column_span,
+      [&](int64_t pixel, int64_t picture, const Span& y, const Span& x) {
+        const T* from = input + ((picture * s.in_h + y.begin) * s.in_w + x.begin) * input_stride;
+        const int64_t count = divisor ? divisor : std::max<int64_t>(1, y.count * x.count);
+        pool({from, y.taps, s.dilation_h * s.in_w * input_stride, x.taps,
+              s.dilation_w * input_stride, static_cast<float>(count),
+              output + pixel * output_stride},
+             shape.channels);
+      });
 }
 
 // Columns that lie without gaps and under no window together are channels of one column.
@@ -75,16 +96,8 @@ void pool_windows(PoolShape shape, PoolPixel<T> pool, bool count_include_pad, in
     input_stride = output_stride = shape.channels;
     s.in_w = s.out_w = 1;
   }
-  pool_rows(
-      shape, pool, divisor, input, input_stride, output, output_stride,
-      [&](int64_t y) {
-        return window_span(y, s.in_h, s.kernel_h, s.stride_h, s.pad_h, s.dilation_h,
-                           count_include_pad);
-      },
-      [&](int64_t x) {
-        return window_span(x, s.in_w, s.kernel_w, s.stride_w, s.pad_w, s.dilation_w,
-                           count_include_pad);
-      });
+  pool_pixels(shape, pool, divisor, input, input_stride, output, output_stride,
+              row_spans(s, count_include_pad), column_spans(s, count_include_pad));
 }
 
 template <typename T>
@@ -96,7 +109,7 @@ void pool_adaptive(const AdaptivePoolShape& shape, PoolPixel<T> pool, const T* i
                              .out_w = shape.out_w,
                              .kernel_h = (shape.in_h + shape.out_h - 1) / shape.out_h,
                              .kernel_w = (shape.in_w + shape.out_w - 1) / shape.out_w};
-  pool_rows(
+  pool_pixels(
       {shape.batch, shape.channels, window}, pool, 0, input, input_stride, output, output_stride,
       [&](int64_t y) { return adaptive_span(y, shape.in_h, shape.out_h); },
       [&](int64_t x) { return adaptive_span(x, shape.in_w, shape.out_w); });
@@ -107,6 +120,41 @@ void pool_adaptive(const AdaptivePoolShape& shape, PoolPixel<T> pool, const T* i
 void max_pool_nhwc(const PoolShape& shape, const float* input, int64_t input_stride, float* output,
                    int64_t output_stride) {
   pool_windows<float>(shape, pool_max, false, 1, input, input_stride, output, output_stride);
+}
+
+void max_pool_places_nhwc(const PoolShape& shape, const float* input, int64_t input_stride,
+                          int64_t* output, int64_t output_stride) {
+  const Window2dShape& s = shape.window;
+  for_each_pixel(shape, row_spans(s, false), column_spans(s, false),
+                 [&](int64_t pixel, int64_t picture, const Span& y, const Span& x) {
+                   const int64_t first = y.begin * s.in_w + x.begin;
+                   pool_places(
+                       {input + (picture * s.in_h * s.in_w + first) * input_stride, y.taps,
+                        s.dilation_h * s.in_w * input_stride, x.taps, s.dilation_w * input_stride,
+                        first, s.dilation_h * s.in_w, s.dilation_w, output + pixel * output_stride},
+                       shape.channels);
+                 });
+}
+
+const int64_t* max_unpool_nhwc(const UnpoolShape& shape, const float* input, int64_t input_stride,
+                               const int64_t* places, int64_t places_stride, float* output,
+                               int64_t output_stride) {
+  const int64_t channels = shape.channels;
+  for (int64_t n = 0; n < shape.batch; ++n) {
+    for (int64_t i = 0; i < shape.out_pixels; ++i) {
+      std::fill_n(output + i * output_stride, channels, 0.0f);
+    }
+    for (int64_t i = 0; i < shape.in_pixels; ++i) {
+      for (int64_t c = 0; c < channels; ++c) {
+        if (places[c] < 0 || places[c] >= shape.out_pixels) return places + c;
+        output[places[c] * output_stride + c] = input[c];
+      }
+      input += input_stride;
+      places += places_stride;
+    }
+    output += shape.out_pixels * output_stride;
+  }
+  return nullptr;
 }
 
 void avg_pool_nhwc(const PoolShape& shape, bool count_include_pad, int64_t divisor,

@@ -19,6 +19,21 @@ struct PoolShape {
 void max_pool_nhwc(const PoolShape& shape, const float* input, int64_t input_stride, float* output,
                    int64_t output_stride);
 
+// Where it is in its plane: y * in_w + x of the first one, or of NaN; of a window that is all
+// padding the first pixel behind its beginning. in_h * in_w < 2^31.
+void max_pool_places_nhwc(const PoolShape& shape, const float* input, int64_t input_stride,
+                          int64_t* output, int64_t output_stride);
+
+// Images of zeros but for the input's pixels, each channel of which goes to its place in the plane.
+// Points to the first place that is not in [0, out_pixels), with which it ends; null: there is
+// none.
+struct UnpoolShape {
+  int64_t batch, channels, in_pixels, out_pixels;
+};
+const int64_t* max_unpool_nhwc(const UnpoolShape& shape, const float* input, int64_t input_stride,
+                               const int64_t* places, int64_t places_stride, float* output,
+                               int64_t output_stride);
+
 // The sum under the window divided by `divisor`, or, where that is 0, by the number of pixels under
 // the window: those of the input, and with count_include_pad also the pad_h and pad_w pixels around
 // it. Dilation is 1.

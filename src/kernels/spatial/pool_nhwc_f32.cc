@@ -64,6 +64,30 @@ void max_pixel(const PooledPixel<float>& pixel, int64_t channels) {
       [](V max) HWY_ATTR { return max; });
 }
 
+void places_pixel(const PooledPlaces& pixel, int64_t channels) {
+  constexpr hn::RebindToSigned<D> integers;
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int64_t count = std::min(kLanes, channels - c);
+    V max = hn::Set(d, -std::numeric_limits<float>::infinity());
+    auto place = hn::Set(integers, static_cast<int32_t>(pixel.first));
+    for (int64_t i = 0; i < pixel.rows; ++i) {
+      const float* in = pixel.input + i * pixel.row_step + c;
+      int64_t here = pixel.first + i * pixel.row_places;
+      for (int64_t j = 0; j < pixel.columns; ++j, in += pixel.column_step) {
+        const V v = load_first(d, in, count);
+        const auto is_greater = hn::Or(hn::Gt(v, max), hn::IsNaN(v));
+        max = hn::IfThenElse(is_greater, v, max);
+        place = hn::IfThenElse(hn::RebindMask(integers, is_greater),
+                               hn::Set(integers, static_cast<int32_t>(here)), place);
+        here += pixel.column_places;
+      }
+    }
+    HWY_ALIGN int32_t lanes[kLanes];
+    hn::Store(place, integers, lanes);
+    std::copy_n(lanes, count, pixel.output + c);
+  }
+}
+
 void mean_pixel(const PooledPixel<float>& pixel, int64_t channels) {
   const V divisor = hn::Set(d, pixel.divisor);
   pool_channels(
@@ -82,9 +106,13 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(max_pixel);
 HWY_EXPORT(mean_pixel);
+HWY_EXPORT(places_pixel);
 
 void pool_max(const PooledPixel<float>& pixel, int64_t channels) {
   HWY_DYNAMIC_DISPATCH(max_pixel)(pixel, channels);
+}
+void pool_places(const PooledPlaces& pixel, int64_t channels) {
+  HWY_DYNAMIC_DISPATCH(places_pixel)(pixel, channels);
 }
 void pool_mean(const PooledPixel<float>& pixel, int64_t channels) {
   HWY_DYNAMIC_DISPATCH(mean_pixel)(pixel, channels);

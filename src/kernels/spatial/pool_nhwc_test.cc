@@ -15,6 +15,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kUntouched = -77;
+constexpr int64_t kNowhere = -77;
 
 struct Images {
   int64_t batch, channels, in_stride, out_stride;
@@ -32,6 +33,7 @@ Images images(int64_t batch, int64_t channels, int64_t pixels) {
 
 struct Pooled {
   std::vector<float> max, sum;
+  std::vector<int64_t> place;           // of the maximum
   std::vector<int64_t> inside, padded;  // pixels under the window: of the input, with padding
 };
 
@@ -40,6 +42,7 @@ Pooled naive(const Images& im, const Window2dShape& s) {
   const size_t size = static_cast<size_t>(im.batch * s.out_h * s.out_w * im.out_stride);
   result.max.assign(size, kUntouched);
   result.sum = result.max;
+  result.place.assign(size, kNowhere);
   result.inside.assign(size, 0);
   result.padded = result.inside;
   for (int64_t n = 0; n < im.batch; ++n) {
@@ -47,7 +50,7 @@ Pooled naive(const Images& im, const Window2dShape& s) {
       for (int64_t ox = 0; ox < s.out_w; ++ox) {
         for (int64_t c = 0; c < im.channels; ++c) {
           float max = -kInf, sum = 0;
-          int64_t inside = 0, padded = 0;
+          int64_t inside = 0, padded = 0, place = 0;
           for (int64_t i = 0; i < s.kernel_h; ++i) {
             for (int64_t j = 0; j < s.kernel_w; ++j) {
               const int64_t iy = oy * s.stride_h - s.pad_h + i * s.dilation_h;
@@ -56,6 +59,7 @@ Pooled naive(const Images& im, const Window2dShape& s) {
               if (iy < 0 || iy >= s.in_h || ix < 0 || ix >= s.in_w) continue;
               const float v = im.input[static_cast<size_t>(
                   ((n * s.in_h + iy) * s.in_w + ix) * im.in_stride + c)];
+              if (inside == 0 || std::isnan(v) || v > max) place = iy * s.in_w + ix;
               max = std::isnan(v) || v > max ? v : max;
               sum += v;
               ++inside;
@@ -64,6 +68,7 @@ Pooled naive(const Images& im, const Window2dShape& s) {
           const size_t at =
               static_cast<size_t>(((n * s.out_h + oy) * s.out_w + ox) * im.out_stride + c);
           result.max[at] = max;
+          result.place[at] = place;
           result.sum[at] = sum;
           result.inside[at] = inside;
           result.padded[at] = padded;
@@ -84,6 +89,9 @@ void check(int64_t channels, const Window2dShape& s) {
   std::vector<float> out(expected.max.size(), kUntouched);
   max_pool_nhwc(shape, im.input.data(), im.in_stride, out.data(), im.out_stride);
   ASSERT_EQ(out, expected.max);
+  std::vector<int64_t> places(out.size(), kNowhere);
+  max_pool_places_nhwc(shape, im.input.data(), im.in_stride, places.data(), im.out_stride);
+  ASSERT_EQ(places, expected.place);
   if (s.dilation_h != 1) return;
   for (const int64_t divisor : {0, 3}) {
     for (const bool count_include_pad : {false, true}) {
@@ -166,7 +174,23 @@ TEST(PoolNhwc, NaNIsTheMaximum) {
     max_pool_nhwc(shape, input.data(), 2, out.data(), 2);
     EXPECT_TRUE(std::isnan(out[0]));
     EXPECT_EQ(out[1], kInf);
+    std::vector<int64_t> places(2);
+    max_pool_places_nhwc(shape, input.data(), 2, places.data(), 2);
+    EXPECT_EQ(places, (std::vector<int64_t>{1, 0}));
   });
+}
+
+TEST(PoolNhwc, MaximaGoBackToTheirPlaces) {
+  const UnpoolShape shape{2, 2, 2, 3};
+  const std::vector<float> input{1, 2, 0, 3, 4, 0, 5, 6, 0, 7, 8, 0};
+  std::vector<int64_t> places{0, 2, 2, 1, 1, 0, 0, 2};
+  std::vector<float> out(12, kUntouched);
+  EXPECT_EQ(max_unpool_nhwc(shape, input.data(), 3, places.data(), 2, out.data(), 2), nullptr);
+  EXPECT_EQ(out, (std::vector<float>{1, 0, 0, 4, 3, 2, 7, 6, 5, 0, 0, 8}));
+  for (const int64_t outside : {int64_t{-1}, int64_t{3}, std::numeric_limits<int64_t>::max()}) {
+    places[5] = outside;
+    EXPECT_EQ(max_unpool_nhwc(shape, input.data(), 3, places.data(), 2, out.data(), 2), &places[5]);
+  }
 }
 
 // Output (y, x) covers rows [floor(y h / oh), ceil((y + 1) h / oh)).

@@ -18,6 +18,16 @@ struct PooledPixel {
   T* output;
 };
 
+// Where the greatest of them are, for each channel: input[0] is place `first` of its plane.
+struct PooledPlaces {
+  const float* input;
+  int64_t rows, row_step;  // steps in elements
+  int64_t columns, column_step;
+  int64_t first, row_places, column_places;  // steps in places
+  int64_t* output;
+};
+
+void pool_places(const PooledPlaces& pixel, int64_t channels);
 void pool_max(const PooledPixel<float>& pixel, int64_t channels);
 void pool_mean(const PooledPixel<float>& pixel, int64_t channels);
 void pool_max(const PooledPixel<Float16>& pixel, int64_t channels);

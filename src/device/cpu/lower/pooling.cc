@@ -1,4 +1,5 @@
 // Pooling and means over the pixels of images.
+#include <limits>
 #include <optional>
 
 #include "device/cpu/lower/lowering.h"
@@ -226,6 +227,69 @@ void lower_max_pool(PlanBuilder& plan, const Call& call) {
   define_image(plan, call, add_pooling(plan, input, max_pool_arguments(call, dims), add).id);
 }
 
+class PlacesStep : public Step {
+ public:
+  PlacesStep(const PoolShape& shape, NhwcImage input, NhwcImage output)
+      : shape_(shape), input_(reading(input)), output_(writing(output)) {}
+  const char* kernel() const override { return "max_pool_places_nhwc_f32"; }
+  void run(const Memory& m) const override {
+    kernels::max_pool_places_nhwc(shape_, m.data<float>(input_), m.stride(input_),
+                                  m.data<int64_t>(output_), m.stride(output_));
+  }
+
+ private:
+  PoolShape shape_;
+  Operand input_, output_;
+};
+
+// The values by one step, where they were by another.
+void lower_max_pool_with_indices(PlanBuilder& plan, const Call& call) {
+  const NhwcImage input = plan.as_image(plan.in_float32(plan.real_tensor(call, 0)));
+  const PoolShape shape = pool_shape(input, max_pool_arguments(call, 2));
+  if (input.h * input.w > std::numeric_limits<int32_t>::max()) decline("a large image");
+  const IntArray sizes{input.n, input.c, shape.window.out_h, shape.window.out_w};
+  const NhwcImage values = plan.new_image(DType::kFloat32, sizes);
+  add_image_step(plan, kMaxPool, input, values,
+                 [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
+                 });
+  const NhwcImage places = plan.new_image(DType::kInt64, sizes);
+  plan.add_step<PlacesStep>(shape, input, places);
+  plan.define(call.outputs[0], values.id);
+  plan.define(call.outputs[1], places.id);
+}
+
+class UnpoolStep : public Step {
+ public:
+  UnpoolStep(const kernels::UnpoolShape& shape, NhwcImage input, NhwcImage places, NhwcImage output)
+      : shape_(shape), input_(reading(input)), places_(reading(places)), output_(writing(output)) {}
+  const char* kernel() const override { return "max_unpool_nhwc_f32"; }
+  void run(const Memory& m) const override {
+    const int64_t* invalid = kernels::max_unpool_nhwc(
+        shape_, m.data<float>(input_), m.stride(input_), m.data<int64_t>(places_),
+        m.stride(places_), m.data<float>(output_), m.stride(output_));
+    TORCHLET_CHECK(!invalid, "Found an invalid max index: %lld (output volumes are of size %lld)",
+                   static_cast<long long>(*invalid), static_cast<long long>(shape_.out_pixels));
+  }
+
+ private:
+  kernels::UnpoolShape shape_;
+  Operand input_, places_, output_;
+};
+
+void lower_max_unpool(PlanBuilder& plan, const Call& call) {
+  const NhwcImage input = plan.as_image(plan.in_float32(plan.real_tensor(call, 0)));
+  const NhwcImage places = plan.as_image(plan.tensor_of(call, "indices", DType::kInt64));
+  const IntArray size = call.known_ints("output_size");
+  if (size.size() != 2 || size[0] < 1 || size[1] < 1) decline("an unusual size");
+  if (plan.info(input.id).sizes != plan.info(places.id).sizes) decline("unlike indices");
+  const NhwcImage output = plan.new_image(DType::kFloat32, {{input.n, input.c, size[0], size[1]}});
+  plan.add_step<UnpoolStep>(
+      kernels::UnpoolShape{input.n, input.c, input.h * input.w, size[0] * size[1]}, input, places,
+      output);
+  plan.define(call, output.id);
+}
+
 // Over the pixels of [n, c, ...], all of them kept as 1.
 TensorId add_global_mean(PlanBuilder& plan, TensorId id) {
   const int64_t dims = plan.info(id).dim();
@@ -351,6 +415,8 @@ std::span<const Lowering> pooling_lowerings() {
       {"aten::max_pool1d", lower_max_pool},
       {"aten::max_pool2d", lower_max_pool},
       {"aten::max_pool3d", lower_max_pool},
+      {"aten::max_pool2d_with_indices", lower_max_pool_with_indices},
+      {"aten::max_unpool2d", lower_max_unpool},
       {"aten::avg_pool1d", lower_avg_pool},
       {"aten::avg_pool2d", lower_avg_pool},
       {"aten::avg_pool3d", lower_avg_pool},

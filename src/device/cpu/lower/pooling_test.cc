@@ -94,5 +94,29 @@ TEST(LowerPooling, FewChannelsArePlanes) {
   }
 }
 
+TEST(LowerPooling, MaximaAndTheirPlaces) {
+  for (const char* window :
+       {"[2, 2], [2, 2], [0, 0], [1, 1], False", "[3, 2], [1, 2], [1, 1], [2, 1], True"}) {
+    Case c({}, "    v, i = torch.max_pool2d_with_indices(torch.neg(x), " + std::string(window) +
+                   ")\n    return torch.add(torch.relu(v), torch.to(i, 6))\n");
+    const Tensor x = random_tensor({2, 19, 7, 8});
+    c.check({x.contiguous(MemoryFormat::kChannelsLast)});
+    c.check({x});
+    EXPECT_NE(c.kernels({x}).find("max_pool_places_nhwc_f32"), std::string::npos);
+    c.check({random_tensor({19, 7, 8})});
+  }
+  // As SegNet has it.
+  Case back({},
+            "    v, i = torch.max_pool2d_with_indices(torch.neg(x), [2, 2], [2, 2])\n"
+            "    return torch.neg(torch.max_unpool2d(torch.neg(v), i, [7, 9]))\n");
+  const Tensor x = random_tensor({2, 19, 7, 8}).contiguous(MemoryFormat::kChannelsLast);
+  back.check({x});
+  EXPECT_EQ(back.kernels({x}).find("aten::"), std::string::npos) << back.kernels({x});
+  Case small({},
+             "    v, i = torch.max_pool2d_with_indices(torch.neg(x), [2, 2], [2, 2])\n"
+             "    return torch.max_unpool2d(v, i, [2, 2])\n");
+  EXPECT_THROW(small.planned({x}), Error);
+}
+
 }  // namespace
 }  // namespace torchlet::cpu
