@@ -42,6 +42,38 @@ void add_mlp(Builder& b, ValueId x) {
   }
 }
 
+// Masks and the like of [n, heads, t, t], with the heads joined between.
+ValueId change_scores(Builder& b, ValueId scores) {
+  const IntArray sizes = b.sizes(scores);
+  const int64_t n = sizes[0], heads = sizes[1], t = sizes[2];
+  while (b.random.chance(0.4)) {
+    std::optional<ValueId> changed;
+    switch (b.random.below(5)) {
+      case 0:
+        changed = b.call(b.random.pick({"torch.add($0, $1)", "torch.add($1, $0)"}),
+                         {scores, b.weight(b.random.pick({IntArray{t, t}, IntArray{n, 1, 1, t}}))});
+        break;
+      case 1:
+        changed = b.call("torch.mul($0, $1)", {scores, b.weight({heads, 1, 1})});
+        break;
+      case 2:
+        changed = b.call(b.random.pick({"torch.masked_fill($0, torch.gt($1, 0.), -3.)",
+                                        "torch.where(torch.gt($1, 0.), $0, torch.tensor(-3.))"}),
+                         {scores, b.weight({n, 1, t, t})});
+        break;
+      case 3:
+        changed = b.call("torch.max($0, torch.tensor(-0.5))", {scores});
+        break;
+      default: {
+        const auto joined = b.exact("torch.view($0, " + text_of({n * heads, t, t}) + ")", {scores});
+        if (joined) changed = b.exact("torch.view($0, " + text_of(sizes) + ")", {*joined});
+      }
+    }
+    if (changed) scores = *changed;
+  }
+  return scores;
+}
+
 // softmax(q k^T) v of [n, t, c] with a few heads; one linear layer for all three or three.
 void add_attention(Builder& b, ValueId x) {
   const IntArray sizes = b.sizes(x);
@@ -74,11 +106,7 @@ void add_attention(Builder& b, ValueId x) {
   const auto scaled =
       b.call(b.random.pick({"torch.div($0, 2.5)", "torch.mul($0, 0.5)"}), {*products});
   if (!scaled) return;
-  ValueId scores = *scaled;
-  if (b.random.chance(0.3)) {
-    const auto masked = b.call("torch.add($0, $1)", {scores, b.weight({t, t})});
-    scores = masked.value_or(scores);
-  }
+  const ValueId scores = change_scores(b, *scaled);
   const auto weights =
       b.call("torch.softmax($0, -1)", {scores}, Arithmetic::kRounds, static_cast<double>(t));
   if (!weights) return;
@@ -366,10 +394,16 @@ void add_inverted_residual(Builder& b, ValueId x) {
 
 void add_pooling(Builder& b, ValueId x) {
   const IntArray sizes = b.sizes(x);
-  switch (b.random.below(6)) {
+  switch (b.random.below(7)) {
     case 0:
       b.exact("torch.max_pool2d($0, [2, 2], [2, 2], [0, 0], [1, 1], False)", {x});
       return;
+    case 6: {
+      const auto pooled = b.call_many(2, "torch.max_pool2d_with_indices($0, [2, 2], [2, 2])", {x});
+      if (pooled.size() != 2) return;
+      b.exact("torch.max_unpool2d($0, $1, " + text_of({sizes[2], sizes[3]}) + ")", pooled);
+      return;
+    }
     case 1:
       b.exact("torch.max_pool2d($0, [3, 3], [2, 2], [1, 1], [1, 1], " +
                   std::string(b.random.pick({"True", "False"})) + ")",
