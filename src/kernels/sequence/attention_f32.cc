@@ -101,8 +101,8 @@ HWY_INLINE float exponentials(float* x, float largest, int64_t count) {
 }
 
 // x = e^(scale * x + terms - the largest of these) of a row of kShortRow vectors, the last one
-// perhaps in part, which stay in registers; gives the sum. As for 7 x 7 and 8 x 8 keys of windows,
-// where a sixth of the attention's time is saved.
+// perhaps in part, which stay in registers; gives the sum. With the 49 keys of windows of 7 x 7 it
+// takes a sixth off the attention.
 constexpr int kShortRow = 4;
 float weigh_short_row(float* x, const float* terms, float scale, int64_t count) {
   constexpr int kVectors = kShortRow;
