@@ -143,12 +143,11 @@ void for_each_pair(const PairRun& run, int64_t row) {
       other += kStep;
     }
   }
-  if (run.positions && stride == 1 && self_step == 0 && other_step == 1) {
+  if (run.positions && stride == 1 && self_step == 0) {
     constexpr int64_t kBlock = 64;
     for (; i + kBlock <= count && are_inside(at, kBlock, run.size); i += kBlock) {
-      for (int64_t k = 0; k < kBlock; ++k) Fn()(self[at[k]], other[k]);
+      for (int64_t k = 0; k < kBlock; ++k, other += other_step) Fn()(self[at[k]], *other);
       at += kBlock;
-      other += kBlock;
     }
   }
   for (; i < count; ++i, at += at_step, self += self_step, other += other_step) {
