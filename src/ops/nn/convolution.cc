@@ -166,11 +166,12 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
 }
 
 // Whether a matrix of all windows would be large beside the product with it: many taps for few
-// channels. Then the kernels of plans, which make no such matrix, are worth packing the weights.
-// Small builds do without.
-[[maybe_unused]] bool has_large_windows(const Geometry& g) {
+// channels, or volumes of one. Then the kernels of plans, which make no such matrix, are worth
+// packing the weights. Small builds do without.
+[[maybe_unused]] bool has_large_windows(const Geometry& g, bool has_depth) {
   constexpr int64_t kManyTaps = 64, kFewChannels = 16;
-  return g.groups == 1 && Geometry::volume(g.kernel) >= kManyTaps &&
+  const int64_t taps = Geometry::volume(g.kernel);
+  return g.groups == 1 && (taps >= kManyTaps || (has_depth && g.in_channels == 1 && taps > 1)) &&
          g.out_channels <= kFewChannels && Geometry::volume(g.out) >= 8 * g.out_channels;
 }
 
@@ -232,20 +233,28 @@ kernels::Conv2dShape kernel_shape(const Geometry& g) {
 [[maybe_unused]] void large_windows(const Geometry& g, bool has_depth, const float* input,
                                     const float* weight, const float* bias, float* output) {
   const int64_t in_pixels = Geometry::volume(g.in), out_pixels = Geometry::volume(g.out);
-  const kernels::Scratch<float> in(g.batch * in_pixels * g.in_channels);
-  const kernels::Scratch<float> out(g.batch * out_pixels * g.out_channels);
-  kernels::nchw_to_nhwc(sizeof(float), g.batch, g.in_channels, in_pixels, input, in.data(),
-                        g.in_channels);
+  // One channel lies both ways.
+  const bool turns_in = g.in_channels != 1, turns_out = g.out_channels != 1;
+  const kernels::Scratch<float> in(turns_in ? g.batch * in_pixels * g.in_channels : 0);
+  const kernels::Scratch<float> out(turns_out ? g.batch * out_pixels * g.out_channels : 0);
+  if (turns_in) {
+    kernels::nchw_to_nhwc(sizeof(float), g.batch, g.in_channels, in_pixels, input, in.data(),
+                          g.in_channels);
+  }
+  const float* from = turns_in ? in.data() : input;
+  float* to = turns_out ? out.data() : output;
   if (has_depth) {
     for (int64_t i = 0; i < g.batch; ++i) {
-      convolve_volume(g, in.data() + i * in_pixels * g.in_channels, weight, bias,
-                      out.data() + i * out_pixels * g.out_channels);
+      convolve_volume(g, from + i * in_pixels * g.in_channels, weight, bias,
+                      to + i * out_pixels * g.out_channels);
     }
   } else {
-    convolve_inside(g, in.data(), weight, bias, out.data());
+    convolve_inside(g, from, weight, bias, to);
   }
-  kernels::nhwc_to_nchw(sizeof(float), g.batch, g.out_channels, out_pixels, out.data(),
-                        g.out_channels, output);
+  if (turns_out) {
+    kernels::nhwc_to_nchw(sizeof(float), g.batch, g.out_channels, out_pixels, out.data(),
+                          g.out_channels, output);
+  }
 }
 
 // What asks for transposed convolutions.
@@ -272,7 +281,8 @@ void run_convolution(const Geometry& g, bool transposed, bool has_depth, const T
   }
   if constexpr (std::is_same_v<T, float>) {
     if constexpr (selection::kHasRareConvolutions && selection::kHasVolumes) {
-      if (has_large_windows(g)) return large_windows(g, has_depth, input, weight, bias, output);
+      if (has_large_windows(g, has_depth))
+        return large_windows(g, has_depth, input, weight, bias, output);
     }
     if (!has_depth) return kernels::conv2d_f32(kernel_shape(g), input, weight, bias, output);
     const kernels::Conv3dShape shape{.planes = kernel_shape(g),
