@@ -122,11 +122,27 @@ Tensor apply_stencils(const Tensor& self, int64_t dim, const Stencils& stencils,
     for (int64_t d = dim + 1; d < dense.dim(); ++d) inner *= dense.size(d);
     const bool is_even = stencils.even_weight.has_value();
     const Real weight = static_cast<Real>(stencils.even_weight.value_or(0));
-    const int64_t step = is_even ? std::max<int64_t>(1, length - 1) : 1;  // from end to end
+    // The inner ones of lines that lie in memory, a line of weights for each neighbour.
+    const bool is_line = !is_even && inner == 1 && length > 2;
+    CountedVector<Real> lines(static_cast<size_t>(is_line ? 3 * length : 0));
+    for (int64_t i = 1; is_line && i < length - 1; ++i) {
+      const Stencil& stencil = stencils.all[static_cast<size_t>(i)];
+      for (int64_t j = 0; j < 3; ++j) {
+        lines[static_cast<size_t>(j * length + i)] =
+            static_cast<Real>(stencil.weights[static_cast<size_t>(j)]);
+      }
+    }
+    const Real *const before = lines.data(), *const here = before + (is_line ? length : 0),
+                      *const after = here + (is_line ? length : 0);
+    const bool has_middle = is_even || is_line;
+    const int64_t step = has_middle ? std::max<int64_t>(1, length - 1) : 1;  // from end to end
     for (int64_t outer = 0; outer < self.numel() / (length * inner);
          ++outer, in += length * inner, out += length * inner) {
       for (int64_t k = inner; is_even && k < (length - 1) * inner; ++k) {
         out[k] = (in[k + inner] - in[k - inner]) * weight;
+      }
+      for (int64_t i = 1; is_line && i < length - 1; ++i) {
+        out[i] = in[i - 1] * before[i] + in[i] * here[i] + in[i + 1] * after[i];
       }
       for (int64_t i = 0; i < length; i += step) {
         const Stencil& stencil = stencils.all[static_cast<size_t>(i)];

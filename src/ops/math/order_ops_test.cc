@@ -401,6 +401,25 @@ TEST(AlongADimension, ColumnsAreAsRows) {
   }
 }
 
+// Exact for parabolas, in lines that lie in memory and in those that do not.
+TEST(AlongADimension, GradientsBetweenUnevenCoordinates) {
+  const Tensor at = make({0, 1, 3, 6, 10, 15, 21});
+  const Tensor line =
+      make({0, 2, 12, 42, 110, 240, 462, 0, 1, 9, 36, 100, 225, 441}, DType::kFloat32, {2, 7});
+  const double expected[] = {1, 3, 7, 13, 21, 31, 43, 0, 2, 6, 12, 20, 30, 42};
+  const Tensor across = transpose(line, 0, 1);
+  for (const Tensor& x : {line, across, across.contiguous()}) {
+    const int64_t dim = x.size(0) == 2 ? 1 : 0;
+    const std::vector<Value> found =
+        call_op("aten::gradient", "tensorarrayint", {x, Value::list({Value(at)}), dim, 2})
+            .to_list();
+    const Tensor lying = found[0].to_tensor();
+    const std::vector<double> numbers = elements_of(dim == 1 ? lying : transpose(lying, 0, 1));
+    ASSERT_EQ(numbers.size(), std::size(expected));
+    for (size_t i = 0; i < numbers.size(); ++i) EXPECT_NEAR(numbers[i], expected[i], 1e-4) << i;
+  }
+}
+
 // Columns of every layout; infinity has a gradient on both sides of it, but none of its own.
 TEST(AlongADimension, DifferencesLieAsTheirInput) {
   std::vector<double> numbers(3 * 4 * 5 * 2);
