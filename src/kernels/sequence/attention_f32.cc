@@ -105,18 +105,17 @@ HWY_INLINE float exponentials(float* x, float largest, int64_t count) {
 // takes a sixth off the attention.
 constexpr int kShortRow = 4;
 float weigh_short_row(float* x, const float* terms, float scale, int64_t count) {
-  constexpr int kVectors = kShortRow;
-  const int64_t left = count - (kVectors - 1) * kLanes;
+  const int64_t left = count - (kShortRow - 1) * kLanes;
   const auto exists = hn::FirstN(d, static_cast<size_t>(left));
   const V factor = hn::Set(d, scale);
-  V v[kVectors];
+  V v[kShortRow];
   V largest;
   HWY_UNROLL(4)
-  for (int i = 0; i < kVectors; ++i) {
-    const int64_t valid = i + 1 < kVectors ? kLanes : left;
+  for (int i = 0; i < kShortRow; ++i) {
+    const int64_t valid = i + 1 < kShortRow ? kLanes : left;
     v[i] = hn::Mul(load_first(d, x + i * kLanes, valid), factor);
     if (terms) v[i] = hn::Add(v[i], load_first(d, terms + i * kLanes, valid));
-    if (i + 1 == kVectors) {
+    if (i + 1 == kShortRow) {
       v[i] = hn::IfThenElse(exists, v[i], hn::Set(d, -std::numeric_limits<float>::infinity()));
     }
     largest = i == 0 ? v[i] : hn::Max(largest, v[i]);
@@ -124,12 +123,12 @@ float weigh_short_row(float* x, const float* terms, float scale, int64_t count) 
   const V max = hn::MaxOfLanes(d, largest), lowest = hn::Set(d, -87.0f);
   V sum;
   HWY_UNROLL(4)
-  for (int i = 0; i < kVectors; ++i) {
+  for (int i = 0; i < kShortRow; ++i) {
     const V distance = hn::Sub(v[i], max);
     V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
     e = hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
-    if (i + 1 == kVectors) e = hn::IfThenElseZero(exists, e);
-    store_first(e, d, x + i * kLanes, i + 1 < kVectors ? kLanes : left);
+    if (i + 1 == kShortRow) e = hn::IfThenElseZero(exists, e);
+    store_first(e, d, x + i * kLanes, i + 1 < kShortRow ? kLanes : left);
     sum = i == 0 ? e : hn::Add(sum, e);
   }
   return hn::GetLane(hn::SumOfLanes(d, sum));

@@ -211,6 +211,14 @@ PoolArguments max_pool_arguments(const Call& call, size_t dims) {
   return a;
 }
 
+void add_max_pool(PlanBuilder& plan, const PoolShape& shape, const NhwcImage& from,
+                  const NhwcImage& to) {
+  add_image_step(plan, kMaxPool, from, to,
+                 [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
+                 });
+}
+
 void lower_max_pool(PlanBuilder& plan, const Call& call) {
   const size_t dims = window_dims(call);
   if (const auto id = planes_argument(plan, call, dims)) {
@@ -219,10 +227,7 @@ void lower_max_pool(PlanBuilder& plan, const Call& call) {
   }
   const NhwcImage input = image_argument(plan, call, dims);
   const auto add = [&](const PoolShape& shape, const NhwcImage& from, const NhwcImage& to) {
-    add_image_step(plan, kMaxPool, from, to,
-                   [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
-                     kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
-                   });
+    add_max_pool(plan, shape, from, to);
   };
   define_image(plan, call, add_pooling(plan, input, max_pool_arguments(call, dims), add).id);
 }
@@ -249,10 +254,7 @@ void lower_max_pool_with_indices(PlanBuilder& plan, const Call& call) {
   if (input.h * input.w > std::numeric_limits<int32_t>::max()) decline("a large image");
   const IntArray sizes{input.n, input.c, shape.window.out_h, shape.window.out_w};
   const NhwcImage values = plan.new_image(DType::kFloat32, sizes);
-  add_image_step(plan, kMaxPool, input, values,
-                 [shape](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
-                   kernels::max_pool_nhwc(shape, x, x_stride, y, y_stride);
-                 });
+  add_max_pool(plan, shape, input, values);
   const NhwcImage places = plan.new_image(DType::kInt64, sizes);
   plan.add_step<PlacesStep>(shape, input, places);
   plan.define(call.outputs[0], values.id);
