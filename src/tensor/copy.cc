@@ -264,13 +264,15 @@ void transpose_plane(const Plane<T>& p, int64_t count, int64_t rows) {
   }
 }
 
+// By what is there already, twice as much each time.
 template <typename T>
 void fill_run(T value, T* to, int64_t count) {
-  constexpr int64_t kPiece = 2048 / sizeof(T);
-  const int64_t first = std::min(count, kPiece);
-  std::fill_n(to, first, value);
-  for (int64_t at = first; at < count; at += first) {
-    std::memcpy(to + at, to, static_cast<size_t>(std::min(first, count - at)) * sizeof(T));
+  constexpr int64_t kFirst = 64 / sizeof(T), kMost = 4096 / sizeof(T);
+  int64_t done = std::min(count, kFirst);
+  std::fill_n(to, done, value);
+  for (int64_t more; done < count; done += more) {
+    more = std::min({done, count - done, kMost});
+    std::memcpy(to + done, to, static_cast<size_t>(more) * sizeof(T));
   }
 }
 
@@ -402,14 +404,17 @@ class CopyLoop {
     return true;
   }
 
-  // Without conversion, and what follows in the target does not in the source, or few bytes do.
+  // Without conversion, and what follows in the target does not in the source, or few bytes do, or
+  // planes are small.
   bool reorders() const {
     const auto width = static_cast<int64_t>(element_size(source_.dtype));
-    constexpr int64_t kWidest = sizeof(int64_t);
+    constexpr int64_t kWidest = sizeof(int64_t), kSmallPlane = 16;
+    const bool has_small_planes = sizes_.size() > 2 && sizes_[0] * sizes_[1] <= kSmallPlane;
     return source_.dtype == target_.dtype && width <= kWidest &&
            sizes_.size() <= kernels::kMaxCopyDims && target_strides_[0] == 1 &&
            (source_strides_[0] > 1 ||
-            (source_strides_[0] == 1 && sizes_[0] * width <= kWidest && sizes_[1] > 1));
+            (source_strides_[0] == 1 && sizes_[1] > 1 &&
+             (has_small_planes || sizes_[0] * width <= kWidest)));
   }
 
   void copy_reordered() const {

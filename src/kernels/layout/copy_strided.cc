@@ -95,12 +95,26 @@ void copy_spread(int64_t count, const T* __restrict from, int64_t step, T* __res
   for (; i < count; ++i, from += step) to[i] = *from;
 }
 
-constexpr int64_t kLongRun = 16;  // elements that are worth a loop of their own
+// Elements that are worth a loop of their own, and such that runs are not.
+constexpr int64_t kLongRun = 16, kShortRun = 8;
 
 template <typename T>
 void copy_elements(const Dim& outer, const Dim& inner, const char* from, char* to) {
   const T* source = reinterpret_cast<const T*>(from);
   T* target = reinterpret_cast<T*>(to);
+  if (selection::kHasConversions && inner.size < std::min(outer.size, kShortRun)) {
+    // The first elements of some runs, whose lines stay in the cache, then the second ones.
+    constexpr int64_t kTogether = 256;
+    for (int64_t first = 0; first < outer.size; first += kTogether) {
+      const int64_t end = std::min(outer.size, first + kTogether);
+      for (int64_t j = 0; j < inner.size; ++j) {
+        const T* one = source + j * inner.from;
+        T* const place = target + j * inner.to;
+        for (int64_t i = first; i < end; ++i) place[i * outer.to] = one[i * outer.from];
+      }
+    }
+    return;
+  }
   for (int64_t i = 0; i < outer.size; ++i, source += outer.from, target += outer.to) {
     if (selection::kHasConversions && inner.from == -1 && inner.to == 1) {
       copy_backwards(inner.size, source, target);

@@ -1,4 +1,3 @@
-#define TORCHLET_NO_AVX3  // of the reference alone
 #include "kernels/simd/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -23,19 +22,43 @@ using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 constexpr D d;
 
-// One row of outputs: combines what is under the window, tap after tap, then finish(value, x).
+// Outputs [x, x + kVectors vectors) of a row: combines what is under the window, tap after tap.
+template <int kVectors, class Combine>
+HWY_INLINE void combine_taps(const Window2dShape& s, const WindowBuffer& buffer, int64_t y,
+                             int64_t x, const Combine& combine, V (&values)[kVectors]) {
+  for (int64_t i = 0; i < s.kernel_h; ++i) {
+    const float* row = buffer.row(y * s.stride_h + i * s.dilation_h) + x;
+    for (int64_t j = 0; j < s.kernel_w; ++j) {
+      const float* tap = row + buffer.tap_offsets()[j];
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        values[v] = combine(values[v], hn::LoadU(d, tap + v * kWindowLanes));
+      }
+    }
+  }
+}
+
+// One row of outputs, each of them finish(what combine makes of its window and `start`, x).
 template <class Combine, class Finish>
 HWY_INLINE void pool_row(const Window2dShape& s, const WindowBuffer& buffer, int64_t y, float start,
                          float* out, const Combine& combine, const Finish& finish) {
-  for (int64_t x = 0; x < s.out_w; x += kWindowLanes) {
-    V value = hn::Set(d, start);
-    for (int64_t i = 0; i < s.kernel_h; ++i) {
-      const float* row = buffer.row(y * s.stride_h + i * s.dilation_h) + x;
-      for (int64_t j = 0; j < s.kernel_w; ++j) {
-        value = combine(value, hn::LoadU(d, row + buffer.tap_offsets()[j]));
-      }
+  constexpr int kVectors = 4;  // whose chains of operations do not wait for each other
+  int64_t x = 0;
+  for (; x + kVectors * kWindowLanes <= s.out_w; x += kVectors * kWindowLanes) {
+    V values[kVectors];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) values[v] = hn::Set(d, start);
+    combine_taps(s, buffer, y, x, combine, values);
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t at = x + v * kWindowLanes;
+      hn::StoreU(finish(values[v], at), d, out + at);
     }
-    store_first(finish(value, x), d, out + x, s.out_w - x);
+  }
+  for (; x < s.out_w; x += kWindowLanes) {
+    V value[] = {hn::Set(d, start)};
+    combine_taps(s, buffer, y, x, combine, value);
+    store_first(finish(value[0], x), d, out + x, s.out_w - x);
   }
 }
 

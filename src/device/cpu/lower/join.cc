@@ -90,7 +90,7 @@ void lower_stack(PlanBuilder& plan, const Call& call) {
   if (is_last) joined.push_back(1);
   const int64_t size = joined[dim];
   joined[dim] *= std::ssize(parts);
-  const bool is_image = !is_last && plan.image_view(parts[0]).has_value();
+  const bool is_image = !is_last && are_images(plan, parts);
   IntArray strides = is_image ? image_strides(joined) : contiguous_strides(joined);
   IntArray part_strides = strides, sizes = first.sizes;
   if (is_last) part_strides.pop_back();
