@@ -76,10 +76,49 @@ HWY_NOINLINE void convolve_block(const Window2dShape& s, const WindowBuffer& buf
   }
 }
 
+// The only row of a line, some vectors at once in place of rows.
+template <int kVectors>
+HWY_INLINE void convolve_vectors(const Window2dShape& s, const WindowBuffer& buffer,
+                                 const DepthwiseRow& p, int64_t x, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  hn::Vec<decltype(d)> acc[kVectors];
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) acc[v] = hn::Set(d, p.bias);
+  const float* weights = p.weight;
+  for (int64_t i = 0; i < s.kernel_h; ++i) {
+    const float* HWY_RESTRICT in = buffer.row(i * s.dilation_h) + x;
+    for (int64_t j = 0; j < s.kernel_w; ++j) {
+      const auto weight = hn::Set(d, *weights++);
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        const auto pixels = hn::LoadU(d, in + buffer.tap_offsets()[j] + v * kWindowLanes);
+        acc[v] = hn::MulAdd(weight, pixels, acc[v]);
+      }
+    }
+  }
+  const auto lo = hn::Set(d, p.min), hi = hn::Set(d, p.max);
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const int64_t at = x + v * kWindowLanes;
+    store_first(clamp(acc[v], lo, hi), d, out + at, s.out_w - at);
+  }
+}
+
+HWY_NOINLINE void convolve_line(const Window2dShape& s, const WindowBuffer& buffer, int64_t,
+                                int64_t, const DepthwiseRow& p, float* out) {
+  constexpr int kVectors = 4;
+  int64_t x = 0;
+  for (; x + kVectors * kWindowLanes <= s.out_w; x += kVectors * kWindowLanes) {
+    convolve_vectors<kVectors>(s, buffer, p, x, out);
+  }
+  for (; x < s.out_w; x += kWindowLanes) convolve_vectors<1>(s, buffer, p, x, out);
+}
+
 using ConvolveBlock = void (*)(const Window2dShape&, const WindowBuffer&, int64_t, int64_t,
                                const DepthwiseRow&, float*);
 
 ConvolveBlock choose_block(const Window2dShape& s) {
+  if (s.out_h == 1) return convolve_line;
   const bool is_square = s.kernel_h == s.kernel_w && s.stride_h == s.stride_w;
   if (is_square && s.dilation_h == 1 && s.dilation_w == 1) {
     if (s.kernel_h == 3 && s.stride_h == 1) return convolve_block<3, 1>;
@@ -111,7 +150,8 @@ void depthwise_planes(const Conv2dShape& shape, const float* input, const float*
 
   // One strip is loaded before the one before it is convolved: a vector that was just stored cannot
   // be loaded at another offset before it has reached the cache.
-  WindowBuffer buffers[2] = {{s, kBlockRows, 0}, {s, kBlockRows, 0}};
+  const int64_t block_rows = s.out_h == 1 ? 1 : kBlockRows;
+  WindowBuffer buffers[2] = {{s, block_rows, 0}, {s, block_rows, 0}};
   const int64_t strips = (s.out_h + buffers[0].out_rows() - 1) / buffers[0].out_rows();
   const auto plane_of = [&](int64_t step) { return step / strips; };
   const auto strip_of = [&](int64_t step) { return step % strips * buffers[0].out_rows(); };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
@@ -31,24 +32,27 @@ void add(const float* __restrict from, int64_t count, float* __restrict to) {
   for (; i < count; ++i) to[i] += from[i];
 }
 
-// Some lines of the output of one picture.
+// Repeats the first `step` numbers, by what is there already, twice as much each time.
+void repeat(int64_t step, int64_t count, float* to) {
+  for (int64_t done = step, more; done < count; done += more) {
+    more = std::min(done, count - done);
+    std::copy_n(to, more, to + done);
+  }
+}
+
+// Some lines of the output of one picture, as sums that begin with the bias.
 class Lines {
  public:
-  Lines(const ConvNhwcShape& shape, const float* bias, int64_t begin, int64_t end)
+  // `sums` [end - begin, out_w, out_channels].
+  Lines(const ConvNhwcShape& shape, const float* bias, int64_t begin, int64_t end, float* sums)
       : shape_(shape),
         w_(shape.window),
         begin_(begin),
         end_(end),
         line_(w_.out_w * shape.out_channels),
-        sums_((end - begin) * line_) {
-    float* to = sums_.data();
-    for (int64_t i = (end - begin) * w_.out_w; i > 0; --i, to += shape.out_channels) {
-      if (bias) {
-        std::copy_n(bias, shape.out_channels, to);
-      } else {
-        std::fill_n(to, shape.out_channels, 0.0f);
-      }
-    }
+        sums_(sums) {
+    for (int64_t c = 0; c < shape.out_channels; ++c) sums[c] = bias ? bias[c] : 0;
+    repeat(shape.out_channels, (end - begin) * line_, sums);
   }
 
   // Of all pixels of the picture that reach them.
@@ -82,7 +86,7 @@ class Lines {
                                      .first_column = 0,
                                      .last_column = shape_.out_channels,
                                      .rows = std::min(most, pixels - i),
-                                     .partial = sums_.data() + i * shape_.out_channels,
+                                     .partial = sums_ + i * shape_.out_channels,
                                      .partial_stride = shape_.out_channels,
                                      .is_first = false,
                                      .epilogue = &epilogue,
@@ -99,7 +103,7 @@ class Lines {
     for (int64_t i = 0; i < w_.kernel_h; ++i) {
       const int64_t y = in_y * w_.stride_h - w_.pad_h + i * w_.dilation_h;
       if (y < begin_ || y >= end_) continue;
-      float* line = sums_.data() + (y - begin_) * line_;
+      float* line = sums_ + (y - begin_) * line_;
       for (int64_t x = 0; x < w_.in_w; ++x) {
         const int64_t to = x * w_.stride_w - w_.pad_w;
         const float* from = products + x * columns + i * run;
@@ -120,7 +124,7 @@ class Lines {
   const Window2dShape& w_;
   int64_t begin_, end_;
   int64_t line_;  // floats of a line of the output
-  Scratch<float> sums_;
+  float* sums_;
 };
 
 }  // namespace
@@ -155,12 +159,22 @@ void conv_scatter(const ConvNhwcShape& shape, const float* input, int64_t input_
   // Neighbouring tasks both multiply the lines that they share, so tasks are few.
   if (num_threads() > 1) lines = std::min(lines, ceil_div(w.out_h, 2 * num_threads()));
   const int64_t blocks = ceil_div(w.out_h, lines);
+  const bool is_in_place = !epilogue.residual && output_stride == shape.out_channels;
   parallel_for(shape.batch * blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t image = i / blocks, y = i % blocks * lines;
-      Lines block(shape, epilogue.bias, y, std::min(w.out_h, y + lines));
+      const int64_t image = i / blocks, y = i % blocks * lines, last = std::min(w.out_h, y + lines);
+      const int64_t first_pixel = image * w.out_h * w.out_w + y * w.out_w;
+      const int64_t count = (last - y) * w.out_w * shape.out_channels;
+      const Scratch<float> apart(is_in_place ? 0 : count);
+      float* const sums =
+          is_in_place ? output + first_pixel * shape.out_channels : apart.data();
+      Lines block(shape, epilogue.bias, y, last, sums);
       block.add_products(input + image * w.in_h * w.in_w * input_stride, input_stride, packed);
-      block.store(epilogue, output, output_stride, (image * w.out_h + y) * w.out_w);
+      if (is_in_place) {
+        activate_f32(epilogue.activation, sums, count, 1, count);
+      } else {
+        block.store(epilogue, output, output_stride, first_pixel);
+      }
     }
   });
 }

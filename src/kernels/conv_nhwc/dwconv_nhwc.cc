@@ -6,7 +6,7 @@
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
-#include "kernels/conv_nhwc/dwconv_few_channels.h"
+#include "kernels/conv_nhwc/dwconv_plane_by_plane.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
@@ -260,9 +260,10 @@ template void dwconv_nhwc_rows<Float16>(const DwConvShape&, const Float16* const
 void dwconv_nhwc_f32(const DwConvShape& shape, const float* input, int64_t input_stride,
                      const void* packed, const EpilogueF32& epilogue, float* output,
                      int64_t output_stride) {
-  if (dwconv_has_few_channels(shape, epilogue)) {
-    return dwconv_few_channels(shape, false, input, input_stride, static_cast<const float*>(packed),
-                               epilogue, false, output, output_stride);
+  if (dwconv_suits_plane_by_plane(shape, epilogue, false)) {
+    return dwconv_plane_by_plane(shape, false, input, input_stride,
+                                 static_cast<const float*>(packed), epilogue, false, output,
+                                 output_stride);
   }
   convolve(shape, input, input_stride, packed, epilogue, output, output_stride);
 }

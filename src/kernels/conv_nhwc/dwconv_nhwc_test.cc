@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/conv_nchw/conv_testing.h"
-#include "kernels/conv_nhwc/dwconv_few_channels.h"
+#include "kernels/conv_nhwc/dwconv_plane_by_plane.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/target_test.h"
@@ -517,8 +517,9 @@ TEST(DwConvNhwc, PlanesAreReadAndWritten) {
   });
 }
 
-// Pictures of fewer channels than a vector has lanes, from the size on that is laid apart.
-TEST(DwConvNhwc, FewChannels) {
+// Pictures of fewer channels than a vector has lanes, from the size on that is laid apart, and
+// between planes windows of few taps.
+TEST(DwConvNhwc, PlaneByPlane) {
   for_each_target([] {
     for (const int64_t channels : {1, 2, 3, 4, 5, 8, 12, 15}) {
       for (const Window2dShape& s :
@@ -526,14 +527,28 @@ TEST(DwConvNhwc, FewChannels) {
             window(67, 4, 2, 1, 1), window(100, 7, 3, 3, 1),
             make_window(130, 33, 1, 11, 1, 5, 1)}) {
         const DwConvShape shape{1, channels, s};
-        ASSERT_TRUE(dwconv_has_few_channels(shape, {}));
+        ASSERT_TRUE(dwconv_suits_plane_by_plane(shape, {}, false));
         check(channels, s, 2, 3);
         check_planes(channels, s, 1, {ActivationKind::kClamp, -30, 40});
         check_planes(channels, s, 1, {ActivationKind::kHardswish});
       }
     }
-    EXPECT_FALSE(dwconv_has_few_channels({1, 16, window(40, 5, 1, 2, 1)}, {}));
-    EXPECT_FALSE(dwconv_has_few_channels({1, 3, window(15, 5, 1, 2, 1)}, {}));
+    for (const int64_t channels : {35, 64}) {
+      const Window2dShape strided{.in_h = 1, .in_w = 2101, .out_h = 1, .out_w = 1051,
+                                  .kernel_h = 1, .kernel_w = 5, .stride_w = 2, .pad_w = 4,
+                                  .dilation_w = 2};
+      const Window2dShape long_tap{.in_h = 1, .in_w = 1090, .out_h = 1, .out_w = 1089,
+                                   .kernel_h = 1, .kernel_w = 8, .pad_w = 3};
+      for (const Window2dShape& s :
+           {window(33, 1, 1, 0, 1), window(40, 2, 1, 2, 3), strided, long_tap}) {
+        ASSERT_TRUE(dwconv_suits_plane_by_plane({1, channels, s}, {}, true));
+        ASSERT_FALSE(dwconv_suits_plane_by_plane({1, channels, s}, {}, false));
+        check_planes(channels, s, 1, {ActivationKind::kClamp, -30, 40});
+        check_planes(channels, s, 1, {ActivationKind::kHardswish});
+      }
+    }
+    EXPECT_FALSE(dwconv_suits_plane_by_plane({1, 16, window(40, 5, 1, 2, 1)}, {}, true));
+    EXPECT_FALSE(dwconv_suits_plane_by_plane({1, 3, window(15, 5, 1, 2, 1)}, {}, true));
   });
 }
 

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "base/thread_pool.h"
-#include "kernels/conv_nhwc/dwconv_few_channels.h"
+#include "kernels/conv_nhwc/dwconv_plane_by_plane.h"
 #include "kernels/conv_nhwc/dwconv_task.h"
 #include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
@@ -117,10 +117,10 @@ class Planes {
 void dwconv_planes_f32(const DwConvShape& shape, bool reads_planes, const float* input,
                        int64_t input_stride, const void* packed, const EpilogueF32& epilogue,
                        bool writes_planes, float* output, int64_t output_stride) {
-  if (dwconv_has_few_channels(shape, epilogue)) {
-    return dwconv_few_channels(shape, reads_planes, input, input_stride,
-                               static_cast<const float*>(packed), epilogue, writes_planes, output,
-                               output_stride);
+  if (dwconv_suits_plane_by_plane(shape, epilogue, reads_planes && writes_planes)) {
+    return dwconv_plane_by_plane(shape, reads_planes, input, input_stride,
+                                 static_cast<const float*>(packed), epilogue, writes_planes, output,
+                                 output_stride);
   }
   // As many channels as a transpose moves at its best, whole groups, and of those as many rows as
   // stay near.

@@ -23,8 +23,16 @@ struct ConvArguments {
 // A product of one channel with fewer outputs would leave a part of a vector empty.
 constexpr int64_t kFullVectors = 16;
 
-// Each channel so many times, one beside the other.
+// Each channel so many times, one beside the other; planes stay planes.
 TensorId with_repeated_channels(PlanBuilder& plan, TensorId id, int64_t times) {
+  if (!plan.image_view(id)) {
+    const PlanTensor t = plan.info(id);
+    const IntArray apart{t.sizes[0], t.sizes[1], times, t.sizes[2], t.sizes[3]};
+    const IntArray strides{t.strides[0], t.strides[1], 0, t.strides[2], t.strides[3]};
+    const IntArray sizes{t.sizes[0], t.sizes[1] * times, t.sizes[2], t.sizes[3]};
+    const TensorId spread = plan.new_view(id, apart, strides, t.offset);
+    return plan.new_view(plan.contiguous(spread), sizes, contiguous_strides(sizes), 0);
+  }
   const NhwcImage image = plan.as_image(id);
   const PlanTensor t = plan.info(image.id);
   const IntArray s = t.strides;

@@ -1,4 +1,6 @@
-#include "kernels/conv_nhwc/dwconv_few_channels.h"
+#include "kernels/conv_nhwc/dwconv_plane_by_plane.h"
+
+#include <algorithm>
 
 #include "base/selection.h"
 #include "kernels/conv_nchw/conv_internal.h"
@@ -9,22 +11,34 @@
 
 namespace torchlet::kernels {
 
-bool dwconv_has_few_channels(const DwConvShape& shape, const EpilogueF32& epilogue) {
+bool dwconv_suits_plane_by_plane(const DwConvShape& shape, const EpilogueF32& epilogue,
+                                 bool is_between_planes) {
   if constexpr (!selection::kHasRareConvolutions) return false;
   constexpr int64_t kLeastColumns = 16, kLeastPixels = 1024;  // that are worth laying apart
+  constexpr int64_t kFewTaps = 4, kFewTapsOfLine = 8;
   const Window2dShape& s = shape.window;
-  return shape.group == 1 && shape.channels < kDwConvBlock<float> && !epilogue.residual &&
-         s.out_w >= kLeastColumns && s.out_h * s.out_w >= kLeastPixels;
+  if (shape.group != 1 || epilogue.residual || s.out_w < kLeastColumns ||
+      s.out_h * s.out_w < kLeastPixels) {
+    return false;
+  }
+  const int64_t few_taps = s.out_h == 1 ? kFewTapsOfLine : kFewTaps;
+  return shape.channels < kDwConvBlock<float> ||
+         (is_between_planes && s.kernel_h * s.kernel_w <= few_taps);
 }
 
-void dwconv_few_channels(const DwConvShape& shape, bool reads_planes, const float* input,
-                         int64_t input_stride, const float* packed, const EpilogueF32& epilogue,
-                         bool writes_planes, float* output, int64_t output_stride) {
+void dwconv_plane_by_plane(const DwConvShape& shape, bool reads_planes, const float* input,
+                           int64_t input_stride, const float* packed, const EpilogueF32& epilogue,
+                           bool writes_planes, float* output, int64_t output_stride) {
   const Window2dShape& s = shape.window;
   const int64_t channels = shape.channels, taps = s.kernel_h * s.kernel_w;
   const int64_t in_plane = s.in_h * s.in_w, out_plane = s.out_h * s.out_w;
   const Scratch<float> weights(channels * taps);
-  transpose_f32(taps, channels, packed, kDwConvBlock<float>, weights.data(), taps);
+  for (int64_t block = 0; block < dwconv_blocks<float>(channels); ++block) {
+    constexpr int64_t kBlock = kDwConvBlock<float>;
+    const int64_t channel = dwconv_block_channel<float>(channels, block);
+    transpose_f32(taps, std::min(kBlock, channels - channel), packed + block * taps * kBlock,
+                  kBlock, weights.data() + channel * taps, taps);
+  }
   const Scratch<float> planes_in(reads_planes ? 0 : channels * in_plane);
   const Scratch<float> planes_out(writes_planes ? 0 : channels * out_plane);
   const bool is_clamped = is_clamp(epilogue.activation);
