@@ -3,40 +3,14 @@
 #include <torchlet/error.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string_view>
 
-#include "base/limits.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
 #include "passes/analysis/effects.h"
-#include "tensor/containers.h"
-#include "tensor/tensor_impl.h"
 
 namespace torchlet::passes {
 namespace {
-
-// A constant may be larger than what it is computed from, up to this: zeros([1000, 1000]) is
-// cheaper to make than to keep, the positional biases of 12 heads of 197 pixels are not.
-constexpr size_t kMaxGrowth = size_t{2} << 20;
-// What computing one may hold, and what its inputs allow: 16 bytes for each of theirs, and the time
-// to read them from a slow disk.
-constexpr size_t kMaxBytes = size_t{32} << 20, kBytesPerByte = 16;
-constexpr double kSecondsPerByte = 20e-9;
-
-size_t bytes_of(const Value& value) {
-  size_t sum = 0;
-  for_each_part(value, [&](const Value& part) {
-    if (part.is_tensor()) {
-      const TensorImpl& tensor = *part.tensor_impl();
-      sum += static_cast<size_t>(tensor.numel) * element_size(tensor.dtype);
-    } else if (part.is_list()) {
-      sum += part.list_ref().items.size() * sizeof(Value);
-    }
-    return true;
-  });
-  return sum;
-}
 
 // Can a value of the type be None?
 bool may_be_none(const Type& type) {
@@ -143,88 +117,25 @@ class Folder {
       inputs.push_back(*constant);
     }
     std::vector<Value> results(node.outputs().size());
-    size_t given = 0;
-    for (const Value& input : inputs) given += bytes_of(input);
-    if (evaluate_within(given, node, inputs, results) && may_keep(node, given, results)) {
+    if (evaluate(node, inputs, budget_, results) && may_keep(node, inputs, results)) {
       for (size_t i = 0; i < results.size(); ++i) replace(*node.output(i), results[i]);
       node.destroy();
     }
   }
 
-  bool evaluate_within(size_t given, const Node& node, const std::vector<Value>& inputs,
-                       std::vector<Value>& results) {
-    if (budget_.seconds <= 0) return false;
-    const MemoryBudget memory(kMaxBytes + kBytesPerByte * given);
-    const double more = kSecondsPerByte * static_cast<double>(given);
-    const auto begin = std::chrono::steady_clock::now();
-    bool evaluated;
-    {
-      const LimitScope scope(&memory, budget_.seconds + more);
-      evaluated = evaluate(node, inputs, results);
-    }
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    budget_.seconds -= std::max(taken.count() - more, 0.0);
-    poll();  // what is over may be the time of the call
-    return evaluated;
-  }
-
-  bool evaluate(const Node& node, std::vector<Value> inputs, std::vector<Value>& results) {
-    const TypePtr& type = node.output()->type();
-    if (node.kind() == prim::kTupleConstruct) {
-      results[0] = Value(make_ref<Tuple>(std::move(inputs), type->name().empty() ? nullptr : type));
-      return true;
-    }
-    if (node.kind() == prim::kListConstruct) {
-      if (!type->is(TypeKind::kList)) return false;
-      results[0] = make_list(type->element(0), std::move(inputs));
-      return true;
-    }
-    if (node.kind() == prim::kTupleUnpack || node.kind() == prim::kListUnpack) {
-      if (!inputs[0].is_tuple() && !inputs[0].is_list()) return false;
-      const auto& items =
-          inputs[0].is_tuple() ? inputs[0].tuple_ref().items : inputs[0].list_ref().items;
-      if (items.size() != results.size()) return false;
-      results = items;
-      return true;
-    }
-    if (!node.op()) return false;
-    const auto& arguments = node.op()->schema.arguments;
-    for (size_t i = inputs.size(); i < arguments.size() && !node.op()->schema.is_vararg; ++i) {
-      inputs.push_back(arguments[i].default_value ? *arguments[i].default_value : Value());
-    }
-    try {
-      node.op()->call(inputs, results);
-      return true;
-    } catch (const std::exception&) {
-      return false;  // it is an error of the run, if one gets there
-    }
-  }
-
-  bool may_keep(const Node& node, size_t given, const std::vector<Value>& results) {
-    size_t made = 0;
+  bool may_keep(const Node& node, const std::vector<Value>& inputs,
+                const std::vector<Value>& results) {
     for (size_t i = 0; i < results.size(); ++i) {
-      made += bytes_of(results[i]);
       if (is_immutable(results[i])) continue;
       if (results[i].is_object() || results[i].is_future() || !aliases_) return false;
       const SsaValue* output = node.output(i);
       if (aliases_->is_written(output) || aliases_->escapes(output)) return false;
     }
-    const size_t growth = made > given ? made - given : 0;
-    if (growth > std::min(kMaxGrowth, budget_.growth)) return false;
-    budget_.growth -= growth;
-    return true;
+    return may_grow(inputs, results, budget_);
   }
 
   void replace(SsaValue& output, const Value& value) {
-    TypePtr type = output.type();
-    if (value.is_none()) {
-      type = types::none();
-    } else if (type->is(TypeKind::kOptional)) {
-      type = type->element(0);
-    }
-    SsaValue* constant = insert_constant(output.node(), value, std::move(type));
-    constant->set_name(output.name());
-    output.replace_all_uses_with(constant);
+    replace_by_constant(output, value);
     changed_ = true;
   }
 

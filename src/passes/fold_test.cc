@@ -147,6 +147,7 @@ TEST(Fold, DropoutAndCastsVanish) {
                        "    return torch.relu(torch.feature_dropout(y, 0.5, False))\n"),
             "relu");
   EXPECT_EQ(outline_of("    return torch.dropout(x, 0.5, True)\n"), "dropout");
+  EXPECT_EQ(outline_of("    return torch.relu(torch.dropout(x, 0., True))\n"), "relu");
   EXPECT_EQ(outline_of("    return torch.relu(torch.dropout(x, 2., False))\n"), "dropout relu");
   EXPECT_EQ(outline_of("    return torch.relu(torch.detach(x))\n"), "relu");
   EXPECT_EQ(outline_of("    return torch.detach(x)\n"), "detach");

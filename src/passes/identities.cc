@@ -10,13 +10,13 @@ namespace {
 
 const Symbol kDetach("aten::detach"), kRequiresGrad("prim::requires_grad");
 
-// Dropout checks its probability before it does nothing.
+// Dropout checks its probability before it does nothing; with 0 it draws nothing either.
 bool is_identity(const Node& node) {
   const char* unless = node.op()->facts->identity_unless;
   if (!unless) return false;
   const Value *p = constant_argument(node, "p"), *active = constant_argument(node, unless);
-  return p && p->is_float() && p->to_double() >= 0 && p->to_double() <= 1 && active &&
-         active->is_bool() && !active->to_bool();
+  if (!p || !p->is_float() || !(p->to_double() >= 0 && p->to_double() <= 1)) return false;
+  return p->to_double() == 0 || (active && active->is_bool() && !active->to_bool());
 }
 
 // Do all users make something new of it?

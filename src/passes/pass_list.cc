@@ -12,6 +12,7 @@
 #include "passes/conv1d.h"
 #include "passes/dead_code.h"
 #include "passes/dicts.h"
+#include "passes/fold_written.h"
 #include "passes/freeze.h"
 #include "passes/functionalise.h"
 #include "passes/identities.h"
@@ -50,6 +51,9 @@ constexpr Pass kAllPasses[] = {
     {"fold-constants", "what follows from constants is computed, and branches on it are taken",
      kInlining | kSimplifying, kEverywhere,
      [](PassState& s) { return fold_constants(s.graph, s.aliases, s.fold_budget, s.keep_casts); }},
+    {"fold-written", "tensors that are made of constants and then written are computed",
+     kSimplifying, kEverywhere,
+     [](PassState& s) { return fold_written(s.graph, *s.aliases, s.fold_budget); }},
     {"ranks", "questions for numbers of dimensions that are known", kSimplifying, kEverywhere,
      [](PassState& s) { return fold_ranks(s.graph); }},
     {"properties", "questions for dtypes that the weights tell", kSimplifying, kEverywhere,

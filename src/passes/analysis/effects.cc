@@ -40,12 +40,12 @@ bool writes_silently(const Node& node, size_t i) {
          !(facts.writes_unless && is_off(node, facts.writes_unless));
 }
 
+}  // namespace
+
 bool varies(const Node& node) {
-  const char* unless = node.op()->facts->varies_unless;
+  const char* unless = node.op() ? node.op()->facts->varies_unless : nullptr;
   return unless && !is_off(node, unless);
 }
-
-}  // namespace
 
 bool writes_input(const Node& node, size_t i) {
   if (!node.op()) return node.kind() == prim::kSetAttr && i == 0;

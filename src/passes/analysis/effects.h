@@ -11,6 +11,9 @@ namespace torchlet::passes {
 bool writes_input(const Node& node, size_t i);
 bool writes_inputs(const Node& node);
 
+// May two runs of the same inputs give different outputs?
+bool varies(const Node& node);
+
 // May outputs share memory with inputs, or hold them: views, in-place operators, operators that
 // give an input back ("aten::dropout" in eval mode), containers.
 bool returns_alias(const Node& node);
