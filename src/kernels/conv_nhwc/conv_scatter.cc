@@ -130,7 +130,13 @@ class Lines {
 }  // namespace
 
 bool suits_scatter(const ConvNhwcShape& shape) {
-  return shape.groups == 1 && shape.out_channels < tile_shape<float>().lanes;
+  const int64_t lanes = tile_shape<float>().lanes, channels = shape.out_channels;
+  // Of more channels that leave a part of their last vector empty, if windows are small: each tap
+  // is added to memory.
+  constexpr int64_t kMostVectors = 4, kFewTaps = 16;
+  const bool has_few_taps = shape.window.kernel_h * shape.window.kernel_w <= kFewTaps;
+  return shape.groups == 1 && (channels < lanes || (has_few_taps && channels % lanes != 0 &&
+                                                    channels < kMostVectors * lanes));
 }
 
 size_t conv_scatter_packed_bytes(const ConvNhwcShape& shape) {

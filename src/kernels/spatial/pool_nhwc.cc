@@ -231,6 +231,11 @@ void adaptive_avg_pool_nhwc(const AdaptivePoolShape& shape, const Float16* input
   pool_adaptive<Float16>(shape, pool_mean, input, input_stride, output, output_stride);
 }
 
+void adaptive_max_pool_nhwc(const AdaptivePoolShape& shape, const Float16* input,
+                            int64_t input_stride, Float16* output, int64_t output_stride) {
+  pool_adaptive<Float16>(shape, pool_max, input, input_stride, output, output_stride);
+}
+
 void global_avg_pool_nhwc(int64_t batch, int64_t pixels, int64_t channels, const Float16* input,
                           int64_t input_stride, Float16* output, int64_t output_stride) {
   constexpr int64_t kCacheLine = 32, kElementsPerTask = int64_t{1} << 14;

@@ -63,6 +63,8 @@ void max_pool_nhwc(const PoolShape& shape, const Float16* input, int64_t input_s
 void avg_pool_nhwc(const PoolShape& shape, bool count_include_pad, int64_t divisor,
                    const Float16* input, int64_t input_stride, Float16* output,
                    int64_t output_stride);
+void adaptive_max_pool_nhwc(const AdaptivePoolShape& shape, const Float16* input,
+                            int64_t input_stride, Float16* output, int64_t output_stride);
 void adaptive_avg_pool_nhwc(const AdaptivePoolShape& shape, const Float16* input,
                             int64_t input_stride, Float16* output, int64_t output_stride);
 void global_avg_pool_nhwc(int64_t batch, int64_t pixels, int64_t channels, const Float16* input,

@@ -34,10 +34,7 @@ Activation activation_of(const Call& call) {
                       static_cast<float>(high)};
   };
   const auto bound = [&](const char* input, float none) {
-    if (call.is_none(input)) return static_cast<double>(none);
-    // Which has a say in the shape and the dtype of the result.
-    if (call.known(input).is_tensor()) decline("a tensor as a bound");
-    return call.known_double(input);
+    return call.is_none(input) ? static_cast<double>(none) : call.known_double(input);
   };
   if (name == "relu") return clamp(0, kInfinity);
   if (name == "relu6") return clamp(0, 6);
@@ -468,6 +465,19 @@ void lower_addition_of(PlanBuilder& plan, const Call& call) {
   plan.define(call, add_binary(plan, MatrixBinaryOp::kAdd, self, added));
 }
 
+// Between numbers, or between tensors, which have a say in the shape and the dtype of the result.
+void lower_clamp(PlanBuilder& plan, const Call& call) {
+  if (call.op->schema.overload != "Tensor") return lower_activation(plan, call);
+  TensorId id = plan.real_tensor(call, 0);
+  const auto apply = [&](const char* bound, MatrixBinaryOp op) {
+    if (!call.has_argument(bound) || call.is_none(bound)) return;
+    id = add_binary(plan, op, id, plan.real_tensor(call, bound));
+  };
+  apply("min", MatrixBinaryOp::kMax);
+  apply("max", MatrixBinaryOp::kMin);
+  plan.define(call, id);
+}
+
 void lower_outer(PlanBuilder& plan, const Call& call) {
   const TensorId a = plan.real_tensor(call, 0), b = plan.real_tensor(call, 1);
   if (plan.info(a).dim() != 1 || plan.info(b).dim() != 1) decline("no vectors");
@@ -619,9 +629,9 @@ std::span<const Lowering> elementwise_lowerings() {
       {"aten::relu", lower_activation},
       {"aten::relu6", lower_activation},
       {"aten::hardtanh", lower_activation},
-      {"aten::clamp", lower_activation},
-      {"aten::clamp_min", lower_activation},
-      {"aten::clamp_max", lower_activation},
+      {"aten::clamp", lower_clamp},
+      {"aten::clamp_min", lower_clamp},
+      {"aten::clamp_max", lower_clamp},
       {"aten::leaky_relu", lower_activation},
       {"aten::hardswish", lower_activation},
       {"aten::hardsigmoid", lower_activation},

@@ -133,6 +133,20 @@ TEST(LowerElementwise, NumbersInArithmetic) {
   c.check({random_tensor({3, 4}), Value(-1.0)});
 }
 
+TEST(LowerElementwise, ClampBetweenTensors) {
+  const Tensor x = random_tensor({3, 4}), low = random_tensor({3, 1}), high = random_tensor({4});
+  Case above({}, "    return torch.clamp(x, low)\n", "x: Tensor, low: Tensor");
+  above.check({x, low});
+  EXPECT_EQ(above.kernels({x, low}), "binary_rows_f32");
+  Case below({}, "    return torch.clamp(x, None, high)\n", "x: Tensor, high: Tensor");
+  below.check({x, high});
+  EXPECT_EQ(below.kernels({x, high}), "binary_rows_f32");
+  Case between({}, "    return torch.clamp(x, low, high)\n",
+               "x: Tensor, low: Tensor, high: Tensor");
+  between.check({x, low, high});
+  EXPECT_EQ(between.kernels({x, low, high}), "binary_rows_f32 binary_rows_f32");
+}
+
 // Arguments that look like those that a kernel or a view takes, and mean something else.
 TEST(LowerElementwise, OverloadsOfOtherKinds) {
   const std::vector<std::pair<std::string, Tensor>> weights = {{"w", random_tensor({4})},

@@ -15,6 +15,8 @@ constexpr const char* kMaxPool[] = {"max_pool_nhwc_f32", "max_pool_nhwc_f16"};
 constexpr const char* kAvgPool[] = {"avg_pool_nhwc_f32", "avg_pool_nhwc_f16"};
 constexpr const char* kAdaptiveAvgPool[] = {"adaptive_avg_pool_nhwc_f32",
                                             "adaptive_avg_pool_nhwc_f16"};
+constexpr const char* kAdaptiveMaxPool[] = {"adaptive_max_pool_nhwc_f32",
+                                            "adaptive_max_pool_nhwc_f16"};
 constexpr const char* kGlobalAvgPool[] = {"global_avg_pool_nhwc_f32", "global_avg_pool_nhwc_f16"};
 
 using kernels::PoolShape;
@@ -387,6 +389,24 @@ void lower_adaptive_avg_pool(PlanBuilder& plan, const Call& call) {
   define_image(plan, call, output.id);
 }
 
+// Where the maxima were is left to the reference.
+void lower_adaptive_max_pool(PlanBuilder& plan, const Call& call) {
+  if (!plan.users(call.outputs[1].id()).empty()) decline("the places of maxima");
+  const IntArray size = call.known_ints("output_size", 2);
+  if (std::ranges::any_of(size, [](int64_t s) { return s < 1; })) decline("an empty result");
+  constexpr int64_t kFewChannels = 4;
+  const NhwcImage input = plan.as_image(plan.real_tensor(call, 0));
+  if (input.c < kFewChannels) decline("vectors of few channels");
+  const kernels::AdaptivePoolShape shape{input.n, input.c, input.h, input.w, size[0], size[1]};
+  const NhwcImage output =
+      plan.new_image(plan.info(input.id).dtype, input.n, input.c, size[0], size[1]);
+  add_image_step(plan, kAdaptiveMaxPool, input, output,
+                 [=](const auto* x, int64_t x_stride, auto* y, int64_t y_stride) {
+                   kernels::adaptive_max_pool_nhwc(shape, x, x_stride, y, y_stride);
+                 });
+  plan.define(call.outputs[0], output.id);
+}
+
 // The mean over the pixels of an image, or of a volume that lies like one, is a pooling.
 void lower_mean(PlanBuilder& plan, const Call& call) {
   if (!call.has_argument("dim") || call.is_none("dim")) decline("a full mean");
@@ -427,6 +447,7 @@ std::span<const Lowering> pooling_lowerings() {
       {"aten::_adaptive_avg_pool2d", lower_adaptive_avg_pool},
       {"aten::adaptive_avg_pool3d", lower_adaptive_avg_pool},
       {"aten::_adaptive_avg_pool3d", lower_adaptive_avg_pool},
+      {"aten::adaptive_max_pool2d", lower_adaptive_max_pool},
       {"aten::mean", lower_mean},
   };
   return present<kTable>();

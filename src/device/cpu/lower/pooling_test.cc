@@ -94,6 +94,23 @@ TEST(LowerPooling, FewChannelsArePlanes) {
   }
 }
 
+TEST(LowerPooling, AdaptiveMaxima) {
+  const auto layer = [](const std::string& operation, const std::string& result) {
+    return "    y, i = torch." + operation + "\n    return " + result + "\n";
+  };
+  const Tensor x = random_tensor({2, 19, 7, 8});
+  for (const char* size : {"[3, 2]", "[7, 8]", "[1, 1]", "[9, 4]"}) {
+    Case c({}, layer("adaptive_max_pool2d(torch.neg(x), " + std::string(size) + ")",
+                     "torch.relu(y)"));
+    c.check({x});
+    EXPECT_NE(c.kernels({x}).find("adaptive_max_pool_nhwc_f32"), std::string::npos);
+    c.check({random_tensor({2, 3, 7, 8})});
+  }
+  Case places({}, layer("adaptive_max_pool2d(torch.neg(x), [3, 2])",
+                        "torch.add(torch.relu(y), torch.to(i, 6))"));
+  places.check({x});
+}
+
 TEST(LowerPooling, MaximaAndTheirPlaces) {
   for (const char* window :
        {"[2, 2], [2, 2], [0, 0], [1, 1], False", "[3, 2], [1, 2], [1, 1], [2, 1], True"}) {
