@@ -69,7 +69,7 @@ constexpr Pass kAllPasses[] = {
      [](PassState& s) { return inline_calls(s.graph, s.method, kMaxInlinedNodes, s.body_of); }},
     {"unpack", "PyTorch Mobile's packed layers become plain ones", kRewriting, kAtLoad,
      [](PassState& s) { return unpack_layers(s.graph); }},
-    {"dropout", "dropout that is off, and detach()", kRewriting, kEverywhere,
+    {"dropout", "dropout that is off or drops nothing, and detach()", kRewriting, kEverywhere,
      [](PassState& s) { return remove_identities(s.graph, s.log); }},
     {"batch-norm", "merged into the convolution or linear layer before it", kRewriting, kEverywhere,
      [](PassState& s) { return fold_batch_norms(s.graph, s.log); }},
