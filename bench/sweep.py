@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs some 500 architectures of timm, transformers, MONAI and others by Torchlet and PyTorch: is the answer right, and how fast is it.
 
-    python3 bench/sweep.py [--filter REGEX] [--list] [--keep] [--again] [--table docs/sweep.md]
+    python3 bench/sweep.py [--filter REGEX] [--list] [--keep] [--again] [--table docs/sweep.md [--avx512 FILE]]
 
 bench/sweep_models.py has the list and makes each with random weights in a process of its own. Needs Debian's python3-torch and python3-torchvision; the
 packages come from PyPI, without what they depend on, into --folder. There results.json has a record for each model, and a model that has one is left out
@@ -12,8 +12,9 @@ float32 differs, plus 1e-5; both as the largest difference of a tensor, relative
 the variants below. "ratio" is Torchlet's time of a forward over that of
 PyTorch's better variant, torch.jit.freeze or torch.jit.optimize_for_inference of the traced file: one thread each, in turns, the smallest of all rounds.
 
-PyTorch multiplies matrices by libblas.so.3, and Debian's libblas3 is many times slower than others, so a fair ratio takes libopenblas0, and
-OPENBLAS_CORETYPE=SKYLAKEX on a processor with AVX-512 that it does not know (OPENBLAS_VERBOSE=2 tells what it takes it for).
+PyTorch multiplies matrices by libblas.so.3, and Debian's libblas3 is many times slower than others, so a fair ratio takes libopenblas0. On a processor with
+AVX-512 that it does not know it takes kernels of 256 bits (OPENBLAS_VERBOSE=2 tells what it takes it for). With OPENBLAS_CORETYPE=SKYLAKEX it takes those of
+512, and PyTorch is faster than its users have it; --avx512 names the results.json of such a run, and the table has both ratios.
 """
 
 import argparse
@@ -49,6 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--keep", action="store_true", help="keep the files of models")
     parser.add_argument("--again", action="store_true", help="also what has a record")
     parser.add_argument("--table", default="", help="write the records as a table to this file, and measure nothing")
+    parser.add_argument("--avx512", default="", help="the records of a run with OPENBLAS_CORETYPE=SKYLAKEX, for the table")
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--turn", type=float, default=0.15, help="seconds of an engine in a round, one forward at least")
     parser.add_argument("--timeout", type=int, default=180, help="seconds to make a model, and to measure it")
@@ -205,7 +207,12 @@ def mean(ratios: list) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else float("nan")
 
 
-def table(results: dict) -> str:
+def ratios_of(record: dict) -> list:
+    return [record[form].get("ratio") for form in ("traced", "scripted") if form in record]
+
+
+def table(results: dict, avx512: dict) -> str:
+    """`avx512`: the records of a run with OPENBLAS_CORETYPE=SKYLAKEX, or none."""
     made = {name: record for name, record in results.items() if "not_made" not in record}
     files = [(name, form, record[form]) for name, record in made.items() for form in ("traced", "scripted") if form in record]
 
@@ -217,32 +224,44 @@ def table(results: dict) -> str:
 
     lines = [f"# {len(made)} architectures", "",
              "`bench/sweep.py` builds them from packages of PyPI with random weights and runs each by Torchlet and by PyTorch 1.13, one thread each.",
-             "Its head says when an answer is right and what PyTorch's time is. The ratio is Torchlet's time over PyTorch's: below 1, Torchlet is faster.", "",
-             "| family | models | files | right | geometric mean of ratios | over 0.9 | over 1 |", "|---|---|---|---|---|---|---|"]
+             "Its head says when an answer is right and what PyTorch's time is. The ratio is Torchlet's time over PyTorch's: below 1, Torchlet is faster."]
+    if avx512:
+        lines.append("PyTorch's OpenBLAS chooses its kernels by itself; behind are the ratios where it is told to take those for AVX-512 (OPENBLAS_CORETYPE=SKYLAKEX).")
+    lines += ["", "| family | models | files | right | geometric mean of ratios | over 0.9 | over 1 | mean, AVX-512 | over 1, AVX-512 |",
+              "|---|---|---|---|---|---|---|---|---|"]
     for family in dict.fromkeys(name.split("/")[0] for name in results) | {"": None}:
         mine = [(name, form) for name, _, form in files if name.startswith(family)]
         ratios = [form["ratio"] for _, form in mine if "ratio" in form]
+        others = [ratio for name, record in avx512.items() if name.startswith(family) and name in made for ratio in ratios_of(record) if ratio is not None]
         lines.append(f"| {family or '**all**'} | {len({name for name, _ in mine})} | {len(mine)} | {sum(form.get('right', False) for _, form in mine)} | "
-                     f"{mean(ratios):.2f} | {sum(r > SLOW for r in ratios)} | {sum(r > 1 for r in ratios)} |")
+                     f"{mean(ratios):.2f} | {sum(r > SLOW for r in ratios)} | {sum(r > 1 for r in ratios)} | {mean(others):.2f} | {sum(r > 1 for r in others)} |")
     lines += ["", f"## Over {SLOW}", "", "| model | form | PyTorch ms | Torchlet ms | ratio |", "|---|---|---|---|---|"]
     for name, form, row in sorted(files, key=lambda row: -row[2].get("ratio", 0)):
         if row.get("ratio", 0) > SLOW:
             lines.append(f"| {name} | {form} | {best(name):.2f} | {row['min_ms']:.2f} | {row['ratio']:.2f} |")
     lines += ["", "## All", "", "Traced / scripted; `-` where PyTorch does not script the model.", "",
-              "| model | PyTorch ms | ratio | load ms | compile ms | peak MB | verdict |", "|---|---|---|---|---|---|---|"]
+              "| model | PyTorch ms | ratio | load ms | compile ms | peak MB | verdict | ratio, AVX-512 |", "|---|---|---|---|---|---|---|---|"]
     for name, record in made.items():
         forms = [record[form] for form in ("traced", "scripted") if form in record]
 
         def cells(key: str, digits: int) -> str:
             return " / ".join([number(form.get(key), digits) for form in forms] + ["-"] * (2 - len(forms)))
 
+        beside = " / ".join(number(ratio) for ratio in ratios_of(avx512.get(name, {}))) or "-"
         verdicts = list(dict.fromkeys(verdict(form).replace("|", "/") for form in forms))
         lines.append(f"| {name} | {best(name):.2f} | {cells('ratio', 2)} | {cells('load_ms', 0)} | {cells('compile_ms', 0)} | {cells('peak_mb', 0)} | "
-                     f"{'; '.join(verdicts)} |")
+                     f"{'; '.join(verdicts)} | {beside} |")
     absent = [f"| {name} | {record['not_made'].replace('|', '/')} |" for name, record in results.items() if "not_made" in record]
     if absent:
         lines += ["", "## Not made", "", "| model | why |", "|---|---|", *absent]
     return "\n".join(lines) + "\n"
+
+
+def records(file: str) -> dict:
+    if not os.path.exists(file):
+        return {}
+    with open(file) as stream:
+        return json.load(stream)
 
 
 def main() -> int:
@@ -254,13 +273,10 @@ def main() -> int:
         return 0
     os.makedirs(options.folder, exist_ok=True)
     file = os.path.join(options.folder, "results.json")
-    results = {}
-    if os.path.exists(file):
-        with open(file) as stream:
-            results = json.load(stream)
+    results = records(file)
     if options.table:
         with open(options.table, "w") as stream:
-            stream.write(table({name: results[name] for name in wanted if name in results}))
+            stream.write(table({name: results[name] for name in wanted if name in results}, records(options.avx512)))
         return 0
     install(options.folder)
     right = True

@@ -353,8 +353,13 @@ bool SpecialisedSegment::describe_outputs(const Call& call) {
   return true;
 }
 
+// What is made of known values is described as it was made: nothing of it is on meta.
 void SpecialisedSegment::describe_calls(size_t end) {
-  for (; num_described_ < end; ++num_described_) describe_outputs(calls[num_described_]);
+  for (; num_described_ < end; ++num_described_) {
+    const Call& call = calls[num_described_];
+    const auto is_told = [this](const CallArgument& output) { return is_described(output); };
+    if (!std::ranges::all_of(call.outputs, is_told)) describe_outputs(call);
+  }
 }
 
 const TensorDescription* SpecialisedSegment::description_on_meta(ValueId id) {

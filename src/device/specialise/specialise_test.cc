@@ -175,6 +175,22 @@ TEST(Specialise, LargeTensorsMadeOfNumbersAreNotKept) {
   EXPECT_FALSE(segment.was_recorded());
 }
 
+// As biases of positions in long texts are: all is known, and nothing on meta.
+TEST(Specialise, LargeTensorsMadeOfTensorsAreTold) {
+  const Specialised s(
+      ") -> Tensor:\n"
+      "    places = torch.repeat(torch.to(torch.mul(self.w, 0), 3), [25000, 1])\n"
+      "    return torch.add(torch.relu(x), torch.embedding(self.w, places))\n",
+      {ops::ramp({100'000, 3, 3})});
+  SpecialisedSegment segment = s.run();
+  EXPECT_EQ(text(segment), "relu(%0) embedding(tensor tensor -1 False False) add(%1 %2 1) -> %3");
+  const TensorDescription* sum = segment.description_on_meta(3);
+  ASSERT_TRUE(sum);
+  EXPECT_EQ(sum->sizes, (IntArray{100'000, 3, 3}));
+  EXPECT_EQ(segment.describe(2).sizes, (IntArray{100'000, 3, 3}));
+  EXPECT_FALSE(segment.was_recorded());
+}
+
 TEST(Specialise, WhatRaisesIsARefusal) {
   const Specialised s(
       ") -> Tensor:\n"
