@@ -14,8 +14,8 @@ namespace {
 // The memory that one node makes, and what the graph does with it up to the last write.
 class WrittenMemory {
  public:
-  WrittenMemory(Node& maker, const std::vector<const Node*>& writers,
-                const AliasAnalysis& aliases, FoldBudget& budget)
+  WrittenMemory(Node& maker, const std::vector<const Node*>& writers, const AliasAnalysis& aliases,
+                FoldBudget& budget)
       : maker_(maker), writers_(writers), aliases_(aliases), budget_(budget) {}
 
   bool fold() {

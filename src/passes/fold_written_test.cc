@@ -11,8 +11,8 @@ namespace {
 
 // What is left of the body of forward(self, x: Tensor), where self.b is [0, 1, 2, 3, 4, 5].
 Optimized folded(const std::string& body) {
-  Program program(module_class(
-      "M", {"b : Tensor"}, "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n" + body));
+  Program program(module_class("M", {"b : Tensor"},
+                               "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n" + body));
   const Tensor b = ops::make({0, 1, 2, 3, 4, 5});
   return Program::optimized(program.object("M", {{"b", Value(b)}}));
 }

@@ -412,9 +412,8 @@ class CopyLoop {
     const bool has_small_planes = sizes_.size() > 2 && sizes_[0] * sizes_[1] <= kSmallPlane;
     return source_.dtype == target_.dtype && width <= kWidest &&
            sizes_.size() <= kernels::kMaxCopyDims && target_strides_[0] == 1 &&
-           (source_strides_[0] > 1 ||
-            (source_strides_[0] == 1 && sizes_[1] > 1 &&
-             (has_small_planes || sizes_[0] * width <= kWidest)));
+           (source_strides_[0] > 1 || (source_strides_[0] == 1 && sizes_[1] > 1 &&
+                                       (has_small_planes || sizes_[0] * width <= kWidest)));
   }
 
   void copy_reordered() const {

@@ -172,8 +172,7 @@ void conv_scatter(const ConvNhwcShape& shape, const float* input, int64_t input_
       const int64_t first_pixel = image * w.out_h * w.out_w + y * w.out_w;
       const int64_t count = (last - y) * w.out_w * shape.out_channels;
       const Scratch<float> apart(is_in_place ? 0 : count);
-      float* const sums =
-          is_in_place ? output + first_pixel * shape.out_channels : apart.data();
+      float* const sums = is_in_place ? output + first_pixel * shape.out_channels : apart.data();
       Lines block(shape, epilogue.bias, y, last, sums);
       block.add_products(input + image * w.in_h * w.in_w * input_stride, input_stride, packed);
       if (is_in_place) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Inside of conv_nhwc: transposed convolutions to few channels, or to some that do not fill vectors.
-// All taps of a pixel are one product, which is then added to the results that it reaches: a tap by
-// itself would leave a part of a vector empty.
+// Inside of conv_nhwc: transposed convolutions to few channels, or to some that do not fill
+// vectors. All taps of a pixel are one product, which is then added to the results that it reaches:
+// a tap by itself would leave a part of a vector empty.
 
 #include "kernels/conv_nhwc/conv_nhwc.h"
 

@@ -534,11 +534,22 @@ TEST(DwConvNhwc, PlaneByPlane) {
       }
     }
     for (const int64_t channels : {35, 64}) {
-      const Window2dShape strided{.in_h = 1, .in_w = 2101, .out_h = 1, .out_w = 1051,
-                                  .kernel_h = 1, .kernel_w = 5, .stride_w = 2, .pad_w = 4,
+      const Window2dShape strided{.in_h = 1,
+                                  .in_w = 2101,
+                                  .out_h = 1,
+                                  .out_w = 1051,
+                                  .kernel_h = 1,
+                                  .kernel_w = 5,
+                                  .stride_w = 2,
+                                  .pad_w = 4,
                                   .dilation_w = 2};
-      const Window2dShape long_tap{.in_h = 1, .in_w = 1090, .out_h = 1, .out_w = 1089,
-                                   .kernel_h = 1, .kernel_w = 8, .pad_w = 3};
+      const Window2dShape long_tap{.in_h = 1,
+                                   .in_w = 1090,
+                                   .out_h = 1,
+                                   .out_w = 1089,
+                                   .kernel_h = 1,
+                                   .kernel_w = 8,
+                                   .pad_w = 3};
       for (const Window2dShape& s :
            {window(33, 1, 1, 0, 1), window(40, 2, 1, 2, 3), strided, long_tap}) {
         ASSERT_TRUE(dwconv_suits_plane_by_plane({1, channels, s}, {}, true));

@@ -100,8 +100,8 @@ TEST(LowerPooling, AdaptiveMaxima) {
   };
   const Tensor x = random_tensor({2, 19, 7, 8});
   for (const char* size : {"[3, 2]", "[7, 8]", "[1, 1]", "[9, 4]"}) {
-    Case c({}, layer("adaptive_max_pool2d(torch.neg(x), " + std::string(size) + ")",
-                     "torch.relu(y)"));
+    Case c({},
+           layer("adaptive_max_pool2d(torch.neg(x), " + std::string(size) + ")", "torch.relu(y)"));
     c.check({x});
     EXPECT_NE(c.kernels({x}).find("adaptive_max_pool_nhwc_f32"), std::string::npos);
     c.check({random_tensor({2, 3, 7, 8})});
