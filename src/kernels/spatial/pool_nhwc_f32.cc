@@ -66,6 +66,8 @@ void max_pixel(const PooledPixel<float>& pixel, int64_t channels) {
 
 void places_pixel(const PooledPlaces& pixel, int64_t channels) {
   constexpr hn::RebindToSigned<D> integers;
+  constexpr hn::Half<decltype(integers)> half;
+  constexpr hn::Rebind<int64_t, decltype(half)> wide;
   for (int64_t c = 0; c < channels; c += kLanes) {
     const int64_t count = std::min(kLanes, channels - c);
     V max = hn::Set(d, -std::numeric_limits<float>::infinity());
@@ -82,9 +84,12 @@ void places_pixel(const PooledPlaces& pixel, int64_t channels) {
         here += pixel.column_places;
       }
     }
-    HWY_ALIGN int32_t lanes[kLanes];
-    hn::Store(place, integers, lanes);
-    std::copy_n(lanes, count, pixel.output + c);
+    int64_t* to = pixel.output + c;
+    store_first(hn::PromoteTo(wide, hn::LowerHalf(half, place)), wide, to, count);
+    if (count > kLanes / 2) {
+      store_first(hn::PromoteTo(wide, hn::UpperHalf(half, place)), wide, to + kLanes / 2,
+                  count - kLanes / 2);
+    }
   }
 }
 

@@ -202,13 +202,6 @@ struct MaxOfChannels {
   Volume<T> in, out;
   Volume<int64_t> places;
 
-  // Calls fn(slot, c) for groups of channels [c, c + kGroup) that cover all. The last two may
-  // overlap, but what is known of each is kept apart, from `slot` on.
-  template <typename Fn>
-  [[gnu::always_inline]] void for_groups(const Fn& fn) const {
-    for (int64_t c = 0; c < channels; c += kGroup) fn(c, std::min(c, channels - kGroup));
-  }
-
   // Vectors, which compilers would not make of loops over what may overlap.
   typedef T Values [[gnu::vector_size(kGroup * sizeof(T))]];
   typedef int32_t Places [[gnu::vector_size(kGroup * sizeof(int32_t))]];
@@ -222,72 +215,104 @@ struct MaxOfChannels {
     std::memcpy(to, &vector, sizeof(vector));
   }
 
-  // Of each channel the greater value, and where it is; NaN is greater than all.
-  [[gnu::always_inline]] static void take_greater(const T* pixel, int32_t here, T* best,
-                                                  int32_t* index) {
-    Values value, old;
-    Places place;
-    load(value, pixel);
-    load(old, best);
-    load(place, index);
-    const auto greater = (value > old) | (value != value);
-    store(greater ? value : old, best);
-    store(__builtin_convertvector(greater, Places) ? Places{} + here : place, index);
-  }
+  struct Tap {
+    int64_t offset;  // of its channels in the picture
+    int32_t place;
+  };
 
-  // Output (d, h, w) of picture n, by way of `best` and `index` of all groups.
-  [[gnu::always_inline]] void pool(int64_t n, int64_t d, int64_t h, int64_t w, T* best,
-                                   int32_t* index) const {
+  // What is under the window of one output, and where the greatest is if nothing is.
+  struct Window {
+    int64_t count;
+    int32_t first;
+  };
+
+  // The window of output (d, h, w), whose pixels become the first of `taps`.
+  [[gnu::always_inline]] Window find_taps(size_t d, size_t h, size_t w, Tap* taps) const {
     const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
-    const size_t i = static_cast<size_t>(d), j = static_cast<size_t>(h), k = static_cast<size_t>(w);
-    const int64_t left = width.begin[k], right = width.end[k], step = out.strides[1];
-    T* to = out.at(n, 0, d, h, w);
-    int64_t* place = places.at(n, 0, d, h, w);
-    const int64_t first = (depth.begin[i] * height.in + height.begin[j]) * width.in + left;
-    for_groups([&](int64_t slot, int64_t) {
-      std::fill_n(best + slot, kGroup, lowest<T>());
-      std::fill_n(index + slot, kGroup, static_cast<int32_t>(first));
-    });
-    for (int64_t z = depth.begin[i]; z < depth.end[i]; z += depth.step) {
-      for (int64_t y = height.begin[j]; y < height.end[j]; y += height.step) {
-        const T* pixel = in.at(n, 0, z, y, left);
+    const int64_t first = depth.begin[d] * height.in + height.begin[h];
+    int64_t count = 0;
+    for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
+      for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
+        const int64_t offset = z * in.strides[2] + y * in.strides[3];
         const int64_t row = (z * height.in + y) * width.in;
-        for (int64_t x = left; x < right; x += width.step) {
-          for_groups([&](int64_t slot, int64_t c) {
-            take_greater(pixel + c, static_cast<int32_t>(row + x), best + slot, index + slot);
-          });
-          pixel += width.step * in.strides[4];
+        for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
+          taps[count++] = {offset + x * in.strides[4], static_cast<int32_t>(row + x)};
         }
       }
     }
-    for_groups([&](int64_t slot, int64_t c) {
-      if (step == 1) {
-        Values values;
-        Places found;
-        load(values, best + slot);
-        load(found, index + slot);
-        store(values, to + c);
-        store(__builtin_convertvector(found, WidePlaces), place + c);
-      } else {
-        for (int64_t g = 0; g < kGroup; ++g) {
-          to[(c + g) * step] = best[slot + g];
-          place[(c + g) * step] = index[slot + g];
-        }
-      }
-    });
+    return {count, static_cast<int32_t>(first * width.in + width.begin[w])};
   }
 
-  // Outputs [begin, end) of all pictures.
-  [[gnu::always_inline]] void pool_outputs(int64_t begin, int64_t end) const {
-    const int64_t planes = axes[0].out, rows = axes[1].out, cols = axes[2].out;
-    const kernels::Scratch<T> best(channels + kGroup);
-    const kernels::Scratch<int32_t> index(channels + kGroup);
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i / cols, plane = row / rows;
-      pool(plane / planes, plane % planes, row % rows, i % cols, best.data(), index.data());
+  // kGroups groups of channels side by side: what one compares does not wait for the others.
+  template <int kGroups>
+  [[gnu::always_inline]] void pool(const T* from, Window window, const Tap* taps, T* to,
+                                   int64_t* place) const {
+    Values best[kGroups];
+    Places index[kGroups];
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) {
+      best[g] = Values{} + lowest<T>();
+      index[g] = Places{} + window.first;
+    }
+    for (int64_t t = 0; t < window.count; ++t) {
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroups; ++g) {
+        Values value;
+        load(value, from + taps[t].offset + g * kGroup);
+        const auto greater = (value > best[g]) | (value != value);  // NaN is greater than all
+        best[g] = greater ? value : best[g];
+        index[g] = __builtin_convertvector(greater, Places) ? Places{} + taps[t].place : index[g];
+      }
+    }
+    const int64_t step = out.strides[1];
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) {
+      if (step == 1) {
+        store(best[g], to + g * kGroup);
+        store(__builtin_convertvector(index[g], WidePlaces), place + g * kGroup);
+        continue;
+      }
+      for (int64_t i = 0; i < kGroup; ++i) {
+        to[(g * kGroup + i) * step] = best[g][i];
+        place[(g * kGroup + i) * step] = index[g][i];
+      }
     }
   }
-  TORCHLET_WIDE_STEPS void pool_wide(int64_t begin, int64_t end) const { pool_outputs(begin, end); }
+
+  // Outputs [begin, end) of all pictures. The last two groups of channels may overlap.
+  template <int kGroups>
+  [[gnu::always_inline]] void pool_outputs(int64_t begin, int64_t end) const {
+    const int64_t step = out.strides[1];
+    const int64_t planes = axes[0].out, rows = axes[1].out, cols = axes[2].out;
+    const auto longest = [](const Axis& axis) {
+      int64_t most = 0;
+      for (size_t i = 0; i < axis.begin.size(); ++i) {
+        most = std::max(most, (axis.end[i] - axis.begin[i] + axis.step - 1) / axis.step);
+      }
+      return most;
+    };
+    const kernels::Scratch<Tap> taps(longest(axes[0]) * longest(axes[1]) * longest(axes[2]));
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i / cols, plane = row / rows, n = plane / planes;
+      const int64_t d = plane % planes, h = row % rows, w = i % cols;
+      const Window window = find_taps(static_cast<size_t>(d), static_cast<size_t>(h),
+                                      static_cast<size_t>(w), taps.data());
+      const T* from = in.at(n, 0, 0, 0, 0);
+      T* to = out.at(n, 0, d, h, w);
+      int64_t* place = places.at(n, 0, d, h, w);
+      int64_t c = 0;
+      for (; kGroups > 1 && c + kGroups * kGroup <= channels; c += kGroups * kGroup) {
+        pool<kGroups>(from + c, window, taps.data(), to + c * step, place + c * step);
+      }
+      for (; c < channels; c += kGroup) {
+        const int64_t first = std::min(c, channels - kGroup);
+        pool<1>(from + first, window, taps.data(), to + first * step, place + first * step);
+      }
+    }
+  }
+  TORCHLET_WIDE_STEPS void pool_wide(int64_t begin, int64_t end) const {
+    pool_outputs<4>(begin, end);
+  }
 
   void run(int64_t batch) const {
     constexpr int64_t kElementsPerTask = 16384;
@@ -297,7 +322,7 @@ struct MaxOfChannels {
                    if constexpr (detail::kHasWideSteps && std::is_same_v<T, float>) {
                      if (kernels::has(kernels::Isa::kAvx2)) return pool_wide(begin, end);
                    }
-                   pool_outputs(begin, end);
+                   pool_outputs<1>(begin, end);
                  });
   }
 };
@@ -308,15 +333,17 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
     using T = decltype(zero);
     const MemoryFormat format = self.suggest_memory_format();
     const Tensor volume = as_volume(spatial, self);
-    if (self.dtype() == DTypeOf<T>::value && has_channels_inside(volume) &&
-        axes[0].in * axes[1].in * axes[2].in <= std::numeric_limits<int32_t>::max()) {
-      const Tensor values = empty(shape, self.dtype(), format);
-      const Tensor indices = empty(shape, DType::kInt64, format);
-      MaxOfChannels<T>{axes, volume.size(1), Volume<T>(volume),
-                       Volume<T>(as_volume(spatial, values)),
-                       Volume<int64_t>(as_volume(spatial, indices))}
-          .run(volume.size(0));
-      return std::pair(values, indices);
+    if constexpr (std::is_floating_point_v<T>) {  // PyTorch pools no other dtypes
+      if (self.dtype() == DTypeOf<T>::value && has_channels_inside(volume) &&
+          axes[0].in * axes[1].in * axes[2].in <= std::numeric_limits<int32_t>::max()) {
+        const Tensor values = empty(shape, self.dtype(), format);
+        const Tensor indices = empty(shape, DType::kInt64, format);
+        MaxOfChannels<T>{axes, volume.size(1), Volume<T>(volume),
+                         Volume<T>(as_volume(spatial, values)),
+                         Volume<int64_t>(as_volume(spatial, indices))}
+            .run(volume.size(0));
+        return std::pair(values, indices);
+      }
     }
     const Tensor in = dense_as<T>(self);
     const Tensor values = empty(shape, DTypeOf<T>::value), indices = empty(shape, DType::kInt64);
