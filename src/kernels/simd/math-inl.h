@@ -72,10 +72,11 @@ HWY_INLINE auto whole_number(V n) {
 }
 #endif
 
+constexpr float kLog2E = 1.44269504f;
+
 // x = n ln 2 + r, |r| <= ln 2 / 2, and e^r.
 template <class D, class V>
 HWY_INLINE V reduced_exp(D d, V x, V& n) {
-  constexpr float kLog2E = 1.44269504f;
   constexpr float kLn2High = 0.693359375f;  // few bits, so that n * kLn2High is exact
   constexpr float kLn2Low = -2.12194440e-4f;
   static constexpr float kTail[] = {5.000000000e-01f, 1.666666716e-01f, 4.166626930e-02f,
@@ -101,16 +102,31 @@ HWY_INLINE V vector_exp(D d, V x) {
   }
 }
 
-// The same for x in [-87, 88] or NaN.
+// 2^(x scale), (1 + |x scale|) ulp, 1 for 0: exact enough where a small result counts little.
+// With scaled(), x may be anything; without, x scale lies in [-126, 127] or is NaN.
+template <class D, class V>
+HWY_INLINE V quick_power(D d, V x, float scale) {
+  static constexpr float kPower[] = {1.0f,
+                                     6.931472254e-01f,
+                                     2.402265108e-01f,
+                                     5.550297314e-02f,
+                                     9.618030783e-03f,
+                                     1.341000097e-03f,
+                                     1.546973197e-04f};  // of 2, in [-1/2, 1/2]
+  const V factor = hn::Set(d, scale);
+  const V n = hn::Round(hn::Mul(x, factor));
+  const V fraction = polynomial(d, hn::MulSub(x, factor, n), kPower);
+  if constexpr (kScales) {
+    return scaled(fraction, n);  // infinity and 0 for infinite n, whose fraction is NaN
+  } else {
+    return hn::Mul(fraction, power_of_two(d, whole_number(n)));
+  }
+}
+
+// e^x as quick_power, for x in [-87, 88] or NaN.
 template <class D, class V>
 HWY_INLINE V vector_exp_of_moderate(D d, V x) {
-  V n;
-  const V e_r = reduced_exp(d, x, n);
-  if constexpr (kScales) {
-    return scaled(e_r, n);
-  } else {
-    return hn::Mul(e_r, power_of_two(d, whole_number(n)));
-  }
+  return quick_power(d, x, kLog2E);
 }
 
 // 1 / (1 + e^-x), 2 ulp.
