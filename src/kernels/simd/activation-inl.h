@@ -21,15 +21,19 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 1 / x for finite x >= 1, 1 ulp. A division costs as much as eight multiply-adds.
+// Whether a reciprocal by iteration may be faster than a division: see divides_fast().
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+constexpr bool kIterates = true;
+#else
+constexpr bool kIterates = false;
+#endif
+
+// 1 / x for finite x >= 1, 1 ulp.
 template <class D, class V>
 HWY_INLINE V reciprocal_above_one(D d, V x) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  if constexpr (!kIterates) return hn::Div(hn::Set(d, 1.0f), x);
   const V guess = hn::ApproximateReciprocal(x);
   return hn::MulAdd(guess, hn::NegMulAdd(x, guess, hn::Set(d, 1.0f)), guess);
-#else
-  return hn::Div(hn::Set(d, 1.0f), x);
-#endif
 }
 
 // 1 + e^-x, as quick_power; below -87 it stays at its value there.
@@ -44,6 +48,13 @@ HWY_INLINE V one_plus_exp_of_minus(D d, V x) {
 template <class D, class V>
 HWY_INLINE V activate_sigmoid(D d, V x) {
   return reciprocal_above_one(d, one_plus_exp_of_minus(d, x));
+}
+
+// x times it, by a division or by a reciprocal.
+template <bool kDivides, class D, class V>
+HWY_INLINE V activate_silu(D d, V x) {
+  const V divisor = one_plus_exp_of_minus(d, x);
+  return kDivides ? hn::Div(x, divisor) : hn::Mul(x, reciprocal_above_one(d, divisor));
 }
 
 // The hyperbolic tangent, 2 ulp, as vector_tanh without the division.

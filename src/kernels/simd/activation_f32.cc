@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include "kernels/simd/activation-inl.h"
+#include "kernels/simd/isa.h"
 #include "kernels/simd/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -53,7 +54,10 @@ void activate_rows(const Activation& activation, const float* x, int64_t x_strid
     case ActivationKind::kSigmoid:
       return run([&](V v) HWY_ATTR { return activate_sigmoid(d, v); });
     case ActivationKind::kSilu:
-      return run([&](V v) HWY_ATTR { return hn::Mul(v, activate_sigmoid(d, v)); });
+      if (!kIterates || divides_fast()) {
+        return run([&](V v) HWY_ATTR { return activate_silu<true>(d, v); });
+      }
+      return run([&](V v) HWY_ATTR { return activate_silu<!kIterates>(d, v); });
     case ActivationKind::kTanh:
       return run([&](V v) HWY_ATTR { return activate_tanh(d, v); });
     case ActivationKind::kGelu:

@@ -174,6 +174,15 @@ bool has_matrix_product() {
 
 }  // namespace
 
+bool divides_fast() {
+#if defined(__x86_64__)
+  static const bool answer = __builtin_cpu_is("amd") && has_avx_vnni();  // which Zen 4 lacks
+  return answer;
+#else
+  return false;
+#endif
+}
+
 bool has(Isa isa) {
   if (isa < kLeast || isa > limit.load(std::memory_order_relaxed)) return false;
   switch (isa) {

@@ -26,6 +26,10 @@ bool has(Isa isa);
 Isa best_isa();
 const char* isa_name(Isa isa);
 
+// Whether dividing a vector of 16 floats costs no more than three multiply-adds do: on AMD's
+// processors from Zen 5 on. Elsewhere it is 8 to 16 of them.
+bool divides_fast();
+
 // From now on no kernel uses more than this; returns the limit before. For tests: a program starts
 // with the limit that the environment variable TORCHLET_ISA names, and weights are packed for one.
 Isa limit_isa(Isa most);

@@ -32,7 +32,9 @@ HWY_INLINE void combine_taps(const Window2dShape& s, const WindowBuffer& buffer,
       const float* tap = row + buffer.tap_offsets()[j];
       HWY_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        values[v] = combine(values[v], hn::LoadU(d, tap + v * kWindowLanes));
+        // By way of a name, since GCC 12 crashes otherwise where it checks threads (-O1).
+        const V value = combine(values[v], hn::LoadU(d, tap + v * kWindowLanes));
+        values[v] = value;
       }
     }
   }
