@@ -11,7 +11,7 @@ using kernels::InvertedResidualShape;
 
 class InvertedResidualStep : public Step {
  public:
-  // `expand` may be null.
+  // `expand` or `project` may be null.
   InvertedResidualStep(const InvertedResidualShape& shape, std::unique_ptr<Step> expand,
                        std::unique_ptr<Step> depthwise, std::unique_ptr<Step> project)
       : shape_(shape),
@@ -19,18 +19,21 @@ class InvertedResidualStep : public Step {
         depthwise_(as<DepthwiseStep>(std::move(depthwise))),
         project_(as<ConvStep>(std::move(project))) {
     input_ = reading(expand_ ? expand_->input() : depthwise_->input());
-    for (const Operand& read : project_->reads()) {  // and its residual
-      if (read.id() != project_->input().id()) reading(read);
+    if (project_) {
+      for (const Operand& read : project_->reads()) {  // and its residual
+        if (read.id() != project_->input().id()) reading(read);
+      }
     }
-    output_ = writing(project_->output());
-    node = project_->node;
+    output_ = writing(project_ ? project_->output() : depthwise_->output());
+    node = project_ ? project_->node : depthwise_->node;
   }
 
   const char* kernel() const override {
     return is_float16(depthwise_->dtype()) ? "inverted_residual_f16" : "inverted_residual_f32";
   }
   double flops() const override {
-    return (expand_ ? expand_->flops() : 0) + depthwise_->flops() + project_->flops();
+    return (expand_ ? expand_->flops() : 0) + depthwise_->flops() +
+           (project_ ? project_->flops() : 0);
   }
   void run(const Memory& m) const override {
     if (is_float16(depthwise_->dtype())) {
@@ -50,8 +53,10 @@ class InvertedResidualStep : public Step {
     }
     layers.depthwise = depthwise_->packed();
     layers.depthwise_epilogue = depthwise_->epilogue<T>(m);
-    layers.project = project_->packed();
-    layers.project_epilogue = project_->epilogue<T>(m);
+    if (project_) {
+      layers.project = project_->packed();
+      layers.project_epilogue = project_->epilogue<T>(m);
+    }
     kernels::inverted_residual<T>(shape_, m.data<T>(input_), m.stride(input_), layers,
                                   m.data<T>(output_), m.stride(output_));
   }
@@ -73,43 +78,62 @@ class Fuser : StepChains {
   using StepChains::StepChains;
 
   void run() {
-    for (size_t i = 0; i < plan_.steps.size(); ++i) fuse_at(i);
+    const int count = static_cast<int>(plan_.steps.size());
+    for (int i = 0; i < count; ++i) fuse_before(i);
+    for (int i = 0; i < count; ++i) {
+      const int expand_at = expanding(i);
+      if (expand_at >= 0) try_fuse(expand_at, i, -1);
+    }
     remove_fused();
   }
 
  private:
-  void fuse_at(size_t i) {
-    const auto* project = at<ConvStep>(static_cast<int>(i));
+  void fuse_before(int project_at) {
+    const auto* project = at<ConvStep>(project_at);
     if (!project || !project->is_pointwise()) return;
     const int depthwise_at = only_writer(project->input());
-    const auto* depthwise = at<DepthwiseStep>(depthwise_at);
-    if (!depthwise || depthwise->shape().group > 1 || depthwise->has_residual()) return;
-    const int expand_at = only_writer(depthwise->input());
-    const auto* expand = at<ConvStep>(expand_at);
-    const bool expands = expand && expand->is_pointwise() && !expand->has_residual();
-    if (expands && try_fuse(i, depthwise_at, expand_at)) return;
-    try_fuse(i, depthwise_at, -1);
+    if (!is_depthwise(depthwise_at)) return;
+    const int expand_at = expanding(depthwise_at);
+    if (expand_at >= 0 && try_fuse(expand_at, depthwise_at, project_at)) return;
+    try_fuse(-1, depthwise_at, project_at);
   }
 
-  bool try_fuse(size_t project_at, int depthwise_at, int expand_at) {
-    auto& steps = plan_.steps;
+  bool is_depthwise(int place) const {
+    const auto* depthwise = at<DepthwiseStep>(place);
+    return depthwise && depthwise->shape().group == 1 && !depthwise->has_residual();
+  }
+
+  // The place of the pointwise convolution before the depthwise one at `place`, or -1.
+  int expanding(int place) const {
+    if (!is_depthwise(place)) return -1;
+    const int expand_at = only_writer(at<DepthwiseStep>(place)->input());
+    const auto* expand = at<ConvStep>(expand_at);
+    return expand && expand->is_pointwise() && !expand->has_residual() ? expand_at : -1;
+  }
+
+  // Of the convolution before the depthwise one and of the one behind it, one may be absent (-1).
+  bool try_fuse(int expand_at, int depthwise_at, int project_at) {
     const auto& depthwise = *at<DepthwiseStep>(depthwise_at);
     const auto* expand = at<ConvStep>(expand_at);
+    const auto* project = at<ConvStep>(project_at);
     InvertedResidualShape shape;
     shape.batch = depthwise.shape().batch;
     shape.hidden_channels = depthwise.shape().channels;
     shape.in_channels = expand ? expand->shape().in_channels : shape.hidden_channels;
-    shape.out_channels = at<ConvStep>(static_cast<int>(project_at))->shape().out_channels;
+    shape.out_channels = project ? project->shape().out_channels : shape.hidden_channels;
     shape.window = depthwise.shape().window;
-    shape.weights = at<ConvStep>(static_cast<int>(project_at))->shape().weights;
+    shape.weights = (project ? project : expand)->shape().weights;
     const auto element = static_cast<int64_t>(element_size(depthwise.dtype()));
     if (!kernels::inverted_residual_pays(shape, element)) return false;
-    std::unique_ptr<Step> first;
-    if (expand) first = std::move(steps[static_cast<size_t>(expand_at)]);
-    steps[project_at] = std::make_unique<InvertedResidualStep>(
-        shape, std::move(first), std::move(steps[static_cast<size_t>(depthwise_at)]),
-        std::move(steps[project_at]));
+    const int last = project ? project_at : depthwise_at;
+    auto first = take(expand_at), second = take(depthwise_at), third = take(project_at);
+    plan_.steps[static_cast<size_t>(last)] = std::make_unique<InvertedResidualStep>(
+        shape, std::move(first), std::move(second), std::move(third));
     return true;
+  }
+
+  std::unique_ptr<Step> take(int place) {
+    return place < 0 ? nullptr : std::move(plan_.steps[static_cast<size_t>(place)]);
   }
 };
 

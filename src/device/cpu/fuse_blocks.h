@@ -6,7 +6,7 @@
 namespace torchlet::cpu {
 
 // Joins the convolutions of inverted residual blocks (pointwise, depthwise, pointwise; also the
-// last two alone) where their wide images would leave the cache.
+// first or the last two alone) where their wide images would leave the cache.
 void fuse_inverted_residuals(Plan& plan);
 
 }  // namespace torchlet::cpu

@@ -60,7 +60,7 @@ class Strips {
         ring_rows_((strip_ - 1) * s_.stride_h + (s_.kernel_h - 1) * s_.dilation_h + 1),
         hidden_(layers.expand ? ring_rows_ * s_.in_w * shape.hidden_channels : 0),
         hidden_rows_(s_.in_h),
-        depthwise_(strip_ * s_.out_w * shape.hidden_channels) {}
+        depthwise_(layers.project ? strip_ * s_.out_w * shape.hidden_channels : 0) {}
 
   // `output` and the residual begin with row `begin`.
   void run(int64_t begin, int64_t end, const T* residual, T* output, int64_t output_stride) {
@@ -69,12 +69,14 @@ class Strips {
     for (int64_t y = begin; y < end; y += strip_) {
       const int64_t last = std::min(y + strip_, end);
       expand_until((last - 1) * s_.stride_h - s_.pad_h + (s_.kernel_h - 1) * s_.dilation_h + 1);
+      const int64_t pixel = (y - begin) * s_.out_w;
+      T* strip = layers_.project ? depthwise_.data() : output + pixel * output_stride;
       dwconv_nhwc_rows<T>(depthwise, hidden_rows_.data(),
                           layers_.expand ? shape_.hidden_channels : input_stride_,
-                          layers_.depthwise, layers_.depthwise_epilogue, depthwise_.data(),
-                          shape_.hidden_channels, y, last);
+                          layers_.depthwise, layers_.depthwise_epilogue, strip,
+                          layers_.project ? shape_.hidden_channels : output_stride, y, last);
+      if (!layers_.project) continue;
       Epilogue<T> epilogue = layers_.project_epilogue;
-      const int64_t pixel = (y - begin) * s_.out_w;
       if (residual) epilogue.residual = residual + pixel * epilogue.residual_stride;
       conv(pointwise(shape_.hidden_channels, shape_.out_channels, (last - y) * s_.out_w,
                      shape_.weights),

@@ -24,11 +24,12 @@ struct InvertedResidual {
   Epilogue<T> expand_epilogue;   // without a residual
   const void* depthwise = nullptr;
   Epilogue<T> depthwise_epilogue;  // without a residual
+  // Null: the output is that of the depthwise convolution (out = hidden channels).
   const void* project = nullptr;
   Epilogue<T> project_epilogue;
 };
 
-// Whether this is faster than the three kernels one after the other.
+// Whether this is faster than the kernels one after the other.
 bool inverted_residual_pays(const InvertedResidualShape& shape, int64_t element_size);
 
 // Of float or Float16. Runs on the threads of base/thread_pool. Strides are from pixel to pixel, in

@@ -31,8 +31,8 @@ ConvNhwcShape pointwise(int64_t in, int64_t out, int64_t pixels) {
           .in_h = 1, .in_w = pixels, .out_h = 1, .out_w = pixels, .kernel_h = 1, .kernel_w = 1}};
 }
 
-// The block equals its three kernels one after the other. Whole numbers make every sum exact.
-void check(const InvertedResidualShape& shape, bool expand) {
+// The block equals its kernels one after the other. Whole numbers make every sum exact.
+void check(const InvertedResidualShape& shape, bool expand, bool project = true) {
   SCOPED_TRACE(testing::Message() << shape.window.in_h << "x" << shape.window.in_w << " stride "
                                   << shape.window.stride_h << " hidden " << shape.hidden_channels);
   const Window2dShape& s = shape.window;
@@ -60,7 +60,7 @@ void check(const InvertedResidualShape& shape, bool expand) {
   InvertedResidual<float> layers{.expand_epilogue = {.bias = bias.data(), .activation = relu6},
                                  .depthwise = depthwise.data(),
                                  .depthwise_epilogue = {.bias = bias.data(), .activation = relu6},
-                                 .project = project_weight.data(),
+                                 .project = project ? project_weight.data() : nullptr,
                                  .project_epilogue = {.bias = bias.data(),
                                                       .residual = residual.data(),
                                                       .residual_stride = out_stride,
@@ -74,9 +74,12 @@ void check(const InvertedResidualShape& shape, bool expand) {
                   wide.data(), hidden);
   }
   dwconv_nhwc_f32(dw, expand ? wide.data() : input.data(), expand ? hidden : in_stride,
-                  layers.depthwise, layers.depthwise_epilogue, narrow.data(), hidden);
-  conv_nhwc_f32(project_shape, narrow.data(), hidden, layers.project, layers.project_epilogue,
-                expected.data(), out_stride);
+                  layers.depthwise, layers.depthwise_epilogue,
+                  project ? narrow.data() : expected.data(), project ? hidden : out_stride);
+  if (project) {
+    conv_nhwc_f32(project_shape, narrow.data(), hidden, layers.project, layers.project_epilogue,
+                  expected.data(), out_stride);
+  }
   std::vector<float> out(expected.size(), -77);
   inverted_residual(shape, input.data(), in_stride, layers, out.data(), out_stride);
   ASSERT_EQ(out, expected);
@@ -102,6 +105,14 @@ TEST(InvertedResidual, IsItsThreeConvolutions) {
     check({2, 5, 17, 3, window(8, 7, 5, 1)}, true);
     check({1, 32, 32, 16, window(10, 11, 3, 1)}, false);
   });
+}
+
+TEST(InvertedResidual, MayEndWithItsDepthwiseConvolution) {
+  for_each_target([] {
+    check({2, 16, 96, 96, window(13, 15, 3, 2)}, true, false);
+    check({1, 5, 17, 17, window(8, 7, 5, 1)}, true, false);
+  });
+  check({1, 8, 160, 160, window(70, 60, 3, 1)}, true, false);
 }
 
 TEST(InvertedResidual, StripsOfManyRows) {

@@ -211,6 +211,19 @@ TEST(LowerConvolution, InvertedResidualsRunInStrips) {
   const Tensor small = random_tensor({1, 16, 8, 8}).contiguous(MemoryFormat::kChannelsLast);
   c.check({small});
   EXPECT_EQ(c.kernels({small}), "conv_nhwc_f32 dwconv_nhwc_f32 conv_nhwc_f32");
+  // As EfficientNet has it: all of the hidden image is weighed before it is projected.
+  Case weighed({{"a", random_tensor({96, 16, 1, 1})},
+                {"b", random_tensor({96, 1, 3, 3})},
+                {"c", random_tensor({16, 96, 1, 1})}},
+               "    y = torch.conv2d(x, self.a, None, [1, 1], [0, 0], [1, 1], 1)\n"
+               "    y = torch.silu(y)\n"
+               "    y = torch.conv2d(y, self.b, None, [2, 2], [1, 1], [1, 1], 96)\n"
+               "    y = torch.silu(y)\n"
+               "    y = torch.mul(y, torch.sigmoid(torch.mean(y, [2, 3], True)))\n"
+               "    return torch.conv2d(y, self.c, None, [1, 1], [0, 0], [1, 1], 1)\n");
+  weighed.check({x});
+  EXPECT_EQ(weighed.kernels({x}).find("inverted_residual_f32"), 0u) << weighed.kernels({x});
+  EXPECT_EQ(weighed.kernels({small}).find("conv_nhwc_f32 dwconv_nhwc_f32"), 0u);
 }
 
 TEST(LowerConvolution, TransposedConvolution) {
