@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
@@ -88,7 +89,7 @@ HWY_INLINE float max_row(const float* x, int64_t n) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(max[0], max[1])));
 }
 
-HWY_INLINE void moments(const float* x, int64_t n, float* mean, float* variance) {
+HWY_NOINLINE void moments(const float* x, int64_t n, float* mean, float* variance) {
   *mean = sum_row(x, n) / static_cast<float>(n);
   const V center = hn::Set(d, *mean);
   const float squares = sum_of(x, n, [&](V v) HWY_ATTR {
@@ -222,18 +223,94 @@ void softmax_short_rows(bool logarithm, const RowArguments& r, int64_t begin, in
   }
 }
 
+// to = (x scale + shift) weight + bias.
+HWY_INLINE void normalize_row(const RowArguments& r, float scale, float shift, const float* from,
+                              float* to) {
+  const auto normal = [&](int64_t i) HWY_ATTR {
+    const int64_t left = r.cols - i;
+    const V x = hn::MulAdd(load_first(d, from + i, left), hn::Set(d, scale), hn::Set(d, shift));
+    const V weight = r.weight ? load_first(d, r.weight + i, left) : hn::Set(d, 1.0f);
+    return hn::MulAdd(x, weight, r.bias ? load_first(d, r.bias + i, left) : hn::Zero(d));
+  };
+  if (r.cols < kLanes) return store_first(normal(0), d, to, r.cols);
+  // The last vector is a whole one: what follows a partial one in memory, which is the next row
+  // where this is in place, would be read only when that had left for the cache.
+  const int64_t last = r.cols - kLanes;
+  const V end = normal(last);
+  for (int64_t i = 0; i < last; i += kLanes) hn::StoreU(normal(i), d, to + i);
+  hn::StoreU(end, d, to + last);
+}
+
 // By PyTorch's formula, x scale - mean scale: rows of one number show how it rounds.
-HWY_INLINE void layer_norm_row(const RowArguments& r, const float* from, float* to, int64_t cols) {
+HWY_INLINE void layer_norm_row(const RowArguments& r, const float* from, float* to) {
   float mean, variance;
-  moments(from, cols, &mean, &variance);
-  const float rstd = 1 / std::sqrt(variance + r.eps);
-  const V scale = hn::Set(d, rstd), shift = hn::Set(d, -rstd * mean), one = hn::Set(d, 1.0f);
-  for (int64_t i = 0; i < cols; i += kLanes) {
-    const int64_t left = cols - i;
-    const V normal = hn::MulAdd(load_first(d, from + i, left), scale, shift);
-    const V weight = r.weight ? load_first(d, r.weight + i, left) : one;
-    const V bias = r.bias ? load_first(d, r.bias + i, left) : hn::Zero(d);
-    store_first(hn::MulAdd(normal, weight, bias), d, to + i, left);
+  moments(from, r.cols, &mean, &variance);
+  const float scale = 1 / std::sqrt(variance + r.eps);
+  normalize_row(r, scale, -scale * mean, from, to);
+}
+
+constexpr int kRowsTogether = 4;
+using DRows = hn::FixedTag<float, kRowsTogether>;
+
+// The sum of the blocks of four lanes.
+template <class DV>
+HWY_INLINE hn::Vec<DRows> sum_of_blocks(DV, hn::Vec<DV> v) {
+  if constexpr (std::is_same_v<DV, DRows>) {
+    return v;
+  } else {
+    constexpr hn::Half<DV> half;
+    return sum_of_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sum of the lanes of each of four vectors.
+HWY_INLINE hn::Vec<DRows> sums_of_lanes(const V (&v)[kRowsTogether]) {
+  constexpr hn::Repartition<uint64_t, D> pairs;
+  const auto fold = [](V a, V b) HWY_ATTR {  // to sums of a, b, a, b in each block
+    return hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  };
+  const auto low = fold(v[0], v[1]), high = fold(v[2], v[3]);
+  return sum_of_blocks(d, hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, low, high)),
+                                  hn::BitCast(d, hn::InterleaveUpper(pairs, low, high))));
+}
+
+// Four rows side by side, which do not wait for each other's sums and roots.
+HWY_INLINE void layer_norm_four_rows(const RowArguments& r, const float* from, float* to) {
+  constexpr DRows rows;
+  const int64_t cols = r.cols;
+  const auto sums_of = [&](const auto& function) HWY_ATTR {
+    V sums[kRowsTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    int64_t i = 0;
+    for (; i + kLanes <= cols; i += kLanes) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < kRowsTogether; ++j) {
+        sums[j] = hn::Add(sums[j], function(j, hn::LoadU(d, from + j * r.x_stride + i)));
+      }
+    }
+    if (i < cols) {
+      const auto inside = hn::FirstN(d, static_cast<size_t>(cols - i));
+      HWY_UNROLL(4)
+      for (int j = 0; j < kRowsTogether; ++j) {
+        const V value = function(j, load_first(d, from + j * r.x_stride + i, cols - i));
+        sums[j] = hn::Add(sums[j], hn::IfThenElseZero(inside, value));
+      }
+    }
+    return sums_of_lanes(sums);
+  };
+  const auto count = hn::Set(rows, static_cast<float>(cols));
+  const auto mean = hn::Div(sums_of([](int, V v) HWY_ATTR { return v; }), count);
+  HWY_ALIGN float center[kRowsTogether], scale[kRowsTogether], shift[kRowsTogether];
+  hn::Store(mean, rows, center);
+  const auto variance = hn::Div(sums_of([&](int j, V v) HWY_ATTR {
+                                  const V distance = hn::Sub(v, hn::Set(d, center[j]));
+                                  return hn::Mul(distance, distance);
+                                }),
+                                count);
+  const auto rstd = hn::Div(hn::Set(rows, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(rows, r.eps))));
+  hn::Store(rstd, rows, scale);
+  hn::Store(hn::Neg(hn::Mul(rstd, mean)), rows, shift);
+  for (int j = 0; j < kRowsTogether; ++j) {
+    normalize_row(r, scale[j], shift[j], from + j * r.x_stride, to + j * r.y_stride);
   }
 }
 
@@ -276,8 +353,12 @@ void log_softmax_rows(const RowArguments& r, int64_t begin, int64_t end) {
            [&](const float* from, float* to) HWY_ATTR { log_softmax_row(from, to, r.cols); });
 }
 void layer_norm_rows(const RowArguments& r, int64_t begin, int64_t end) {
+  constexpr int64_t kMostCols = 512;
+  for (; r.cols <= kMostCols && begin + kRowsTogether <= end; begin += kRowsTogether) {
+    layer_norm_four_rows(r, r.x + begin * r.x_stride, r.y + begin * r.y_stride);
+  }
   each_row(r, begin, end,
-           [&](const float* from, float* to) HWY_ATTR { layer_norm_row(r, from, to, r.cols); });
+           [&](const float* from, float* to) HWY_ATTR { layer_norm_row(r, from, to); });
 }
 void l2_normalize_rows(const RowArguments& r, int64_t begin, int64_t end) {
   each_row(r, begin, end, [&](const float* from, float* to) HWY_ATTR {
