@@ -36,6 +36,7 @@ void activate_rows(const Activation& activation, const float* x, int64_t x_strid
                    int64_t y_stride, int64_t rows, int64_t columns) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
+  const bool divides = !kIterates || divides_fast();
   const V low = hn::Set(d, activation.low), high = hn::Set(d, activation.high);
   const auto run = [&](const auto& function)
                        HWY_ATTR { map_rows(x, x_stride, y, y_stride, rows, columns, function); };
@@ -54,14 +55,13 @@ void activate_rows(const Activation& activation, const float* x, int64_t x_strid
     case ActivationKind::kSigmoid:
       return run([&](V v) HWY_ATTR { return activate_sigmoid(d, v); });
     case ActivationKind::kSilu:
-      if (!kIterates || divides_fast()) {
-        return run([&](V v) HWY_ATTR { return activate_silu<true>(d, v); });
-      }
+      if (divides) return run([&](V v) HWY_ATTR { return activate_silu<true>(d, v); });
       return run([&](V v) HWY_ATTR { return activate_silu<!kIterates>(d, v); });
     case ActivationKind::kTanh:
       return run([&](V v) HWY_ATTR { return activate_tanh(d, v); });
     case ActivationKind::kGelu:
-      return run([&](V v) HWY_ATTR { return activate_gelu(d, v); });
+      if (divides) return run([&](V v) HWY_ATTR { return activate_gelu<true>(d, v); });
+      return run([&](V v) HWY_ATTR { return activate_gelu<!kIterates>(d, v); });
     case ActivationKind::kGeluTanh:
       return run([&](V v) HWY_ATTR { return activate_gelu_tanh(d, v); });
   }
