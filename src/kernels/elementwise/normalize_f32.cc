@@ -99,25 +99,18 @@ HWY_NOINLINE void moments(const float* x, int64_t n, float* mean, float* varianc
   *variance = squares / static_cast<float>(n);
 }
 
-// e^(x - max), where max >= x; 0 where that is less than 2e-38.
-HWY_INLINE V exp_below(V x, V max) {
-  const V distance = hn::Sub(x, max), lowest = hn::Set(d, -87.0f);
-  const V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
-  return hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
-}
-
 HWY_INLINE void softmax_row(const float* from, float* to, int64_t cols) {
   const V max = hn::Set(d, max_row(from, cols));
   V sum = hn::Zero(d);
   int64_t i = 0;
   for (; i + kLanes <= cols; i += kLanes) {
-    const V e = exp_below(hn::LoadU(d, from + i), max);
+    const V e = exp_of_negative(d, hn::Sub(hn::LoadU(d, from + i), max));
     hn::StoreU(e, d, to + i);
     sum = hn::Add(sum, e);
   }
   if (i < cols) {
     const auto inside = hn::FirstN(d, static_cast<size_t>(cols - i));
-    const V e = exp_below(load_first(d, from + i, cols - i), max);
+    const V e = exp_of_negative(d, hn::Sub(load_first(d, from + i, cols - i), max));
     store_first(e, d, to + i, cols - i);
     sum = hn::Add(sum, hn::IfThenElseZero(inside, e));
   }
@@ -160,7 +153,7 @@ HWY_INLINE void softmax_some_columns(bool logarithm, const float* from, float* t
   }
   for (int64_t r = 0; r < rows; ++r) {
     each([&](int v, int64_t c, int64_t left) HWY_ATTR {
-      const V e = exp_below(load_first(d, from + r * stride + c, left), max[v]);
+      const V e = exp_of_negative(d, hn::Sub(load_first(d, from + r * stride + c, left), max[v]));
       if (!logarithm) store_first(e, d, to + r * stride + c, left);
       sum[v] = hn::Add(sum[v], e);
     });

@@ -87,12 +87,10 @@ float fill(float* x, const uint8_t* chosen, bool unless, float number, int64_t c
 
 // x = e^(x - largest); gives the sum.
 HWY_INLINE float exponentials(float* x, float largest, int64_t count) {
-  const V max = hn::Set(d, largest), lowest = hn::Set(d, -87.0f);
+  const V max = hn::Set(d, largest);
   V sum = hn::Zero(d);
   for_each_vector(count, [&](int64_t i, int64_t left) HWY_ATTR {
-    const V distance = hn::Sub(load_first(d, x + i, left), max);
-    V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
-    e = hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
+    V e = exp_of_negative(d, hn::Sub(load_first(d, x + i, left), max));
     if (left < kLanes) e = hn::IfThenElseZero(hn::FirstN(d, static_cast<size_t>(left)), e);
     store_first(e, d, x + i, left);
     sum = hn::Add(sum, e);
@@ -120,13 +118,11 @@ float weigh_short_row(float* x, const float* terms, float scale, int64_t count) 
     }
     largest = i == 0 ? v[i] : hn::Max(largest, v[i]);
   }
-  const V max = hn::MaxOfLanes(d, largest), lowest = hn::Set(d, -87.0f);
+  const V max = hn::MaxOfLanes(d, largest);
   V sum;
   HWY_UNROLL(4)
   for (int i = 0; i < kShortRow; ++i) {
-    const V distance = hn::Sub(v[i], max);
-    V e = vector_exp_of_moderate(d, max_keeping_nan(lowest, distance));
-    e = hn::IfThenZeroElse(hn::Lt(distance, lowest), e);
+    V e = exp_of_negative(d, hn::Sub(v[i], max));
     if (i + 1 == kShortRow) e = hn::IfThenElseZero(exists, e);
     store_first(e, d, x + i * kLanes, i + 1 < kShortRow ? kLanes : left);
     sum = i == 0 ? e : hn::Add(sum, e);

@@ -128,6 +128,14 @@ HWY_INLINE V vector_exp_of_moderate(D d, V x) {
   return quick_power(d, x, kLog2E);
 }
 
+// The same for x <= 0 or NaN; 0 where that is less than 2e-38.
+template <class D, class V>
+HWY_INLINE V exp_of_negative(D d, V x) {
+  const V lowest = hn::Set(d, -87.0f);
+  const V e = vector_exp_of_moderate(d, kScales ? x : max_keeping_nan(lowest, x));
+  return hn::IfThenZeroElse(hn::Lt(x, lowest), e);
+}
+
 // 1 / (1 + e^-x), 2 ulp.
 template <class D, class V>
 HWY_INLINE V vector_sigmoid(D d, V x) {
