@@ -71,6 +71,10 @@ void add_rows(const float* residual, int64_t residual_stride, float* y, int64_t 
               int64_t rows, int64_t columns) {
   const hn::ScalableTag<float> d;
   constexpr int64_t kStep = static_cast<int64_t>(HWY_LANES(float));
+  if (residual_stride == columns && stride == columns) {
+    columns *= rows;
+    rows = 1;
+  }
   for (int64_t row = 0; row < rows; ++row, y += stride, residual += residual_stride) {
     for (int64_t i = 0; i < columns; i += kStep) {
       const int64_t left = columns - i;
