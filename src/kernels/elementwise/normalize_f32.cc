@@ -267,43 +267,51 @@ HWY_INLINE hn::Vec<DRows> sums_of_lanes(const V (&v)[kRowsTogether]) {
                                   hn::BitCast(d, hn::InterleaveUpper(pairs, low, high))));
 }
 
-// Four rows side by side, which do not wait for each other's sums and roots.
-HWY_INLINE void layer_norm_four_rows(const RowArguments& r, const float* from, float* to) {
+// The sums of function(row, x) of four rows from `from` on.
+template <class Function>
+HWY_INLINE hn::Vec<DRows> sums_of_rows(const RowArguments& r, const float* from,
+                                       const Function& function) {
+  V sums[kRowsTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+  int64_t i = 0;
+  for (; i + kLanes <= r.cols; i += kLanes) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < kRowsTogether; ++j) {
+      sums[j] = hn::Add(sums[j], function(j, hn::LoadU(d, from + j * r.x_stride + i)));
+    }
+  }
+  if (i < r.cols) {
+    const auto inside = hn::FirstN(d, static_cast<size_t>(r.cols - i));
+    HWY_UNROLL(4)
+    for (int j = 0; j < kRowsTogether; ++j) {
+      const V value = function(j, load_first(d, from + j * r.x_stride + i, r.cols - i));
+      sums[j] = hn::Add(sums[j], hn::IfThenElseZero(inside, value));
+    }
+  }
+  return sums_of_lanes(sums);
+}
+
+// Some rows, four by four: none waits for the sums and roots of others, and what is needed of them
+// next has long been there.
+constexpr int64_t kNormBlock = 16;
+HWY_INLINE void layer_norm_block(const RowArguments& r, const float* from, float* to,
+                                 int64_t row_count) {
   constexpr DRows rows;
-  const int64_t cols = r.cols;
-  const auto sums_of = [&](const auto& function) HWY_ATTR {
-    V sums[kRowsTogether] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-    int64_t i = 0;
-    for (; i + kLanes <= cols; i += kLanes) {
-      HWY_UNROLL(4)
-      for (int j = 0; j < kRowsTogether; ++j) {
-        sums[j] = hn::Add(sums[j], function(j, hn::LoadU(d, from + j * r.x_stride + i)));
-      }
-    }
-    if (i < cols) {
-      const auto inside = hn::FirstN(d, static_cast<size_t>(cols - i));
-      HWY_UNROLL(4)
-      for (int j = 0; j < kRowsTogether; ++j) {
-        const V value = function(j, load_first(d, from + j * r.x_stride + i, cols - i));
-        sums[j] = hn::Add(sums[j], hn::IfThenElseZero(inside, value));
-      }
-    }
-    return sums_of_lanes(sums);
-  };
-  const auto count = hn::Set(rows, static_cast<float>(cols));
-  const auto mean = hn::Div(sums_of([](int, V v) HWY_ATTR { return v; }), count);
-  HWY_ALIGN float center[kRowsTogether], scale[kRowsTogether], shift[kRowsTogether];
-  hn::Store(mean, rows, center);
-  const auto variance = hn::Div(sums_of([&](int j, V v) HWY_ATTR {
-                                  const V distance = hn::Sub(v, hn::Set(d, center[j]));
-                                  return hn::Mul(distance, distance);
-                                }),
-                                count);
-  const auto rstd = hn::Div(hn::Set(rows, 1.0f), hn::Sqrt(hn::Add(variance, hn::Set(rows, r.eps))));
-  hn::Store(rstd, rows, scale);
-  hn::Store(hn::Neg(hn::Mul(rstd, mean)), rows, shift);
-  for (int j = 0; j < kRowsTogether; ++j) {
-    normalize_row(r, scale[j], shift[j], from + j * r.x_stride, to + j * r.y_stride);
+  const auto count = hn::Set(rows, static_cast<float>(r.cols));
+  HWY_ALIGN float mean[kNormBlock], scale[kNormBlock];
+  for (int64_t i = 0; i < row_count; i += kRowsTogether) {
+    const auto sums = sums_of_rows(r, from + i * r.x_stride, [](int, V v) HWY_ATTR { return v; });
+    hn::Store(hn::Div(sums, count), rows, mean + i);
+  }
+  for (int64_t i = 0; i < row_count; i += kRowsTogether) {
+    const auto squares = sums_of_rows(r, from + i * r.x_stride, [&](int j, V v) HWY_ATTR {
+      const V distance = hn::Sub(v, hn::Set(d, mean[i + j]));
+      return hn::Mul(distance, distance);
+    });
+    const auto variance = hn::Add(hn::Div(squares, count), hn::Set(rows, r.eps));
+    hn::Store(hn::Div(hn::Set(rows, 1.0f), hn::Sqrt(variance)), rows, scale + i);
+  }
+  for (int64_t i = 0; i < row_count; ++i) {
+    normalize_row(r, scale[i], -scale[i] * mean[i], from + i * r.x_stride, to + i * r.y_stride);
   }
 }
 
@@ -346,9 +354,11 @@ void log_softmax_rows(const RowArguments& r, int64_t begin, int64_t end) {
            [&](const float* from, float* to) HWY_ATTR { log_softmax_row(from, to, r.cols); });
 }
 void layer_norm_rows(const RowArguments& r, int64_t begin, int64_t end) {
-  constexpr int64_t kMostCols = 512;
-  for (; r.cols <= kMostCols && begin + kRowsTogether <= end; begin += kRowsTogether) {
-    layer_norm_four_rows(r, r.x + begin * r.x_stride, r.y + begin * r.y_stride);
+  constexpr int64_t kMostCols = 1024;
+  while (r.cols <= kMostCols && begin + kRowsTogether <= end) {
+    const int64_t count = std::min(kNormBlock, (end - begin) / kRowsTogether * kRowsTogether);
+    layer_norm_block(r, r.x + begin * r.x_stride, r.y + begin * r.y_stride, count);
+    begin += count;
   }
   each_row(r, begin, end,
            [&](const float* from, float* to) HWY_ATTR { layer_norm_row(r, from, to); });
