@@ -21,6 +21,7 @@
 #ifndef TORCHLET_KERNELS_ROW_ARGUMENTS_
 #define TORCHLET_KERNELS_ROW_ARGUMENTS_
 namespace torchlet::kernels {
+constexpr int kRowsTogether = 4;  // whose sums a layer norm makes at once
 // What a function of rows reads and writes.
 struct RowArguments {
   const float* x;
@@ -242,7 +243,6 @@ HWY_INLINE void layer_norm_row(const RowArguments& r, const float* from, float* 
   normalize_row(r, scale, -scale * mean, from, to);
 }
 
-constexpr int kRowsTogether = 4;
 using DRows = hn::FixedTag<float, kRowsTogether>;
 
 // The sum of the blocks of four lanes.
@@ -437,8 +437,9 @@ namespace {
 constexpr int64_t kElementsPerTask = int64_t{1} << 16;
 
 void run(RowFunction* function, const RowArguments& arguments, int64_t rows) {
-  const int64_t grain =
-      std::max<int64_t>(1, kElementsPerTask / std::max<int64_t>(1, arguments.cols));
+  // In whole groups of rows, so that no result depends on the number of threads.
+  const int64_t groups = kElementsPerTask / kRowsTogether / std::max<int64_t>(1, arguments.cols);
+  const int64_t grain = std::max<int64_t>(1, groups) * kRowsTogether;
   parallel_for(rows, grain, [&](int64_t begin, int64_t end) { function(arguments, begin, end); });
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -136,6 +137,19 @@ TEST_P(NormalizeTest, RowsMayLieApart) {
       ASSERT_EQ(x[static_cast<size_t>(i / cols_ * stride + i % cols_)], y_[static_cast<size_t>(i)]);
     }
   });
+}
+
+TEST(LayerNorm, IsTheSameOnAnyNumberOfThreads) {
+  constexpr int64_t kRows = 300, kCols = 990;  // which tasks do not cut into fours by themselves
+  std::vector<float> x(static_cast<size_t>(kRows * kCols)), alone(x.size()), together(x.size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i) * 0.7f);
+  const int threads = num_threads();
+  set_num_threads(1);
+  layer_norm_f32(x.data(), nullptr, nullptr, alone.data(), kRows, kCols, 1e-5f);
+  set_num_threads(3);
+  layer_norm_f32(x.data(), nullptr, nullptr, together.data(), kRows, kCols, 1e-5f);
+  set_num_threads(threads);
+  EXPECT_EQ(together, alone);
 }
 
 TEST(GroupNorm, GroupsAndAffine) {
