@@ -258,13 +258,14 @@ HWY_INLINE hn::Vec<DRows> sum_of_blocks(DV, hn::Vec<DV> v) {
 
 // The sum of the lanes of each of four vectors.
 HWY_INLINE hn::Vec<DRows> sums_of_lanes(const V (&v)[kRowsTogether]) {
-  constexpr hn::Repartition<uint64_t, D> pairs;
+  using Pairs = hn::Repartition<uint64_t, D>;
   const auto fold = [](V a, V b) HWY_ATTR {  // to sums of a, b, a, b in each block
-    return hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+    return hn::BitCast(Pairs(),
+                       hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
   };
   const auto low = fold(v[0], v[1]), high = fold(v[2], v[3]);
-  return sum_of_blocks(d, hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, low, high)),
-                                  hn::BitCast(d, hn::InterleaveUpper(pairs, low, high))));
+  return sum_of_blocks(d, hn::Add(hn::BitCast(d, hn::InterleaveLower(Pairs(), low, high)),
+                                  hn::BitCast(d, hn::InterleaveUpper(Pairs(), low, high))));
 }
 
 // The sums of function(row, x) of four rows from `from` on.
