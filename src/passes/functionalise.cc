@@ -13,6 +13,8 @@ namespace torchlet::passes {
 namespace {
 
 const Symbol kSqueeze("aten::squeeze"), kUnsqueeze("aten::unsqueeze");
+const Symbol kSlice("aten::slice"), kNarrow("aten::narrow");
+const Symbol kAsStrided("aten::as_strided"), kStride("aten::stride");
 
 class Functionaliser {
  public:
@@ -43,6 +45,7 @@ class Functionaliser {
     for (const SsaValue* input : block.inputs()) index(input);
     for (const Node* node : block) {
       order_[node] = order_.size();
+      reads_strides_ |= node->kind() == kAsStrided || node->kind() == kStride;
       for (const Block* inner : node->blocks()) index(*inner);
       for (const SsaValue* output : node->outputs()) index(output);
     }
@@ -61,7 +64,8 @@ class Functionaliser {
   }
 
   // Is it all of the memory that its maker made, for each of them, so that a twin's strides are
-  // those of self? Of a branch, what each side gives is, where the sides made it or `block` did.
+  // those of self, or a part of it whose strides nobody sees? Of a branch, what each side gives is,
+  // where the sides made it or `block` did.
   bool is_whole(const SsaValue* value, const Block* block) const {
     const Node* giver = value->node();
     if (giver->kind() == prim::kIf) {
@@ -72,9 +76,25 @@ class Functionaliser {
     if (giver->kind() == kSqueeze || giver->kind() == kUnsqueeze) {
       return is_whole(giver->input(0), block);
     }
+    if (giver->kind() == kSlice || giver->kind() == kNarrow) {
+      return !shows_strides(value) && is_whole(giver->input(0), block);
+    }
     const std::vector<const Node*> makers = aliases_.makers(original(value));
     return makers.size() == 1 && (makers[0] == giver || original_.contains(value)) &&
            is_inside(*makers[0], block);
+  }
+
+  // A dense tensor can be viewed in every way in which its parts can.
+  bool shows_strides(const SsaValue* value) const {
+    const auto is_returned = [&](const SsaValue* name) {
+      return std::ranges::any_of(
+          name->users(), [&](const Node* user) { return user == graph_.block()->return_node(); });
+    };
+    return reads_strides_ ||
+           std::ranges::any_of(aliases_.makers(original(value)), [&](const Node* maker) {
+             const auto names = names_.find(maker);
+             return names != names_.end() && std::ranges::any_of(names->second, is_returned);
+           });
   }
 
   static bool is_inside(const Node& node, const Block* block) {
@@ -142,6 +162,7 @@ class Functionaliser {
   std::unordered_map<const SsaValue*, size_t> defined_;  // how many nodes came before
   std::unordered_map<const Node*, std::vector<const SsaValue*>> names_;  // by maker
   std::unordered_map<const SsaValue*, const SsaValue*> original_;
+  bool reads_strides_ = false;
   bool changed_ = false;
 };
 

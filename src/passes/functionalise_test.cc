@@ -66,6 +66,21 @@ TEST(Functionalise, NotWhatAnotherNameShows) {
             "neg select exp relu select add");
 }
 
+// As GhostNet has them.
+TEST(Functionalise, PartsWhoseStridesNobodySees) {
+  const std::string part =
+      "    a = torch.cat([x, y], 1)\n"
+      "    b = torch.add_(torch.slice(torch.slice(a, 0, 0, 9), 1, 0, 3), 1)\n";
+  EXPECT_EQ(outline_of(part + "    return torch.neg(torch.view(b, [-1, 3]))\n"),
+            "ListConstruct cat slice slice add view neg");
+  EXPECT_EQ(outline_of(part + "    return torch.squeeze(b)\n"),
+            "ListConstruct cat slice slice add_ squeeze");
+  EXPECT_EQ(outline_of(part + "    return torch.neg(torch.as_strided(b, [2], [1]))\n"),
+            "ListConstruct cat slice slice add_ as_strided neg");
+  EXPECT_EQ(outline_of(part + "    return torch.add(a, b)\n"),
+            "ListConstruct cat slice slice add_ add");
+}
+
 TEST(Functionalise, NotWhatAnObjectKeeps) {
   EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
                        "    self.kept = a\n"

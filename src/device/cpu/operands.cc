@@ -243,12 +243,34 @@ TensorId PlanBuilder::requantized(TensorId id, std::shared_ptr<const Quantizer> 
   return view;
 }
 
+// Whether dimension `d` of these sizes stays one of its own in a tensor of the other sizes, and
+// which.
+static std::optional<size_t> same_dimension(IntSpan from, size_t d, IntSpan to) {
+  int64_t before = 1, count = 1;
+  for (size_t i = 0; i < d; ++i) before *= from[i];
+  for (size_t i = 0; i < to.size() && count <= before; ++i) {
+    if (count == before && to[i] == from[d]) return i;
+    count *= to[i];
+  }
+  return std::nullopt;
+}
+
 TensorId PlanBuilder::reshaped(TensorId id, IntSpan sizes) {
   try {
     return viewed(id, ops::view(shape_of(id), sizes));
   } catch (const Error&) {
-    const TensorId copied = contiguous(id);
-    return viewed(copied, ops::view(shape_of(copied), sizes));
+    // A dimension that only repeats the others, and stays, is left out of the copy.
+    const PlanTensor from = info(id);
+    const Tensor whole = make_meta(from.dtype, from.sizes, contiguous_strides(from.sizes), 0, {});
+    const IntArray all = ops::view(whole, sizes).sizes();
+    IntArray once = from.sizes, result = all;
+    for (size_t d = 0; d < once.size(); ++d) {
+      if (from.strides[d] != 0 || from.sizes[d] < 2) continue;
+      const auto place = same_dimension(from.sizes, d, all);
+      if (place) once[d] = result[*place] = 1;
+    }
+    const TensorId copied = contiguous(new_view(id, once, from.strides, from.offset));
+    return viewed(copied, ops::expand(ops::view(shape_of(copied), result), all));
   }
 }
 

@@ -14,11 +14,16 @@ struct StepArgument {
   Value known = {};
 };
 
-// The operator on tensors over the plan's memory. Unlike the kernels it may allocate its result.
+// The operator on tensors over the plan's memory, for one of its outputs. Unlike the kernels it may
+// allocate its results.
 class ReferenceStep : public Step {
  public:
-  ReferenceStep(const Operator& op, std::vector<StepArgument> arguments, TensorId result)
-      : op_(op), arguments_(std::move(arguments)), result_(writing(Operand::strided(result))) {
+  ReferenceStep(const Operator& op, std::vector<StepArgument> arguments, size_t output,
+                TensorId result)
+      : op_(op),
+        arguments_(std::move(arguments)),
+        output_(output),
+        result_(writing(Operand::strided(result))) {
     for (const StepArgument& argument : arguments_) read_tensors(argument);
   }
   const char* kernel() const override { return op_.name.c_str(); }
@@ -27,15 +32,16 @@ class ReferenceStep : public Step {
     std::vector<Value> values;
     for (const StepArgument& argument : arguments_) values.push_back(value_of(argument, memory));
     const Tensor place = memory.handle(result_);
-    Value result;
+    std::vector<Value> results(op_.schema.returns.size());
     // Others might keep what they make, or return it transposed.
     if (selection::kIsWhole && op_.facts->is_pointwise && !place.is_quantized()) {
       const ResultPlace here(place);
-      op_.call(values, std::span(&result, 1));
+      op_.call(values, results);
     } else {
-      op_.call(values, std::span(&result, 1));
+      op_.call(values, results);
     }
-    if (!result.to_tensor().is_same(place)) place.copy_(result.to_tensor());
+    const Tensor& result = results[output_].to_tensor();
+    if (!result.is_same(place)) place.copy_(result);
   }
 
  private:
@@ -57,6 +63,7 @@ class ReferenceStep : public Step {
 
   const Operator& op_;
   std::vector<StepArgument> arguments_;
+  size_t output_;
   Operand result_;
 };
 
@@ -72,20 +79,22 @@ StepArgument step_argument(PlanBuilder& plan, const CallArgument& argument) {
 }  // namespace
 
 void add_reference_step(PlanBuilder& plan, const Call& call, device::SpecialisedSegment& segment) {
-  if (call.outputs.size() != 1 || !call.outputs[0].is_tensor()) {
-    decline(call.kind().str() + " gives something else than a tensor");
+  for (size_t i = 0; i < call.outputs.size(); ++i) {
+    const CallArgument& output = call.outputs[i];
+    if (!output.is_tensor()) decline(call.kind().str() + " gives something else than tensors");
+    if (plan.users(output.id()).empty()) continue;
+    std::vector<StepArgument> arguments;
+    for (const CallArgument& argument : call.arguments) {
+      arguments.push_back(step_argument(plan, argument));
+    }
+    const device::TensorDescription& result = segment.describe(output.id());
+    if (result.quantizer && !result.quantizer->per_tensor()) {
+      decline("a result that is quantized per channel");
+    }
+    const TensorId id = plan.new_contiguous(result.dtype, result.sizes, result.quantizer);
+    plan.add_step<ReferenceStep>(*call.op, std::move(arguments), i, id);
+    plan.define(output, id);
   }
-  std::vector<StepArgument> arguments;
-  for (const CallArgument& argument : call.arguments) {
-    arguments.push_back(step_argument(plan, argument));
-  }
-  const device::TensorDescription& result = segment.describe(call.outputs[0].id());
-  if (result.quantizer && !result.quantizer->per_tensor()) {
-    decline("a result that is quantized per channel");
-  }
-  const TensorId id = plan.new_contiguous(result.dtype, result.sizes, result.quantizer);
-  plan.add_step<ReferenceStep>(*call.op, std::move(arguments), id);
-  plan.define(call, id);
 }
 
 }  // namespace torchlet::cpu

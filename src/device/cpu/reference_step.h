@@ -5,7 +5,7 @@
 
 namespace torchlet::cpu {
 
-// Declined if the call has another result than one tensor.
+// A step for each output that is used. Declined if one is something else than a tensor.
 void add_reference_step(PlanBuilder& plan, const Call& call, device::SpecialisedSegment& segment);
 
 }  // namespace torchlet::cpu

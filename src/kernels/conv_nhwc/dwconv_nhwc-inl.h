@@ -116,8 +116,8 @@ struct OwnChannel {
 #if TORCHLET_DWCONV_RARE
 // The rarer end of a tile of many taps, which may be the same code for all of them.
 HWY_NOINLINE void store_hardswish(const V* HWY_RESTRICT sum, int count, T* HWY_RESTRICT out,
-                                  int64_t stride) {
-  for (int t = 0; t < count; ++t) store(apply_hardswish(sum[t]), out + t * stride);
+                                  int64_t stride, Part lanes) {
+  for (int t = 0; t < count; ++t) store(apply_hardswish(sum[t]), out + t * stride, lanes);
 }
 
 struct WholeGroups {
@@ -225,7 +225,7 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
       V done[kTile];
       HWY_UNROLL(16)
       for (int t = 0; t < kTile; ++t) done[t] = sum[t];
-      store_hardswish(done, kTile, out, out_stride);
+      store_hardswish(done, kTile, out, out_stride, lanes);
       continue;
     }
 #endif
@@ -246,6 +246,39 @@ HWY_NOINLINE void convolve_tile(const Row& row, const TilePlace& place, int64_t 
 struct PixelTaps {
   int64_t width, column, column_step, j_begin, j_end;
 };
+
+// Several side by side, `stride` columns of the input from each other, whose taps all do.
+constexpr int kInnerPixels = 8;
+HWY_NOINLINE void convolve_inner_pixels(const Row& row, const PixelTaps& taps, int64_t stride,
+                                        int64_t x, int64_t begin, int64_t end) {
+  const V low = set(row.bounds.low), high = set(row.bounds.high);
+  const int64_t step = taps.column_step * row.input_stride, pixel = stride * row.input_stride;
+  const int64_t first = row.input_begin + taps.column * row.input_stride;
+  for (int64_t v = begin * kVectorsPerBlock; v < end * kVectorsPerBlock; ++v) {
+    const int64_t block = v / kVectorsPerBlock, part = v % kVectorsPerBlock * kLanes;
+    const int64_t c = dwconv_block_channel<T>(row.channels, block) + part;
+    const Part lanes = part_of(std::min(kBlock, row.channels) - part);
+    V sum[kInnerPixels];
+    const V start = row.bias ? load_bias(row.bias + c, lanes) : zero();
+    HWY_UNROLL(8)
+    for (int t = 0; t < kInnerPixels; ++t) sum[t] = start;
+    const T* weight = row.weight + block * row.weight_stride + part;
+    for (int64_t i = 0; i < row.taps; ++i) {
+      const T* in = row.input_rows[i * row.row_step] + first + c;
+      for (int64_t j = 0; j < taps.width; ++j, in += step, weight += kBlock) {
+        const V w = load(weight);
+        HWY_UNROLL(8)
+        for (int t = 0; t < kInnerPixels; ++t) {
+          sum[t] = mul_add(load(in + t * pixel, lanes), w, sum[t]);
+        }
+      }
+    }
+    T* out = row.output + x * row.output_stride + c;
+    for (int t = 0; t < kInnerPixels; ++t, out += row.output_stride) {
+      store(row.hardswish ? apply_hardswish(sum[t]) : clamp(sum[t], low, high), out, lanes);
+    }
+  }
+}
 
 // Blocks [begin, end) of channels; a block may be the only one and not whole.
 HWY_NOINLINE void convolve_pixel(const Row& row, const PixelTaps& taps, int64_t x, int64_t begin,
@@ -389,10 +422,25 @@ void convolve_row(const Window2dShape& s, const Tiles& tiles, const Row& row, in
     }
     return;
   }
-  for (int64_t x = 0; x < s.out_w; ++x) {
+  // Pixels [inner, inner_end) have all their taps on the picture.
+  const int64_t reach = (s.kernel_w - 1) * s.dilation_w - s.pad_w;
+  const int64_t inner = ceil_div(s.pad_w, s.stride_w);
+  const int64_t inner_end =
+      reach < s.in_w ? std::min(s.out_w, (s.in_w - 1 - reach) / s.stride_w + 1) : 0;
+  const bool has_inner = row.channels >= kLeastChannels && inner_end - inner >= kInnerPixels;
+  for (int64_t x = 0; x < s.out_w;) {
+    const bool is_inner = has_inner && x >= inner && x < inner_end;
+    if (is_inner) x = std::min(x, inner_end - kInnerPixels);
     const int64_t column = x * s.stride_w - s.pad_w;
+    if (is_inner) {
+      convolve_inner_pixels(row, {s.kernel_w, column, s.dilation_w, 0, s.kernel_w}, s.stride_w, x,
+                            begin, end);
+      x += kInnerPixels;
+      continue;
+    }
     const Range taps = taps_inside(column, s.dilation_w, s.kernel_w, s.in_w);
     convolve_pixel(row, {s.kernel_w, column, s.dilation_w, taps.begin, taps.end}, x, begin, end);
+    ++x;
   }
 }
 

@@ -37,13 +37,22 @@ HWY_INLINE void store_first(V v, float* to, int64_t count) { store_first(v, d, t
 HWY_INLINE V mul_add(V a, V b, V c) { return hn::MulAdd(a, b, c); }
 HWY_INLINE V apply_hardswish(V x) { return activate_hardswish(d, x); }
 
+constexpr int kWideTile = 8;
+#if HWY_TARGET <= HWY_AVX3
+using Part = hn::Mask<D>;
+constexpr int64_t kLeastChannels = 1;
+HWY_INLINE Part part_of(int64_t count) { return hn::FirstN(d, static_cast<size_t>(count)); }
+HWY_INLINE V load(const float* from, Part part) { return hn::MaskedLoad(part, d, from); }
+HWY_INLINE V load_bias(const float* from, Part part) { return load(from, part); }
+HWY_INLINE void store(V v, float* to, Part part) { hn::BlendedStore(v, part, d, to); }
+#else
 struct Part {};  // tiles have whole vectors
 constexpr int64_t kLeastChannels = kDwConvBlock<float>;
-constexpr int kWideTile = 8;
 HWY_INLINE Part part_of(int64_t) { return {}; }
 HWY_INLINE V load(const float* from, Part) { return load(from); }
 HWY_INLINE V load_bias(const float* from, Part) { return load(from); }
 HWY_INLINE void store(V v, float* to, Part) { store(v, to); }
+#endif
 
 using DI = hn::RebindToSigned<D>;
 struct Lookup {
@@ -79,6 +88,8 @@ struct Lookup2 {
 
 #include "kernels/conv_nhwc/dwconv_nhwc-inl.h"
 
+int64_t least_channels() { return kLeastChannels; }
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
@@ -89,8 +100,10 @@ HWY_AFTER_NAMESPACE();
 namespace torchlet::kernels {
 
 HWY_EXPORT(convolve);
+HWY_EXPORT(least_channels);
 
 void dwconv_task(const DwConvTask<float>& task) { HWY_DYNAMIC_DISPATCH(convolve)(task); }
+int64_t dwconv_least_channels() { return HWY_DYNAMIC_DISPATCH(least_channels)(); }
 
 }  // namespace torchlet::kernels
 

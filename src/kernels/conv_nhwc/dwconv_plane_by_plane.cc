@@ -15,15 +15,19 @@ bool dwconv_suits_plane_by_plane(const DwConvShape& shape, const EpilogueF32& ep
                                  bool is_between_planes) {
   if constexpr (!selection::kHasRareConvolutions) return false;
   constexpr int64_t kLeastColumns = 16, kLeastPixels = 1024;  // that are worth laying apart
-  constexpr int64_t kFewTaps = 4, kFewTapsOfLine = 8;
+  constexpr int64_t kFewTaps = 4, kFewTapsOfLine = 8, kFewChannels = 4;
   const Window2dShape& s = shape.window;
   if (shape.group != 1 || epilogue.residual || s.out_w < kLeastColumns ||
       s.out_h * s.out_w < kLeastPixels) {
     return false;
   }
-  const int64_t few_taps = s.out_h == 1 ? kFewTapsOfLine : kFewTaps;
-  return shape.channels < kDwConvBlock<float> ||
-         (is_between_planes && s.kernel_h * s.kernel_w <= few_taps);
+  if (is_between_planes) {
+    const int64_t few_taps = s.out_h == 1 ? kFewTapsOfLine : kFewTaps;
+    if (s.kernel_h * s.kernel_w <= few_taps) return true;
+  } else if (shape.channels > kFewChannels && shape.channels >= dwconv_least_channels()) {
+    return false;
+  }
+  return shape.channels < kDwConvBlock<float>;
 }
 
 void dwconv_plane_by_plane(const DwConvShape& shape, bool reads_planes, const float* input,

@@ -75,6 +75,8 @@ struct DwConvTask {
 
 void dwconv_task(const DwConvTask<float>& task);
 void dwconv_task(const DwConvTask<Float16>& task);
+// Of float; fewer are convolved pixel by pixel.
+int64_t dwconv_least_channels();
 
 // Groups of 16 channels, a block each, by Winograd's algorithm. The weights of a block are [points,
 // channels of the input, channels of the output], four times as many as those of the filters, so

@@ -64,26 +64,61 @@ struct Matrices {
   });
 }
 
+// Whether rows are folded to one before each is: what they give is read together, not in pieces.
+bool is_across_first(const Walk& walk) {
+  if (!selection::kHasConversions || walk.reduced.size() < 2) return false;
+  if (walk.is_short) return true;
+  const Dim &inner = walk.reduced.back(), &outer = walk.reduced[walk.reduced.size() - 2];
+  return inner.stride == 1 && inner.size < kShortRun && !walk.kept.empty() &&
+         walk.kept.back().stride < outer.stride;
+}
+
 void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const IntArray& dims,
-                   const std::byte* center, std::byte* out, int64_t outputs) {
+                   const Tensor& center, std::byte* out, int64_t outputs) {
   const int64_t run_columns =
       self.dtype() == numbers.dtype ? most_run_columns(fold, numbers.dtype) : 0;
   const bool may_run = run_columns > 0;
   if constexpr (selection::kHasConversions) {
     constexpr int64_t kLarge = 1 << 16;
-    if (may_run && outputs == 1 && !center && self.numel() >= kLarge &&
+    if (may_run && outputs == 1 && !center.defined() && self.numel() >= kLarge &&
         is_non_overlapping_and_dense(self.sizes(), self.strides())) {
       return fold_all(fold, self, out);
     }
-    const bool may_turn = self.dtype() == numbers.dtype && !center;
+    const bool may_turn = self.dtype() == numbers.dtype && !center.defined();
     if (const auto matrices = may_turn ? many_small(self, dims) : std::nullopt) {
       const auto* x = static_cast<const std::byte*>(self.raw_data());
       return fold_side_by_side(fold, numbers, x, *matrices, out);
     }
   }
   // A center is that of a whole run.
-  const Walk walk(self, dims, center ? std::min<int64_t>(1, run_columns) : run_columns);
-  if (may_run && !center && walk.ends_with_run()) {
+  const Walk walk(self, dims, center.defined() ? std::min<int64_t>(1, run_columns) : run_columns);
+  if (is_across_first(walk)) {
+    // What they give is written and read again, so that they have to be of some number.
+    constexpr int64_t kLeastRows = 4;
+    const Dim inner = walk.reduced.back();
+    IntArray sizes(self.sizes()), across, rest;
+    int64_t rows = 1;
+    for (const int64_t d : dims) {
+      const auto at = static_cast<size_t>(d);
+      if (self.strides()[at] < inner.stride * inner.size) {
+        rest.push_back(d);
+      } else {
+        rows *= std::exchange(sizes[at], 1);
+        across.push_back(d);
+      }
+    }
+    if (rows >= kLeastRows && !rest.empty()) {
+      const Tensor folded = empty(sizes, numbers.dtype);
+      auto* const to = static_cast<std::byte*>(folded.raw_data());
+      Tensor centers;
+      if (center.defined()) {
+        centers = expand(view(center, reduced_shape(self.sizes(), dims, true)), sizes).contiguous();
+      }
+      fold_elements(fold, numbers, self, across, centers, to, folded.numel());
+      return fold_elements(fold_of_results(fold), numbers, folded, rest, {}, out, outputs);
+    }
+  }
+  if (may_run && !center.defined() && walk.ends_with_run()) {
     // Along the runs first; what they give lies together, and is folded along the other dimensions.
     IntArray sizes(self.sizes()), along, others;
     int64_t run = 1;
@@ -101,35 +136,14 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
     if (run >= kLeastRun && !others.empty()) {
       const Tensor folded = empty(sizes, numbers.dtype);
       auto* const to = static_cast<std::byte*>(folded.raw_data());
-      fold_elements(fold, numbers, self, along, nullptr, to, folded.numel());
-      return fold_elements(fold_of_results(fold), numbers, folded, others, nullptr, out, outputs);
+      fold_elements(fold, numbers, self, along, {}, to, folded.numel());
+      return fold_elements(fold_of_results(fold), numbers, folded, others, {}, out, outputs);
     }
   }
-  if (selection::kHasConversions && !center && walk.is_short && walk.reduced.size() > 1) {
-    // Across the outer dimensions first: what they give is read together, not in pieces. It is
-    // written and read again, so that they have to be of some size.
-    constexpr int64_t kLeastRows = 4;
-    const Dim inner = walk.reduced.back();
-    IntArray sizes(self.sizes()), across, rest;
-    int64_t rows = 1;
-    for (const int64_t d : dims) {
-      const auto at = static_cast<size_t>(d);
-      if (self.strides()[at] < inner.stride * inner.size) {
-        rest.push_back(d);
-      } else {
-        rows *= std::exchange(sizes[at], 1);
-        across.push_back(d);
-      }
-    }
-    if (rows >= kLeastRows && !rest.empty()) {
-      const Tensor folded = empty(sizes, numbers.dtype);
-      auto* const to = static_cast<std::byte*>(folded.raw_data());
-      fold_elements(fold, numbers, self, across, nullptr, to, folded.numel());
-      return fold_elements(fold_of_results(fold), numbers, folded, rest, nullptr, out, outputs);
-    }
-  }
-  if (walk.is_runs) return fold_along_runs(fold, self, walk, center, out, outputs);
-  fold_columns(fold, numbers, self, walk, center, out, outputs);
+  const auto* const centers =
+      center.defined() ? static_cast<const std::byte*>(center.raw_data()) : nullptr;
+  if (walk.is_runs) return fold_along_runs(fold, self, walk, centers, out, outputs);
+  fold_columns(fold, numbers, self, walk, centers, out, outputs);
 }
 
 }  // namespace
@@ -144,9 +158,7 @@ void fold_into(Fold fold, const Tensor& self, IntSpan dims, const Tensor& out,
   const bool is_converted = self.dtype() != numbers.dtype && out.numel() > 1 &&
                             is_non_overlapping_and_dense(self.sizes(), self.strides());
   fold_elements(fold, numbers, is_converted ? self.to(numbers.dtype) : self,
-                normalize_dims(dims, self.dim()),
-                center.defined() ? static_cast<const std::byte*>(center.raw_data()) : nullptr,
-                values, out.numel());
+                normalize_dims(dims, self.dim()), center, values, out.numel());
 }
 
 namespace {

@@ -95,6 +95,14 @@ TEST_P(Layouts, OfAnyKindAreFolded) {
                 expected)
           << static_cast<int>(of) << " of " << x.describe() << " in round " << round;
     }
+    if (GetParam() != DType::kFloat32 && GetParam() != DType::kFloat64) continue;
+    const Tensor center = fold(Fold::kMax, x, dims, true, GetParam());
+    const Tensor result =
+        fold(Fold::kSumOfDistances, x, dims, false, GetParam(), center).to(DType::kFloat64);
+    ASSERT_EQ(std::vector<double>(result.data_ptr<double>(),
+                                  result.data_ptr<double>() + result.numel()),
+              expected_of(Fold::kSumOfSquares, sub(x, center), reduced))
+        << "distances of " << x.describe() << " in round " << round;
   }
 }
 

@@ -154,11 +154,8 @@ inline bool turns_twice(const PlanBuilder& plan, const Call& call, TensorId id) 
          plan.only_leaves(call.outputs[0].id());
 }
 
-// A float32 tensor folded over `dims`, of which none means all, and what is done with each result:
-// divided by the number of elements, or its square root. The result lies as the input does.
-enum class FoldEnd : uint8_t { kNone, kMean, kRoot };
-TensorId add_fold(PlanBuilder& plan, kernels::Fold fold, FoldEnd end, TensorId id, IntSpan dims,
-                  bool keepdim);
+// Of a float32 tensor over `dims`, of which none means all. The result lies as the input does.
+TensorId add_mean(PlanBuilder& plan, TensorId id, IntSpan dims, bool keepdim);
 
 // Over the last `cols` elements; weight and bias may be undefined.
 TensorId add_layer_norm(PlanBuilder& plan, TensorId input, int64_t cols, const Tensor& weight,

@@ -300,7 +300,7 @@ TensorId add_global_mean(PlanBuilder& plan, TensorId id) {
   if (are_planes(plan, id)) {
     IntArray pixels;
     for (int64_t d = 2; d < dims; ++d) pixels.push_back(d);
-    return add_fold(plan, kernels::Fold::kSum, FoldEnd::kMean, id, pixels, true);
+    return add_mean(plan, id, pixels, true);
   }
   const NhwcImage input = plan.as_image(id, dims);
   IntArray sizes(static_cast<size_t>(dims), 1);
@@ -417,8 +417,8 @@ void lower_mean(PlanBuilder& plan, const Call& call) {
   const bool is_volume = selection::kHasVolumes && rank == 5 && plan.image_at_hand(id);
   const IntArray pixels = is_volume ? IntArray{2, 3, 4} : IntArray{2, 3};
   if ((rank != 4 && !is_volume) || !(ops::normalize_dims(given, rank) == pixels)) {
-    return plan.define(call, add_fold(plan, kernels::Fold::kSum, FoldEnd::kMean,
-                                      plan.in_float32(id), given, call.known_bool("keepdim")));
+    return plan.define(call,
+                       add_mean(plan, plan.in_float32(id), given, call.known_bool("keepdim")));
   }
   const TensorId mean = add_global_mean(plan, id);
   if (call.known_bool("keepdim")) return plan.define(call, mean);

@@ -104,11 +104,15 @@ TEST(LowerPooling, AdaptiveMaxima) {
            layer("adaptive_max_pool2d(torch.neg(x), " + std::string(size) + ")", "torch.relu(y)"));
     c.check({x});
     EXPECT_NE(c.kernels({x}).find("adaptive_max_pool_nhwc_f32"), std::string::npos);
-    c.check({random_tensor({2, 3, 7, 8})});
+    const Tensor few = random_tensor({2, 3, 7, 8});
+    c.check({few});
+    EXPECT_NE(c.kernels({few}).find("aten::adaptive_max_pool2d"), std::string::npos);
   }
-  Case places({}, layer("adaptive_max_pool2d(torch.neg(x), [3, 2])",
-                        "torch.add(torch.relu(y), torch.to(i, 6))"));
-  places.check({x});
+  for (const char* result : {"torch.add(torch.relu(y), torch.to(i, 6))", "torch.add(i, 1)"}) {
+    Case places({}, layer("adaptive_max_pool2d(torch.neg(x), [3, 2])", result));
+    places.check({x});
+    EXPECT_NE(places.kernels({x}).find("aten::adaptive_max_pool2d"), std::string::npos);
+  }
 }
 
 TEST(LowerPooling, MaximaAndTheirPlaces) {
