@@ -339,8 +339,11 @@ constexpr int64_t kLongRow = 512;
 class JoinedRows {
  public:
   JoinedRows(bool dense, int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {
+    constexpr int64_t kLeastElements = 256;
+    const int64_t elements = rows * columns;
     const bool pays = selection::kIsWhole && dense && columns < kLongRow / 4;
-    if (pays && rows * columns >= 2 * kLongRow) count_ = kLongRow / columns;
+    // Of few elements there are some long rows, as well.
+    if (pays && elements >= kLeastElements) count_ = std::min(kLongRow, elements / 4) / columns;
   }
   explicit operator bool() const { return count_ > 1; }
   // body(rows, columns, offset) for the longer rows, and for what is left as one row.
@@ -351,7 +354,11 @@ class JoinedRows {
     if (done < rows_) body(1, (rows_ - done) * columns_, done * columns_);
   }
   void repeat(const float* columns, std::array<float, kLongRow>& row) const {
-    for (int64_t i = 0; i < count_; ++i) std::copy_n(columns, columns_, row.data() + i * columns_);
+    std::copy_n(columns, columns_, row.data());
+    const int64_t width = count_ * columns_;
+    for (int64_t done = columns_; done < width; done *= 2) {
+      std::copy_n(row.data(), std::min(done, width - done), row.data() + done);
+    }
   }
 
  private:

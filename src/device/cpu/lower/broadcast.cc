@@ -92,14 +92,17 @@ class BroadcastStep : public ActivatedStep {
     const T* const a = m.data<T>(a_);
     const T* const b = m.data<T>(b_);
     T* const y = m.data<T>(y_);
+    // Rows of few columns are as fast as others if the kernel knows that one stands for all.
+    const Spread spread = columns_.b == 0 ? Spread::kRows
+                          : rows_.b == 0  ? Spread::kColumns
+                                          : Spread::kNone;
     const auto run_matrix = [&](int64_t index) {
       int64_t a_offset = 0, b_offset = 0, rest = index;
       for (size_t d = outer_.size(); d-- > 0; rest /= outer_[d].size) {
         a_offset += rest % outer_[d].size * outer_[d].a;
         b_offset += rest % outer_[d].size * outer_[d].b;
       }
-      const kernels::SpreadOperandOf<T> second{
-          b + b_offset, columns_.b == 0 ? Spread::kRows : Spread::kNone, rows_.b};
+      const kernels::SpreadOperandOf<T> second{b + b_offset, spread, rows_.b};
       function(op_, rows_.size, columns_.size, a + a_offset, rows_.a, second, activation_,
                y + index * rows_.size * columns_.size, columns_.size);
     };

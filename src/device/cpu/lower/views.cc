@@ -89,6 +89,7 @@ std::span<const Lowering> view_lowerings() {
       {"aten::split", lower_view},
       {"aten::split_with_sizes", lower_view},
       {"aten::unbind", lower_view},
+      {"aten::unfold", lower_view},
   };
   return present<kTable>();
 }
