@@ -20,17 +20,25 @@ bool is_matrix(const SsaValue* value) {
 }
 
 bool fold(Node& norm, ScaledWeights& weights, ChangeLog* log) {
-  const auto layer = sole_scalable_layer(norm.input(0), norm);
-  if (!layer || (layer->is_linear && !is_matrix(norm.input(0)))) return false;
-  const auto scaling = constant_batch_norm(norm, layer->channels, layer->weight.dtype());
-  if (!scaling) return false;
-  std::vector<double> bias = layer->bias;
-  for (size_t c = 0; c < bias.size(); ++c) {
-    bias[c] = bias[c] * scaling->scale[c] + scaling->shift[c];
+  const std::vector<ScalableLayer> layers = sole_joined_layers(norm.input(0), norm).layers;
+  int64_t channels = 0;
+  for (const ScalableLayer& layer : layers) {
+    if (layer.is_linear && !is_matrix(layer.node->output())) return false;
+    channels += layer.channels;
   }
-  rescale(*layer, scaling->scale, bias, weights);
-  if (log) log->note(place_of(norm) + " folded into " + place_of(*layer->node));
-  norm.output()->replace_all_uses_with(layer->node->output());
+  if (layers.empty()) return false;
+  const auto scaling = constant_batch_norm(norm, channels, layers[0].weight.dtype());
+  if (!scaling) return false;
+  auto scale = scaling->scale.begin(), shift = scaling->shift.begin();
+  for (const ScalableLayer& layer : layers) {
+    const std::vector<double> own(scale, scale + layer.channels);
+    std::vector<double> bias = layer.bias;
+    for (size_t c = 0; c < bias.size(); ++c) bias[c] = bias[c] * own[c] + *shift++;
+    scale += layer.channels;
+    rescale(layer, own, bias, weights);
+    if (log) log->note(place_of(norm) + " folded into " + place_of(*layer.node));
+  }
+  norm.output()->replace_all_uses_with(norm.input(0));
   norm.destroy();
   return true;
 }

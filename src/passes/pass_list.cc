@@ -18,6 +18,7 @@
 #include "passes/identities.h"
 #include "passes/ignored_terms.h"
 #include "passes/inline.h"
+#include "passes/join_last.h"
 #include "passes/linear_bias.h"
 #include "passes/lists.h"
 #include "passes/packed_weights.h"
@@ -99,6 +100,8 @@ constexpr Pass kAllPasses[] = {
      "can take them over",
      kSharing, kAtLoad | kForMobile,
      [](PassState& s) { return functionalise(s.graph, *s.aliases, s.for_file); }},
+    {"join-last", "functions of single numbers go to the layers whose results are joined", kSharing,
+     kAtLoad | kForMobile, [](PassState& s) { return join_last(s.graph, s.log); }},
     {"conv1d-to-2d", "1d convolutions become 2d ones, which PyTorch Mobile has packed", kLowering,
      kForMobile, for_files([](PassState& s) { return widen_conv1d(s.graph, s.log); })},
     {"prepack", "convolutions and linear layers become PyTorch Mobile's packed ones", kLowering,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/function.h"
+#include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
 #include "passes/pipeline.h"
 #include "script/compilation_unit.h"
@@ -79,13 +80,17 @@ inline std::string outline(const Graph& graph) { return outline(*graph.block());
 inline Tensor run_graph(const Graph& graph, const Tensor& x) {
   std::map<const SsaValue*, Value> values = {{graph.inputs()[1], Value(x)}};
   for (const Node* node : *graph.block()) {
-    if (!node->op()) continue;
+    if (!node->op() && node->kind() != prim::kListConstruct) continue;
     std::vector<Value> arguments;
     for (const SsaValue* input : node->inputs()) {
       const Value* known = constant_of(input);
       arguments.push_back(known ? *known : values.at(input));
     }
-    node->op()->call(arguments, {&values[node->output()], 1});
+    if (node->op()) {
+      node->op()->call(arguments, {&values[node->output()], 1});
+    } else {
+      values[node->output()] = Value::list(std::move(arguments));
+    }
   }
   return values.at(graph.outputs()[0]).to_tensor();
 }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/content_hash.h"
+#include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
 #include "passes/analysis/layers.h"
 #include "passes/analysis/rewrite.h"
@@ -13,7 +14,7 @@
 namespace torchlet::passes {
 namespace {
 
-const Symbol kLinear("aten::linear");
+const Symbol kLinear("aten::linear"), kCat("aten::cat");
 
 // Writes weight * scale along the output channels, in double, as a contiguous tensor.
 template <typename T>
@@ -98,6 +99,31 @@ std::optional<ScalableLayer> scalable_layer(Node& node) {
 std::optional<ScalableLayer> sole_scalable_layer(const SsaValue* value, const Node& user) {
   Node* maker = sole_maker(value, user);
   return maker ? scalable_layer(*maker) : std::nullopt;
+}
+
+JoinedLayers sole_joined_layers(const SsaValue* value, const Node& user) {
+  JoinedLayers joined;
+  const Node* cat = sole_maker(value, user);
+  if (!cat || cat->kind() != kCat || !cat->op()) {
+    if (auto layer = sole_scalable_layer(value, user)) joined.layers.push_back(*std::move(layer));
+    return joined;
+  }
+  const Value* dim = constant_argument(*cat, "dim");
+  Node* list = sole_maker(cat->input(0), *cat);
+  if (!dim || !dim->is_int() || dim->to_int() != 1 || !list ||
+      list->kind() != prim::kListConstruct) {
+    return {};
+  }
+  joined.list = list;
+  for (const SsaValue* part : list->inputs()) {
+    auto layer = sole_scalable_layer(part, *list);
+    if (!layer ||
+        (!joined.layers.empty() && layer->weight.dtype() != joined.layers[0].weight.dtype())) {
+      return {};
+    }
+    joined.layers.push_back(*std::move(layer));
+  }
+  return joined;
 }
 
 std::optional<std::vector<double>> channel_values(const Value* constant, int64_t count,

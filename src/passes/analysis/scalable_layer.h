@@ -29,6 +29,14 @@ std::optional<ScalableLayer> scalable_layer(Node& node);
 // The layer that makes `value` for nobody else, in the block of `user`.
 std::optional<ScalableLayer> sole_scalable_layer(const SsaValue* value, const Node& user);
 
+// Layers of one dtype whose channels are joined (aten::cat along dimension 1), or one by itself.
+struct JoinedLayers {
+  Node* list = nullptr;  // that is joined: the results, in order; null of one by itself
+  std::vector<ScalableLayer> layers;
+};
+// Those that make `value` for nobody else, in the block of `user`; none if others do.
+JoinedLayers sole_joined_layers(const SsaValue* value, const Node& user);
+
 // [count] values of a constant of the layer's dtype, as double; `otherwise` if it is None. Nothing
 // if it is something else.
 std::optional<std::vector<double>> channel_values(const Value* constant, int64_t count,
