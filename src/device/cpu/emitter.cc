@@ -10,6 +10,7 @@
 #include "base/memory_use.h"
 #include "device/cpu/copy_step.h"
 #include "device/cpu/fuse_blocks.h"
+#include "device/cpu/fuse_gates.h"
 #include "device/cpu/fuse_planes.h"
 #include "device/specialise/call.h"
 
@@ -277,6 +278,7 @@ std::unique_ptr<Plan> PlanEmitter::finish() {
   drop_unread_steps();
   fuse_inverted_residuals(*plan_);
   if constexpr (selection::kHasRareConvolutions) fuse_planes(*plan_);
+  if constexpr (selection::has_operator("aten::mul")) fuse_gates(*plan_);
   assign_memory();
   return std::move(plan_);
 }

@@ -90,7 +90,7 @@ class Fuser : StepChains {
  private:
   void fuse_before(int project_at) {
     const auto* project = at<ConvStep>(project_at);
-    if (!project || !project->is_pointwise()) return;
+    if (!project || !project->has_plain_panels()) return;
     const int depthwise_at = only_writer(project->input());
     if (!is_depthwise(depthwise_at)) return;
     const int expand_at = expanding(depthwise_at);
@@ -108,7 +108,7 @@ class Fuser : StepChains {
     if (!is_depthwise(place)) return -1;
     const int expand_at = only_writer(at<DepthwiseStep>(place)->input());
     const auto* expand = at<ConvStep>(expand_at);
-    return expand && expand->is_pointwise() && !expand->has_residual() ? expand_at : -1;
+    return expand && expand->has_plain_panels() && !expand->has_residual() ? expand_at : -1;
   }
 
   // Of the convolution before the depthwise one and of the one behind it, one may be absent (-1).

@@ -127,7 +127,7 @@ class PlanesFuser : StepChains {
   }
 
   void fuse_pointwise(const ConvStep& layer, int place) {
-    if (is_float16(layer.dtype()) || layer.has_residual() || !layer.is_pointwise() ||
+    if (is_float16(layer.dtype()) || layer.has_residual() || !layer.has_plain_panels() ||
         kernels::conv_nhwc_f32_weights(layer.shape()) != kernels::WeightFormat::kFloat32) {
       return;
     }

@@ -52,12 +52,13 @@ void PackingKey::add(const kernels::Window2dShape& window) {
   }
 }
 void PackingKey::add(const LayerForm<kernels::ConvNhwcShape>& layer) {
-  const auto& [batch, in_channels, out_channels, groups, window, winograd, lean, weights] =
+  const auto& [batch, in_channels, out_channels, groups, window, winograd, lean, strassen, weights] =
       layer.shape;
   for (const int64_t number : {in_channels, out_channels, groups}) add(number);
   add(window);
   add(winograd);
   add(lean);
+  add(strassen);
   add(weights);
   add(layer.form);
 }

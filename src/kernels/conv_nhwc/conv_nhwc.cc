@@ -9,6 +9,7 @@
 #include "kernels/conv_nhwc/conv_nhwc.h"
 #include "kernels/conv_nhwc/conv_strip.h"
 #include "kernels/conv_nhwc/conv_taps.h"
+#include "kernels/conv_nhwc/strassen_f32.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "kernels/gemm/gemm.h"
@@ -425,6 +426,8 @@ bool has_few_outputs(int form) {
   return selection::kHasRareConvolutions && form == kVectorsOfPixels;
 }
 
+bool is_strassen(int form) { return selection::kHasWinograd && form == kStrassen; }
+
 // Outputs of which a vector would be empty for the most part, and sums that are worth one each.
 constexpr int64_t kFewColumns = 4, kLongSum = 64, kLongSumOfOne = 8;
 
@@ -502,6 +505,7 @@ int conv_nhwc_f32_form(const ConvNhwcShape& shape) {
   if (selection::kHasWinograd && is_wide) {
     const int tile = winograd_tile(one, {}, suits_bfloat16(shape));
     if (tile > 0) return tile;
+    if (suits_strassen(shape)) return kStrassen;
   }
   if constexpr (!selection::kHasRareConvolutions) return 0;
   return suits_few_outputs(flat_volume(shape)) ? kVectorsOfPixels : 0;
@@ -534,6 +538,7 @@ bool conv_nhwc_f32_sums_pixels(const ConvNhwcShape& shape) {
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape) {
   const int form = conv_nhwc_f32_form(shape);
   if (has_few_outputs(form)) return few_outputs_packed_bytes(flat_volume(shape));
+  if (is_strassen(form)) return strassen_f32_packed_bytes(shape);
   if (form != 0) return winograd_packed_bytes(shape, form);
   const bool is_rounded = conv_nhwc_f32_weights(shape) != WeightFormat::kFloat32;
   return packed_count<float>(shape) * (is_rounded ? sizeof(Float16) : sizeof(float));
@@ -548,6 +553,7 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
   if (has_few_outputs(form)) {
     return few_outputs_pack(flat_volume(shape), weight, static_cast<float*>(packed));
   }
+  if (is_strassen(form)) return strassen_f32_pack(shape, weight, static_cast<float*>(packed));
   if (form != 0) return winograd_pack(shape, form, weight, packed);
   pack(shape, weight, PackingTarget<float>(packed, conv_nhwc_f32_weights(shape)), read);
 }
@@ -567,6 +573,10 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
     return conv_few_outputs(flat_volume(shape), input, input_stride,
                             static_cast<const float*>(packed), epilogue, output, output_stride);
   }
+  if (is_strassen(form)) {
+    return strassen_f32(shape, input, input_stride, static_cast<const float*>(packed), epilogue,
+                        output, output_stride);
+  }
   if (form != 0) {
     return winograd(shape, form, input, input_stride, packed, epilogue, output, output_stride);
   }
@@ -576,6 +586,21 @@ void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input
   }
   convolve(shape, input, input_stride, Panels<float>::of(packed, conv_nhwc_f32_weights(shape)),
            epilogue, output, output_stride);
+}
+bool conv_nhwc_f32_may_scale(const ConvNhwcShape& shape) {
+  return shape.groups == 1 && shape.window.kernel_h * shape.window.kernel_w == 1 &&
+         conv_nhwc_f32_form(shape) == 0 && conv_nhwc_f32_weights(shape) == WeightFormat::kFloat32;
+}
+void conv_nhwc_f32_scale(const ConvNhwcShape& shape, const void* packed, const float* scale,
+                         void* scaled) {
+  const TileShape tile = tile_shape<float>();
+  const int64_t depth = shape.in_channels;
+  for (int64_t column = 0; column < shape.out_channels; column += tile.width) {
+    const int64_t width = tile.panel_width(shape.out_channels - column);
+    binary_rows_f32(
+        MatrixBinaryOp::kMul, depth, width, static_cast<const float*>(packed) + column * depth,
+        width, {scale, Spread::kRows, 1}, {}, static_cast<float*>(scaled) + column * depth, width);
+  }
 }
 void conv_nhwc_f16(const ConvNhwcShape& shape, const Float16* input, int64_t input_stride,
                    const void* packed, const EpilogueF16& epilogue, Float16* output,

@@ -21,6 +21,9 @@ struct ConvNhwcShape {
   bool winograd = true;
   // Whether its weights, which are up to four times as many, have to gain much for their memory.
   bool lean = false;
+  // Whether Strassen's algorithm may be taken where it is faster: its packed weights are 7/4 as
+  // many, and serve other numbers of pixels only if the form is the same.
+  bool strassen = false;
   // What they may be rounded to, if they are many: conv_nhwc_f32_weights() says whether they are.
   WeightFormat weights = WeightFormat::kFloat32;
 };
@@ -35,8 +38,9 @@ bool conv_nhwc_f32_sums_pixels(const ConvNhwcShape& shape);
 // Packed weights belong to the instruction set that packed them.
 size_t conv_nhwc_f32_packed_bytes(const ConvNhwcShape& shape);
 // Packed weights of one layer serve all batches and image sizes for which this is the same: the
-// number of a tile of Winograd (winograd_f32.h), kVectorsOfPixels (conv_few_outputs.h), or 0.
-constexpr int kVectorsOfPixels = -1;
+// number of a tile of Winograd (winograd_f32.h), kVectorsOfPixels (conv_few_outputs.h), kStrassen
+// (strassen_f32.h), or 0.
+constexpr int kVectorsOfPixels = -1, kStrassen = -2;
 int conv_nhwc_f32_form(const ConvNhwcShape& shape);
 
 // weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned
@@ -51,6 +55,14 @@ void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* p
 void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,
                    const void* packed, const EpilogueF32& epilogue, float* output,
                    int64_t output_stride);
+
+// Whether the packed weights of a pointwise layer without groups can be scaled: if they are panels
+// of floats.
+bool conv_nhwc_f32_may_scale(const ConvNhwcShape& shape);
+// The packed weights of such a layer for an input whose channels are yet to be multiplied by
+// `scale` [in_channels]. On the threads of base/thread_pool; `scaled` is as large as `packed`.
+void conv_nhwc_f32_scale(const ConvNhwcShape& shape, const void* packed, const float* scale,
+                         void* scaled);
 
 // The same in Float16 (kernels/half/float16.h), with weights that are given as float32. Winograd's
 // algorithm is never taken, and packed weights serve all batches and image sizes.

@@ -35,6 +35,7 @@ class ConvStep : public EpilogueStep {
     if (!has_residual() && kernels::conv_nhwc_f32_sums_pixels(shape_)) return "sum_pixels_f32";
     const bool is_bf16 = selection::kHasFloat16 &&
                          kernels::conv_nhwc_f32_weights(shape_) == kernels::WeightFormat::kBFloat16;
+    if (kernels::conv_nhwc_f32_form(shape_) == kernels::kStrassen) return "strassen_f32";
     return is_bf16 ? "conv_nhwc_bf16" : "conv_nhwc_f32";
   }
   double flops() const override { return conv_flops(shape_); }
@@ -57,6 +58,11 @@ class ConvStep : public EpilogueStep {
     return input_.form() == Form::kImage && !reads_nchw_ && shape_.groups == 1 && w.kernel_h == 1 &&
            w.kernel_w == 1 && w.stride_h == 1 && w.stride_w == 1 && w.pad_h == 0 && w.pad_w == 0 &&
            w.out_h == w.in_h && w.out_w == w.in_w;  // padding below and right is in what it writes
+  }
+
+  // Are its packed weights those of a plain product?
+  bool has_plain_panels() const {
+    return is_pointwise() && (is_float16(dtype_) || kernels::conv_nhwc_f32_form(shape_) == 0);
   }
 
  private:

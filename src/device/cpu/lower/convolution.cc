@@ -90,6 +90,7 @@ NhwcImage lower_image(PlanBuilder& plan, ConvArguments a) {
                             .groups = a.groups,
                             .window = window,
                             .lean = plan.is_lean(),
+                            .strassen = true,
                             .weights = plan.weight_format(a.weight.dtype())};
   // Tiles for groups are faster for one group of few channels, too, but than Winograd only by
   // Winograd, and than vectors of pixels only if those of channels are full.

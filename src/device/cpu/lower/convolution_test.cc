@@ -226,6 +226,54 @@ TEST(LowerConvolution, InvertedResidualsRunInStrips) {
   EXPECT_EQ(weighed.kernels({small}).find("conv_nhwc_f32 dwconv_nhwc_f32"), 0u);
 }
 
+TEST(LowerConvolution, ManyChannelsByStrassensAlgorithm) {
+  Case c({{"w", random_tensor({384, 256, 1, 1})}, {"v", random_tensor({320, 384})}},
+         "    y = torch.relu(torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1))\n"
+         "    rows = torch.transpose(torch.flatten(y, 2), 1, 2)\n"
+         "    return torch.linear(rows, self.v)\n");
+  const auto image = [](int64_t size) {
+    return random_tensor({1, 256, size, size}).contiguous(MemoryFormat::kChannelsLast);
+  };
+  c.check({image(10)});
+  EXPECT_EQ(c.kernels({image(10)}), "strassen_f32 strassen_f32");
+  EXPECT_EQ(c.kernels({image(9)}), "conv_nhwc_f32 conv_nhwc_f32");
+}
+
+TEST(LowerConvolution, GatesScaleWeights) {
+  const auto name = [](int64_t out) { return "of " + std::to_string(out) + " channels"; };
+  for (const int64_t out : {1, 5, 16, 24, 33, 100}) {  // which end their panels in any way
+    SCOPED_TRACE(name(out));
+    Case c({{"w", random_tensor({out, 19, 1, 1})}, {"b", random_tensor({out})}},
+           "    y = torch.mul(x, gate)\n"
+           "    y = torch.relu(torch.conv2d(y, self.w, self.b, [1, 1], [0, 0], [1, 1], 1))\n"
+           "    return torch.add(y, more)\n",
+           "x: Tensor, gate: Tensor, more: Tensor");
+    const Tensor gate = random_tensor({1, 19, 1, 1});
+    const auto image = [](int64_t channels, int64_t h, int64_t w) {
+      return random_tensor({1, channels, h, w}).contiguous(MemoryFormat::kChannelsLast);
+    };
+    c.check({image(19, 9, 13), gate, image(out, 9, 13)});
+    EXPECT_EQ(c.kernels({image(19, 9, 13), gate, image(out, 9, 13)}), "gated_conv_nhwc_f32");
+    // No more pixels than weights of a channel.
+    EXPECT_EQ(c.kernels({image(19, 1, out), gate, image(out, 1, out)}),
+              "binary_rows_f32 conv_nhwc_f32");
+  }
+  // Numbers for each picture, and a weighed image that others read.
+  const std::string kConv = "torch.conv2d(y, self.w, None, [1, 1], [0, 0], [1, 1], 1)";
+  const auto pixels = random_tensor({2, 19, 9, 13}).contiguous(MemoryFormat::kChannelsLast);
+  Case batch({{"w", random_tensor({24, 19, 1, 1})}},
+             "    y = torch.mul(x, gate)\n    return " + kConv + "\n", "x: Tensor, gate: Tensor");
+  batch.check({pixels, random_tensor({2, 19, 1, 1})});
+  EXPECT_EQ(batch.kernels({pixels, random_tensor({1, 19, 1, 1})}), "binary_rows_f32 conv_nhwc_f32");
+  Case shared({{"w", random_tensor({19, 19, 1, 1})}},
+              "    y = torch.mul(x, gate)\n    return torch.add(" + kConv + ", torch.sigmoid(y))\n",
+              "x: Tensor, gate: Tensor");
+  const Tensor x = random_tensor({1, 19, 9, 13}).contiguous(MemoryFormat::kChannelsLast);
+  shared.check({x, random_tensor({1, 19, 1, 1})});
+  EXPECT_EQ(shared.kernels({x, random_tensor({1, 19, 1, 1})}),
+            "binary_rows_f32 conv_nhwc_f32 activation_rows_f32 binary_rows_f32");
+}
+
 TEST(LowerConvolution, TransposedConvolution) {
   const Tensor x = random_tensor({2, 4, 5, 6});
   for (const int64_t groups : {1, 2}) {

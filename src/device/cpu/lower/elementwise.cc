@@ -5,8 +5,8 @@
 
 #include "base/selection.h"
 #include "base/thread_pool.h"
+#include "device/cpu/lower/binary_step.h"
 #include "device/cpu/lower/broadcast.h"
-#include "device/cpu/lower/epilogue_step.h"
 #include "device/cpu/lower/lowering.h"
 #include "kernels/elementwise/elementwise_nhwc.h"
 #include "ops/core/common.h"
@@ -65,17 +65,6 @@ using kernels::ActivationKind;
 using kernels::MatrixBinaryOp;
 using kernels::MatrixUnaryOp;
 using kernels::Spread;
-
-// A tensor as the matrix that elementwise kernels read, with the strides that it has now: an image,
-// rows, or all elements in the order of memory as one row.
-struct Matrix {
-  TensorId id;
-  Form form;  // kFixed: in the order of memory
-  int64_t rows, columns, stride;
-  DType dtype;
-
-  Operand operand() const { return Operand::fixed(id); }
-};
 
 bool is_dense(const PlanTensor& t) { return is_non_overlapping_and_dense(t.sizes, t.strides); }
 
@@ -192,44 +181,6 @@ TensorId add_map(PlanBuilder& plan, TensorId id, const Function& function) {
   plan.add_step<MapStep<Function>>(function, x, y);
   return y.id;
 }
-
-class BinaryStep : public ActivatedStep {
- public:
-  struct Second {
-    TensorId id;
-    Spread spread = Spread::kNone;
-    int64_t stride = 0, rows_per_batch = 1;
-  };
-  BinaryStep(MatrixBinaryOp op, const Matrix& a, const Second& b, const Matrix& y)
-      : op_(op), a_(a), y_(y), b_(b) {
-    reading(a.operand());
-    reading(Operand::fixed(b.id));
-    writing_in_place(y.operand());
-  }
-  const char* kernel() const override {
-    return is_float16(a_.dtype) ? "binary_rows_f16" : "binary_rows_f32";
-  }
-  void run(const Memory& m) const override {
-    if (is_float16(a_.dtype)) {
-      run_in<Float16>(m, kernels::binary_rows_f16);
-    } else {
-      run_in<float>(m, kernels::binary_rows_f32);
-    }
-  }
-
- private:
-  template <typename T, typename Function>
-  void run_in(const Memory& m, const Function& function) const {
-    const kernels::SpreadOperandOf<T> b{m.data<T>(Operand::fixed(b_.id)), b_.spread, b_.stride,
-                                        b_.rows_per_batch};
-    function(op_, a_.rows, a_.columns, m.data<T>(a_.operand()), a_.stride, b, activation_,
-             m.data<T>(y_.operand()), y_.stride);
-  }
-
-  MatrixBinaryOp op_;
-  Matrix a_, y_;
-  Second b_;
-};
 
 void lower_activation(PlanBuilder& plan, const Call& call) {
   const TensorId id = plan.real_tensor(call, 0);

@@ -28,6 +28,8 @@ TensorId add_linear(PlanBuilder& plan, TensorId input, const Tensor& weight, con
   const kernels::ConvNhwcShape shape{.in_channels = in,
                                      .out_channels = out,
                                      .window = {1, rows.rows, 1, rows.rows, 1, 1},
+                                     .lean = plan.is_lean(),
+                                     .strassen = true,
                                      .weights = plan.weight_format(weight.dtype())};
   plan.add_step<ConvStep>(dtype, shape, rows, result, pack_conv(plan, dtype, shape, weight),
                           keep_bias(plan, bias, weight, out));
