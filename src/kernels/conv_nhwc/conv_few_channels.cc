@@ -164,6 +164,7 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
     ++block_lines;
   }
   const int64_t row_stride = w.stride_w * runs.channels;
+  const bool is_far = is_far_image(runs.pixels(), shape.out_channels);
   const int64_t most_rows = epilogue.residual_last ? tile.rows : w.out_w;
   const int64_t blocks = (w.out_h + block_lines - 1) / block_lines;
   const int64_t packed_group = tile.packed_columns(runs.columns) * runs.depth();
@@ -199,7 +200,8 @@ void conv_few_channels(const ConvNhwcShape& shape, const FewChannelsInput<T>& in
                                      .output = output,
                                      .output_stride = output_stride,
                                      .pixel = (image * w.out_h + first + y) * w.out_w + x,
-                                     .channel = group * runs.columns});
+                                     .channel = group * runs.columns,
+                                     .is_far = is_far});
         }
       }
     }

@@ -102,6 +102,7 @@ struct Task {
   T* output;
   int64_t output_stride;
   int64_t channel;  // of the output, the group's first
+  bool is_far;
 };
 
 // Runs shorter than this are copied: a segment costs as much as a few steps of k.
@@ -125,7 +126,8 @@ StripJob<T> strip_job(const Task<T>& task, const Block& block, const ConvRuns& r
           .output = task.output,
           .output_stride = task.output_stride,
           .pixel = pixel,
-          .channel = task.channel};
+          .channel = task.channel,
+          .is_far = task.is_far};
 }
 
 // The rows of A that begin at `a`, all pixels of the block.
@@ -340,7 +342,8 @@ void convolve_part(const ConvNhwcShape& shape, const T* input, int64_t input_str
                          .epilogue = &epilogue,
                          .output = output,
                          .output_stride = output_stride,
-                         .channel = group * runs.columns};
+                         .channel = group * runs.columns,
+                         .is_far = is_far_image(runs.pixels(), merged.out_channels)};
       int64_t count = std::min(cut.units - unit, end - next);
       run_blocks(task, block_of_units(runs, tile, cut, unit, &count), runs, tile, cut);
       next += count;

@@ -99,9 +99,10 @@ namespace {
 // The products, by their second operands.
 enum Product { kB11, kB21, kT2, kT1, kB22, kT3, kMinusT4, kProducts };
 
-// Of each half of a strip of pixels, at most, and of each half of the columns at a time: what is
-// made of them stays in the second-level cache.
-constexpr int64_t kRows = 56, kColumns = 512;
+// Of each half of a strip of pixels, at most, and what is made of them: the first operands, and
+// sums of products. Both stay in the second-level cache.
+constexpr int64_t kRows = 56;
+constexpr int64_t kOperandBytes = int64_t{640} << 10, kSumBytes = int64_t{336} << 10;
 // Multiply-adds that are worth waking a thread for, about 10 microseconds.
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
 
@@ -124,8 +125,8 @@ struct Cut {
 
 class Layer {
  public:
-  Layer(const Cut& cut, const float* input, int64_t input_stride, const float* packed,
-        const EpilogueF32& epilogue, float* output, int64_t output_stride)
+  Layer(const Cut& cut, int64_t pixels, const float* input, int64_t input_stride,
+        const float* packed, const EpilogueF32& epilogue, float* output, int64_t output_stride)
       : cut_(cut),
         input_(input),
         input_stride_(input_stride),
@@ -133,13 +134,18 @@ class Layer {
         epilogue_(epilogue),
         output_(output),
         output_stride_(output_stride),
+        is_far_(is_far_image(pixels, cut.columns)),
         row_stride_(odd_lines(cut.half_depth, 16)) {}
+
+  // What run_strip() needs for that many rows of each half, and for each of its columns.
+  int64_t operand_bytes(int64_t rows) const { return kProducts * rows * row_stride_ * kSize; }
+  int64_t sum_bytes(int64_t rows) const { return kSums * rows * kSize; }
 
   // Pixels [first, first + rows), and columns [begin, end) of both halves.
   void run_strip(int64_t first, int64_t rows, int64_t begin, int64_t end) const {
     const int64_t upper = ceil_div(rows, 2), lower = rows - upper;
     const int64_t matrix = upper * row_stride_, width = end - begin;
-    const Scratch<float> operands(kProducts * matrix), sums(3 * upper * width);
+    const Scratch<float> operands(kProducts * matrix), sums(kSums * upper * width);
     fill_operands(first, upper, lower, operands.data(), matrix);
     float* const x = sums.data();
     float* const y = x + upper * width;
@@ -159,6 +165,7 @@ class Layer {
                              .output_stride = output_stride_,
                              .pixel = 0,
                              .channel = 0,
+                             .is_far = is_far_,
                              .ahead_row = cut_.half_depth,
                              .ahead_rows = cut_.half_depth};
     };
@@ -221,11 +228,14 @@ class Layer {
                                      .output = output_,
                                      .output_stride = output_stride_,
                                      .pixel = first + row,
-                                     .channel = 2 * cut_.half_columns});
+                                     .channel = 2 * cut_.half_columns,
+                                     .is_far = is_far_});
     }
   }
 
  private:
+  static constexpr int64_t kSums = 3, kSize = sizeof(float);
+
   void fill_operands(int64_t first, int64_t upper, int64_t lower, float* to, int64_t matrix) const {
     const Scratch<float> none(cut_.depth);
     if (lower < upper) std::fill_n(none.data(), cut_.depth, 0.0f);
@@ -244,6 +254,7 @@ class Layer {
   const EpilogueF32& epilogue_;
   float* output_;
   int64_t output_stride_;
+  bool is_far_;
   int64_t row_stride_;  // of the operands
 };
 
@@ -311,14 +322,17 @@ void strassen_f32(const ConvNhwcShape& shape, const float* input, int64_t input_
                   const float* packed, const EpilogueF32& epilogue, float* output,
                   int64_t output_stride) {
   const Cut cut(shape);
-  const Layer layer(cut, input, input_stride, packed, epilogue, output, output_stride);
   const int64_t pixels = pixels_of(shape);
-  const int64_t unit = 2 * cut.tile.rows, most_rows = 2 * kRows / unit * unit;
-  const int64_t rows = even_block(pixels, most_rows, unit), strips = ceil_div(pixels, rows);
+  const Layer layer(cut, pixels, input, input_stride, packed, epilogue, output, output_stride);
+  const int64_t fit = cached(kOperandBytes) / layer.operand_bytes(1) / cut.tile.rows;
+  const int64_t tiles = std::clamp<int64_t>(fit, 1, kRows / cut.tile.rows);
+  const int64_t unit = 2 * cut.tile.rows, rows = even_block(pixels, tiles * unit, unit);
+  const int64_t strips = ceil_div(pixels, rows);
   // Few strips do not divide evenly: then threads share the columns, too.
   const int64_t threads = num_threads(), parts = strips < 8 * threads ? threads : 1;
+  const int64_t most_columns = cached(kSumBytes) / layer.sum_bytes(rows / 2);
   const int64_t block = even_block(
-      cut.half_columns, std::min(kColumns, ceil_div(cut.half_columns, parts)), cut.tile.width);
+      cut.half_columns, std::min(most_columns, ceil_div(cut.half_columns, parts)), cut.tile.width);
   const int64_t blocks = ceil_div(cut.half_columns, block) + (cut.rest() > 0);
   const int64_t ops = rows * 2 * block * cut.depth;
   const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));

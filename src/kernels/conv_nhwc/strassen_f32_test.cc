@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernels/conv_nhwc/conv_nhwc_testing.h"
 #include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/target_test.h"
 
 namespace torchlet::kernels {
@@ -65,6 +66,13 @@ TEST(Strassen, SeveralThreads) {
   check(pointwise(100, 200, columns(1, 7)));
   check(pointwise(1000, 200, columns(1, 7)));
   set_num_threads(1);
+}
+
+TEST(Strassen, SmallCaches) {
+  const int64_t before = cached(int64_t{1} << 20);
+  set_cache(int64_t{128} << 10);
+  check(pointwise(170, 700, columns(1, 7)));
+  set_cache(before);
 }
 
 // Few pixels or channels, an odd depth, weights that are dear, groups, windows and strides.

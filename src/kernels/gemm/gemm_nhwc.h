@@ -187,6 +187,8 @@ struct TileJob {
   bool is_gated = false;  // the latter, which with [0, 1] is hardswish
   float* c = nullptr;
   int64_t c_stride = 0;
+  // Whether result and residual are fetched while the rows are multiplied.
+  bool is_far = false;
   // What is wanted next: `ahead_count` floats are brought to the second-level cache, at most a
   // cache line with every step of k of a tile of at least 7 rows.
   const float* ahead = nullptr;
@@ -213,6 +215,8 @@ struct StripJob {
   T* output;
   int64_t output_stride;
   int64_t pixel, channel;
+  // Whether that image is larger than the second-level cache (is_far_image()).
+  bool is_far = false;
   // What is wanted next, as in TileJob: with the first panel these elements, or with every panel
   // these of its rows; row `depth` is the first one of the next panel.
   const T* ahead = nullptr;
@@ -220,6 +224,9 @@ struct StripJob {
   int64_t ahead_row = 0, ahead_rows = 0;
 };
 void multiply_strip(const StripJob<float>& job);
+// Results that have to come from beyond the second-level cache before they can be written hold up
+// the tiles of shallow layers.
+bool is_far_image(int64_t pixels, int64_t channels);
 // With panels in bfloat16.
 void multiply_strip_bf16(const StripJob<float>& job);
 // Sums in Float16 over parts of k, and those sums in float32.

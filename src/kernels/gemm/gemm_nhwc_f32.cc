@@ -11,6 +11,7 @@
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/gemm/half_panels-inl.h"
 #include "kernels/simd/activation-inl.h"
+#include "kernels/simd/caches.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/simd-inl.h"
 #include "kernels/simd/split.h"
@@ -109,6 +110,17 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     for (int r = 0; r < R; ++r) {
       if constexpr (kFull > 0) sum[r] = bias;
       last_sum[r] = last_bias;
+    }
+  }
+
+  if (job.is_far) {
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) {
+        __builtin_prefetch(job.c + (row + r) * job.c_stride + v * kLanes, 1);
+        if (job.residual) {
+          __builtin_prefetch(job.residual + (row + r) * job.residual_stride + v * kLanes);
+        }
+      }
     }
   }
 
@@ -293,6 +305,7 @@ void multiply_strip_here(const StripJob<float>& s) {
               .high = bounds.high,
               .is_gated = is_gated && in_registers,
               .c_stride = s.is_last ? s.output_stride : s.partial_stride,
+              .is_far = s.is_far && s.is_last,
               .ahead = s.ahead,
               .ahead_count = s.ahead_count};
   for (int64_t column = s.first_column; column < s.last_column; column += kPanelWidth) {
@@ -348,6 +361,11 @@ void round_panels(const float* from, int64_t count, Float16* to) {
 template <>
 TileShape tile_shape<float>() {
   return HWY_DYNAMIC_DISPATCH(tile_shape_here)();
+}
+
+bool is_far_image(int64_t pixels, int64_t channels) {
+  constexpr int64_t kNearBytes = int64_t{1} << 20;
+  return pixels * channels * static_cast<int64_t>(sizeof(float)) > cached(kNearBytes);
 }
 
 void multiply_panel(const TileJob& job, int64_t rows) {
