@@ -18,8 +18,8 @@ import threading
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 MARGIN = 1.15
 # Model, how it runs, MB at most.
-FIGURES = [("mobilenet_v2", [], 34), ("mobilenet_v2.int8", [], 25), ("resnet50", [], 199), ("resnet50", ["--memory", "lean"], 145),
-           ("resnet50.int8", [], 54), ("vit_b_16", [], 370)]
+FIGURES = [("mobilenet_v2", [], 34), ("mobilenet_v2.int8", [], 25), ("resnet50", [], 211), ("resnet50", ["--memory", "lean"], 145),
+           ("resnet50.int8", [], 54), ("vit_b_16", [], 388)]
 SHAPES_MODEL, SHAPES_FIGURE = "mobilenet_v2", 90
 THREADS, ROUNDS = 8, 3
 FLOAT32, CONTIGUOUS = 6, 0  # of c_api.h
