@@ -141,74 +141,18 @@ class Layer {
   int64_t operand_bytes(int64_t rows) const { return kProducts * rows * row_stride_ * kSize; }
   int64_t sum_bytes(int64_t rows) const { return kSums * rows * kSize; }
 
-  // Pixels [first, first + rows), and columns [begin, end) of both halves.
-  void run_strip(int64_t first, int64_t rows, int64_t begin, int64_t end) const {
+  // Pixels [first, first + rows), and columns [begin, end) of both halves, so many at a time.
+  void run_strip(int64_t first, int64_t rows, int64_t begin, int64_t end,
+                 int64_t most_columns) const {
     const int64_t upper = ceil_div(rows, 2), lower = rows - upper;
-    const int64_t matrix = upper * row_stride_, width = end - begin;
-    const Scratch<float> operands(kProducts * matrix), sums(kSums * upper * width);
-    fill_operands(first, upper, lower, operands.data(), matrix);
-    float* const x = sums.data();
-    float* const y = x + upper * width;
-    float* const z = y + upper * width;
-    const auto job_of = [&](const TileSegment<float>& segment, int product, int64_t count) {
-      return StripJob<float>{.segments = &segment,
-                             .segment_count = 1,
-                             .b = packed_ + (product * cut_.half_columns + begin) * cut_.half_depth,
-                             .depth = cut_.half_depth,
-                             .first_column = 0,
-                             .last_column = width,
-                             .rows = count,
-                             .partial_stride = width,
-                             .is_first = false,
-                             .epilogue = &epilogue_,
-                             .output = output_,
-                             .output_stride = output_stride_,
-                             .pixel = 0,
-                             .channel = 0,
-                             .is_far = is_far_,
-                             .ahead_row = cut_.half_depth,
-                             .ahead_rows = cut_.half_depth};
-    };
-    // A product, added to what is there if `adds`.
-    const auto multiply = [&](int product, float* sum, bool adds) {
-      static const EpilogueF32 kNothing;
-      const TileSegment<float> segment{operands.data() + product * matrix, row_stride_,
-                                       cut_.half_depth, 0};
-      StripJob<float> job = job_of(segment, product, upper);
-      job.epilogue = &kNothing;
-      job.partial = sum;
-      job.is_first = !adds;
-      job.is_last = false;
-      multiply_strip(job);
-    };
-    // A quarter of the result: the product, if there is one, plus x, z, if that is not null, and
-    // bias.
-    const auto finish = [&](std::optional<int> product, const float* added, int64_t pixel,
-                            int64_t count, int64_t channel) {
-      HWY_DYNAMIC_DISPATCH(add_tiles_here)
-      (x, added, epilogue_.bias ? epilogue_.bias + channel : nullptr, count, width, y);
-      const int64_t most = epilogue_.residual_last ? cut_.tile.rows : count;
-      for (int64_t row = 0; row < count; row += most) {
-        const TileSegment<float> segment{
-            operands.data() + product.value_or(0) * matrix + row * row_stride_, row_stride_,
-            cut_.half_depth, 0};
-        StripJob<float> job = job_of(segment, product.value_or(0), std::min(most, count - row));
-        job.segment_count = product ? 1 : 0;
-        job.partial = y + row * width;
-        job.pixel = pixel + row;
-        job.channel = channel;
-        multiply_strip(job);
-      }
-    };
-    const int64_t left = begin, right = cut_.half_columns + begin, below = first + upper;
-    multiply(kB11, x, false);
-    finish(kB21, nullptr, first, upper, left);
-    multiply(kT2, x, true);
-    multiply(kT1, z, false);
-    finish(kB22, z, first, upper, right);
-    multiply(kT3, x, true);
-    finish(kMinusT4, nullptr, below, lower, left);
-    finish(std::nullopt, z, below, lower, right);
+    const Scratch<float> operands(kProducts * upper * row_stride_);
+    const int64_t block = even_block(end - begin, most_columns, cut_.tile.width);
+    const Scratch<float> sums(kSums * upper * block);
+    fill_operands(first, upper, lower, operands.data());
+    for (int64_t column = begin; column < end; column += block) {
+      run_block(first, upper, lower, column, std::min(end, column + block), operands.data(),
+                sums.data());
+    }
   }
 
   // The columns that have no pair.
@@ -236,14 +180,81 @@ class Layer {
  private:
   static constexpr int64_t kSums = 3, kSize = sizeof(float);
 
-  void fill_operands(int64_t first, int64_t upper, int64_t lower, float* to, int64_t matrix) const {
+  void run_block(int64_t first, int64_t upper, int64_t lower, int64_t begin, int64_t end,
+                 const float* operands, float* sums) const {
+    const int64_t matrix = upper * row_stride_, width = end - begin;
+    float* const x = sums;
+    float* const y = x + upper * width;
+    float* const z = y + upper * width;
+    const auto job_of = [&](const TileSegment<float>& segment, int product, int64_t count) {
+      return StripJob<float>{.segments = &segment,
+                             .segment_count = 1,
+                             .b = packed_ + (product * cut_.half_columns + begin) * cut_.half_depth,
+                             .depth = cut_.half_depth,
+                             .first_column = 0,
+                             .last_column = width,
+                             .rows = count,
+                             .partial_stride = width,
+                             .is_first = false,
+                             .epilogue = &epilogue_,
+                             .output = output_,
+                             .output_stride = output_stride_,
+                             .pixel = 0,
+                             .channel = 0,
+                             .is_far = is_far_,
+                             .ahead_row = cut_.half_depth,
+                             .ahead_rows = cut_.half_depth};
+    };
+    // A product, added to what is there if `adds`.
+    const auto multiply = [&](int product, float* sum, bool adds) {
+      static const EpilogueF32 kNothing;
+      const TileSegment<float> segment{operands + product * matrix, row_stride_, cut_.half_depth,
+                                       0};
+      StripJob<float> job = job_of(segment, product, upper);
+      job.epilogue = &kNothing;
+      job.partial = sum;
+      job.is_first = !adds;
+      job.is_last = false;
+      multiply_strip(job);
+    };
+    // A quarter of the result: the product, if there is one, plus x, z, if that is not null, and
+    // bias.
+    const auto finish = [&](std::optional<int> product, const float* added, int64_t pixel,
+                            int64_t count, int64_t channel) {
+      HWY_DYNAMIC_DISPATCH(add_tiles_here)
+      (x, added, epilogue_.bias ? epilogue_.bias + channel : nullptr, count, width, y);
+      const int64_t most = epilogue_.residual_last ? cut_.tile.rows : count;
+      for (int64_t row = 0; row < count; row += most) {
+        const TileSegment<float> segment{
+            operands + product.value_or(0) * matrix + row * row_stride_, row_stride_,
+            cut_.half_depth, 0};
+        StripJob<float> job = job_of(segment, product.value_or(0), std::min(most, count - row));
+        job.segment_count = product ? 1 : 0;
+        job.partial = y + row * width;
+        job.pixel = pixel + row;
+        job.channel = channel;
+        multiply_strip(job);
+      }
+    };
+    const int64_t left = begin, right = cut_.half_columns + begin, below = first + upper;
+    multiply(kB11, x, false);
+    finish(kB21, nullptr, first, upper, left);
+    multiply(kT2, x, true);
+    multiply(kT1, z, false);
+    finish(kB22, z, first, upper, right);
+    multiply(kT3, x, true);
+    finish(kMinusT4, nullptr, below, lower, left);
+    finish(std::nullopt, z, below, lower, right);
+  }
+
+  void fill_operands(int64_t first, int64_t upper, int64_t lower, float* to) const {
     const Scratch<float> none(cut_.depth);
     if (lower < upper) std::fill_n(none.data(), cut_.depth, 0.0f);
     for (int64_t row = 0; row < upper; ++row) {
       const float* top = input_ + (first + row) * input_stride_;
       HWY_DYNAMIC_DISPATCH(row_operands_here)
       (top, row < lower ? top + upper * input_stride_ : none.data(), cut_.half_depth,
-       to + row * row_stride_, matrix);
+       to + row * row_stride_, upper * row_stride_);
     }
   }
 
@@ -327,26 +338,31 @@ void strassen_f32(const ConvNhwcShape& shape, const float* input, int64_t input_
   const int64_t fit = cached(kOperandBytes) / layer.operand_bytes(1) / cut.tile.rows;
   const int64_t tiles = std::clamp<int64_t>(fit, 1, kRows / cut.tile.rows);
   const int64_t unit = 2 * cut.tile.rows, rows = even_block(pixels, tiles * unit, unit);
-  const int64_t strips = ceil_div(pixels, rows);
-  // Few strips do not divide evenly: then threads share the columns, too.
-  const int64_t threads = num_threads(), parts = strips < 8 * threads ? threads : 1;
   const int64_t most_columns = cached(kSumBytes) / layer.sum_bytes(rows / 2);
-  const int64_t block = even_block(
-      cut.half_columns, std::min(most_columns, ceil_div(cut.half_columns, parts)), cut.tile.width);
-  const int64_t blocks = ceil_div(cut.half_columns, block) + (cut.rest() > 0);
-  const int64_t ops = rows * 2 * block * cut.depth;
-  const int64_t grain = std::max<int64_t>(1, kOpsPerTask / std::max<int64_t>(1, ops));
-  parallel_for(blocks * strips, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t first = i % strips * rows, count = std::min(rows, pixels - first);
-      const int64_t column = i / strips * block;
-      if (column < cut.half_columns) {
-        layer.run_strip(first, count, column, std::min(cut.half_columns, column + block));
-      } else {
-        layer.run_rest(first, count);
-      }
-    }
-  });
+  const int64_t strips = ceil_div(pixels, rows), panels = cut.half_columns / cut.tile.width;
+  const auto run = [&](int64_t strip, int64_t first_panel, int64_t last_panel) {
+    layer.run_strip(strip * rows, std::min(rows, pixels - strip * rows),
+                    first_panel * cut.tile.width, last_panel * cut.tile.width, most_columns);
+  };
+  const auto grain = [](int64_t ops) { return std::max<int64_t>(1, kOpsPerTask / ops); };
+  // Each thread takes all strips of some panels, and perhaps some of one more.
+  const int64_t share = ceil_div(panels * strips, num_threads());
+  parallel_for(panels * strips, std::max(share, grain(rows * 2 * cut.tile.width * cut.depth)),
+               [&](int64_t begin, int64_t end) {
+                 while (begin < end) {
+                   const int64_t panel = begin / strips, last_panel = end / strips;
+                   if (begin % strips != 0 || panel == last_panel) {
+                     run(begin % strips, panel, panel + 1);
+                     ++begin;
+                     continue;
+                   }
+                   for (int64_t i = 0; i < strips; ++i) run(i, panel, last_panel);
+                   begin = last_panel * strips;
+                 }
+               });
+  if (cut.rest() == 0) return;
+  parallel_for(pixels, ceil_div(grain(cut.rest() * cut.depth), cut.tile.rows) * cut.tile.rows,
+               [&](int64_t begin, int64_t end) { layer.run_rest(begin, end - begin); });
 }
 
 }  // namespace torchlet::kernels
