@@ -147,6 +147,8 @@ void lower_conv3d(PlanBuilder& plan, const Call& call) {
                                .out_channels = channels,
                                .groups = groups,
                                .window = *window,
+                               .lean = plan.is_lean(),
+                               .strassen = true,
                                .weights = plan.weight_format()};
       const void* packed = pack_conv(plan, dtype, conv, filters);
       plan.add_step<ConvStep>(dtype, conv, input, output, packed, kept_bias);
