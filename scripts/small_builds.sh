@@ -15,8 +15,8 @@ arm64) packages="g++-aarch64-linux-gnu clang-16 lld-16" toolchain=arm64-clang pr
 armv7) packages=g++-arm-linux-gnueabihf toolchain=armv7 prefix=arm-linux-gnueabihf- debian=armhf ;;
 *) echo "usage: small_builds.sh x86_64|arm64|armv7 [whole] [float] [int8]" >&2 && exit 2 ;;
 esac
-scripts/install_deps.sh $packages && scripts/debian_files.sh highway || exit 77
-[ -z "$toolchain" ] || scripts/debian_files.sh sysroot "$debian" || exit 77
+{ scripts/install_deps.sh $packages && scripts/debian_files.sh highway; } >&2 || exit 77
+[ -z "$toolchain" ] || scripts/debian_files.sh sysroot "$debian" >&2 || exit 77
 
 # Anew each time: an older command may have told other needs.
 cmake --preset release --log-level=WARNING >/dev/null
