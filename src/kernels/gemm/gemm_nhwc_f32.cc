@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/selection.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/gemm/half_panels-inl.h"
 #include "kernels/simd/activation-inl.h"
@@ -113,7 +114,7 @@ HWY_NOINLINE void multiply_tile(const TileJob& job, int64_t row, const float* ah
     }
   }
 
-  if (job.is_far) {
+  if (selection::kIsWhole && job.is_far) {
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < V; ++v) {
         __builtin_prefetch(job.c + (row + r) * job.c_stride + v * kLanes, 1);
