@@ -64,9 +64,9 @@ class GatesFuser : StepChains {
   void fuse(Operand input, int place) {
     const int gate_at = only_writer(input);
     const auto* gate = at<BinaryStep>(gate_at);
-    if (!gate || !gate->scales_channels() ||
-        is_written_between(gate->first().operand(), gate_at, place)) {
-      return;
+    if (!gate || !gate->scales_channels()) return;
+    for (const Operand& read : gate->reads()) {  // which happens later now
+      if (is_written_between(read, gate_at, place)) return;
     }
     auto& step = plan_.steps[static_cast<size_t>(place)];
     std::unique_ptr<ConvStep> layer(static_cast<ConvStep*>(step.release()));
