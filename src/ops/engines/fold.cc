@@ -108,13 +108,16 @@ void fold_elements(Fold fold, const Numbers& numbers, const Tensor& self, const 
       }
     }
     if (rows >= kLeastRows && !rest.empty()) {
-      const Tensor folded = empty(sizes, numbers.dtype);
-      auto* const to = static_cast<std::byte*>(folded.raw_data());
-      Tensor centers;
-      if (center.defined()) {
-        centers = expand(view(center, reduced_shape(self.sizes(), dims, true)), sizes).contiguous();
+      Tensor folded;
+      if (!center.defined()) {
+        folded = ops::fold(fold, self, across, true, numbers.dtype);  // in any order of memory
+      } else {
+        const Tensor centers =
+            expand(view(center, reduced_shape(self.sizes(), dims, true)), sizes).contiguous();
+        folded = empty(sizes, numbers.dtype);
+        fold_elements(fold, numbers, self, across, centers,
+                      static_cast<std::byte*>(folded.raw_data()), folded.numel());
       }
-      fold_elements(fold, numbers, self, across, centers, to, folded.numel());
       return fold_elements(fold_of_results(fold), numbers, folded, rest, {}, out, outputs);
     }
   }

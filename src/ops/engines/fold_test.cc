@@ -99,9 +99,9 @@ TEST_P(Layouts, OfAnyKindAreFolded) {
     const Tensor center = fold(Fold::kMax, x, dims, true, GetParam());
     const Tensor result =
         fold(Fold::kSumOfDistances, x, dims, false, GetParam(), center).to(DType::kFloat64);
-    ASSERT_EQ(std::vector<double>(result.data_ptr<double>(),
-                                  result.data_ptr<double>() + result.numel()),
-              expected_of(Fold::kSumOfSquares, sub(x, center), reduced))
+    ASSERT_EQ(
+        std::vector<double>(result.data_ptr<double>(), result.data_ptr<double>() + result.numel()),
+        expected_of(Fold::kSumOfSquares, sub(x, center), reduced))
         << "distances of " << x.describe() << " in round " << round;
   }
 }
@@ -216,6 +216,7 @@ TEST(FoldTensor, RunsOfSeveralRows) {
           IntArray{2, 70, 17, 15}, IntArray{5, 4, 1, 16}}) {
       const Tensor x = numbers(sizes, dtype, random, 5);
       const Tensor wide = expand(x, IntArray{3, sizes[0], sizes[1], sizes[2], sizes[3]});
+      const Tensor turned = transpose(x, 2, 3);
       for (const Fold of : {Fold::kSum, Fold::kMax, Fold::kMin}) {
         const auto check = [&](const Tensor& self, const IntArray& dims) {
           std::vector<bool> reduced(self.sizes().size());
@@ -230,6 +231,9 @@ TEST(FoldTensor, RunsOfSeveralRows) {
         check(x, {0, 3});
         check(wide, {0, 2, 4});
         check(wide, {0, 4});
+        check(turned, {0, 1, 2});
+        check(turned, {0, 1, 3});
+        check(turned, {1, 2});
       }
     }
   }

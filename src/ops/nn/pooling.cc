@@ -164,6 +164,52 @@ T lowest() {
   return std::numeric_limits<T>::lowest();
 }
 
+// The greatest element so far, and where it is. NaN is greater than all.
+template <typename T>
+struct Greatest {
+  T value;
+  int64_t index;
+
+  // Elements begin, begin + step, ... below `end` of a plane. Neighbours are looked at one by one
+  // only where some of them are greater.
+  void meet(const T* plane, int64_t begin, int64_t end, int64_t step) {
+    T best = value;
+    int64_t place = index;
+    for (int64_t at = begin; at < end;) {
+      if (step == 1 && end - at >= kRun && !is_exceeded(plane + at, best)) {
+        at += kRun;
+        continue;
+      }
+      for (const int64_t stop = std::min(end, at + kRun * step); at < stop; at += step) {
+        const T element = plane[at];
+        // A jump: nobody waits for the one before, as those that choose without jumping do.
+        if (element > best || element != element) [[unlikely]] {
+          best = element;
+          place = at;
+        }
+      }
+    }
+    value = best;
+    index = place;
+  }
+
+ private:
+  static constexpr int64_t kRun = 8;
+
+  static bool is_exceeded(const T* run, T best) {
+    typedef T Part [[gnu::vector_size(16)]];  // of all processors; wider ones are taken apart badly
+    typedef int64_t Bits [[gnu::vector_size(16)]];
+    constexpr int64_t kPart = sizeof(Part) / sizeof(T);
+    Bits exceeds{};
+    for (int64_t i = 0; i < kRun; i += kPart) {
+      Part elements;
+      std::memcpy(&elements, run + i, sizeof(elements));
+      exceeds |= (Bits)((elements > best) | (elements != elements));
+    }
+    return (exceeds[0] | exceeds[1]) != 0;
+  }
+};
+
 // [N, C, D, H, W]
 Tensor as_volume(int64_t spatial, const Tensor& tensor) {
   Tensor volume = tensor.dim() == spatial + 1 ? unsqueeze(tensor, 0) : tensor;
@@ -354,26 +400,20 @@ std::pair<Tensor, Tensor> max_over(int64_t spatial, const Tensor& self, const Ax
     T* value_data = values.data_ptr<T>();
     int64_t* index_data = indices.data_ptr<int64_t>();
     const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
-    for_each_window<T>(in, plane_count(spatial, self), axes,
-                       [&](const T* plane, int64_t at, size_t d, size_t h, size_t w) {
-                         T best = lowest<T>();
-                         int64_t index = (depth.begin[d] * height.in + height.begin[h]) * width.in +
-                                         width.begin[w];
-                         for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
-                           for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
-                             const int64_t row = (z * height.in + y) * width.in;
-                             for (int64_t x = width.begin[w]; x < width.end[w]; x += width.step) {
-                               const T value = plane[row + x];
-                               if (value > best || value != value) {
-                                 best = value;
-                                 index = row + x;
-                               }
-                             }
-                           }
-                         }
-                         value_data[at] = best;
-                         index_data[at] = index;
-                       });
+    for_each_window<T>(
+        in, plane_count(spatial, self), axes,
+        [&](const T* plane, int64_t at, size_t d, size_t h, size_t w) {
+          const int64_t first = (depth.begin[d] * height.in + height.begin[h]) * width.in;
+          Greatest<T> greatest{lowest<T>(), first + width.begin[w]};
+          for (int64_t z = depth.begin[d]; z < depth.end[d]; z += depth.step) {
+            for (int64_t y = height.begin[h]; y < height.end[h]; y += height.step) {
+              const int64_t row = (z * height.in + y) * width.in;
+              greatest.meet(plane, row + width.begin[w], row + width.end[w], width.step);
+            }
+          }
+          value_data[at] = greatest.value;
+          index_data[at] = greatest.index;
+        });
     return result();
   });
 }

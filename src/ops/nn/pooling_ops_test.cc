@@ -59,6 +59,27 @@ TEST(Pooling, Max) {
                Error);
 }
 
+// Rows of several runs and a rest, with the maximum at each place: the first of equals, the last
+// NaN.
+TEST(Pooling, MaxOfLongRows) {
+  constexpr int64_t kColumns = 21, kElements = 2 * kColumns;
+  for (int64_t at = 0; at < kElements; ++at) {
+    for (const double peak : {3.0, kNan}) {
+      std::vector<double> numbers(kElements, -1);
+      const int64_t other = kElements / 2 + at / 2;
+      numbers[static_cast<size_t>((at + 1) % kElements)] = 0;
+      numbers[static_cast<size_t>(at)] = numbers[static_cast<size_t>(other)] = peak;
+      const Tensor x = make(numbers, DType::kFloat32, {1, 1, 2, kColumns});
+      const auto pooled = [&](size_t output) {
+        return result_of("aten::adaptive_max_pool2d", "", {x, int_list({1, 1})}, output);
+      };
+      expect_tensor(pooled(0), {peak}, DType::kFloat32, {1, 1, 1, 1});
+      const int64_t place = std::isnan(peak) ? std::max(at, other) : std::min(at, other);
+      expect_tensor(pooled(1), {static_cast<double>(place)}, DType::kInt64, {1, 1, 1, 1});
+    }
+  }
+}
+
 TEST(Pooling, Average) {
   expect_tensor(result_of("aten::avg_pool2d", "",
                           {ramp({1, 1, 3, 4}), int_list({2, 2}), int_list({2, 2}), int_list({1, 1}),
