@@ -67,7 +67,7 @@ TIMM = {
         ese_vovnet39b_evos ese_vovnet19b_slim legacy_xception xception65p xcit_small_12_p8_224""",
 }
 
-# Of transformers: the class of the model, the class of its config, what the config differs in, and the input: a picture's sides, samples, or None for
+# Of transformers: the class of the model (and the part of it that counts), the class of its config, what that differs in, and the input: its shape, or None for
 # 128 words. Twelve equal layers are no other architecture than four.
 TRANSFORMERS = {
     "bert": ("BertModel", "BertConfig", {}, None),
@@ -128,7 +128,7 @@ TRANSFORMERS = {
     "swin2sr": ("Swin2SRForImageSuperResolution", "Swin2SRConfig", {"embed_dim": 60, "depths": [2, 2], "num_heads": [6, 6]}, [1, 3, 64, 64]),
     "wav2vec2": ("Wav2Vec2Model", "Wav2Vec2Config", {"num_hidden_layers": 4}, [1, 16000]),
     "hubert": ("HubertModel", "HubertConfig", {"num_hidden_layers": 4}, [1, 16000]),
-    "whisper_encoder": ("WhisperModel", "WhisperConfig", {"encoder_layers": 2, "decoder_layers": 1}, [1, 80, 3000]),
+    "whisper_encoder": ("WhisperModel.encoder", "WhisperConfig", {"encoder_layers": 2, "decoder_layers": 1}, [1, 80, 3000]),
     "audio_spectrogram": ("ASTModel", "ASTConfig", {"num_hidden_layers": 2, "max_length": 512}, [1, 512, 128]),
     "time_series_bert_3d": ("VideoMAEModel", "VideoMAEConfig", {"num_hidden_layers": 2, "num_frames": 4, "image_size": 112}, [1, 4, 3, 112, 112]),
     "rembert": ("RemBertModel", "RemBertConfig",
@@ -176,8 +176,69 @@ TRANSFORMERS = {
     "data2vec_audio": ("Data2VecAudioModel", "Data2VecAudioConfig", {"num_hidden_layers": 2}, [1, 16000]),
     "wav2vec2_conformer": ("Wav2Vec2ConformerModel", "Wav2Vec2ConformerConfig",
         {"num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024}, [1, 16000]),
-    "speech_to_text_encoder": ("Speech2TextModel", "Speech2TextConfig", {"encoder_layers": 3}, [1, 200, 80]),
+    "speech_to_text_encoder": ("Speech2TextModel.encoder", "Speech2TextConfig", {"encoder_layers": 3}, [1, 200, 80]),
     "xclip_vision": ("XCLIPVisionModel", "XCLIPVisionConfig", {"num_hidden_layers": 2, "num_frames": 4}, [4, 3, 224, 224]),
+    "data2vec_vision": ("Data2VecVisionModel", "Data2VecVisionConfig", {"num_hidden_layers": 4, "use_relative_position_bias": True}, [1, 3, 224, 224]),
+    "ernie_m": ("ErnieMModel", "ErnieMConfig", {"num_hidden_layers": 4, "vocab_size": 30000}, None),
+    "flaubert": ("FlaubertModel", "FlaubertConfig", {"n_layers": 4, "emb_dim": 768, "n_heads": 12}, None),
+    "flava_image": ("FlavaImageModel", "FlavaImageConfig", {"num_hidden_layers": 4}, [1, 3, 224, 224]),
+    "layoutlmv3": ("LayoutLMv3Model", "LayoutLMv3Config", {"num_hidden_layers": 4}, None),
+    "lilt": ("LiltModel", "LiltConfig", {"num_hidden_layers": 4}, None),
+    "luke": ("LukeModel", "LukeConfig", {"num_hidden_layers": 4, "vocab_size": 30000, "entity_vocab_size": 1000}, None),
+    "markuplm": ("MarkupLMModel", "MarkupLMConfig", {"num_hidden_layers": 4}, None),
+    "nezha": ("NezhaModel", "NezhaConfig", {"num_hidden_layers": 4}, None),
+    "roc_bert": ("RoCBertModel", "RoCBertConfig", {"num_hidden_layers": 4}, None),
+    "bert_lm": ("BertForMaskedLM", "BertConfig", {"num_hidden_layers": 4}, None),
+    "gpt2_lm": ("GPT2LMHeadModel", "GPT2Config", {"n_layer": 2, "use_cache": False}, None),
+    "open_llama": ("OpenLlamaModel", "OpenLlamaConfig",
+        {"num_hidden_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 30000, "use_cache": False}, None),
+    "mega": ("MegaModel", "MegaConfig", {"num_hidden_layers": 4, "hidden_size": 256, "chunk_size": -1, "use_cache": False}, None),
+    "perceiver": ("PerceiverForMaskedLM", "PerceiverConfig",
+        {"num_latents": 64, "d_latents": 512, "num_self_attends_per_block": 4, "max_position_embeddings": 128, "vocab_size": 1000}, None),
+    "rwkv": ("RwkvModel", "RwkvConfig", {"num_hidden_layers": 4, "hidden_size": 512, "vocab_size": 30000, "use_cache": False}, None),
+    "switch_transformers": ("SwitchTransformersEncoderModel", "SwitchTransformersConfig",
+        {"num_layers": 4, "d_model": 512, "num_heads": 8, "use_cache": False}, None),
+    "transfo_xl": ("TransfoXLModel", "TransfoXLConfig",
+        {"n_layer": 4, "d_model": 512, "d_embed": 512, "n_head": 8, "d_head": 64, "d_inner": 2048, "cutoffs": [2000, 4000, 20000], "vocab_size": 30000,
+         "mem_len": 128}, None),
+    "m2m_100_encoder": ("M2M100Model.encoder", "M2M100Config",
+        {"encoder_layers": 3, "decoder_layers": 1, "d_model": 512, "encoder_attention_heads": 8, "vocab_size": 30000}, None),
+    "pegasus_x_encoder": ("PegasusXModel.encoder", "PegasusXConfig",
+        {"encoder_layers": 3, "decoder_layers": 1, "d_model": 512, "encoder_attention_heads": 8, "block_size": 64, "num_global_tokens": 16,
+         "vocab_size": 30000}, None),
+    "plbart_encoder": ("PLBartModel.encoder", "PLBartConfig", {"encoder_layers": 3, "decoder_layers": 1}, None),
+    "prophetnet_encoder": ("ProphetNetEncoder", "ProphetNetConfig",
+        {"num_encoder_layers": 3, "hidden_size": 512, "num_encoder_attention_heads": 8}, None),
+    "fsmt": ("FSMTModel", "FSMTConfig",
+        {"encoder_layers": 2, "decoder_layers": 2, "d_model": 512, "encoder_attention_heads": 8, "decoder_attention_heads": 8, "src_vocab_size": 30000,
+         "tgt_vocab_size": 30000, "use_cache": False}, None),
+    "mvp": ("MvpModel", "MvpConfig",
+        {"encoder_layers": 2, "decoder_layers": 2, "d_model": 512, "encoder_attention_heads": 8, "decoder_attention_heads": 8, "vocab_size": 30000,
+         "use_cache": False}, None),
+    "long_t5_global": ("LongT5EncoderModel", "LongT5Config",
+        {"num_layers": 4, "encoder_attention_type": "transient-global", "use_cache": False}, None),
+    "groupvit_text": ("GroupViTTextModel", "GroupViTTextConfig", {"num_hidden_layers": 4, "max_position_embeddings": 128}, None),
+    "unispeech": ("UniSpeechModel", "UniSpeechConfig", {"num_hidden_layers": 2}, [1, 16000]),
+    "wav2vec2_xvector": ("Wav2Vec2ForXVector", "Wav2Vec2Config", {"num_hidden_layers": 2}, [1, 16000]),
+    "mctct": ("MCTCTModel", "MCTCTConfig", {"num_hidden_layers": 2}, [1, 200, 80]),
+    "owlvit_vision": ("OwlViTVisionModel", "OwlViTVisionConfig", {"num_hidden_layers": 4, "image_size": 224}, [1, 3, 224, 224]),
+    "align_vision": ("AlignVisionModel", "AlignVisionConfig",
+        {"width_coefficient": 1.0, "depth_coefficient": 1.0, "hidden_dim": 1280}, [1, 3, 224, 224]),
+    "blip_2_vision": ("Blip2VisionModel", "Blip2VisionConfig",
+        {"num_hidden_layers": 2, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048}, [1, 3, 224, 224]),
+    "git_vision": ("GitVisionModel", "GitVisionConfig", {"num_hidden_layers": 4}, [1, 3, 224, 224]),
+    "sam_vision": ("SamModel.vision_encoder", "SamConfig",
+        {"vision_config": {"hidden_size": 192, "num_hidden_layers": 4, "num_attention_heads": 3, "image_size": 512, "global_attn_indexes": [3],
+                           "mlp_dim": 768, "output_channels": 128}}, [1, 3, 512, 512]),
+    "swin_backbone": ("SwinBackbone", "SwinConfig", {"out_features": ["stage1", "stage2", "stage3", "stage4"]}, [1, 3, 224, 224]),
+    "upernet": ("UperNetForSemanticSegmentation", "UperNetConfig", {"auxiliary_in_channels": 1024}, [1, 3, 224, 224]),
+    "maskformer": ("MaskFormerModel", "MaskFormerConfig", {}, [1, 3, 224, 224]),
+    "mask2former": ("Mask2FormerModel", "Mask2FormerConfig", {"decoder_layers": 3}, [1, 3, 224, 224]),
+    "conditional_detr": ("ConditionalDetrModel", "ConditionalDetrConfig",
+        {"use_timm_backbone": False, "use_pretrained_backbone": False, "encoder_layers": 2, "decoder_layers": 2}, [1, 3, 256, 256]),
+    "deta": ("DetaModel", "DetaConfig", {"encoder_layers": 2, "decoder_layers": 2, "two_stage": False}, [1, 3, 256, 256]),
+    "table_transformer": ("TableTransformerModel", "TableTransformerConfig",
+        {"use_timm_backbone": False, "use_pretrained_backbone": False, "encoder_layers": 2, "decoder_layers": 2}, [1, 3, 256, 256]),
 }
 
 
@@ -186,6 +247,12 @@ def monai(name: str, **arguments):
         import monai.networks.nets
         return getattr(monai.networks.nets, name)(**arguments)
     return make
+
+
+def dints():
+    from monai.networks import nets
+    space = nets.TopologyInstance(arch_code=None, channel_mul=0.5, num_blocks=6, num_depths=3, use_downsample=True, spatial_dims=2, device="cpu")
+    return nets.DiNTS(space, 1, 2, use_downsample=True, spatial_dims=2)
 
 
 def facenet(name: str):
@@ -312,6 +379,40 @@ OTHERS = {
         "high_res_net_3d": (monai("HighResNet", spatial_dims=3, in_channels=1, out_channels=2), [1, 1, 24, 24, 24]),
         "vit": (monai("ViT", in_channels=1, img_size=(96, 96), patch_size=(16, 16), spatial_dims=2, classification=True, hidden_size=192, mlp_dim=768,
                       num_layers=6, num_heads=6), [1, 1, 96, 96]),
+        "vit_3d": (monai("ViT", in_channels=1, img_size=(48, 48, 48), patch_size=(16, 16, 16), hidden_size=192, mlp_dim=768, num_layers=4, num_heads=6),
+                   [1, 1, 48, 48, 48]),
+        "reg_unet": (monai("RegUNet", spatial_dims=2, in_channels=2, num_channel_initial=8, depth=3, out_channels=2, out_kernel_initializer="zeros"),
+                     [1, 2, 64, 64]),
+        "global_net": (monai("GlobalNet", image_size=[64, 64], spatial_dims=2, in_channels=2, num_channel_initial=8, depth=3), [1, 2, 64, 64]),
+        "var_auto_encoder": (monai("VarAutoEncoder", spatial_dims=2, in_shape=(1, 64, 64), out_channels=1, latent_size=16, channels=(16, 32, 64),
+                                   strides=(2, 2, 2)), [1, 1, 64, 64]),
+        "auto_encoder_3d": (monai("AutoEncoder", spatial_dims=3, in_channels=1, out_channels=1, channels=(8, 16, 32), strides=(2, 2, 2)),
+                            [1, 1, 32, 32, 32]),
+        "fully_connected": (monai("FullyConnectedNet", in_channels=256, out_channels=10, hidden_channels=[128, 64]), [4, 256]),
+        "critic": (monai("Critic", in_shape=(1, 64, 64), channels=(8, 16, 32), strides=(2, 2, 2)), [1, 1, 64, 64]),
+        "regressor": (monai("Regressor", in_shape=(1, 64, 64), out_shape=(2,), channels=(8, 16, 32), strides=(2, 2, 2)), [1, 1, 64, 64]),
+        "segresnet_ds": (monai("SegResNetDS", spatial_dims=3, init_filters=8, in_channels=1, out_channels=2, blocks_down=(1, 2, 2)), [1, 1, 32, 32, 32]),
+        "segresnet_vae": (monai("SegResNetVAE", input_image_size=(64, 64), spatial_dims=2, init_filters=8, in_channels=1, out_channels=2),
+                          [1, 1, 64, 64]),
+        "mil": (monai("MILModel", num_classes=2, pretrained=False, mil_mode="att"), [1, 4, 3, 64, 64]),
+        "mil_trans": (monai("MILModel", num_classes=2, pretrained=False, mil_mode="att_trans"), [1, 4, 3, 64, 64]),
+        "senet154": (monai("SENet154", spatial_dims=2, in_channels=3, num_classes=2), [1, 3, 64, 64]),
+        "seresnext50": (monai("SEResNext50", spatial_dims=2, in_channels=3, num_classes=2), [1, 3, 128, 128]),
+        "seresnet50_3d": (monai("SEResNet50", spatial_dims=3, in_channels=1, num_classes=2), [1, 1, 32, 32, 32]),
+        "resnet50_3d": (monai("ResNet", block="bottleneck", layers=[3, 4, 6, 3], block_inplanes=[16, 32, 64, 128], n_input_channels=1, num_classes=2),
+                        [1, 1, 32, 64, 64]),
+        "vnet_2d": (monai("VNet", spatial_dims=2, in_channels=1, out_channels=2), [1, 1, 128, 128]),
+        "attention_unet_3d": (monai("AttentionUnet", spatial_dims=3, in_channels=1, out_channels=2, channels=(8, 16, 32), strides=(2, 2)),
+                              [1, 1, 32, 32, 32]),
+        "basic_unet_plus_plus_3d": (monai("BasicUNetPlusPlus", spatial_dims=3, in_channels=1, out_channels=2, features=(8, 8, 16, 32, 64, 8)),
+                                    [1, 1, 32, 32, 32]),
+        "ahnet_3d": (monai("AHNet", spatial_dims=3, in_channels=1, out_channels=2, psp_block_num=2, upsample_mode="nearest"), [1, 1, 64, 64, 32]),
+        "unet_1d": (monai("UNet", spatial_dims=1, in_channels=2, out_channels=2, channels=(16, 32, 64), strides=(2, 2), num_res_units=2), [1, 2, 4096]),
+        "unet_group_norm": (monai("UNet", spatial_dims=2, in_channels=1, out_channels=2, channels=(16, 32, 64), strides=(2, 2), act="GELU",
+                                  norm=("group", {"num_groups": 4}), kernel_size=5, up_kernel_size=5), [1, 1, 128, 128]),
+        "swin_unetr_batch_norm": (monai("SwinUNETR", img_size=(96, 96), in_channels=3, out_channels=4, feature_size=12, spatial_dims=2,
+                                        norm_name="batch"), [1, 3, 96, 96]),
+        "dints": (dints, [1, 1, 128, 128]),
     },
     "facenet": {
         "inception_resnet_v1": (facenet("InceptionResnetV1"), [1, 3, 160, 160]),
@@ -344,6 +445,16 @@ OTHERS = {
         "fpn_timm-resnest14d": (segmentation("FPN", "timm-resnest14d"), [1, 3, 256, 256]),
         "unet_timm-gernet_s": (segmentation("Unet", "timm-gernet_s"), [1, 3, 224, 224]),
         "unet_mobileone_s0": (segmentation("Unet", "mobileone_s0"), [1, 3, 224, 224]),
+        "unet_timm-skresnet18": (segmentation("Unet", "timm-skresnet18"), [1, 3, 192, 192]),
+        "unet_timm-res2net50": (segmentation("Unet", "timm-res2net50_26w_4s"), [1, 3, 128, 128]),
+        "unet_dpn92": (segmentation("Unet", "dpn92"), [1, 3, 96, 96]),
+        "manet_mobilenet_v2": (segmentation("MAnet", "mobilenet_v2"), [1, 3, 192, 192]),
+        "pan_resnext50_32x4d": (segmentation("PAN", "resnext50_32x4d"), [1, 3, 192, 192]),
+        "fpn_mit_b1": (segmentation("FPN", "mit_b1"), [1, 3, 192, 192]),
+        "deeplabv3plus_timm-efficientnet-b0": (segmentation("DeepLabV3Plus", "timm-efficientnet-b0"), [1, 3, 192, 192]),
+        "deeplabv3_timm-gernet_s": (segmentation("DeepLabV3", "timm-gernet_s"), [1, 3, 192, 192]),
+        "linknet_timm-regnety_002": (segmentation("Linknet", "timm-regnety_002"), [1, 3, 192, 192]),
+        "unetplusplus_se_resnext50_32x4d": (segmentation("UnetPlusPlus", "se_resnext50_32x4d"), [1, 3, 96, 96]),
     },
     "yolov5": {
         "yolov5n": (yolo("yolov5n"), [1, 3, 320, 320]),
@@ -355,6 +466,12 @@ OTHERS = {
         "yolov5-p34": (yolo("hub/yolov5-p34"), [1, 3, 320, 320]),
         "yolov5n-seg": (yolo("segment/yolov5n-seg"), [1, 3, 320, 320]),
         "yolov3-tiny": (yolo("hub/yolov3-tiny"), [1, 3, 320, 320]),
+        "yolov3-spp": (yolo("hub/yolov3-spp"), [1, 3, 256, 256]),
+        "yolov5-p2": (yolo("hub/yolov5-p2"), [1, 3, 256, 256]),
+        "yolov5-p6": (yolo("hub/yolov5-p6"), [1, 3, 256, 256]),
+        "yolov5-fpn": (yolo("hub/yolov5-fpn"), [1, 3, 256, 256]),
+        "yolov5-panet": (yolo("hub/yolov5-panet"), [1, 3, 256, 256]),
+        "yolov5s-leaky": (yolo("hub/yolov5s-LeakyReLU"), [1, 3, 256, 256]),
     },
     "resolution": {
         "espcn": (espcn, [1, 1, 128, 128]),
@@ -384,6 +501,30 @@ OTHERS = {
         "drunet": (resolution("DRUNet.__arch.network_unet.DRUNet", in_nc=4, out_nc=3, nc=[16, 32, 64, 128], nb=2), [1, 4, 64, 64]),
         "swift_srgan": (resolution("SwiftSRGAN.__arch.SwiftSRGAN.Generator", num_blocks=4, num_channels=32), [1, 3, 48, 48]),
         "span": (resolution("SPAN.__arch.span.SPAN", num_in_ch=3, num_out_ch=3, feature_channels=48, upscale=4), [1, 3, 64, 64]),
+        "atd_light": (resolution("ATD.__arch.atd_arch.ATD", upscale=2, img_size=32, embed_dim=48, depths=(2, 2), num_heads=(4, 4), window_size=8,
+                                 category_size=32, num_tokens=16, reducted_dim=8, upsampler="pixelshuffledirect"), [1, 3, 32, 32]),
+        "craft": (resolution("CRAFT.__arch.CRAFT.CRAFT", embed_dim=48, depths=(2, 2), num_heads=(6, 6), window_size=16, upscale=2), [1, 3, 48, 48]),
+        "dat_light": (resolution("DAT.__arch.DAT.DAT", img_size=32, embed_dim=60, split_size=(8, 16), depth=(2, 2), num_heads=(6, 6), expansion_factor=2,
+                                 upscale=2, upsampler="pixelshuffledirect"), [1, 3, 32, 32]),
+        "dctlsa": (resolution("DCTLSA.__arch.dctlsa.DCTLSA", nf=56, num_modules=6, upscale=2, num_head=8), [1, 3, 48, 48]),
+        "drct": (resolution("DRCT.__arch.drct_arch.DRCT", img_size=32, embed_dim=60, depths=(2,), num_heads=(6,), window_size=8, upscale=2,
+                            upsampler="pixelshuffle", gc=16), [1, 3, 32, 32]),
+        "fbcnn": (resolution("FBCNN.__arch.FBCNN.FBCNN", nb=1), [1, 3, 64, 64]),
+        "fdat": (resolution("FDAT.__arch.fdat.FDAT", scale=2, embed_dim=96, num_groups=1, depth_per_group=2, num_heads=3), [1, 3, 48, 48]),
+        "grl_tiny": (resolution("GRL.__arch.grl.GRL", img_size=32, embed_dim=64, upscale=2, upsampler="pixelshuffledirect", depths=[2, 2],
+                                num_heads_window=[2, 2], num_heads_stripe=[2, 2], window_size=8, stripe_size=[8, 8], stripe_groups=[None, None]),
+                     [1, 3, 32, 32]),
+        "hvi_cidnet": (resolution("HVICIDNet.__arch.cidnet.CIDNet"), [1, 3, 64, 64]),
+        "mix_dehaze": (resolution("MixDehazeNet.__arch.MixDehazeNet.MixDehazeNet", depths=[1, 1, 2, 1, 1]), [1, 3, 96, 96]),
+        "moesr": (resolution("MoESR.__arch.MoESR.MoESR", n_blocks=2, n_block=2), [1, 3, 48, 48]),
+        "rgt": (resolution("RGT.__arch.rgt.RGT", img_size=32, embed_dim=60, depth=[2, 2], num_heads=[6, 6], upscale=2, split_size=[8, 8]), [1, 3, 32, 32]),
+        "retinexformer": (resolution("RetinexFormer.__arch.retinexformer_arch.RetinexFormer", n_feat=24, stage=1, num_blocks=[1, 1, 1]), [1, 3, 96, 96]),
+        "safmn_bcie": (resolution("SAFMNBCIE.__arch.safmn_bcie.SAFMN_BCIE", dim=32, n_blocks=2, num_layers=2), [1, 3, 64, 64]),
+        "uformer": (resolution("Uformer.__arch.Uformer.Uformer", img_size=128, embed_dim=16, depths=[1] * 9), [1, 3, 128, 128]),
+        "restoreformer": (resolution("RestoreFormer.__arch.restoreformer_arch.RestoreFormer", ch=32, embed_dim=64, z_channels=64, n_embed=256,
+                                     resolution=128, attn_resolutions=(16,), ch_mult=(1, 2, 2, 4), head_size=4), [1, 3, 128, 128]),
+        "gfpgan": (resolution("GFPGAN.__arch.gfpganv1_clean_arch.GFPGANv1Clean", out_size=128, channel_multiplier=1, narrow=0.5, different_w=True,
+                              input_is_latent=True, num_mlp=2, sft_half=True), [1, 3, 128, 128]),
     },
 }
 
@@ -416,9 +557,10 @@ def build(name: str):
         if name.startswith("deberta"):  # its softmax is a Python function, which no file can hold
             module = importlib.import_module(f"transformers.models.{name}.modeling_{name}")
             module.XSoftmax = type("XSoftmax", (), {"apply": staticmethod(masked_softmax)})
+        kind, _, part = kind.partition(".")
         model = getattr(transformers, kind)(getattr(transformers, config)(torchscript=True, **settings))
-        if kind in ("WhisperModel", "Speech2TextModel"):
-            model = model.encoder
+        if part:
+            model = getattr(model, part)
         return model, torch.randn(shape) if shape else torch.randint(3, 1000, (1, 128))
     make, shape = OTHERS[family][name]
     return make(), torch.rand(shape)
@@ -461,6 +603,25 @@ def flat(value) -> list:
     return [tensor for item in items for tensor in flat(item)]
 
 
+def only_tensors(model, x):
+    """The model, with its tensors as the answer if it gives anything besides, which torch.jit.trace() refuses."""
+    import torch
+
+    class Tensors(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, x):
+            return tuple(flat(self.model(x)))
+
+    def is_plain(value) -> bool:
+        items = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else None
+        return isinstance(value, torch.Tensor) if items is None else all(map(is_plain, items))
+
+    return model if is_plain(model(x)) else Tensors()
+
+
 def difference(answers, exact) -> float:
     """The largest of all tensors, each relative to its largest value; infinite where shapes or what is not finite differ."""
     import numpy
@@ -500,6 +661,7 @@ def main() -> None:
     model.eval()
     randomise(model)
     calibrate(model, x)
+    model = only_tensors(model, x).eval()
     base = os.path.join(folder, name.replace("/", "."))
     numpy.save(f"{base}.input.npy", x.numpy())
 
