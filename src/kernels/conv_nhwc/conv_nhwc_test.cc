@@ -34,6 +34,40 @@ TEST(ConvNhwc, PointwiseOfAllTails) {
   });
 }
 
+// Several panels at once, and what is left of them.
+TEST(ConvNhwc, OnePixel) {
+  for_each_target([] {
+    const auto pixel = make_window(1, 1, 1, 1);
+    for (const int64_t out : {31, 64, 127, 128, 129, 160, 273, 512}) {
+      for (const int64_t in : {1, 6, 131}) {
+        check({.in_channels = in, .out_channels = out, .window = pixel});
+        check({.in_channels = in, .out_channels = out, .window = pixel}, {.bias = false});
+      }
+      check({.in_channels = 7,
+             .out_channels = out,
+             .window = make_window(3, 3, 3, 3, 1, 0),
+             .winograd = false});
+      check({.in_channels = 7,
+             .out_channels = out,
+             .window = make_window(1, 1, 3, 3, 1, 1),
+             .winograd = false});
+    }
+    // The last of several strips, and parts of a deep product.
+    check({.in_channels = 24, .out_channels = 200, .window = make_window(1, 43, 1, 1)});
+    check({.in_channels = 1030, .out_channels = 200, .window = make_window(1, 239, 1, 1)});
+    for (const bool residual_last : {false, true}) {
+      for (const ActivationKind kind :
+           {ActivationKind::kClamp, ActivationKind::kHardswish, ActivationKind::kSilu}) {
+        check({.in_channels = 9, .out_channels = 150, .window = pixel},
+              {.residual = true,
+               .residual_last = residual_last,
+               .activation = {kind, -2, 3},
+               .tolerance = 1e-6});
+      }
+    }
+  });
+}
+
 // As sums along pixels where these are long, and few.
 TEST(ConvNhwc, PointwiseToFewChannels) {
   for_each_target([] {

@@ -290,6 +290,73 @@ void multiply_and_finish(const EpilogueF32& epilogue, const float* residual, Til
   activate_rows(epilogue.activation, job.c, job.c_stride, job.c, job.c_stride, rows, job.columns);
 }
 
+// The products of a strip of one row, several panels at once: memory gives a few streams of weights
+// faster than one, and the sums of one panel alone would wait for each other.
+class RowSums {
+ public:
+  explicit RowSums(const StripJob<float>& strip) : s_(strip), end_(strip.first_column) {}
+
+  // The sums of the panel that begins at this column, bias or partial sums included. Columns come
+  // in order. Null for several rows, and for the last panels.
+  const float* of(int64_t column) {
+    if (!selection::kIsWhole || s_.rows > 1) return nullptr;
+    if (column == end_ && s_.last_column - column >= kColumns) {
+      begin_with(!s_.is_first        ? s_.partial + column - s_.first_column
+                 : s_.epilogue->bias ? s_.epilogue->bias + s_.channel + column
+                                     : nullptr);
+      multiply(column);
+      end_ += kColumns;
+    }
+    return column < end_ ? sums_ + (column - end_ + kColumns) : nullptr;
+  }
+
+ private:
+  static constexpr int kPanels = 4, kVectors = kPanels * kVecectors;
+  static constexpr int64_t kColumns = kPanels * kPanelWidth;
+
+  void begin_with(const float* sums) {
+    if (sums) {
+      std::copy_n(sums, kColumns, sums_);
+    } else {
+      std::fill_n(sums_, kColumns, 0.0f);
+    }
+  }
+
+  void multiply(int64_t column) {
+    const int64_t panel = s_.depth * kPanelWidth;
+    Vec sum[kVectors];
+    HWY_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) sum[i] = hn::Load(d, sums_ + i * kTileLanes);
+    for (int64_t s = 0; s < s_.segment_count; ++s) {
+      const TileSegment<float>& segment = s_.segments[s];
+      const auto multiply = [&](const auto* row) HWY_ATTR {
+        for (int64_t k = 0; k < segment.k; ++k, row += kPanelWidth) {
+          const Vec a = hn::Set(d, segment.a[k]);
+          HWY_UNROLL(8)
+          for (int i = 0; i < kVectors; ++i) {
+            const auto* from = row + i / kVecectors * panel + i % kVecectors * kTileLanes;
+            sum[i] = hn::MulAdd(a, load_floats(d, from), sum[i]);
+          }
+        }
+      };
+      const Panels<float> first = s_.b + (column * s_.depth + segment.b_row * kPanelWidth);
+      if constexpr (kHasHalfPanels) {
+        if (first.half()) {
+          multiply(reinterpret_cast<const hwy::float16_t*>(first.half()));
+          continue;
+        }
+      }
+      multiply(first.data());
+    }
+    HWY_UNROLL(8)
+    for (int i = 0; i < kVectors; ++i) hn::Store(sum[i], d, sums_ + i * kTileLanes);
+  }
+
+  const StripJob<float>& s_;
+  int64_t end_;  // of the columns that are summed
+  HWY_ALIGN float sums_[kColumns];
+};
+
 void multiply_strip_here(const StripJob<float>& s) {
   const EpilogueF32& epilogue = *s.epilogue;
   const bool has_residual = epilogue.residual && s.is_last;
@@ -309,9 +376,11 @@ void multiply_strip_here(const StripJob<float>& s) {
               .is_far = s.is_far && s.is_last,
               .ahead = s.ahead,
               .ahead_count = s.ahead_count};
+  RowSums row_sums(s);
   for (int64_t column = s.first_column; column < s.last_column; column += kPanelWidth) {
     const int64_t channel = s.channel + column;
     float* partial = s.partial ? s.partial + column - s.first_column : nullptr;
+    const float* sums = row_sums.of(column);
     const float* residual =
         has_residual ? epilogue.residual + s.pixel * epilogue.residual_stride + channel : nullptr;
     job.b = s.b + column * s.depth;
@@ -322,7 +391,8 @@ void multiply_strip_here(const StripJob<float>& s) {
       job.ahead_count = job.b.fetched_count(s.ahead_rows * width);
     }
     job.bias = epilogue.bias ? epilogue.bias + channel : nullptr;
-    job.partial = s.is_first ? nullptr : partial;
+    job.partial = sums ? sums : s.is_first ? nullptr : partial;
+    job.segment_count = sums ? 0 : s.segment_count;
     job.residual = epilogue.residual_last ? nullptr : residual;
     job.c = s.is_last ? s.output + s.pixel * s.output_stride + channel : partial;
     if (in_registers) {
