@@ -219,6 +219,12 @@ def table(results: dict, avx512: dict) -> str:
     def number(value, digits: int = 2) -> str:
         return f"{value:.{digits}f}" if value is not None else "-"
 
+    def row(cells: list, beside: list = ()) -> str:
+        return "| " + " | ".join(str(cell) for cell in (*cells, *(beside if avx512 else ()))) + " |"
+
+    def head(cells: list, beside: list = ()) -> list:
+        return [row(cells, beside), row(["---"] * len(cells), ["---"] * len(beside)).replace(" ", "")]
+
     def best(name: str) -> float:
         return min(results[name]["pytorch_ms"].values(), default=float("nan"))
 
@@ -227,20 +233,20 @@ def table(results: dict, avx512: dict) -> str:
              "Its head says when an answer is right and what PyTorch's time is. The ratio is Torchlet's time over PyTorch's: below 1, Torchlet is faster."]
     if avx512:
         lines.append("PyTorch's OpenBLAS chooses its kernels by itself; behind are the ratios where it is told to take those for AVX-512 (OPENBLAS_CORETYPE=SKYLAKEX).")
-    lines += ["", "| family | models | files | right | geometric mean of ratios | over 0.9 | over 1 | mean, AVX-512 | over 1, AVX-512 |",
-              "|---|---|---|---|---|---|---|---|---|"]
+    lines += ["", *head(["family", "models", "files", "right", "geometric mean of ratios", "over 0.9", "over 1"], ["mean, AVX-512", "over 1, AVX-512"])]
     for family in dict.fromkeys(name.split("/")[0] for name in results) | {"": None}:
         mine = [(name, form) for name, _, form in files if name.startswith(family)]
         ratios = [form["ratio"] for _, form in mine if "ratio" in form]
         others = [ratio for name, record in avx512.items() if name.startswith(family) and name in made for ratio in ratios_of(record) if ratio is not None]
-        lines.append(f"| {family or '**all**'} | {len({name for name, _ in mine})} | {len(mine)} | {sum(form.get('right', False) for _, form in mine)} | "
-                     f"{mean(ratios):.2f} | {sum(r > SLOW for r in ratios)} | {sum(r > 1 for r in ratios)} | {mean(others):.2f} | {sum(r > 1 for r in others)} |")
-    lines += ["", f"## Over {SLOW}", "", "| model | form | PyTorch ms | Torchlet ms | ratio |", "|---|---|---|---|---|"]
-    for name, form, row in sorted(files, key=lambda row: -row[2].get("ratio", 0)):
-        if row.get("ratio", 0) > SLOW:
-            lines.append(f"| {name} | {form} | {best(name):.2f} | {row['min_ms']:.2f} | {row['ratio']:.2f} |")
+        lines.append(row([family or "**all**", len({name for name, _ in mine}), len(mine), sum(form.get("right", False) for _, form in mine),
+                          number(mean(ratios)), sum(r > SLOW for r in ratios), sum(r > 1 for r in ratios)],
+                         [number(mean(others)), sum(r > 1 for r in others)]))
+    lines += ["", f"## Over {SLOW}", "", *head(["model", "form", "PyTorch ms", "Torchlet ms", "ratio"])]
+    for name, form, found in sorted(files, key=lambda file: -file[2].get("ratio", 0)):
+        if found.get("ratio", 0) > SLOW:
+            lines.append(row([name, form, number(best(name)), number(found["min_ms"]), number(found["ratio"])]))
     lines += ["", "## All", "", "Traced / scripted; `-` where PyTorch does not script the model.", "",
-              "| model | PyTorch ms | ratio | load ms | compile ms | peak MB | verdict | ratio, AVX-512 |", "|---|---|---|---|---|---|---|---|"]
+              *head(["model", "PyTorch ms", "ratio", "load ms", "compile ms", "peak MB", "verdict"], ["ratio, AVX-512"])]
     for name, record in made.items():
         forms = [record[form] for form in ("traced", "scripted") if form in record]
 
@@ -249,8 +255,8 @@ def table(results: dict, avx512: dict) -> str:
 
         beside = " / ".join(number(ratio) for ratio in ratios_of(avx512.get(name, {}))) or "-"
         verdicts = list(dict.fromkeys(verdict(form).replace("|", "/") for form in forms))
-        lines.append(f"| {name} | {best(name):.2f} | {cells('ratio', 2)} | {cells('load_ms', 0)} | {cells('compile_ms', 0)} | {cells('peak_mb', 0)} | "
-                     f"{'; '.join(verdicts)} | {beside} |")
+        lines.append(row([name, number(best(name)), cells("ratio", 2), cells("load_ms", 0), cells("compile_ms", 0), cells("peak_mb", 0),
+                          "; ".join(verdicts)], [beside]))
     absent = [f"| {name} | {record['not_made'].replace('|', '/')} |" for name, record in results.items() if "not_made" in record]
     if absent:
         lines += ["", "## Not made", "", "| model | why |", "|---|---|", *absent]
