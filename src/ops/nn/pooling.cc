@@ -180,7 +180,7 @@ struct Greatest {
         at += kRun;
         continue;
       }
-      for (const int64_t stop = std::min(end, at + kRun * step); at < stop; at += step) {
+      for (int64_t i = 0; i < kRun && at < end; ++i, at += step) {
         const T element = plane[at];
         // A jump: nobody waits for the one before, as those that choose without jumping do.
         if (element > best || element != element) [[unlikely]] {
