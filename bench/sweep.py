@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs some 500 architectures of timm, transformers, MONAI and others by Torchlet and PyTorch: is the answer right, and how fast is it.
+"""Runs some 600 architectures of timm, transformers, MONAI and others by Torchlet and PyTorch: is the answer right, and how fast is it.
 
     python3 bench/sweep.py [--filter REGEX] [--list] [--keep] [--again] [--table docs/sweep.md [--avx512 FILE]]
 
