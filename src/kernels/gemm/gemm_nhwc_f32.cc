@@ -30,7 +30,7 @@ constexpr int kTileLanes = static_cast<int>(HWY_LANES(float));
 // Vectors of a full panel, and the most rows of a tile: rows * vectors sums, the vectors of the
 // panel and a value of A have to fit the vector registers, 32 of them with AVX-512 and 64-bit NEON,
 // 16 elsewhere.
-constexpr int kVecectors = 2;
+constexpr int kPanelVectors = 2;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 constexpr int kTileRows = 14;
 #elif HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64
@@ -40,7 +40,7 @@ constexpr int kTileRows = 6;
 #else
 constexpr int kTileRows = 4;
 #endif
-constexpr int kPanelWidth = kVecectors * kTileLanes;
+constexpr int kPanelWidth = kPanelVectors * kTileLanes;
 
 // The last vector of a panel is a half one if no more of its lanes exist: processors that compute
 // 512 bits as two halves take half the time for it, others the same.
@@ -311,7 +311,7 @@ class RowSums {
   }
 
  private:
-  static constexpr int kPanels = 4, kVectors = kPanels * kVecectors;
+  static constexpr int kPanels = 4, kVectors = kPanels * kPanelVectors;
   static constexpr int64_t kColumns = kPanels * kPanelWidth;
 
   void begin_with(const float* sums) {
@@ -334,7 +334,7 @@ class RowSums {
           const Vec a = hn::Set(d, segment.a[k]);
           HWY_UNROLL(8)
           for (int i = 0; i < kVectors; ++i) {
-            const auto* from = row + i / kVecectors * panel + i % kVecectors * kTileLanes;
+            const auto* from = row + i / kPanelVectors * panel + i % kPanelVectors * kTileLanes;
             sum[i] = hn::MulAdd(a, load_floats(d, from), sum[i]);
           }
         }
