@@ -108,6 +108,44 @@ TEST(OptimizedMethods, BuffersAndCountersKeepTheirState) {
   EXPECT_EQ(m.call("forward", {make({1, 2})}), "38.0 12.0 ;3;");
 }
 
+// Modules that a key picks, one of which counts its calls, in an unrolled loop that fills a list.
+TEST(OptimizedMethods, LoopsOverPickedModules) {
+  Program program(
+      "class Layer(ModuleInterface):\n"
+      "  def forward(self: __torch__.Layer, x: Tensor) -> Tensor:\n    pass\n" +
+      module_class("Scale", {"by : Tensor"},
+                   "  def forward(self: __torch__.Scale, x: Tensor) -> Tensor:\n"
+                   "    return torch.mul(x, self.by)\n") +
+      module_class("Count", {"calls : int"},
+                   "  def forward(self: __torch__.Count, x: Tensor) -> Tensor:\n"
+                   "    self.calls = torch.add(self.calls, 1)\n"
+                   "    return torch.add(x, self.calls)\n") +
+      module_class(
+          "Layers",
+          {"__annotations__[\"0\"] = __torch__.Scale", "__annotations__[\"1\"] = __torch__.Count"},
+          "") +
+      module_class("M", {"layers : __torch__.Layers"},
+                   "  def forward(self: __torch__.M, x: Tensor, first: int) -> Tensor:\n"
+                   "    found = torch.mul([x], 3)\n"
+                   "    for i in range(3):\n"
+                   "      key = torch.remainder(torch.add(first, i), 2)\n"
+                   "      layer : __torch__.Layer = (self.layers)[key]\n"
+                   "      x = (layer).forward(x)\n"
+                   "      _0 = torch._set_item(found, torch.sub(i, 1), x)\n"
+                   "    return torch.cat(found)\n"
+                   "  def pick(self: __torch__.M, x: Tensor, key: int) -> Tensor:\n"
+                   "    layer : __torch__.Layer = (self.layers)[key]\n"
+                   "    return (layer).forward(x)\n"));
+  const Value scale = program.object("Scale", {{"by", make({2})}});
+  const Value count = program.object("Count", {{"calls", 0}});
+  Pair m(program, "M", {{"layers", program.object("Layers", {{"0", scale}, {"1", count}})}});
+  EXPECT_EQ(m.call("forward", {make({1}), 0}), "3.0 6.0 2.0 ");
+  EXPECT_EQ(m.call("forward", {make({1}), 1}), "6.0 9.0 3.0 ");
+  EXPECT_EQ(m.call("pick", {make({1}), 1}), "5.0 ");
+  const std::string error = m.call("pick", {make({1}), 2});
+  EXPECT_NE(error.find("'__torch__.Layers' has no module '2'"), std::string::npos) << error;
+}
+
 TEST(OptimizedMethods, OneMethodChangesWhatAnotherReliesOn) {
   Program program(module_class("M", {"training : bool", "w : Tensor"},
                                "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"

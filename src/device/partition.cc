@@ -36,9 +36,20 @@ bool is_number_like(const Type& type) {
     case TypeKind::kOptional:
     case TypeKind::kList:
       return is_number_like(*type.element(0));
+    case TypeKind::kTuple:
+      return std::ranges::all_of(type.elements(),
+                                 [](const TypePtr& item) { return is_number_like(*item); });
     default:
       return false;
   }
+}
+
+// The same of a value, or a dict of numbers that is known.
+bool is_number(const SsaValue* value) {
+  const Type& type = *value->type();
+  return is_number_like(type) ||
+         (type.is(TypeKind::kDict) && value->node()->kind() == prim::kConstant &&
+          is_number_like(*type.element(0)) && is_number_like(*type.element(1)));
 }
 
 // Makes a list of tensors, or takes them out of lists.
@@ -67,9 +78,8 @@ bool may_share(const Node& node) { return passes::returns_alias(node) || is_cont
 // Computes with numbers only: on known numbers it is done when the segment is compiled.
 bool is_arithmetic(const Node& node) {
   if (!node.op() || node.op()->schema.is_vararg || !passes::is_pure(node)) return false;
-  const auto numbers = [](const SsaValue* value) { return is_number_like(*value->type()); };
-  return std::ranges::all_of(node.inputs(), numbers) &&
-         std::ranges::all_of(node.outputs(), numbers);
+  return std::ranges::all_of(node.inputs(), is_number) &&
+         std::ranges::all_of(node.outputs(), is_number);
 }
 
 // Changes a list of numbers. If that is made in the same segment, nobody else sees it.
@@ -151,22 +161,24 @@ class Partitioner {
 
   void block(Block& block) {
     std::vector<Node*> run;
-    size_t num_nodes = 0;  // of the run, with those inside
+    size_t num_tensors = 0, num_nodes = 0;  // of the run, with those inside
+    const auto end_run = [&] {
+      finish(std::move(run));
+      run.clear();
+      num_tensors = num_nodes = 0;
+    };
     for (Node* node = block.first(); node;) {
       Node* const next = node->next();
       if (fits(*node)) {
-        if (num_nodes >= kMaxNodes) {
-          finish(std::move(run));
-          run.clear();
-          num_nodes = 0;
-        }
+        if (num_tensors >= kMaxTensors || num_nodes >= kMaxNodes) end_run();
         run.push_back(node);
-        visit_all(*node, [&](const Node&) { ++num_nodes; });
+        visit_all(*node, [&](const Node& inner) {
+          ++num_nodes;
+          num_tensors += !inner.outputs().empty() && is_tensor_like(*inner.output(0)->type());
+        });
       } else if (node->kind() != prim::kConstant) {
         note_refusal(*node);
-        finish(std::move(run));
-        run.clear();
-        num_nodes = 0;
+        end_run();
         for (Block* inner : node->blocks()) this->block(*inner);
       }
       node = next;
@@ -175,9 +187,9 @@ class Partitioner {
   }
 
  private:
-  // Of a segment. Finding out what may leave one, and planning it, takes time by the square of its
-  // length.
-  static constexpr size_t kMaxNodes = 2048;
+  // Of a segment: nodes that give tensors, and nodes. Finding out what may leave one, and planning
+  // it, takes time by the square of its length.
+  static constexpr size_t kMaxTensors = 2048, kMaxNodes = 8192;
 
   // Is it a 0-d tensor that tracing made of a size, or computed from such? prim::NumToTensor is
   // where they begin; like numbers they are known when a segment is compiled.

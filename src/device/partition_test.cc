@@ -156,7 +156,7 @@ TEST(Partition, ListsOfNumbersMayChangeWhereTheyAreMade) {
                         "    pad = torch.mul([0], torch.dim(y))\n"
                         "    _1 = torch._set_item(pad, 1, 3)\n"
                         "    return torch.mul(torch.roll(y, pad, [0, 1]), sizes[0])\n"),
-            "Segment(relu ListConstruct dim Loop(size mul append) ListConstruct mul _set_item roll "
+            "Segment(relu ListConstruct dim Loop(size mul append) mul _set_item roll "
             "__getitem__ mul)");
   // Who gets the list may change it.
   EXPECT_EQ(partitioned(") -> Tuple[Tensor, List[int]]:\n"

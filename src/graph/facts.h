@@ -9,13 +9,15 @@ namespace torchlet {
 // How many dimensions the results have.
 enum class RankRule : uint8_t {
   kUnknown,
-  kFirst,    // as many as the first argument
-  kLargest,  // of the tensor arguments, which are broadcast
-  kLength,   // one for each item of the int[] argument
-  kOneMore,  // than the first argument
-  kProduct,  // those of the first two arguments less the two that are summed over
-  kJoined,   // as the tensors of the list that is the first argument; vectors without elements do
-             // not count
+  kFirst,     // as many as the first argument
+  kLargest,   // of the tensor arguments, which are broadcast
+  kLength,    // one for each item of the int[] argument
+  kOneMore,   // than the first argument
+  kProduct,   // those of the first two arguments less the two that are summed over
+  kJoined,    // as the tensors of the list that is the first argument; vectors without elements do
+              // not count
+  kEquation,  // one for each letter behind the arrow of the string that is the first argument,
+              // unless there are dots
 };
 
 // Of the results, and whether they are plain: neither sparse, nested nor quantized.

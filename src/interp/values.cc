@@ -32,7 +32,11 @@ Value tuple_item(const Value& tuple, int64_t index) {
 Value contained_module(const Value& container, const Value& key) {
   TORCHLET_CHECK(container.is_object(), "expected a module, got %s", container.kind_name());
   const std::string name = key.is_string() ? key.to_string() : std::to_string(key.to_int());
-  return container.object_ref().attribute(name);
+  const Object& object = container.object_ref();
+  const auto index = object.type->find_attribute(name);
+  TORCHLET_CHECK(index && object.slots.at(*index).is_object(), "'%s' has no module '%s'",
+                 object.type->name().c_str(), name.c_str());
+  return object.slots[*index];
 }
 
 Value make_tuple(const TypePtr& type, std::span<Value> items) {

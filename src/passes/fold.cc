@@ -70,6 +70,20 @@ class Folder {
     return next;
   }
 
+  // A loop whose body never runs.
+  bool skip(Node& node) {
+    const Value *most = constant_of(node.input(0)), *begins = constant_of(node.input(1));
+    if (!(most && most->is_int() && most->to_int() <= 0) &&
+        !(begins && begins->is_bool() && !begins->to_bool())) {
+      return false;
+    }
+    for (size_t i = 0; i < node.outputs().size(); ++i) {
+      node.output(i)->replace_all_uses_with(node.input(i + 2));
+    }
+    node.destroy();
+    return changed_ = true;
+  }
+
   // What the other branch gives, if one always raises, is known without the branch.
   void forward_past_raise(Node& node) {
     for (size_t b = 0; b < 2; ++b) {
@@ -101,6 +115,7 @@ class Folder {
       forward_past_raise(node);
       forward_agreement(node);
     }
+    if (node.kind() == prim::kLoop && skip(node)) return;
     if (node.outputs().empty() || node.kind() == prim::kConstant || !node.blocks().empty()) return;
     if (forward(node)) {
       // It would have given these values, so it did not raise.
@@ -145,12 +160,12 @@ class Folder {
     return changed_ = true;
   }
 
-  // A list as it was made: nobody adds to it or takes from it.
+  // A list, or a dict without items, as it was made: nobody adds to it or takes from it.
   const Node* unchanged_list(const SsaValue* list) const {
     const Node* made = list->node();
-    const bool known =
-        made->kind() == prim::kListConstruct && aliases_ && !aliases_->is_content_written(list);
-    return known ? made : nullptr;
+    const bool is_made = made->kind() == prim::kListConstruct ||
+                         (made->kind() == prim::kDictConstruct && made->inputs().empty());
+    return is_made && aliases_ && !aliases_->is_content_written(list) ? made : nullptr;
   }
 
   // What went into a tuple or a list and comes out again.
@@ -179,7 +194,9 @@ class Folder {
       if (!index || !index->is_int()) return false;
       const auto size = static_cast<int64_t>(from->inputs().size());
       const int64_t at = index->to_int() < 0 ? index->to_int() + size : index->to_int();
-      return at >= 0 && at < size && forward(*node.output(), from->input(static_cast<size_t>(at)));
+      if (at < 0 || at >= size) return false;
+      forward(*node.output(), from->input(static_cast<size_t>(at)));
+      return changed_ = true;
     }
     if (node.kind() == kLen && unchanged_list(node.input(0))) {
       replace(*node.output(), Value(static_cast<int64_t>(from->inputs().size())));

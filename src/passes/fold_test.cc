@@ -122,13 +122,13 @@ TEST(Fold, NotWhatRaises) {
 
 TEST(Fold, BranchesInsideBlocks) {
   EXPECT_EQ(outline_of("    y = x\n"
-                       "    for i in range(3):\n"
+                       "    for i in range(torch.size(x, 0)):\n"
                        "      if torch.eq(1, 1):\n"
                        "        y = torch.relu(y)\n"
                        "      else:\n"
                        "        y = torch.neg(y)\n"
                        "    return y\n"),
-            "Loop(relu)");
+            "size Loop(relu)");
 }
 
 TEST(Fold, PastABranchThatRaises) {
@@ -236,7 +236,7 @@ TEST(DeadCode, OnlyWhatCannotBeNoticed) {
 TEST(DeadCode, OutputsOfBlocks) {
   EXPECT_EQ(outline_of("    n = 0\n"
                        "    y = x\n"
-                       "    for i in range(3):\n"
+                       "    for i in range(torch.size(x, 0)):\n"
                        "      y = torch.relu(y)\n"
                        "      n = torch.add(n, 1)\n"
                        "    if torch.is_floating_point(x):\n"
@@ -244,7 +244,7 @@ TEST(DeadCode, OutputsOfBlocks) {
                        "    else:\n"
                        "      pass\n"
                        "    return y\n"),
-            "Loop(relu)");
+            "size Loop(relu)");
 }
 
 // 40 levels of the same tuple twice, whose type does not tell.

@@ -96,11 +96,11 @@ TEST(FoldWritten, NotWhatDependsOnTheRun) {
             "zeros select is_floating_point If(fill_|) add");
   EXPECT_EQ(outline_of("    m = torch.zeros([3])\n"
                        "    y = x\n"
-                       "    for i in range(2):\n"
+                       "    for i in range(torch.size(x, 0)):\n"
                        "      y = torch.add(y, m)\n"
                        "    _0 = torch.fill_(torch.select(m, 0, 1), 1)\n"
                        "    return torch.add(y, m)\n"),
-            "zeros Loop(add) select fill_ add");
+            "zeros size Loop(add) select fill_ add");
 }
 
 TEST(FoldWritten, NotWhatIsReadBeforeOrHandedOut) {

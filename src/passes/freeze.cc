@@ -24,6 +24,12 @@ void replace(Node& node, const Value& value) {
   node.destroy();
 }
 
+// Of what may be missing, which is an error of the run.
+bool is_lookup(const Node& node) {
+  static const Symbol kGetItem("aten::__getitem__");
+  return node.kind() == prim::kModuleContainerIndex || node.kind() == kGetItem;
+}
+
 // Tensors with memory of their own, lists, tuples and dicts of such and of plain values.
 bool is_freezable(const Value& value) {
   bool freezable = true;
@@ -58,6 +64,9 @@ bool freeze_plain(Graph& graph, KnownObjects& objects) {
       Function* method = known->object_ref().type->find_method(node.string_attribute("name"));
       if (!method || method->schema().arguments.size() != node.inputs().size()) return;
       node.set_attribute("function", method);
+      changed = true;
+    } else if (is_lookup(node) && node.output()->users().empty() && objects.known(node.output())) {
+      node.destroy();
       changed = true;
     }
   });

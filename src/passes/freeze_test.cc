@@ -98,6 +98,26 @@ TEST(Freeze, MethodsOfInterfacesAndContainersAreFound) {
   EXPECT_EQ(outline(*Program::optimized(object).graph), "relu");
 }
 
+TEST(Freeze, ObjectsInDictsThatNobodyWritesAreKnown) {
+  const auto outline_with = [](const std::string& before) {
+    Program program("class Recipe(object):\n  order : List[int]\n" +
+                    module_class("M", {"recipes : Dict[int, __torch__.Recipe]"},
+                                 std::string(kForward) + before +
+                                     "    recipe = (self.recipes)[2]\n"
+                                     "    return torch.permute(x, recipe.order)\n"));
+    const Value recipe = program.object("Recipe", {{"order", Value::list({1, 0})}});
+    auto recipes = make_ref<Dict>(types::integer(), types::any());
+    recipes->set(Value(2), recipe);
+    return outline(*Program::optimized(program.object("M", {{"recipes", Value(recipes)}})).graph);
+  };
+  EXPECT_EQ(outline_with(""), "permute");
+  EXPECT_EQ(outline_with("    _0 = torch.clear(self.recipes)\n"),
+            "GetAttr.recipes clear GetAttr.recipes __getitem__ GetAttr.order permute");
+  EXPECT_EQ(outline_with("    (self.recipes)[2].order = [0, 1]\n"),
+            "ListConstruct GetAttr.recipes __getitem__ SetAttr.order GetAttr.recipes __getitem__ "
+            "GetAttr.order permute");
+}
+
 TEST(Freeze, NoneAndOptionalAttributesDecideBranches) {
   Program program(module_class("M", {"bias : Optional[Tensor]"},
                                std::string(kForward) +

@@ -79,9 +79,9 @@ class Functionaliser {
     if (giver->kind() == kSlice || giver->kind() == kNarrow) {
       return !shows_strides(value) && is_whole(giver->input(0), block);
     }
-    const std::vector<const Node*> makers = aliases_.makers(original(value));
-    return makers.size() == 1 && (makers[0] == giver || original_.contains(value)) &&
-           is_inside(*makers[0], block);
+    if (original_.contains(value)) return is_inside(*giver, block);
+    const std::vector<const Node*> makers = aliases_.makers(value);
+    return makers.size() == 1 && makers[0] == giver && is_inside(*giver, block);
   }
 
   // A dense tensor can be viewed in every way in which its parts can.

@@ -32,6 +32,16 @@ TEST(Functionalise, AResidualBlock) {
             "matmul relu matmul add relu add");
 }
 
+TEST(Functionalise, WhatABranchPicked) {
+  EXPECT_EQ(outline_of("    a = torch.matmul(x, y)\n"
+                       "    if torch.ne(torch.size(a), torch.size(y)):\n"
+                       "      b = torch.tanh(a)\n"
+                       "    else:\n"
+                       "      b = a\n"
+                       "    return torch.relu_(torch.add_(b, y))\n"),
+            "matmul size size ne If(tanh|) add relu");
+}
+
 TEST(Functionalise, NotTheArguments) {
   EXPECT_EQ(outline_of("    return torch.relu_(x)\n"), "relu_");
   EXPECT_EQ(outline_of("    return torch.relu_(torch.view(x, [-1]))\n"), "view relu_");
@@ -98,15 +108,15 @@ TEST(Functionalise, BranchesAndLoops) {
                        "    return torch.add(a, b)\n"),
             "neg is_floating_point If(relu_|) add");
   EXPECT_EQ(outline_of("    a = x\n"
-                       "    for i in range(3):\n"
+                       "    for i in range(torch.size(y, 0)):\n"
                        "      a = torch.relu_(torch.matmul(a, y))\n"
                        "    return a\n"),
-            "Loop(matmul relu)");
+            "size Loop(matmul relu)");
   EXPECT_EQ(outline_of("    a = torch.neg(x)\n"
-                       "    for i in range(3):\n"
+                       "    for i in range(torch.size(y, 0)):\n"
                        "      a = torch.relu_(a)\n"
                        "    return a\n"),
-            "neg Loop(relu_)");
+            "neg size Loop(relu_)");
 }
 
 TEST(Functionalise, WhatEachSideOfABranchMade) {

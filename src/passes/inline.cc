@@ -9,18 +9,10 @@
 #include "graph/clone.h"
 #include "graph/module_path.h"
 #include "graph/prim_kinds.h"
+#include "passes/analysis/constants.h"
 
 namespace torchlet::passes {
 namespace {
-
-size_t count_nodes(const Block& block) {
-  size_t count = 0;
-  for (const Node* node : block) {
-    ++count;
-    for (const Block* inner : node->blocks()) count += count_nodes(*inner);
-  }
-  return count;
-}
 
 size_t depth_inside(const Block& block) {
   size_t deepest = 0;

@@ -1,16 +1,23 @@
 #include "passes/lists.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/prim_kinds.h"
+#include "passes/analysis/constants.h"
 #include "passes/analysis/effects.h"
+#include "tensor/containers.h"
 
 namespace torchlet::passes {
 namespace {
 
-const Symbol kAppend("aten::append");
+const Symbol kAppend("aten::append"), kSetItem("aten::_set_item"), kList("aten::list"),
+    kMul("aten::mul");
+
+constexpr size_t kMostItems = 64;  // of a list that is made of another one
 
 using Order = std::unordered_map<const Node*, size_t>;
 
@@ -23,82 +30,163 @@ Node* own_node(Node* user, const Block* block) {
 // Reads the items and keeps nothing of the list itself, so that another list of them would do.
 bool reads_items(const Node& user) {
   return user.op() && !writes_inputs(user) && !user.outputs().empty() &&
-         std::ranges::all_of(user.outputs(), [](const SsaValue* output) {
-           const TypeKind kind = output->type()->kind();
-           return kind == TypeKind::kTensor || kind == TypeKind::kInt || kind == TypeKind::kBool;
+         std::ranges::all_of(user.outputs(), [&](const SsaValue* output) {
+           switch (output->type()->kind()) {
+             case TypeKind::kTensor:
+             case TypeKind::kInt:
+             case TypeKind::kFloat:
+             case TypeKind::kBool:
+             case TypeKind::kString:
+               return true;
+             default:
+               return output->type()->is(TypeKind::kList) && !returns_alias(user);
+           }
          });
 }
 
-// What happens to a list until its last append, in order; nothing if that is more than appending
-// and reading.
+// What happens to a list until it is changed for the last time.
 struct Use {
   Node* user;
   size_t order;
-  bool is_append;
+  bool is_write;  // else it reads
 };
-std::vector<Use> uses_of(const SsaValue* list, const Order& order) {
+
+// Adds an item, or sets the one of a constant place.
+bool is_write(const Node& user, const SsaValue* list) {
+  const bool sets = user.kind() == kSetItem;
+  return (sets || user.kind() == kAppend) && user.owner() == list->node()->owner() &&
+         user.input(0) == list && user.inputs().back() != list &&
+         (!sets || constant_of(user.input(1))) && user.output()->users().empty();
+}
+
+// Of the item that it writes to a list of so many, that many if it adds one; nothing if it raises.
+std::optional<size_t> place_of(const Node& write, size_t count) {
+  if (write.kind() == kAppend) return count;
+  const auto size = static_cast<int64_t>(count);
+  const int64_t given = constant_of(write.input(1))->to_int();
+  const int64_t place = given < 0 ? given + size : given;
+  return place >= 0 && place < size ? std::optional(static_cast<size_t>(place)) : std::nullopt;
+}
+
+// In order; nothing if that is more than writing in the block itself and reading. `count`: how many
+// items there are at first.
+std::vector<Use> uses_of(const SsaValue* list, size_t count, const Order& order) {
   Block* block = list->node()->owner();
   std::vector<Use> uses;
   size_t last = 0;
   for (Node* user : list->users()) {
-    const bool is_append = user->kind() == kAppend && user->owner() == block &&
-                           user->input(0) == list && user->input(1) != list &&
-                           user->output()->users().empty();
     const auto at = order.find(own_node(user, block));
     const size_t when = at == order.end() ? order.size() : at->second;  // a return is the end
-    uses.push_back({user, when, is_append});
-    if (is_append) last = std::max(last, when);
+    uses.push_back({user, when, is_write(*user, list)});
+    if (uses.back().is_write) last = std::max(last, when);
   }
   std::erase_if(uses, [&](const Use& use) { return use.order > last; });
   std::ranges::sort(uses, {}, &Use::order);
-  const bool understood = std::ranges::all_of(
-      uses, [](const Use& use) { return use.is_append || reads_items(*use.user); });
+  const bool understood = std::ranges::all_of(uses, [&](const Use& use) {
+    if (!use.is_write) return reads_items(*use.user);
+    const auto place = place_of(*use.user, count);
+    if (place == count) ++count;
+    return place.has_value();
+  });
   return understood ? uses : std::vector<Use>();
 }
 
-// Who reads before the last append gets a list of what there is by then.
-void merge(Node& list, const std::vector<Use>& uses, Order& order) {
+// Who reads before the last write gets a list of what there is by then.
+void merge(Node& list, std::vector<SsaValue*> items, const std::vector<Use>& uses, Order& order) {
+  const auto make = [&](const Use& before) {
+    Node* made = list.graph()->create(prim::kListConstruct, items);
+    made->set_range(list.range());
+    made->set_inlined_call(list.inlined_call());
+    made->insert_before(own_node(before.user, list.owner()));
+    order[made] = before.order;
+    return made->add_output(list.output()->type(), list.output()->name());
+  };
   SsaValue* current = nullptr;
   for (const Use& use : uses) {
-    if (use.is_append) {
-      list.add_input(use.user->input(1));
+    if (use.is_write) {
+      const size_t place = *place_of(*use.user, items.size());
+      items.resize(std::max(items.size(), place + 1));
+      items[place] = use.user->inputs().back();
       current = nullptr;
       continue;
     }
-    if (!current) {
-      Node* made = list.graph()->create(prim::kListConstruct, list.inputs());
-      made->set_range(list.range());
-      made->set_inlined_call(list.inlined_call());
-      made->insert_before(own_node(use.user, list.owner()));
-      order[made] = use.order;
-      current = made->add_output(list.output()->type());
-    }
+    if (!current) current = make(use);
     for (size_t i = 0; i < use.user->inputs().size(); ++i) {
       if (use.user->input(i) == list.output()) use.user->replace_input(i, current);
     }
   }
-  list.move_before(uses.back().user);
+  current = make(uses.back());
   for (const Use& use : uses) {
-    if (use.is_append) use.user->destroy();
+    if (use.is_write) use.user->destroy();
   }
+  list.output()->replace_all_uses_with(current);
+  list.destroy();
+}
+
+// What a list holds at first: the items of another list, so many times.
+struct Begin {
+  const Node* made = nullptr;    // the other list, or itself
+  const Value* known = nullptr;  // if that is null: the other one
+  size_t times = 1;
+
+  size_t count() const {
+    return times * (made ? made->inputs().size() : known->list_ref().items.size());
+  }
+  std::vector<SsaValue*> items(Node& list) const {
+    std::vector<SsaValue*> all;
+    for (size_t i = 0; i < times; ++i) {
+      if (made) {
+        all.insert(all.end(), made->inputs().begin(), made->inputs().end());
+        continue;
+      }
+      for (const Value& item : known->list_ref().items) {
+        all.push_back(insert_constant(&list, item, list.output()->type()->element(0)));
+      }
+    }
+    return all;
+  }
+};
+
+std::optional<Begin> begin_of(const Node& list) {
+  if (list.outputs().size() != 1 || !list.output()->type()->is(TypeKind::kList))
+    return std::nullopt;
+  if (list.kind() == prim::kListConstruct) return Begin{&list};
+  if (list.kind() != kList && list.kind() != kMul) return std::nullopt;
+  Begin begin;
+  if (list.kind() == kMul) {
+    const Value* times = constant_of(list.input(1));
+    if (!times || !times->is_int() || times->to_int() > static_cast<int64_t>(kMostItems)) {
+      return std::nullopt;
+    }
+    begin.times = static_cast<size_t>(std::max<int64_t>(times->to_int(), 0));
+  }
+  const SsaValue* other = list.input(0);
+  if (const Value* known = constant_of(other)) {
+    if (!known->is_list() || !std::ranges::all_of(known->list_ref().items, is_immutable)) {
+      return std::nullopt;
+    }
+    begin.known = known;
+  } else if (other->node()->kind() == prim::kListConstruct && other->users().size() == 1) {
+    begin.made = other->node();
+  } else {
+    return std::nullopt;
+  }
+  return begin.count() <= kMostItems ? std::optional(begin) : std::nullopt;
 }
 
 bool merge(Block& block) {
   bool changed = false;
   Order order;
-  std::vector<Node*> lists;
+  std::vector<std::pair<Node*, Begin>> lists;
   for (Node* node : block) {
     order.emplace(node, order.size());
     for (Block* inner : node->blocks()) changed = merge(*inner) || changed;
-    if (node->kind() == prim::kListConstruct && node->output()->type()->is(TypeKind::kList)) {
-      lists.push_back(node);
-    }
+    if (const auto begin = begin_of(*node)) lists.emplace_back(node, *begin);
   }
-  for (Node* list : lists) {
-    const std::vector<Use> uses = uses_of(list->output(), order);
+  for (const auto& [list, begin] : lists) {
+    const std::vector<Use> uses = uses_of(list->output(), begin.count(), order);
     if (uses.empty()) continue;
-    order[list] = uses.back().order;
-    merge(*list, uses, order);
+    merge(*list, begin.items(*list), uses, order);
     changed = true;
   }
   return changed;
@@ -106,6 +194,6 @@ bool merge(Block& block) {
 
 }  // namespace
 
-bool merge_appends(Graph& graph) { return merge(*graph.block()); }
+bool merge_writes(Graph& graph) { return merge(*graph.block()); }
 
 }  // namespace torchlet::passes

@@ -9,6 +9,7 @@
 #include "passes/add_relu.h"
 #include "passes/batch_norm.h"
 #include "passes/common_values.h"
+#include "passes/contained_calls.h"
 #include "passes/conv1d.h"
 #include "passes/dead_code.h"
 #include "passes/dicts.h"
@@ -30,6 +31,7 @@
 #include "passes/ranks.h"
 #include "passes/scale.h"
 #include "passes/sink_into_branches.h"
+#include "passes/unroll.h"
 
 namespace torchlet::passes {
 namespace {
@@ -37,8 +39,8 @@ namespace {
 constexpr unsigned kEverywhere = kAtLoad | kForFiles | kForMobile, kFiles = kForFiles | kForMobile;
 
 bool freeze(PassState& s) {
-  return s.aliases ? freeze_tensors(s.graph, s.objects, *s.aliases)
-                   : freeze_plain(s.graph, s.objects);
+  const bool changed = freeze_plain(s.graph, s.objects);
+  return (s.aliases && freeze_tensors(s.graph, s.objects, *s.aliases)) || changed;
 }
 
 using RunFn = bool (*)(PassState& state);
@@ -59,13 +61,17 @@ constexpr Pass kAllPasses[] = {
      [](PassState& s) { return fold_ranks(s.graph); }},
     {"properties", "questions for dtypes that the weights tell", kSimplifying, kEverywhere,
      [](PassState& s) { return fold_properties(s.graph, !s.for_file); }},
+    {"unroll", "loops of few trips become what their bodies do one after the other", kSimplifying,
+     kAtLoad, [](PassState& s) { return unroll_loops(s.graph, s.fold_budget, s.most_nodes); }},
     {"lists", "lists that are filled item by item are made at once", kSimplifying, kEverywhere,
-     [](PassState& s) { return merge_appends(s.graph); }},
+     [](PassState& s) { return merge_writes(s.graph); }},
     {"dicts", "what is put into a dict and read again is passed on directly", kSimplifying,
      kEverywhere, [](PassState& s) { return forward_dict_items(s.graph); }},
     {"dead-code", "what nobody reads and has no effect is left out",
      kInlining | kSimplifying | kCleaning, kEverywhere,
      [](PassState& s) { return remove_dead_code(s.graph); }},
+    {"contained-calls", "calls of modules that a key picks become branches on it", kInlining,
+     kEverywhere, [](PassState& s) { return branch_contained_calls(s.graph, s.objects); }},
     {"inline", "calls are replaced by what they call", kInlining, kEverywhere,
      [](PassState& s) { return inline_calls(s.graph, s.method, kMaxInlinedNodes, s.body_of); }},
     {"unpack", "PyTorch Mobile's packed layers become plain ones", kRewriting, kAtLoad,

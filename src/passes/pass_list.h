@@ -22,6 +22,7 @@ struct PassState {
   Function& method;
   KnownObjects& objects;
   FoldBudget fold_budget = {};
+  size_t most_nodes = 0;  // of the graph while loops are unrolled
   // What is made may be written into a file: it has to mean the same to PyTorch, on other devices
   // and with gradients, and must not depend on the clock.
   bool for_file = false;

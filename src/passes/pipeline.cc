@@ -2,12 +2,15 @@
 
 #include "graph/clone.h"
 #include "passes/analysis/alias.h"
+#include "passes/analysis/constants.h"
 
 namespace torchlet::passes {
 namespace {
 
 // Passes feed each other: so often at most. Calls are inlined a level in each round.
 constexpr int kMaxRounds = 20, kMaxCallDepth = 200;
+// That unrolled loops may add until what they compute is folded.
+constexpr size_t kUnrolledNodes = 8192;
 // For a file there is time, and the clock must not decide what is in it.
 constexpr double kSecondsForFile = 600;
 
@@ -18,6 +21,7 @@ class Pipeline {
   void run() {
     for (int round = 0; round < kMaxCallDepth && stage(kInlining); ++round) {
     }
+    state_.most_nodes = count_nodes(*state_.graph.block()) + kUnrolledNodes;
     for (int round = 0; round < kMaxRounds && stage_with_aliases(kSimplifying); ++round) {
     }
     for (int round = 0; round < kMaxRounds && stage(kRewriting); ++round) {

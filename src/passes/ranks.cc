@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -133,6 +134,9 @@ class Ranks {
         return product(node);
       case RankRule::kJoined:
         return join(node);
+      case RankRule::kEquation:
+        if (const Value* text = constant_of(node.input(0))) equation(*text, output);
+        return;
       case RankRule::kUnknown:
         if (node.kind() == kFlatten) flatten(node);
     }
@@ -173,6 +177,15 @@ class Ranks {
       const auto known = rank(item);
       if (known && *known != 1) return set_rank(node.output(), *known);
     }
+  }
+
+  void equation(const Value& text, const SsaValue* output) {
+    if (!text.is_string()) return;
+    const std::string& all = text.to_string();
+    const size_t arrow = all.find("->");
+    if (arrow == std::string::npos || all.find('.', arrow) != std::string::npos) return;
+    set_rank(output, std::ranges::count_if(all.begin() + static_cast<ptrdiff_t>(arrow) + 2,
+                                           all.end(), [](char c) { return c != ' '; }));
   }
 
   // Broadcasting gives the largest rank.

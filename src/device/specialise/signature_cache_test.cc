@@ -42,6 +42,31 @@ TEST(Signature, IsOfKindsAndNumbers) {
   EXPECT_TRUE(Signature(std::vector<Value>{nan}).matches(std::vector<Value>{nan}));
 }
 
+TEST(Signature, TuplesAndListsOfListsCountByTheirItems) {
+  const auto lists = [](int64_t last) {
+    const auto type = types::list(types::integer());
+    return make_list(type, {Value::list({1, 2}), Value::list({last})});
+  };
+  const Value tuple = Value::tuple({1, Value::list({2})});
+  const std::vector<Value> inputs = {lists(3), tuple};
+  ASSERT_TRUE(Signature::can_have(inputs));
+  const Signature signature(inputs);
+  const auto matches = [&](const Value& list, const Value& other) {
+    return signature.matches(std::vector<Value>{list, other});
+  };
+  EXPECT_TRUE(matches(lists(3), Value::tuple({1, Value::list({2})})));
+  EXPECT_FALSE(matches(lists(4), tuple));
+  EXPECT_FALSE(matches(lists(3), Value::tuple({1, Value::list({3})})));
+  EXPECT_FALSE(matches(lists(3), Value::tuple({1})));
+  EXPECT_FALSE(matches(lists(3), Value::list({1, Value::list({2})})));
+  inputs[0].list_ref().items[1].list_ref().items[0] = 5;  // later
+  EXPECT_TRUE(matches(lists(3), tuple));
+  // 30 levels of the same list twice.
+  Value deep = Value::list({1});
+  for (int i = 0; i < 30; ++i) deep = Value::list({deep, deep});
+  EXPECT_FALSE(Signature::can_have(std::vector<Value>{deep}));
+}
+
 TEST(SignatureCache, MakesEachOnce) {
   Cache cache;
   EXPECT_EQ(*cache.get(of_size(1), giving(1)), 1);

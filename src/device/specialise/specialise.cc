@@ -158,7 +158,10 @@ class Specialiser {
   static std::vector<CallArgument> items_of(const CallArgument& list) {
     std::vector<CallArgument> items = list.items();
     if (list.is_known()) {
-      for (const Value& item : list.known().to_list()) items.emplace_back(item);
+      const Value& known = list.known();
+      for (const Value& item : known.is_tuple() ? known.tuple_ref().items : known.to_list()) {
+        items.emplace_back(item);
+      }
     }
     return items;
   }

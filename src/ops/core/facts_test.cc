@@ -66,6 +66,9 @@ TEST(Facts, FitTheSchema) {
       case RankRule::kJoined:
         EXPECT_TRUE(is_list_of(arguments[0], TypeKind::kTensor));
         break;
+      case RankRule::kEquation:
+        EXPECT_TRUE(plain_type(arguments[0]).is(TypeKind::kString));
+        break;
       case RankRule::kUnknown:
         break;
     }
@@ -266,6 +269,13 @@ void check_rank(const Call& call, const Tensor& result) {
     case RankRule::kJoined:
       for (const Tensor& tensor : call.tensors[0]) expected = std::max(expected, tensor.dim());
       break;
+    case RankRule::kEquation: {
+      const std::string& text = call.arguments[0].to_string();
+      const size_t arrow = text.find("->");
+      if (arrow == std::string::npos || text.find('.') != std::string::npos) return;
+      expected = std::ranges::count_if(text.substr(arrow + 2), [](char c) { return c != ' '; });
+      break;
+    }
   }
   EXPECT_EQ(result.dim(), expected);
 }

@@ -301,7 +301,8 @@ TORCHLET_OP_WITH(tensordot, out("out"),
                     const IntArray& dims_other) {
                    return tensordot(self, other, dims_self, dims_other);
                  });
-TORCHLET_OP_WITH(einsum, on_meta() | may_alias_unless_several("tensors"),
+TORCHLET_OP_WITH(einsum,
+                 on_meta() | may_alias_unless_several("tensors") | rank(RankRule::kEquation),
                  "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
                  [](const std::string& equation, const std::vector<Tensor>& tensors,
                     const std::optional<IntArray>&) { return einsum(equation, tensors); });

@@ -337,7 +337,8 @@ void AliasAnalysis::op_node(const Node& node) {
         hold({fresh(output)}, from);
       }
     }
-    flow(from, output);
+    // A container of the arguments' items that the schema does not say to be one of them is new.
+    if (may_alias || !generic || !is_container(*output->type())) flow(from, output);
   }
 }
 

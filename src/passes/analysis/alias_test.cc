@@ -113,6 +113,15 @@ TEST(Alias, BranchesAndLoopsJoin) {
   EXPECT_FALSE(a.aliases().is_written(a.value("p")));
 }
 
+TEST(Alias, CopiesOfListsAreNewAndHoldTheSameItems) {
+  const std::string copy = "    items = [x, y]\n    copy = torch.list(items)\n";
+  const Analysed sets(copy + "    _0 = torch._set_item(copy, 0, y)\n    return torch.cat(items)\n");
+  EXPECT_TRUE(sets.aliases().is_content_written(sets.value("copy")));
+  EXPECT_FALSE(sets.aliases().is_content_written(sets.value("items")));
+  const Analysed writes(copy + "    _0 = torch.relu_(copy[1])\n    return torch.cat(items)\n");
+  EXPECT_TRUE(writes.aliases().is_written(writes.value("items")));
+}
+
 TEST(Alias, WhatIsWrittenOutside) {
   const Analysed argument("    return torch.relu_(x)\n");
   EXPECT_TRUE(argument.aliases().writes().unknown);

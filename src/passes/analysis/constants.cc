@@ -92,6 +92,15 @@ bool is_immutable(const Value& value) {
   return immutable;
 }
 
+size_t count_nodes(const Block& block) {
+  size_t count = 0;
+  for (const Node* node : block) {
+    ++count;
+    for (const Block* inner : node->blocks()) count += count_nodes(*inner);
+  }
+  return count;
+}
+
 bool is_mutable(const Type& type) {
   switch (type.kind()) {
     case TypeKind::kNone:

@@ -33,6 +33,8 @@ void for_each_node(Block& block, const Visit& visit) {
     node = next;
   }
 }
+// Those of inner blocks, too.
+size_t count_nodes(const Block& block);
 // Can a value of this type hold memory that a program may change (tensors, lists, objects)?
 bool is_mutable(const Type& type);
 

@@ -77,12 +77,23 @@ std::optional<Slot> KnownObjects::slot(const Node& node) {
 }
 
 std::optional<Value> KnownObjects::known(const SsaValue* value) {
+  static const Symbol kGetItem("aten::__getitem__");
   const Node& node = *value->node();
   if (const Value* constant = constant_of(value)) return *constant;
   const auto& inputs = node.graph()->inputs();
   if (!inputs.empty() && value == inputs[0]) return self_;
-  if (const auto found = known_attributes_.find(value); found != known_attributes_.end()) {
+  if (const auto found = known_values_.find(value); found != known_values_.end()) {
     return found->second;
+  }
+  if (node.kind() == kGetItem) {
+    const auto holder = known(node.input(0));
+    const Value* key = constant_of(node.input(1));
+    if (!holder || !holder->is_dict() || !key) return std::nullopt;
+    const Dict& dict = holder->dict_ref();
+    const Value* item = dict.find(*key);
+    if (!item || writes_.writes(&dict)) return std::nullopt;
+    reads_.memory.insert(&dict);
+    return known_values_[value] = *item;
   }
   std::optional<Slot> read;
   if (node.kind() == prim::kGetAttr) {
@@ -100,7 +111,7 @@ std::optional<Value> KnownObjects::known(const SsaValue* value) {
   }
   if (!read || writes_.writes(*read)) return std::nullopt;
   reads_.slots.insert(*read);
-  return known_attributes_[value] = read->first->slots[read->second];
+  return known_values_[value] = read->first->slots[read->second];
 }
 
 }  // namespace torchlet::passes

@@ -47,7 +47,8 @@ struct ReadSet {
   bool conflicts(const WriteSet& writes) const;
 };
 
-// The objects that a graph can name: self, and what its attributes hold that nobody writes.
+// The objects that a graph can name: self, and what its attributes, and dicts in them, hold that
+// nobody writes.
 class KnownObjects {
  public:
   KnownObjects(Value self, WriteSet writes) : self_(std::move(self)), writes_(std::move(writes)) {}
@@ -65,7 +66,7 @@ class KnownObjects {
   Value self_;
   WriteSet writes_;
   ReadSet reads_;
-  std::unordered_map<const SsaValue*, Value> known_attributes_;
+  std::unordered_map<const SsaValue*, Value> known_values_;
 };
 
 }  // namespace torchlet::passes

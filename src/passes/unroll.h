@@ -1,0 +1,13 @@
+#pragma once
+
+#include "graph/graph.h"
+#include "passes/evaluate.h"
+
+namespace torchlet::passes {
+
+// Loops of few trips, of which constants tell how many, become what their bodies do one after the
+// other: then each trip's numbers are known, and devices get all of it in one piece. The
+// graph gets at most so many nodes.
+bool unroll_loops(Graph& graph, FoldBudget& budget, size_t most_nodes);
+
+}  // namespace torchlet::passes
