@@ -152,6 +152,12 @@ bool computes_tensors(const Node& node) {
          !node.outputs().empty() && is_tensor_like(*node.output()->type());
 }
 
+size_t count_operators(const Node& node) {
+  size_t count = 0;
+  visit_all(node, [&](const Node& inner) { count += computes_tensors(inner); });
+  return count;
+}
+
 class Partitioner {
  public:
   // For the first of the devices.
@@ -431,7 +437,7 @@ class Partitioner {
     for (;;) {
       const auto is_number = [](const Node* node) {
         return is_arithmetic(*node) || writes_numbers(*node) || is_container_node(*node) ||
-               node->kind() == prim::kIf || node->kind() == prim::kLoop;
+               (!node->blocks().empty() && count_operators(*node) == 0);
       };
       while (!run.empty() && (is_number(run.back()) || is_factory(*run.back()) ||
                               must_stay_outside(*run.back(), inside))) {
@@ -457,9 +463,7 @@ class Partitioner {
       run.erase(run.begin(), stays + 1);
     }
     size_t operators = 0;
-    for (const Node* node : run) {
-      visit_all(*node, [&](const Node& inner) { operators += computes_tensors(inner); });
-    }
+    for (const Node* node : run) operators += count_operators(*node);
     if (operators == 0) return;
     if (operators < device_->entry_cost().least_operators) {
       for (const Node* node : run) {

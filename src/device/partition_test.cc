@@ -129,6 +129,16 @@ TEST(Partition, BranchesOnNumbersBelongToTheSegment) {
 }
 
 // Of torch.nn.functional.interpolate, for each number of dimensions.
+TEST(Partition, ABranchThatComputesMayBeginASegment) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    if torch.eq(torch.dim(x), 4):\n"
+                        "      z = torch.neg(x)\n"
+                        "    else:\n"
+                        "      z = torch.exp(x)\n"
+                        "    return torch.relu(z)\n"),
+            "Segment(dim eq If(neg|exp) relu)");
+}
+
 TEST(Partition, WhatHasNoKernelMayStandInABranch) {
   EXPECT_EQ(
       partitioned(") -> Tensor:\n"

@@ -93,6 +93,17 @@ TEST(ContainedCalls, SeveralCallsOfOnePickHaveOneGuard) {
             std::string(kGuard) + "lt If(relu|mul) If(relu|mul)");
 }
 
+// A loop over the keys calls each module once: no branches.
+TEST(ContainedCalls, LoopsOverKeysAreUnrolledFirst) {
+  const Layers layers({"0", "1", "2"},
+                      "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+                      "    for i in range(3):\n"
+                      "      layer : __torch__.Layer = (self.layers)[i]\n"
+                      "      x = (layer).forward(x)\n"
+                      "    return x\n");
+  EXPECT_EQ(outline(*layers.optimized().graph), "relu mul relu");
+}
+
 TEST(ContainedCalls, APickThatLeavesStays) {
   const Layers layers({"0", "1"},
                       "  def forward(self: __torch__.M, x: Tensor, key: int) -> "

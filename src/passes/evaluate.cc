@@ -55,6 +55,15 @@ bool call(const Node& node, std::vector<Value> inputs, std::vector<Value>& resul
     results = items;
     return true;
   }
+  if (node.kind() == prim::kTupleIndex) {
+    if (!inputs[0].is_tuple() || !inputs[1].is_int()) return false;
+    const auto& items = inputs[0].tuple_ref().items;
+    const auto size = static_cast<int64_t>(items.size());
+    const int64_t given = inputs[1].to_int(), at = given < 0 ? given + size : given;
+    if (at < 0 || at >= size) return false;
+    results[0] = items[static_cast<size_t>(at)];
+    return true;
+  }
   if (!node.op()) return false;
   const auto& arguments = node.op()->schema.arguments;
   for (size_t i = inputs.size(); i < arguments.size() && !node.op()->schema.is_vararg; ++i) {

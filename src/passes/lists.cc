@@ -14,8 +14,8 @@
 namespace torchlet::passes {
 namespace {
 
-const Symbol kAppend("aten::append"), kSetItem("aten::_set_item"), kList("aten::list"),
-    kMul("aten::mul");
+const Symbol kAppend("aten::append"), kInsert("aten::insert"), kSetItem("aten::_set_item"),
+    kPop("aten::pop"), kReverse("aten::reverse"), kList("aten::list"), kMul("aten::mul");
 
 constexpr size_t kMostItems = 64;  // of a list that is made of another one
 
@@ -51,21 +51,44 @@ struct Use {
   bool is_write;  // else it reads
 };
 
-// Adds an item, or sets the one of a constant place.
+// Changes the list alone, at a place that is known.
 bool is_write(const Node& user, const SsaValue* list) {
-  const bool sets = user.kind() == kSetItem;
-  return (sets || user.kind() == kAppend) && user.owner() == list->node()->owner() &&
-         user.input(0) == list && user.inputs().back() != list &&
-         (!sets || constant_of(user.input(1))) && user.output()->users().empty();
+  static const Symbol kWrites[] = {kAppend, kInsert, kSetItem, kPop, kReverse};
+  const Symbol kind = user.kind();
+  const bool has_place = kind == kInsert || kind == kSetItem || kind == kPop;
+  return std::ranges::find(kWrites, kind) != std::end(kWrites) &&
+         user.owner() == list->node()->owner() && user.input(0) == list &&
+         std::ranges::count(user.inputs(), list) == 1 &&
+         (!has_place || user.inputs().size() == 1 || constant_of(user.input(1))) &&
+         (kind == kPop || user.outputs().empty() || user.output()->users().empty());
 }
 
-// Of the item that it writes to a list of so many, that many if it adds one; nothing if it raises.
-std::optional<size_t> place_of(const Node& write, size_t count) {
-  if (write.kind() == kAppend) return count;
-  const auto size = static_cast<int64_t>(count);
-  const int64_t given = constant_of(write.input(1))->to_int();
+// Does the write to the items; false if it would raise. `popped`: what it takes out.
+bool apply(const Node& write, std::vector<SsaValue*>& items, SsaValue*& popped) {
+  const Symbol kind = write.kind();
+  if (kind == kAppend) {
+    items.push_back(write.input(1));
+    return true;
+  }
+  if (kind == kReverse) {
+    std::ranges::reverse(items);
+    return true;
+  }
+  const auto size = static_cast<int64_t>(items.size());
+  const int64_t given = write.inputs().size() > 1 ? constant_of(write.input(1))->to_int() : -1;
   const int64_t place = given < 0 ? given + size : given;
-  return place >= 0 && place < size ? std::optional(static_cast<size_t>(place)) : std::nullopt;
+  if (kind == kInsert) {
+    items.insert(items.begin() + std::clamp<int64_t>(place, 0, size), write.input(2));
+    return true;
+  }
+  if (place < 0 || place >= size) return false;
+  if (kind == kSetItem) {
+    items[static_cast<size_t>(place)] = write.input(2);
+  } else {
+    popped = items[static_cast<size_t>(place)];
+    items.erase(items.begin() + place);
+  }
+  return true;
 }
 
 // In order; nothing if that is more than writing in the block itself and reading. `count`: how many
@@ -82,11 +105,10 @@ std::vector<Use> uses_of(const SsaValue* list, size_t count, const Order& order)
   }
   std::erase_if(uses, [&](const Use& use) { return use.order > last; });
   std::ranges::sort(uses, {}, &Use::order);
+  std::vector<SsaValue*> items(count);
+  SsaValue* popped = nullptr;
   const bool understood = std::ranges::all_of(uses, [&](const Use& use) {
-    if (!use.is_write) return reads_items(*use.user);
-    const auto place = place_of(*use.user, count);
-    if (place == count) ++count;
-    return place.has_value();
+    return use.is_write ? apply(*use.user, items, popped) : reads_items(*use.user);
   });
   return understood ? uses : std::vector<Use>();
 }
@@ -104,9 +126,9 @@ void merge(Node& list, std::vector<SsaValue*> items, const std::vector<Use>& use
   SsaValue* current = nullptr;
   for (const Use& use : uses) {
     if (use.is_write) {
-      const size_t place = *place_of(*use.user, items.size());
-      items.resize(std::max(items.size(), place + 1));
-      items[place] = use.user->inputs().back();
+      SsaValue* popped = nullptr;
+      apply(*use.user, items, popped);
+      if (popped) use.user->output()->replace_all_uses_with(popped);
       current = nullptr;
       continue;
     }

@@ -27,6 +27,16 @@ TEST(Lists, ItemsThatAreSetAreThereAtOnce) {
             "size size ListConstruct reshape");
 }
 
+TEST(Lists, ItemsThatAreInsertedReversedAndTakenOut) {
+  EXPECT_EQ(outline_of("    l = [torch.relu(x), torch.neg(x)]\n"
+                       "    torch.insert(l, 0, torch.exp(x))\n"
+                       "    torch.reverse(l)\n"
+                       "    a = torch.pop(l)\n"
+                       "    b = torch.pop(l, 0)\n"
+                       "    return torch.sub(torch.sub(a, b), l[0], alpha=torch.len(l))\n"),
+            "relu neg exp sub sub");
+}
+
 TEST(Lists, WhoReadsBeforeFindsWhatThereIs) {
   EXPECT_EQ(outline_of("    l = [x, x]\n"
                        "    _0 = torch._set_item(l, 1, torch.relu(torch.cat(l)))\n"
@@ -37,6 +47,9 @@ TEST(Lists, WhoReadsBeforeFindsWhatThereIs) {
 }
 
 TEST(Lists, WhatIsNotUnderstoodStays) {
+  EXPECT_EQ(outline_of("    l = annotate(List[Tensor], [])\n"
+                       "    return torch.pop(l)\n"),
+            "ListConstruct pop");
   // An item that is not there, a place that the run tells, a write in a branch, and a list that
   // somebody else has.
   EXPECT_EQ(outline_of("    l = [1, torch.size(x, 0)]\n"

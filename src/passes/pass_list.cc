@@ -61,8 +61,11 @@ constexpr Pass kAllPasses[] = {
      [](PassState& s) { return fold_ranks(s.graph); }},
     {"properties", "questions for dtypes that the weights tell", kSimplifying, kEverywhere,
      [](PassState& s) { return fold_properties(s.graph, !s.for_file); }},
-    {"unroll", "loops of few trips become what their bodies do one after the other", kSimplifying,
-     kAtLoad, [](PassState& s) { return unroll_loops(s.graph, s.fold_budget, s.most_nodes); }},
+    {"unroll", "loops of few trips become what their bodies do one after the other",
+     kInlining | kSimplifying, kAtLoad,
+     [](PassState& s) {
+       return unroll_loops(s.graph, s.fold_budget, s.most_nodes, /*that_pick=*/!s.aliases);
+     }},
     {"lists", "lists that are filled item by item are made at once", kSimplifying, kEverywhere,
      [](PassState& s) { return merge_writes(s.graph); }},
     {"dicts", "what is put into a dict and read again is passed on directly", kSimplifying,

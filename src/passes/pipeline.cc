@@ -19,6 +19,7 @@ class Pipeline {
   Pipeline(PassState& state, const PassSet& passes) : state_(state), passes_(passes) {}
 
   void run() {
+    state_.most_nodes = count_nodes(*state_.graph.block()) + kUnrolledNodes;
     for (int round = 0; round < kMaxCallDepth && stage(kInlining); ++round) {
     }
     state_.most_nodes = count_nodes(*state_.graph.block()) + kUnrolledNodes;

@@ -49,13 +49,14 @@ TEST(FoldRanks, NotByAListThatChanges) {
                        "    _1 = __torch__.check(a)\n"
                        "    return a\n"),
             "ListConstruct size Loop(append) reshape dim ne If(RaiseException|)");
-  EXPECT_EQ(outline_of("    _0 = __torch__.check(x)\n"
-                       "    parts = [x, z]\n"
-                       "    _1 = torch._set_item(parts, torch.size(z, 0), z)\n"
-                       "    a = torch.cat(parts, 0)\n"
-                       "    _2 = __torch__.check(a)\n"
-                       "    return a\n"),
-            "dim ne If(RaiseException|) ListConstruct size _set_item cat dim ne If(RaiseException|)");
+  EXPECT_EQ(
+      outline_of("    _0 = __torch__.check(x)\n"
+                 "    parts = [x, z]\n"
+                 "    _1 = torch._set_item(parts, torch.size(z, 0), z)\n"
+                 "    a = torch.cat(parts, 0)\n"
+                 "    _2 = __torch__.check(a)\n"
+                 "    return a\n"),
+      "dim ne If(RaiseException|) ListConstruct size _set_item cat dim ne If(RaiseException|)");
 }
 
 TEST(FoldRanks, NotOfAnotherTensorNorBeforeTheCheck) {

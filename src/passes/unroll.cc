@@ -104,19 +104,32 @@ class Unroller {
   std::unordered_map<const SsaValue*, Value> known_;
 };
 
-bool unroll(Block& block, FoldBudget& budget, size_t& left) {
+// Not in a loop of its own, which knows better which.
+bool picks_modules(const Block& block) {
+  for (const Node* node : block) {
+    if (node->kind() == prim::kModuleContainerIndex) return true;
+    if (node->kind() == prim::kLoop) continue;
+    for (const Block* inner : node->blocks()) {
+      if (picks_modules(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+bool unroll(Block& block, FoldBudget& budget, size_t& left, bool that_pick) {
   bool changed = false;
   for (Node* node = block.first(); node;) {
     Node* next = node->next();
     std::optional<size_t> added;
-    if (node->kind() == prim::kLoop) {
+    if (node->kind() == prim::kLoop && (!that_pick || picks_modules(*node->block(0)))) {
       added = Unroller(*node, budget, std::min(left, kMostNodes)).run();
     }
     if (added) {
       left -= *added;
       changed = true;
     } else {
-      for (Block* inner : node->blocks()) changed = unroll(*inner, budget, left) || changed;
+      for (Block* inner : node->blocks())
+        changed = unroll(*inner, budget, left, that_pick) || changed;
     }
     node = next;
   }
@@ -125,10 +138,10 @@ bool unroll(Block& block, FoldBudget& budget, size_t& left) {
 
 }  // namespace
 
-bool unroll_loops(Graph& graph, FoldBudget& budget, size_t most_nodes) {
+bool unroll_loops(Graph& graph, FoldBudget& budget, size_t most_nodes, bool that_pick) {
   const size_t count = count_nodes(*graph.block());
   size_t left = most_nodes - std::min(count, most_nodes);
-  return unroll(*graph.block(), budget, left);
+  return unroll(*graph.block(), budget, left, that_pick);
 }
 
 }  // namespace torchlet::passes
