@@ -65,6 +65,13 @@ bool freeze_plain(Graph& graph, KnownObjects& objects) {
       if (!method || method->schema().arguments.size() != node.inputs().size()) return;
       node.set_attribute("function", method);
       changed = true;
+    } else if (node.kind() == prim::kSetAttr) {
+      const Value* value = constant_of(node.input(1));
+      const auto slot = value && is_immutable(*value) ? objects.slot(node) : std::nullopt;
+      const auto held = slot ? objects.held(*slot) : std::nullopt;
+      if (!held || !held->is_same(*value)) return;
+      node.destroy();  // it stores what is there
+      changed = true;
     } else if (is_lookup(node) && node.output()->users().empty() && objects.known(node.output())) {
       node.destroy();
       changed = true;

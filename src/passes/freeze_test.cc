@@ -40,8 +40,25 @@ TEST(Freeze, WhatTheMethodWritesStays) {
   const Optimized made = Program::optimized(
       program.object("M", {{"count", 0}, {"total", make({0, 0})}, {"w", make({1, 1})}}));
   EXPECT_EQ(outline(*made.graph),
-            "GetAttr.count add SetAttr.count GetAttr.total slice add_ GetAttr.total add "
-            "GetAttr.count mul");
+            "GetAttr.count add SetAttr.count GetAttr.total slice add_ GetAttr.total add mul");
+}
+
+TEST(Freeze, StoringWhatIsThereWritesNothing) {
+  const auto outline_with = [](double held, double other) {
+    Program program(module_class("M", {"p : float"},
+                                 std::string(kForward) +
+                                     "    self.p = 0.5\n"
+                                     "    y = torch.mul(x, self.p)\n"
+                                     "    self.p = " +
+                                     std::to_string(other) +
+                                     "\n"
+                                     "    return torch.mul(y, self.p)\n"));
+    const Optimized made = Program::optimized(program.object("M", {{"p", held}}));
+    return std::to_string(made.writes.slots.size()) + " " + outline(*made.graph);
+  };
+  EXPECT_EQ(outline_with(0.5, 0.5), "0 mul mul");
+  EXPECT_EQ(outline_with(0.25, 0.5), "1 SetAttr.p mul SetAttr.p mul");
+  EXPECT_EQ(outline_with(0.5, 0.25), "1 SetAttr.p mul SetAttr.p mul");
 }
 
 TEST(Freeze, WhatSharesMemoryWithSomethingWrittenStays) {
@@ -114,8 +131,7 @@ TEST(Freeze, ObjectsInDictsThatNobodyWritesAreKnown) {
   EXPECT_EQ(outline_with("    _0 = torch.clear(self.recipes)\n"),
             "GetAttr.recipes clear GetAttr.recipes __getitem__ GetAttr.order permute");
   EXPECT_EQ(outline_with("    (self.recipes)[2].order = [0, 1]\n"),
-            "ListConstruct GetAttr.recipes __getitem__ SetAttr.order GetAttr.recipes __getitem__ "
-            "GetAttr.order permute");
+            "ListConstruct GetAttr.recipes __getitem__ SetAttr.order permute");
 }
 
 TEST(Freeze, NoneAndOptionalAttributesDecideBranches) {

@@ -7,6 +7,7 @@
 #include "base/selection.h"
 #include "passes/activations.h"
 #include "passes/add_relu.h"
+#include "passes/attributes.h"
 #include "passes/batch_norm.h"
 #include "passes/common_values.h"
 #include "passes/contained_calls.h"
@@ -70,6 +71,8 @@ constexpr Pass kAllPasses[] = {
      [](PassState& s) { return merge_writes(s.graph); }},
     {"dicts", "what is put into a dict and read again is passed on directly", kSimplifying,
      kEverywhere, [](PassState& s) { return forward_dict_items(s.graph); }},
+    {"attributes", "what is stored in an attribute and read again is passed on directly",
+     kSimplifying, kAtLoad, [](PassState& s) { return forward_attributes(s.graph, s.objects); }},
     {"dead-code", "what nobody reads and has no effect is left out",
      kInlining | kSimplifying | kCleaning, kEverywhere,
      [](PassState& s) { return remove_dead_code(s.graph); }},

@@ -109,9 +109,15 @@ std::optional<Value> KnownObjects::known(const SsaValue* value) {
         key->is_string() ? key->to_string() : std::to_string(key->to_int()));
     if (index && *index < object.slots.size()) read = Slot(&object, *index);
   }
-  if (!read || writes_.writes(*read)) return std::nullopt;
-  reads_.slots.insert(*read);
-  return known_values_[value] = read->first->slots[read->second];
+  const auto found = read ? held(*read) : std::nullopt;
+  if (found) known_values_[value] = *found;
+  return found;
+}
+
+std::optional<Value> KnownObjects::held(const Slot& slot) {
+  if (writes_.writes(slot)) return std::nullopt;
+  reads_.slots.insert(slot);
+  return slot.first->slots[slot.second];
 }
 
 }  // namespace torchlet::passes

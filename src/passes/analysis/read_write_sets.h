@@ -56,6 +56,8 @@ class KnownObjects {
   // What the value is in every run, now and later, as far as slots go: the memory of a tensor or a
   // list may still be written. Nothing if that is not known. Notes the slots that it read.
   std::optional<Value> known(const SsaValue* value);
+  // What the attribute holds in every run. Nothing if somebody writes it; notes that it was read.
+  std::optional<Value> held(const Slot& slot);
   // The slot that a GetAttr or SetAttr of a known object means.
   std::optional<Slot> slot(const Node& node);
 
