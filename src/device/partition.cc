@@ -397,23 +397,67 @@ class Partitioner {
                return inside.contains(input->node());
              });
     };
-    std::vector<Node*> rest, hoisted;
-    for (Node* node : run) {
-      if (hoists(*node)) {
-        inside.erase(node);
-        hoisted.push_back(node);
-      } else {
-        rest.push_back(node);
+    NodeSet hoisted;
+    for (const Node* node : run) {
+      if (!hoists(*node)) continue;
+      hoisted.insert(node);
+      inside.erase(node);  // what asks it in turn may go, too
+    }
+    hoist(hoisted, run, inside);
+  }
+
+  // Moves to before the run what takes a part of a tensor from outside at a place that each run
+  // tells, as x[:, t] in a loop over t: a segment is compiled for the numbers that it gets.
+  void hoist_places(std::vector<Node*>& run, NodeSet& inside) const {
+    NodeSet ready, varying, hoisted;  // what needs nothing of the run; what of it varies
+    const auto varies = [&](const SsaValue* value) {
+      return is_number(value) && (varying.contains(value->node()) || is_parameter(*value));
+    };
+    for (const Node* node : run) {
+      if (!is_arithmetic(*node) && !is_view(*node)) continue;
+      const auto is_ready = [&](const SsaValue* input) {
+        return !inside.contains(input->node()) || ready.contains(input->node());
+      };
+      if (!std::ranges::all_of(node->inputs(), is_ready)) continue;
+      ready.insert(node);
+      if (std::ranges::any_of(node->inputs(), varies)) varying.insert(node);
+    }
+    for (size_t i = run.size(); i-- > 0;) {
+      const Node* node = run[i];
+      const bool is_place = is_view(*node) && varying.contains(node);
+      if (!is_place && !hoisted.contains(node)) continue;
+      hoisted.insert(node);
+      for (const SsaValue* input : node->inputs()) {
+        if (inside.contains(input->node())) hoisted.insert(input->node());
       }
     }
-    if (!hoisted.empty() && !rest.empty()) {
+    hoist(hoisted, run, inside);
+  }
+
+  // Is it a number that a loop or whoever calls the method tells?
+  static bool is_parameter(const SsaValue& value) {
+    const auto& parameters = value.node()->owner()->inputs();
+    return std::ranges::find(parameters, &value) != parameters.end();
+  }
+
+  static bool is_view(const Node& node) {
+    return node.op() && passes::is_pure(node) && node.outputs().size() == 1 &&
+           node.output()->type()->is(TypeKind::kTensor) && node.op()->schema.returns[0].is_aliased;
+  }
+
+  // Moves nodes of the run to before it, in order.
+  static void hoist(const NodeSet& hoisted, std::vector<Node*>& run, NodeSet& inside) {
+    std::vector<Node*> rest, moved;
+    for (Node* node : run) (hoisted.contains(node) ? moved : rest).push_back(node);
+    if (!moved.empty() && !rest.empty()) {
       // Constants between them first, for what is hoisted may read them.
       for (Node *node = rest[0], *next; node != run.back(); node = next) {
         next = node->next();
         if (node->kind() == prim::kConstant) node->move_before(rest[0]);
       }
-      for (Node* node : hoisted) node->move_before(rest[0]);
+      for (Node* node : moved) node->move_before(rest[0]);
     }
+    for (const Node* node : moved) inside.erase(node);
     run = std::move(rest);
   }
 
@@ -421,6 +465,7 @@ class Partitioner {
   void finish(std::vector<Node*> run) {
     NodeSet inside = all_nodes(run);
     hoist_questions(run, inside);
+    hoist_places(run, inside);
     const auto drop = [&](const Node* dropped) {
       visit_all(*dropped, [&](const Node& node) {
         inside.erase(&node);

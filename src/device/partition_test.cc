@@ -16,8 +16,9 @@ class TestDevice : public Device {
  public:
   const char* name() const override { return "test"; }
   std::string refusal(const Node& node) const override {
-    for (const char* taken : {"aten::relu", "aten::mul", "aten::add", "aten::transpose",
-                              "aten::sigmoid", "aten::chunk", "aten::cat", "aten::roll"}) {
+    for (const char* taken :
+         {"aten::relu", "aten::mul", "aten::add", "aten::transpose", "aten::sigmoid", "aten::chunk",
+          "aten::cat", "aten::roll", "aten::select"}) {
       if (node.kind().str() == taken) return "";
     }
     return "not on the list";
@@ -29,8 +30,8 @@ class TestDevice : public Device {
 std::string partitioned(const std::string& body) {
   Program program(
       module_class("M", {"t : Tensor"}, "  def forward(self: __torch__.M, x: Tensor" + body));
-  const auto optimized =
-      Program::optimized(program.object("M", {{"t", Value(empty(IntArray{5, 4}, DType::kFloat32))}}));
+  const auto optimized = Program::optimized(
+      program.object("M", {{"t", Value(empty(IntArray{5, 4}, DType::kFloat32))}}));
   const std::shared_ptr<Device> device = std::make_shared<TestDevice>();
   partition(*optimized.graph, {&device, 1}, std::make_shared<PlacementLog>());
   optimized.graph->verify();
@@ -283,6 +284,23 @@ TEST(Partition, NumbersOfTensorsFromOutsideAreTakenBefore) {
                                "    return torch.add(z, 1, alpha=int(b))\n"),
             "Segment(relu size NumToTensor mul) neg Segment(relu size) NumToTensor mul Int "
             "Segment(add)");
+}
+
+TEST(Partition, PlacesThatALoopTellsAreTakenBefore) {
+  EXPECT_EQ(partitioned(") -> Tensor:\n"
+                        "    h = torch.relu(x)\n"
+                        "    for t in range(torch.size(x, 1)):\n"
+                        "      before = torch.relu(h)\n"
+                        "      now = torch.select(torch.transpose(x, 0, 1), 1, torch.add(t, 1))\n"
+                        "      h = torch.sigmoid(torch.add(now, torch.transpose(before, 0, 1)))\n"
+                        "    return h\n"),
+            "Segment(relu size) Loop(transpose add select Segment(relu transpose add sigmoid))");
+  // A size is what it is as long as the shapes are.
+  EXPECT_EQ(partitioned(", y: Tensor, n: int) -> Tensor:\n"
+                        "    part = torch.select(x, 0, torch.size(y, 0))\n"
+                        "    other = torch.select(x, 0, n)\n"
+                        "    return torch.mul(torch.relu(part), other)\n"),
+            "select Segment(size select relu mul)");
 }
 
 TEST(Partition, AChainOfViewsIsFollowedWithoutRecursion) {
