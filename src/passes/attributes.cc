@@ -11,6 +11,7 @@ namespace {
 
 // What attributes hold, as far as it is known.
 using Stored = std::map<Slot, SsaValue*>;
+constexpr size_t kMostStored = 64;  // of what a branch is told, since each gets a copy
 
 bool may_store(const Node& node) {
   const Symbol kind = node.kind();
@@ -52,7 +53,7 @@ bool forward(Block& block, KnownObjects& objects, Stored stored) {
   for (Node* node = block.first(); node;) {
     Node* next = node->next();
     // A loop comes back to its beginning with what it has stored.
-    const bool is_branch = node->kind() == prim::kIf;
+    const bool is_branch = node->kind() == prim::kIf && stored.size() <= kMostStored;
     for (Block* inner : node->blocks()) {
       changed = forward(*inner, objects, is_branch ? stored : Stored()) || changed;
     }

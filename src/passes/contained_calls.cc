@@ -15,6 +15,9 @@
 namespace torchlet::passes {
 namespace {
 
+// Of a container: each call of one of its modules becomes one of each.
+constexpr size_t kMostModules = 128;
+
 // A module of the container, and the key that picks it.
 struct Contained {
   Value key;
@@ -162,7 +165,7 @@ bool branch(Node& pick, KnownObjects& objects) {
   const auto container = objects.known(pick.input(0));
   if (!container || !container->is_object()) return false;
   const auto modules = contained_modules(container->object_ref(), pick);
-  if (modules.empty()) return false;
+  if (modules.empty() || modules.size() > kMostModules) return false;
   Branches branches(pick, modules, operators);
   for (Node* call : calls) branches.replace(*call, modules);
   pick.destroy();
