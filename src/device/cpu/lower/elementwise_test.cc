@@ -32,6 +32,13 @@ TEST(LowerElementwise, ProgramsRoundToFloat16ByAKernel) {
   EXPECT_EQ(c.planned({x}).to_tensor().dtype(), DType::kFloat16);
 }
 
+TEST(LowerElementwise, ATensorOfATensorIsTheSame) {
+  Case c({}, "    return torch.relu(torch.as_tensor(torch.neg(x)))\n");
+  const Tensor x = random_tensor({3, 37});
+  c.check({x}, 0);
+  EXPECT_EQ(c.kernels({x}), "unary_rows_f32 activation_rows_f32");
+}
+
 TEST(LowerElementwise, PreluIsAFunctionOfChannels) {
   Case c({{"w", random_tensor({6, 4, 1, 1})}, {"s", random_tensor({6})}},
          "    y = torch.conv2d(x, self.w, None, [1, 1], [0, 0], [1, 1], 1)\n"

@@ -75,6 +75,7 @@ std::span<const Lowering> view_lowerings() {
       {"aten::detach", lower_same},
       {"aten::alias", lower_same},
       {"aten::to", lower_to},
+      {"aten::as_tensor", lower_to},
       {"aten::permute", lower_view},
       {"aten::transpose", lower_view},
       {"aten::t", lower_view},
