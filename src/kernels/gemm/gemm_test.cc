@@ -174,6 +174,17 @@ TYPED_TEST(GemmTest, ThinAndLong) {
   });
 }
 
+// One row times a matrix that no cache holds, which is fetched ahead.
+TYPED_TEST(GemmTest, OneRowTimesAMatrixFromMemory) {
+  for_each_target([&] {
+    for (int64_t k : {257, 1000}) {
+      const int64_t n = (int64_t{1} << 20) / k + 7;
+      const auto a = this->random(k), b = this->random(k * n);
+      this->check(1, n, k, {a.data(), k, 1}, {b.data(), 1, k}, {});
+    }
+  });
+}
+
 TYPED_TEST(GemmTest, MatrixTimesVector) {
   using T = TypeParam;
   for_each_target([&] {

@@ -19,8 +19,9 @@ namespace torchlet::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// R rows of A times S columns of B at (i, j).
-template <int R, int S, typename T>
+// R rows of A times S columns of B at (i, j). kFetches: B comes from memory. What the processor
+// fetches by itself ends with each page, and columns are often shorter.
+template <int R, int S, bool kFetches = false, typename T>
 HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
@@ -40,6 +41,7 @@ HWY_NOINLINE void multiply_dots(const ThinProduct<T>& p, int64_t i, int64_t j) {
     for (int r = 0; r < R; ++r) av[r] = load(a + r * p.a.row_stride);
     HWY_UNROLL(4)
     for (int s = 0; s < S; ++s) {
+      if constexpr (kFetches) __builtin_prefetch(b + (s + 2 * S) * p.b.col_stride, 0, 2);
       const V bv = load(b + s * p.b.col_stride);
       HWY_UNROLL(2)
       for (int r = 0; r < R; ++r) acc[r][s] = multiply_add(av[r], bv, acc[r][s]);
@@ -90,7 +92,13 @@ HWY_INLINE void multiply_columns(const ThinProduct<T>& p, int64_t i, int64_t j, 
 template <typename T>
 void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64_t end) {
   constexpr bool kTall = std::is_same_v<T, float>;
-  for (int64_t j = begin; j < end;) {
+  int64_t j = begin;
+  if constexpr (kTall) {
+    constexpr int64_t kStreamed = int64_t{1} << 18;  // 1 MB, which no second-level cache keeps
+    const bool streams = rows == 1 && (end - begin) * p.b.col_stride >= kStreamed;
+    for (; streams && j + 4 <= end; j += 4) multiply_dots<1, 4, true>(p, 0, j);
+  }
+  while (j < end) {
     const int64_t left = end - j, columns = left >= 4 ? 4 : left >= 2 ? 2 : 1;
     for (int64_t i = 0; i < rows;) {
       const bool tall = kTall && rows - i >= 2;
