@@ -37,10 +37,13 @@ import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
+os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"
 
-import make_op_cases as cases  # noqa: E402, it needs the path
+import op_arguments  # noqa: E402, it needs the path
+import op_pytorch  # noqa: E402
 import torch  # noqa: E402
-from op_answers import ANY  # noqa: E402
+from op_answers import ANY, any_of  # noqa: E402
+from op_values import dtype_number  # noqa: E402
 
 SMALL, MIDDLE, LARGE = 1 << 10, 1 << 18, 1 << 21
 SHAPES = {SMALL: ((4, 16, 4, 4), (32, 32), (SMALL,), (16, 8, 8))}
@@ -76,7 +79,7 @@ MEANINGLESS = {
 # Arguments
 
 
-class Filler(cases.Filler):
+class Filler(op_arguments.Filler):
     """Tensors of one shape and dtype, quickly. `wild`: integers that may be values, not positions; mixed dtypes otherwise."""
 
     def __init__(self, rng, theme, wild):
@@ -164,12 +167,12 @@ def script(op, args):
         if isinstance(value, torch.device):
             return "torch.device('cpu')"
         if isinstance(value, torch.dtype):
-            return str(cases.dtype_number(value))
+            return str(dtype_number(value))
         if value is None or isinstance(value, (bool, int, float, str)):
             return repr(value)
         raise TypeError(f"no way to write {type(value)}")
 
-    args = cases.trimmed(op, args)
+    args = op_pytorch.trimmed(op, args)
     words = [f"{p.name}={text(a, p)}" if p.keyword else text(a, p) for a, p in zip(args, op.parameters)]
     space, name = op.name.split(".")[0].split("::")
     given = ", ".join(f"a{i}" for i in range(next(names)))
@@ -212,12 +215,12 @@ class Sample:
 
     def ways(self):
         op = self.op
-        if calls := cases.given_calls(op):
+        if calls := op_arguments.given_calls(op):
             for text in calls[:6]:
                 rng = random.Random(zlib.crc32(op.name.encode()))
-                names = {**cases.evaluator(rng, cases.Theme()), "call": lambda *args, **keywords: (args, keywords)}
-                args = cases.bind(op, *eval(f"call({text})", names))
-                args = [cases.copied(a) for a in args]
+                names = {**op_arguments.evaluator(rng, op_arguments.Theme()), "call": lambda *args, **keywords: (args, keywords)}
+                args = op_arguments.bind(op, *eval(f"call({text})", names))
+                args = [op_pytorch.copied(a) for a in args]
                 for which in (slice(None), slice(-2, None), slice(-1, None), slice(0, 1)):
                     for positions in (True, False):
                         yield lambda n, a=args, w=which, p=positions: grown(op, a, n, w, p)
@@ -226,7 +229,7 @@ class Sample:
             for attempt in range(8):
                 for k in range(4):
                     def make(n, k=k, seed=zlib.crc32(op.name.encode()) + attempt, wild=attempt < 3, dtype=dtype):
-                        filler = Filler(random.Random(seed), cases.Theme(dtype, (SHAPES[n][k],)), wild)
+                        filler = Filler(random.Random(seed), op_arguments.Theme(dtype, (SHAPES[n][k],)), wild)
                         return [filler.of(p) for p in op.parameters]
                     yield make
 
@@ -430,10 +433,10 @@ def operators():
     listed = set()
     for path in (ROOT / "tests/cases/ops").glob("*.jsonl"):
         listed |= {json.loads(text)["op"] for text in path.read_text(encoding="utf-8").splitlines()}
-    schemas = cases.schemas()
-    cases.OPERATORS.update({name: cases.Operator(name, schemas[name]) for name in sorted(listed) if name in schemas})
-    bases = {name.split(".")[0] for name in cases.OPERATORS}
-    for name, op in cases.OPERATORS.items():
+    schemas = op_pytorch.schemas()
+    op_pytorch.OPERATORS.update({name: op_pytorch.Operator(name, schemas[name]) for name in sorted(listed) if name in schemas})
+    bases = {name.split(".")[0] for name in op_pytorch.OPERATORS}
+    for name, op in op_pytorch.OPERATORS.items():
         base = name.split(".")[0]
         writes = any(p.written for p in op.parameters)
         plain = base.removesuffix("_") in bases and base.endswith("_") or ".out" in name or name.endswith("_out")
@@ -441,7 +444,7 @@ def operators():
         objects = any("__torch__" in p.type or re.search("Stream|Storage", p.type) for p in op.parameters)
         if not op.tensors() or op.as_graph or random_numbers or objects or writes and plain or name in MEANINGLESS:
             continue
-        if cases.any_of(ANY, name) or any("out" == p.name and p.written for p in op.parameters):
+        if any_of(ANY, name) or any("out" == p.name and p.written for p in op.parameters):
             continue
         yield op
 

@@ -158,3 +158,8 @@ NO_CASE = {
     "quantized::conv_transpose3d_dynamic": QNNPACK,
     "quantized::conv_transpose3d_unpack": QNNPACK,
 }
+
+
+def any_of(names, name):
+    short = name.removeprefix("aten::")
+    return short in names or short.split(".")[0] in names
