@@ -409,6 +409,10 @@ class Partitioner {
   // Moves to before the run what takes a part of a tensor from outside at a place that each run
   // tells, as x[:, t] in a loop over t: a segment is compiled for the numbers that it gets.
   void hoist_places(std::vector<Node*>& run, NodeSet& inside) const {
+    constexpr bool kHasPlaces = selection::has_operator("aten::select") ||
+                                selection::has_operator("aten::slice") ||
+                                selection::has_operator("aten::narrow");
+    if constexpr (!kHasPlaces) return;
     NodeSet ready, varying, hoisted;  // what needs nothing of the run; what of it varies
     const auto varies = [&](const SsaValue* value) {
       return is_number(value) && (varying.contains(value->node()) || is_parameter(*value));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/selection.h"
 #include "graph/function.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
@@ -27,7 +28,8 @@ void replace(Node& node, const Value& value) {
 // Of what may be missing, which is an error of the run.
 bool is_lookup(const Node& node) {
   static const Symbol kGetItem("aten::__getitem__");
-  return node.kind() == prim::kModuleContainerIndex || node.kind() == kGetItem;
+  return node.kind() == prim::kModuleContainerIndex ||
+         (selection::has_operator("aten::__getitem__") && node.kind() == kGetItem);
 }
 
 // Tensors with memory of their own, lists, tuples and dicts of such and of plain values.

@@ -11,6 +11,7 @@
 
 #include <hwy/highway.h>
 
+#include "base/selection.h"
 #include "kernels/gemm/gemm_driver.h"
 #include "kernels/simd/simd-inl.h"
 
@@ -93,7 +94,7 @@ template <typename T>
 void multiply_thin_t(const ThinProduct<T>& p, int64_t rows, int64_t begin, int64_t end) {
   constexpr bool kTall = std::is_same_v<T, float>;
   int64_t j = begin;
-  if constexpr (kTall) {
+  if constexpr (kTall && selection::kIsWhole) {
     constexpr int64_t kStreamed = int64_t{1} << 18;  // 1 MB, which no second-level cache keeps
     const bool streams = rows == 1 && (end - begin) * p.b.col_stride >= kStreamed;
     for (; streams && j + 4 <= end; j += 4) multiply_dots<1, 4, true>(p, 0, j);

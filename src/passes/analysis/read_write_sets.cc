@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/selection.h"
 #include "graph/prim_kinds.h"
 #include "passes/analysis/constants.h"
 #include "tensor/tensor_impl.h"
@@ -85,7 +86,7 @@ std::optional<Value> KnownObjects::known(const SsaValue* value) {
   if (const auto found = known_values_.find(value); found != known_values_.end()) {
     return found->second;
   }
-  if (node.kind() == kGetItem) {
+  if (selection::has_operator("aten::__getitem__") && node.kind() == kGetItem) {
     const auto holder = known(node.input(0));
     const Value* key = constant_of(node.input(1));
     if (!holder || !holder->is_dict() || !key) return std::nullopt;
