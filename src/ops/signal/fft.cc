@@ -373,9 +373,10 @@ Tensor fft_c2r(const Tensor& self, IntSpan dims, FftScale scale, bool forward, i
                  "an inverse real FFT of %lld values takes %lld of the input, which has %lld",
                  static_cast<long long>(last_size), static_cast<long long>(last_size / 2 + 1),
                  static_cast<long long>(self.size(last)));
+  const Tensor read = narrow(self, last, 0, last_size / 2 + 1);
   // One transform only reads its input.
   const Tensor half =
-      dims.size() == 1 ? self.to(complex_of(self.dtype())).contiguous() : workspace(self);
+      dims.size() == 1 ? read.to(complex_of(read.dtype())).contiguous() : workspace(read);
   transform_all(half, dims.first(dims.size() - 1), forward, 1);
   const Tensor out = empty(with_size(self.sizes(), last, last_size), real_of(self.dtype()));
   if (out.numel() == 0) return out;

@@ -52,6 +52,10 @@ TEST(FftOps, RealTransforms) {
                  {6, 0, -1.5, kRoot3 / 2, -1.5, -kRoot3 / 2}, {3});
   expect_tensor(result_of("aten::_fft_c2r", "", {complex({1, 0, 0, 2}), int_list({0}), 0, 3}),
                 {1, 1 - 2 * kRoot3, 1 + 2 * kRoot3});
+  // Of more than it needs it reads the first.
+  const Tensor more = transpose(complex({1, 0, 5, 0, 0, 2, 0, 1, 9, 9, 9, 9}, {3, 2}), 0, 1);
+  const Tensor lines = result_of("aten::_fft_c2r", "", {more, int_list({1}), 0, 3});
+  expect_tensor(select(lines, 0, 0), {1, 1 - 2 * kRoot3, 1 + 2 * kRoot3});
 }
 
 // Floats are transformed in tiles of lines, doubles line by line at their ends.
