@@ -7,8 +7,7 @@
 namespace torchlet::passes {
 namespace {
 
-// A container of `keys`, in turns of modules whose forward is relu, a product with their own factor
-// and a count of calls.
+// A container of `keys`: modules that are in turns a relu and a product with a factor of their own.
 class Layers {
  public:
   explicit Layers(const std::vector<std::string>& keys, const std::string& forward)
