@@ -9,6 +9,7 @@
 #include "kernels/conv_nhwc/conv_runs.h"
 #include "kernels/conv_nhwc/winograd_f32.h"
 #include "kernels/gemm/gemm_nhwc.h"
+#include "kernels/layout/transpose.h"
 #include "kernels/simd/scratch.h"
 #include "kernels/simd/split.h"
 
@@ -243,6 +244,17 @@ void Conv3dNhwc::pack_outputs(const Phase& phase, const float* weight, int64_t f
   const int64_t group_columns = shape_.out_channels / shape_.groups;
   const int64_t depth = depth_of(phase), outputs = end - first;
   const Scratch<float> rows(outputs * pixels_ * depth);
+  const int64_t columns = outputs == shape_.out_channels ? pixels_ * columns_ : outputs;
+  if (pixels_ == 1 && !shape_.transposed && groups_ == shape_.groups) {
+    // Every weight once, with channels last.
+    const int64_t window = taps() * w.kernel;
+    for (int64_t o = 0; o < outputs; ++o) {
+      transpose_f32(channels_, window, weight + (first + o) * depth, window,
+                    rows.data() + o * depth, channels_);
+    }
+    conv_nhwc_f32_pack(product_shape(1, groups_, depth, columns), rows.data(), packed);
+    return;
+  }
   std::fill_n(rows.data(), outputs * pixels_ * depth, 0.0f);
   // Weights of tap (t, k) for pixel r at run pixel q.
   const auto copy_tap = [&](int64_t r, int64_t k, int64_t q) {
@@ -273,7 +285,6 @@ void Conv3dNhwc::pack_outputs(const Phase& phase, const float* weight, int64_t f
       }
     }
   }
-  const int64_t columns = outputs == shape_.out_channels ? pixels_ * columns_ : outputs;
   conv_nhwc_f32_pack(product_shape(1, groups_, depth, columns), rows.data(), packed);
 }
 

@@ -210,6 +210,53 @@ void multiply_winograd_panels(const WinogradBlock& block, int64_t begin, int64_t
   }
 }
 
+using Column = WinogradWeightLine::Column;
+constexpr int64_t kColumns = WinogradWeightLine::kColumns;
+
+// to = a x + b y + c z, which no compiler makes vectors of if they may be one array.
+void add_three(double a, const double* HWY_RESTRICT x, double b, const double* HWY_RESTRICT y,
+               double c, const double* HWY_RESTRICT z, double* HWY_RESTRICT to) {
+  for (int64_t j = 0; j < kColumns; ++j) to[j] = a * x[j] + b * y[j] + c * z[j];
+}
+
+// result = row `point` of G times the taps, `step` apart, of all columns.
+void multiply_taps(const WinogradWeightLine& line, int point, const Column* taps, int step,
+                   Column& result) {
+  const double* row = line.row(point);
+  if (line.taps() == 1) {
+    std::copy_n(taps[0], kColumns, result);
+  } else if (line.taps() == 3) {
+    add_three(row[0], taps[0], row[1], taps[step], row[2], taps[2 * step], result);
+  } else {
+    Column first;
+    add_three(row[0], taps[0], row[1], taps[step], row[2], taps[2 * step], first);
+    add_three(1, first, row[3], taps[3 * step], row[4], taps[4 * step], result);
+  }
+}
+
+void transform_weights(const WinogradWeights& weights, const float* weight, int64_t weight_stride,
+                       int64_t count, float* to, int64_t stride) {
+  const WinogradTile& tile = weights.tile();
+  Column w[kMostWinogradTaps * kMostWinogradTaps];
+  for (int64_t j = 0; j < kColumns; ++j) {
+    const float* filter = weight + std::min(j, count - 1) * weight_stride;
+    for (int i = 0; i < tile.taps(); ++i) w[i][j] = static_cast<double>(filter[i]);
+  }
+  for (int y = 0; y < tile.y.weights(); ++y) {
+    Column line[kMostWinogradTaps];
+    for (int i = 0; i < tile.x.taps; ++i) {
+      multiply_taps(weights.y(), y, w + i, tile.x.taps, line[i]);
+    }
+    for (int x = 0; x < tile.x.weights(); ++x, to += stride) {
+      Column sums;
+      multiply_taps(weights.x(), x, line, 1, sums);
+      float out[kColumns];
+      for (int64_t j = 0; j < kColumns; ++j) out[j] = static_cast<float>(sums[j]);
+      std::copy_n(out, count, to);
+    }
+  }
+}
+
 // NOLINTNEXTLINE(google-readability-namespace-comments)
 }  // namespace HWY_NAMESPACE
 }  // namespace torchlet::kernels
@@ -221,6 +268,7 @@ namespace torchlet::kernels {
 
 HWY_EXPORT(transform_input_tiles);
 HWY_EXPORT(multiply_winograd_panels);
+HWY_EXPORT(transform_weights);
 
 namespace {
 
@@ -229,12 +277,6 @@ namespace {
 constexpr int64_t kBlockBytes = int64_t{256} << 10;
 constexpr int64_t kLargeBlockBytes = int64_t{2560} << 10;
 constexpr int64_t kProductBytes = int64_t{1} << 20;
-
-// to = a x + b y + c z, which no compiler makes vectors of if they may be one array.
-void add_three(double a, const double* HWY_RESTRICT x, double b, const double* HWY_RESTRICT y,
-               double c, const double* HWY_RESTRICT z, double* HWY_RESTRICT to) {
-  for (int64_t j = 0; j < WinogradWeightLine::kColumns; ++j) to[j] = a * x[j] + b * y[j] + c * z[j];
-}
 
 }  // namespace
 
@@ -264,38 +306,9 @@ void WinogradWeightLine::set(std::span<const double> points, int step) {
   rows_[points.size()][line_.taps - 1] = 1;
 }
 
-void WinogradWeightLine::multiply(int point, const Column* taps, int step, Column& result) const {
-  const double* row = rows_[point];
-  if (line_.taps == 1) {
-    std::copy_n(taps[0], kColumns, result);
-  } else if (line_.taps == 3) {
-    add_three(row[0], taps[0], row[1], taps[step], row[2], taps[2 * step], result);
-  } else {
-    Column first;
-    add_three(row[0], taps[0], row[1], taps[step], row[2], taps[2 * step], first);
-    add_three(1, first, row[3], taps[3 * step], row[4], taps[4 * step], result);
-  }
-}
-
 void WinogradWeights::transform(const float* weight, int64_t weight_stride, int64_t count,
                                 float* to, int64_t stride) const {
-  constexpr int64_t kColumns = WinogradWeightLine::kColumns;
-  WinogradWeightLine::Column w[kMostWinogradTaps * kMostWinogradTaps];
-  for (int64_t j = 0; j < kColumns; ++j) {
-    const float* filter = weight + std::min(j, count - 1) * weight_stride;
-    for (int i = 0; i < tile_.taps(); ++i) w[i][j] = static_cast<double>(filter[i]);
-  }
-  for (int y = 0; y < tile_.y.weights(); ++y) {
-    WinogradWeightLine::Column line[kMostWinogradTaps];
-    for (int i = 0; i < tile_.x.taps; ++i) y_.multiply(y, w + i, tile_.x.taps, line[i]);
-    for (int x = 0; x < tile_.x.weights(); ++x, to += stride) {
-      WinogradWeightLine::Column sums;
-      x_.multiply(x, line, 1, sums);
-      float out[kColumns];
-      for (int64_t j = 0; j < kColumns; ++j) out[j] = static_cast<float>(sums[j]);
-      std::copy_n(out, count, to);
-    }
-  }
+  HWY_DYNAMIC_DISPATCH(transform_weights)(*this, weight, weight_stride, count, to, stride);
 }
 
 namespace {

@@ -96,8 +96,8 @@ class WinogradWeightLine {
   using Column = double[kColumns];
 
   explicit WinogradWeightLine(const WinogradLine& line);
-  // result = row `point` of G times the taps, `step` apart, of all columns.
-  void multiply(int point, const Column* taps, int step, Column& result) const;
+  int taps() const { return line_.taps; }
+  const double* row(int point) const { return rows_[point]; }  // of G
 
  private:
   void set(std::span<const double> points, int step);
@@ -113,6 +113,10 @@ class WinogradWeights {
   // weight_stride, j < count, which is at most WinogradWeightLine::kColumns.
   void transform(const float* weight, int64_t weight_stride, int64_t count, float* to,
                  int64_t stride) const;
+
+  const WinogradTile& tile() const { return tile_; }
+  const WinogradWeightLine& y() const { return y_; }
+  const WinogradWeightLine& x() const { return x_; }
 
  private:
   WinogradTile tile_;

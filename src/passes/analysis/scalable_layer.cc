@@ -1,6 +1,7 @@
 #include "passes/analysis/scalable_layer.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "base/content_hash.h"
@@ -15,6 +16,18 @@ namespace torchlet::passes {
 namespace {
 
 const Symbol kLinear("aten::linear"), kCat("aten::cat");
+
+// Some at a time, of which compilers make vectors: this reads all weights of a network.
+template <typename T>
+void scale_row(const T* from, int64_t count, double factor, T* to) {
+  std::array<T, 16> some;
+  constexpr auto kAtOnce = static_cast<int64_t>(some.size());
+  for (; count >= kAtOnce; count -= kAtOnce, from += kAtOnce) {
+    for (size_t i = 0; i < some.size(); ++i) some[i] = static_cast<T>(from[i] * factor);
+    to = std::copy(some.begin(), some.end(), to);
+  }
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i] * factor);
+}
 
 // Writes weight * scale along the output channels, in double, as a contiguous tensor.
 template <typename T>
@@ -31,7 +44,7 @@ void scale_weight(const Tensor& weight, int64_t channel_dim, int64_t groups,
     const int64_t group = channel_dim == 0 ? 0 : o / outer_per_group;
     for (int64_t c = 0; c < channels; ++c) {
       const double factor = scale[static_cast<size_t>(group * channels + c)];
-      for (int64_t i = 0; i < inner; ++i) scaled[i] = static_cast<T>(from[i] * factor);
+      scale_row(from, inner, factor, scaled);
       from += inner;
       scaled += inner;
     }
