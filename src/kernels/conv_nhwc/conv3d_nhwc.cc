@@ -27,6 +27,7 @@ constexpr int64_t kPackedColumns = 64;
 struct Range {
   int64_t begin, end;
   int64_t size() const { return std::max<int64_t>(0, end - begin); }
+  bool operator==(const Range&) const = default;
 };
 
 // The input under tap k of output o, or -1 if there is none.
@@ -47,6 +48,15 @@ Range inputs_of(const WindowAxis& a, bool transposed, const Range& outputs) {
     in = {(outputs.begin + a.pad - reach) / a.stride, (outputs.end - 1 + a.pad) / a.stride + 1};
   }
   return {std::clamp<int64_t>(in.begin, 0, a.in), std::clamp<int64_t>(in.end, 0, a.in)};
+}
+
+// How many taps of output o meet an input before the first one, and up to the last one; not of a
+// transposed convolution.
+Range taps_inside(const WindowAxis& a, int64_t o) {
+  const int64_t first = o * a.stride - a.pad;
+  const int64_t begin = ceil_div(std::max<int64_t>(0, -first), a.dilation);
+  return {begin, std::clamp(ceil_div(std::max<int64_t>(0, a.in - first), a.dilation), begin,
+                            std::max(begin, a.kernel))};
 }
 
 // At most so many.
@@ -374,6 +384,30 @@ struct Conv3dNhwc::Lines {
     return copies + ((line_z - z.begin) * y.size() + line_y - y.begin) * line_size();
   }
 
+  // What the rows of a line of the output are multiplied by in a phase, and how many segments that
+  // is.
+  int64_t find_segments(const Phase& phase, int64_t out_z, int64_t out_y,
+                        TileSegment<float>* segments) const {
+    const Conv3dNhwcShape& s = conv.shape_;
+    const int64_t channels = conv.channels_;
+    int64_t count = 0;
+    for (int64_t kz = 0; kz < s.depth.kernel; ++kz) {
+      const int64_t iz = input_under(s.depth, s.transposed, out_z, kz);
+      for (int64_t ky = 0; iz >= 0 && ky < s.height.kernel; ++ky) {
+        const int64_t iy = input_under(s.height, s.transposed, out_y, ky);
+        if (iy < 0) continue;
+        const float* from = line(iz, iy) + (phase.first_in - conv.line_begin_) * channels;
+        int64_t row = (kz * s.height.kernel + ky) * phase.run_pixels * channels;
+        for (const Run& run : phase.runs) {
+          segments[count++] = {from + run.begin * channels, phase.in_step * channels,
+                               run.count * channels, row};
+          row += run.count * channels;
+        }
+      }
+    }
+    return count;
+  }
+
   void copy(int64_t image) const {
     const Conv3dNhwcShape& s = conv.shape_;
     float* to = copies;
@@ -454,29 +488,32 @@ void Conv3dNhwc::run_lines(const float* input, int64_t input_stride, const float
       }
       whole.bias = biases.data();
     }
+    // The segments are those of the line above, further down, if as many taps meet an input.
+    int64_t count = 0, last_z = -1, last_y = -1;
+    const auto lies_below_last = [&](int64_t z, int64_t y) {
+      return !transposed && z == last_z && y == last_y + 1 &&
+             taps_inside(h, y) == taps_inside(h, last_y);
+    };
     const auto run_line = [&](const Lines& from, int64_t group, int64_t z, int64_t y,
                               const EpilogueF32& line_epilogue, float* to, int64_t to_stride) {
       for (const Phase& phase : phases_) {
-        int64_t count = 0;
-        for (int64_t kz = 0; kz < d.kernel; ++kz) {
-          const int64_t iz = input_under(d, transposed, z, kz);
-          for (int64_t ky = 0; iz >= 0 && ky < h.kernel; ++ky) {
-            const int64_t iy = input_under(h, transposed, y, ky);
-            if (iy < 0) continue;
-            const float* line = from.line(iz, iy) + (phase.first_in - line_begin_) * channels_;
-            int64_t row = (kz * h.kernel + ky) * phase.run_pixels * channels_;
-            for (const Run& run : phase.runs) {
-              segments[count++] = {line + run.begin * channels_, phase.in_step * channels_,
-                                   run.count * channels_, row};
-              row += run.count * channels_;
-            }
-          }
+        if (lies_below_last(z, y)) {
+          for (int64_t s = 0; s < count; ++s) segments[s].a += h.stride * line_size;
+        } else {
+          count = from.find_segments(phase, z, y, segments.data());
         }
+        last_z = z;
+        last_y = y;
         EpilogueF32 of_phase = from_pixel(line_epilogue, phase.first_out);
         of_phase.residual_stride *= phase.out_step;
         const int64_t phase_depth = depth_of(phase), columns = pixels_ * columns_;
+        const auto move_segments = [&](int64_t rows) {
+          for (int64_t s = 0; rows != 0 && s < count; ++s) {
+            segments[s].a += rows * segments[s].a_row_stride;
+          }
+        };
         const auto multiply = [&](int64_t row, int64_t rows, int64_t last_column) {
-          for (int64_t s = 0; s < count; ++s) segments[s].a += row * segments[s].a_row_stride;
+          move_segments(row);
           multiply_strip(StripJob<float>{
               .segments = segments.data(),
               .segment_count = count,
@@ -490,7 +527,7 @@ void Conv3dNhwc::run_lines(const float* input, int64_t input_stride, const float
               .output_stride = to_stride * phase.out_step,
               .pixel = row,
               .channel = group * columns_});
-          for (int64_t s = 0; s < count; ++s) segments[s].a -= row * segments[s].a_row_stride;
+          move_segments(-row);
         };
         // The last row may have fewer pixels.
         const int64_t full = (w.out - phase.first_out) % pixels_ == 0 ? phase.rows : phase.rows - 1;
@@ -516,6 +553,7 @@ void Conv3dNhwc::run_lines(const float* input, int64_t input_stride, const float
                        inputs_of(h, transposed, y),
                        copies.data()};
       from.copy(image);
+      last_z = -1;
       for (int64_t oz = z.begin; oz < z.end; ++oz) {
         for (int64_t oy = y.begin; oy < y.end; ++oy) {
           const int64_t pixel = ((image * d.out + oz) * h.out + oy) * w.out;

@@ -138,6 +138,9 @@ TEST(Conv3dNhwc, LinesOfManyKinds) {
   check({1, 4, 3, 1, false, axis(5, 3, 1, 2, 2), axis(6, 2, 1, 1, 3), axis(21, 3, 2, 2, 2)});
   check({1, 4, 20, 1, false, axis(5, 3, 1, 2, 2), axis(6, 2, 1, 1, 3), axis(40, 3, 2, 2, 2)});
   check({1, 3, 2, 1, false, axis(1, 3, 1, 1), axis(2, 1, 2), axis(5, 1, 3)});
+  // Lines below each other, of which the first and the last ones have fewer taps.
+  check({1, 1, 8, 1, false, axis(7, 3, 2, 1), axis(13, 3, 2, 1), axis(33, 3, 2, 1)});
+  check({2, 2, 12, 1, false, axis(4, 3, 1, 1), axis(12, 3, 1, 4, 3), axis(18, 3, 1, 1)});
 }
 
 // More than are packed at once, with and without a part of a panel.
