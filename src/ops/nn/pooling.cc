@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "base/checked.h"
 #include "base/counted_vector.h"
@@ -570,6 +571,38 @@ Tensor average_of_planes(const Tensor& self, const Axes& axes, PoolWindow window
   return out.contiguous(self.suggest_memory_format());
 }
 
+// Of volumes: the sum of the planes under a window, then of their lines, then of its columns.
+Tensor adaptive_average_of_planes(const Tensor& self, const Axes& axes) {
+  const Tensor in = self.contiguous();
+  const Tensor out = empty(pooled_shape(3, self, axes), DType::kFloat32);
+  if (is_meta(out)) return out.contiguous(self.suggest_memory_format());
+  const Axis &depth = axes[0], &height = axes[1], &width = axes[2];
+  const int64_t from_plane = height.in * width.in, to_plane = height.out * width.out;
+  parallel_for(plane_count(3, self) * depth.out, 1, [&](int64_t begin, int64_t end) {
+    const kernels::Scratch<float> plane(from_plane), line(width.in);
+    const auto add = [](const float* from, int64_t rows, int64_t columns, float* to) {
+      std::fill_n(to, columns, 0.0f);
+      kernels::fold_rows(kernels::Fold::kSum,
+                         {kernels::FoldType::kFloat32, from, columns, rows, columns}, to);
+    };
+    for (int64_t i = begin; i < end; ++i) {
+      const size_t d = static_cast<size_t>(i % depth.out);
+      const int64_t first = i / depth.out * depth.in + depth.begin[d];
+      add(in.data_ptr<float>() + first * from_plane, depth.covered[d], from_plane, plane.data());
+      float* to = out.data_ptr<float>() + i * to_plane;
+      for (size_t h = 0; h < height.begin.size(); ++h) {
+        add(plane.data() + height.begin[h] * width.in, height.covered[h], width.in, line.data());
+        for (size_t w = 0; w < width.begin.size(); ++w) {
+          const float sum =
+              std::accumulate(line.data() + width.begin[w], line.data() + width.end[w], 0.0f);
+          *to++ = sum / static_cast<float>(depth.covered[d] * height.covered[h] * width.covered[w]);
+        }
+      }
+    }
+  });
+  return out.contiguous(self.suggest_memory_format());
+}
+
 bool is_global(const Axes& axes) {
   return std::ranges::all_of(axes, [](const Axis& axis) { return axis.out == 1; });
 }
@@ -654,6 +687,9 @@ Tensor adaptive_avg_pool(int64_t spatial, const Tensor& self, IntSpan output_siz
     kernels::row_sums_f32(in.data_ptr<float>(), data, out.numel(), plane);
     for (int64_t i = 0; i < out.numel(); ++i) data[i] /= static_cast<float>(plane);
     return out.contiguous(self.suggest_memory_format());
+  }
+  if (spatial == 3 && self.dtype() == DType::kFloat32 && self.numel() > 0) {
+    return adaptive_average_of_planes(self, axes);
   }
   return average_over(spatial, self, axes, [&](size_t d, size_t h, size_t w) {
     return axes[0].covered[d] * axes[1].covered[h] * axes[2].covered[w];
