@@ -688,7 +688,7 @@ Tensor adaptive_avg_pool(int64_t spatial, const Tensor& self, IntSpan output_siz
     for (int64_t i = 0; i < out.numel(); ++i) data[i] /= static_cast<float>(plane);
     return out.contiguous(self.suggest_memory_format());
   }
-  if (spatial == 3 && self.dtype() == DType::kFloat32 && self.numel() > 0) {
+  if (selection::kIsWhole && spatial == 3 && self.dtype() == DType::kFloat32 && self.numel() > 0) {
     return adaptive_average_of_planes(self, axes);
   }
   return average_over(spatial, self, axes, [&](size_t d, size_t h, size_t w) {
