@@ -165,7 +165,7 @@ double real_multiply_adds(const ConvNhwcShape& s) {
 struct InFloat32 {
   using T = float;
   static constexpr auto packed_bytes = conv_nhwc_f32_packed_bytes;
-  static constexpr auto pack = conv_nhwc_f32_pack;
+  static constexpr void (*pack)(const ConvNhwcShape&, const float*, void*) = conv_nhwc_f32_pack;
   static constexpr auto run = conv_nhwc_f32;
 };
 struct InFloat16 {

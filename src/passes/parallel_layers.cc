@@ -141,11 +141,12 @@ std::optional<Addend> parallel_of(const ScalableLayer& layer, const Window& wind
   return Addend{norm, pixel_of(window), {}, scaling->scale, scaling->shift};
 }
 
+// Of the rows of a weight from `first` on.
 template <typename T>
-void add_weights(const Tensor& weight, double factor, const Tensor& other,
+void add_weights(const Tensor& rows, int64_t first, double factor, const Tensor& other,
                  const std::vector<double>& scale, double other_factor,
                  const std::vector<int64_t>& places, std::byte* to) {
-  const Tensor dense = weight.contiguous();
+  const Tensor dense = rows.contiguous();
   const int64_t channels = dense.size(0), inputs = dense.size(1), count = dense.numel();
   const int64_t pixels = count / (channels * inputs);
   const T* from = dense.data_ptr<T>();
@@ -158,12 +159,14 @@ void add_weights(const Tensor& weight, double factor, const Tensor& other,
   const auto add = [](T& sum, double more) { sum = static_cast<T>(sum + more); };
   if (!other.defined()) {
     for (int64_t c = 0; c < channels; ++c) {
-      add(sums[(c * inputs + c % inputs) * pixels + places[0]],
-          other_factor * scale[static_cast<size_t>(c)]);
+      const int64_t channel = first + c;
+      add(sums[(c * inputs + channel % inputs) * pixels + places[0]],
+          other_factor * scale[static_cast<size_t>(channel)]);
     }
     return;
   }
-  const Tensor passing = in_passing(other).contiguous();
+  RowReader reader(other);
+  const Tensor passing = reader.rows(first, first + channels).contiguous();
   const T* more = passing.data_ptr<T>();
   for (int64_t o = 0; o < channels * inputs; ++o) {
     for (const int64_t place : places) add(sums[o * pixels + place], other_factor * *more++);
@@ -182,8 +185,9 @@ Tensor merged_weight(const ScalableLayer& layer, double factor, const Addend& ad
       layer.weight.dtype() == DType::kFloat32 ? add_weights<float> : add_weights<double>;
   return derived_tensor(
       layer.weight,
-      [=, other = addend.weight, scale = addend.scale](const Tensor& weight, std::byte* to) {
-        add(weight, factor, other, scale, addend_factor, places, to);
+      [=, other = addend.weight, scale = addend.scale](const Tensor& rows, int64_t first,
+                                                       std::byte* to) {
+        add(rows, first, factor, other, scale, addend_factor, places, to);
       },
       id.value());
 }

@@ -52,16 +52,20 @@ DerivedStorage::DerivedStorage(Tensor source, size_t nbytes, Derivation derivati
       derivation_(std::move(derivation)),
       derivation_id_(derivation_id) {}
 
-void DerivedStorage::derive(std::byte* to) const {
+void DerivedStorage::derive(const Tensor& rows, int64_t first, std::byte* to) const {
   const MetaScope real(false);
-  derivation_(torchlet::in_passing(source_), to);
+  derivation_(rows, first, to);
+}
+
+void DerivedStorage::derive_all(std::byte* to) const {
+  derive(torchlet::in_passing(source_), 0, to);
   torchlet::give_back(source_);
 }
 
 Ref<Storage> DerivedStorage::in_passing() {
   if (has_memory()) return Ref<Storage>(this);
   Ref<Storage> result = transient(nbytes());
-  derive(result->data());
+  derive_all(result->data());
   return result;
 }
 
@@ -70,7 +74,7 @@ std::byte* DerivedStorage::made() {
   if (has_memory()) return data();
   const MetaScope real(false);
   const Ref<Storage> derived = make_ref<Storage>(nbytes());
-  derive(derived->data());
+  derive_all(derived->data());
   return take_over(*derived);
 }
 
@@ -85,8 +89,7 @@ uint64_t DerivedStorage::content_id(size_t, size_t) {
 
 Tensor derived_tensor(const Tensor& source, Derivation derivation, uint64_t derivation_id) {
   const size_t nbytes = static_cast<size_t>(source.numel()) * element_size(source.dtype());
-  return make_tensor(make_ref<DerivedStorage>(source, nbytes, std::move(derivation),
-                                              derivation_id),
+  return make_tensor(make_ref<DerivedStorage>(source, nbytes, std::move(derivation), derivation_id),
                      source.dtype(), source.sizes(),
                      strides_for(source.sizes(), MemoryFormat::kContiguous), 0);
 }
@@ -128,6 +131,74 @@ void give_back(const Tensor& tensor) {
   tensor.impl()->storage->give_back(offset, nbytes);
 }
 
+namespace {
+
+// The storage, if the tensor is what a derivation makes, row by row.
+Ref<DerivedStorage> derived_by_rows(const Tensor& tensor) {
+  if (!selection::kIsWhole || !has_elements(tensor)) return {};
+  const TensorImpl& impl = *tensor.impl();
+  auto* derived = dynamic_cast<DerivedStorage*>(impl.storage.get());
+  const bool is_all = derived && !derived->has_memory() && impl.storage_offset == 0 &&
+                      tensor.numel() == derived->source().numel() &&
+                      tensor.size(0) == derived->source().size(0) && tensor.is_contiguous();
+  return is_all ? Ref<DerivedStorage>(derived) : Ref<DerivedStorage>();
+}
+
+Tensor rows_of(const Tensor& tensor, int64_t first, int64_t end) {
+  const TensorImpl& impl = *tensor.impl();
+  auto sizes = impl.sizes;
+  sizes[0] = end - first;
+  Tensor rows = make_tensor(impl.storage, impl.dtype, sizes, impl.strides,
+                            impl.storage_offset + first * impl.strides[0]);
+  rows.impl()->quantizer = impl.quantizer;
+  return rows;
+}
+
+}  // namespace
+
+RowReader::RowReader(const Tensor& tensor) : derived_(derived_by_rows(tensor)) {
+  if (derived_) {
+    tensor_ = tensor;
+    source_ = std::make_unique<RowReader>(derived_->source());
+  } else {
+    tensor_ = selection::kIsWhole ? in_passing(tensor) : tensor;
+  }
+}
+
+RowReader::~RowReader() {
+  if (selection::kIsWhole && !derived_) give_back_until(read_);
+  PassingScope::put_back(block_);
+}
+
+void RowReader::give_back_until(int64_t row) {
+  torchlet::give_back(rows_of(tensor_, given_back_, row));
+  given_back_ = row;
+}
+
+Tensor RowReader::rows(int64_t first, int64_t end) {
+  if constexpr (!selection::kIsWhole) return rows_of(tensor_, first, end);
+  const auto row_bytes =
+      static_cast<size_t>(tensor_.numel() / tensor_.size(0)) * element_size(tensor_.dtype());
+  if (!derived_) {
+    if (read_ != first) given_back_ = first;
+    // Seldom: it asks the system about pages.
+    constexpr size_t kAtOnce = size_t{2} << 20;
+    if (static_cast<size_t>(first - given_back_) * row_bytes >= kAtOnce) give_back_until(first);
+    read_ = end;
+    return rows_of(tensor_, first, end);
+  }
+  const size_t nbytes = static_cast<size_t>(end - first) * row_bytes;
+  if (nbytes > block_.nbytes) {
+    PassingScope::put_back(std::exchange(block_, {}));
+    block_ = PassingScope::take(nbytes);
+  }
+  derived_->derive(source_->rows(first, end), first, static_cast<std::byte*>(block_.data));
+  auto sizes = tensor_.impl()->sizes;
+  sizes[0] = end - first;
+  return make_tensor(make_ref<Storage>(block_.data, nbytes, nullptr), tensor_.dtype(), sizes,
+                     tensor_.impl()->strides, 0);
+}
+
 uint64_t content_hash(const Tensor& tensor) {
   ContentHash hash;
   hash.add(tensor.defined());
@@ -142,7 +213,8 @@ uint64_t content_hash(const Tensor& tensor) {
     hash.add(std::bit_cast<uint64_t>(quantizer.scale));
     hash.add(static_cast<uint64_t>(quantizer.zero_point));
     hash.add(static_cast<uint64_t>(quantizer.axis));
-    for (const Tensor& part : {quantizer.scales, quantizer.zero_points}) hash.add(content_hash(part));
+    for (const Tensor& part : {quantizer.scales, quantizer.zero_points})
+      hash.add(content_hash(part));
   }
   if (!has_elements(tensor)) return hash.value();
   const auto [offset, nbytes] = window_of(tensor);

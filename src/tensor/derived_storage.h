@@ -3,14 +3,16 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <mutex>
 
 #include "tensor/tensor_impl.h"
 
 namespace torchlet {
 
-// Writes the bytes of a storage, the same ones each time; may run in any thread.
-using Derivation = std::function<void(const Tensor& source, std::byte* to)>;
+// Writes rows of a tensor, those of its first dimension from `first` on, made of the same rows of
+// its source: the same bytes each time, in any thread.
+using Derivation = std::function<void(const Tensor& rows, int64_t first, std::byte* to)>;
 
 class DerivedStorage : public Storage {
  public:
@@ -18,9 +20,13 @@ class DerivedStorage : public Storage {
   Ref<Storage> in_passing() override;
   uint64_t content_id(size_t offset, size_t nbytes) override;
 
+  const Tensor& source() const { return source_; }
+  // What the storage holds for these rows of the source.
+  void derive(const Tensor& rows, int64_t first, std::byte* to) const;
+
  private:
   std::byte* made() override;
-  void derive(std::byte* to) const;  // gives the source back
+  void derive_all(std::byte* to) const;  // gives the source back
 
   const Tensor source_;
   const Derivation derivation_;
@@ -68,6 +74,28 @@ const T& in_passing(const T& value) {
 void give_back(const Tensor& tensor);
 template <typename T>
 void give_back(const T&) {}
+
+// Reads the rows of a tensor once, some at a time, so that what is derived stays in a cache between
+// who makes it and who reads it. Rows that follow each other are given back when they were read.
+class RowReader {
+ public:
+  explicit RowReader(const Tensor& tensor);  // of one dimension at least
+  ~RowReader();
+  RowReader(const RowReader&) = delete;
+  RowReader& operator=(const RowReader&) = delete;
+
+  // Rows [first, end) of the first dimension, until the next call.
+  Tensor rows(int64_t first, int64_t end);
+
+ private:
+  void give_back_until(int64_t row);
+
+  Tensor tensor_;                // whose rows are there, or
+  Ref<DerivedStorage> derived_;  // what makes them of those of its source
+  std::unique_ptr<RowReader> source_;
+  TransientBlock block_;
+  int64_t given_back_ = 0, read_ = 0;  // the rows between are read and not given back
+};
 
 // A hash of the elements of a tensor and of how it looks at them, of the memory's content_id()
 // where it has one, so that they need not be read. The same contents in other memory may have

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tensor/meta.h"
@@ -19,7 +20,7 @@ Tensor numbers(int64_t count) {
 }
 
 Tensor doubled(const Tensor& source, std::atomic<int>* times = nullptr) {
-  return derived_tensor(source, [times](const Tensor& from, std::byte* to) {
+  return derived_tensor(source, [times](const Tensor& from, int64_t, std::byte* to) {
     if (times) ++*times;
     auto* floats = reinterpret_cast<float*>(to);
     for (int64_t i = 0; i < from.numel(); ++i) floats[i] = 2 * from.data_ptr<float>()[i];
@@ -94,8 +95,8 @@ class Counted : public Storage {
 
 TEST(DerivedStorage, GivesItsSourceBackOnceThatIsRead) {
   const Ref<Counted> storage = make_ref<Counted>(size_t{12});
-  const Tensor source = make_tensor(storage, DType::kFloat32, std::vector<int64_t>{3},
-                                    std::vector<int64_t>{1}, 0);
+  const Tensor source =
+      make_tensor(storage, DType::kFloat32, std::vector<int64_t>{3}, std::vector<int64_t>{1}, 0);
   const Tensor tensor = doubled(doubled(source));
   EXPECT_EQ(storage->times, 0);
   in_passing(tensor);
@@ -104,6 +105,99 @@ TEST(DerivedStorage, GivesItsSourceBackOnceThatIsRead) {
   EXPECT_EQ(storage->times, 2);
   give_back(tensor);
   EXPECT_EQ(storage->times, 2);
+}
+
+// Row r of `source` times r + 1.
+Tensor weighted(const Tensor& source, int* rows_made) {
+  return derived_tensor(source, [=](const Tensor& rows, int64_t first, std::byte* to) {
+    *rows_made += static_cast<int>(rows.size(0));
+    const Tensor dense = rows.contiguous();
+    const int64_t width = dense.numel() / dense.size(0);
+    auto* floats = reinterpret_cast<float*>(to);
+    for (int64_t i = 0; i < dense.numel(); ++i) {
+      floats[i] = dense.data_ptr<float>()[i] * static_cast<float>(first + i / width + 1);
+    }
+  });
+}
+
+Tensor viewed(const Tensor& tensor, IntSpan sizes, IntSpan strides) {
+  return make_tensor(tensor.impl()->storage, DType::kFloat32, sizes, strides, 0);
+}
+
+constexpr int64_t kRows = 7, kWidth = 3;
+const IntArray kMatrix{kRows, kWidth}, kMatrixStrides{kWidth, 1};
+
+TEST(RowReader, MakesTheRowsThatAreReadOfThoseOfTheSource) {
+  int made = 0, made_of_source = 0;
+  const Tensor source =
+      weighted(viewed(numbers(kRows * kWidth), kMatrix, kMatrixStrides), &made_of_source);
+  const Tensor tensor = weighted(source, &made);
+  const Tensor image = viewed(tensor, IntArray{kRows, kWidth, 1}, IntArray{kWidth, 1, 1});
+  for (const Tensor& whole : {tensor, image}) {
+    made = made_of_source = 0;
+    RowReader reader(whole);
+    for (const auto& [first, end] : {std::pair<int64_t, int64_t>{0, 2}, {2, 3}, {3, kRows}}) {
+      const Tensor rows = reader.rows(first, end);
+      ASSERT_EQ(rows.dim(), whole.dim());
+      EXPECT_EQ(rows.size(0), end - first);
+      EXPECT_EQ(rows.size(1), kWidth);
+      EXPECT_EQ(made, end);
+      EXPECT_EQ(made_of_source, end);
+      for (int64_t i = 0; i < rows.numel(); ++i) {
+        const int64_t number = first * kWidth + i, row = number / kWidth + 1;
+        EXPECT_EQ(rows.data_ptr<float>()[i], static_cast<float>(number * row * row));
+      }
+    }
+  }
+  EXPECT_FALSE(storage_of(tensor).has_memory());
+  EXPECT_FALSE(storage_of(source).has_memory());
+}
+
+TEST(RowReader, ReadsAsAWholeWhatHasOtherRows) {
+  int made = 0;
+  const Tensor tensor = weighted(viewed(numbers(kRows * kWidth), kMatrix, kMatrixStrides), &made);
+  const Tensor columns = viewed(tensor, IntArray{kWidth, kRows}, IntArray{1, kWidth});
+  {
+    RowReader reader(columns);
+    EXPECT_EQ(reader.rows(0, 1).contiguous().data_ptr<float>()[6], 18 * 7);
+    EXPECT_EQ(reader.rows(1, kWidth).contiguous().data_ptr<float>()[kRows + 5], 17 * 6);
+  }
+  EXPECT_EQ(made, kRows);
+  EXPECT_FALSE(storage_of(tensor).has_memory());
+  EXPECT_EQ(tensor.data_ptr<float>()[4], 8);  // its own from now on
+  RowReader reader(tensor);
+  EXPECT_EQ(reader.rows(1, 2).data_ptr<float>(), tensor.data_ptr<float>() + kWidth);
+  EXPECT_EQ(made, 2 * kRows);
+}
+
+// Tells what of its memory was given back.
+class Told : public Storage {
+ public:
+  using Storage::Storage;
+  void give_back(size_t offset, size_t nbytes) override { windows.emplace_back(offset, nbytes); }
+  std::vector<std::pair<size_t, size_t>> windows;
+};
+
+TEST(RowReader, GivesBackTheRowsThatWereRead) {
+  constexpr size_t kRowBytes = size_t{1} << 20;
+  constexpr int64_t kFloats = kRowBytes / sizeof(float);
+  const Ref<Told> storage = make_ref<Told>(8 * kRowBytes);
+  const Tensor source =
+      make_tensor(storage, DType::kFloat32, IntArray{8, kFloats}, IntArray{kFloats, 1}, 0);
+  int made = 0;
+  for (const Tensor& tensor : {source, weighted(source, &made)}) {
+    storage->windows.clear();
+    {
+      RowReader reader(tensor);
+      reader.rows(1, 2);
+      reader.rows(2, 4);
+      EXPECT_TRUE(storage->windows.empty());
+      reader.rows(4, 6);
+      reader.rows(2, 3);  // begins anew
+    }
+    using Windows = std::vector<std::pair<size_t, size_t>>;
+    EXPECT_EQ(storage->windows, (Windows{{kRowBytes, 3 * kRowBytes}, {2 * kRowBytes, kRowBytes}}));
+  }
 }
 
 TEST(DerivedStorage, IsRealWhereTensorsAreMadeWithoutMemory) {
@@ -137,7 +231,7 @@ TEST(ContentHash, OfTensorsTellsWhatIsReadAndHow) {
 }
 
 TEST(ContentHash, OfADerivedTensorTakesItsDerivationForItsElements) {
-  const auto write = [](const Tensor&, std::byte* to) { std::memset(to, 1, 8); };
+  const auto write = [](const Tensor&, int64_t, std::byte* to) { std::memset(to, 1, 8); };
   const Tensor source = numbers(2), tensor = derived_tensor(source, write, 7);
   EXPECT_EQ(content_hash(tensor), content_hash(derived_tensor(numbers(2), write, 7)));
   EXPECT_NE(content_hash(tensor), content_hash(derived_tensor(numbers(2), write, 8)));
@@ -153,7 +247,7 @@ TEST(ContentHash, OfADerivedTensorTakesItsDerivationForItsElements) {
 
 TEST(DerivedStorage, AnErrorLeavesItUnmade) {
   bool fails = true;
-  const Tensor tensor = derived_tensor(numbers(2), [&](const Tensor&, std::byte* to) {
+  const Tensor tensor = derived_tensor(numbers(2), [&](const Tensor&, int64_t, std::byte* to) {
     if (fails) fail(ErrorCode::kRuntime, "not now");
     std::memset(to, 0, 8);
   });

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -38,6 +39,12 @@ struct LayerForm {
   int form = 0;
 };
 
+// A tensor that a packing reads with a RowReader, and does not want as a whole.
+struct ByRows {
+  ByRows(Tensor weight) : tensor(std::move(weight)) {}  // NOLINT(google-explicit-constructor)
+  Tensor tensor;
+};
+
 // What a packing was made of.
 class PackingKey {
  public:
@@ -48,6 +55,7 @@ class PackingKey {
   void add(double number);
   void add(const kernels::AffineQ8& affine);
   void add(const Tensor& tensor);  // may be undefined
+  void add(const ByRows& rows) { add(rows.tensor); }
   void add(const LayerForm<kernels::ConvNhwcShape>& layer);
   void add(const LayerForm<kernels::Conv3dNhwcShape>& layer);
   void add(const LayerForm<kernels::DwConvShape>& layer);
@@ -60,7 +68,7 @@ class PackingKey {
   // each process that has this build and packs the same.
   uint64_t content() const;
 
-  std::vector<int64_t> words_;  // the first one is the function's address
+  std::vector<int64_t> words_;          // the first one is the function's address
   std::vector<Ref<Storage>> storages_;  // kept, so that their addresses stay their own
   struct Address {
     size_t at;             // in words_

@@ -25,15 +25,37 @@ TEST(PackedWeights, OneWeightInDifferentConvolutions) {
 }
 
 TEST(PackedWeights, OfADerivedTensorLeaveItWithoutMemory) {
-  const Tensor derived = derived_tensor(random_tensor({4}), [](const Tensor& from, std::byte* to) {
-    for (int i = 0; i < 4; ++i) reinterpret_cast<float*>(to)[i] = 3 * from.data_ptr<float>()[i];
-  });
+  const Tensor derived =
+      derived_tensor(random_tensor({4}), [](const Tensor& from, int64_t, std::byte* to) {
+        for (int i = 0; i < 4; ++i) reinterpret_cast<float*>(to)[i] = 3 * from.data_ptr<float>()[i];
+      });
   const auto copy = [](void* to, const Tensor& from) { std::memcpy(to, from.raw_data(), 16); };
   PackedWeights packed;
   const auto made = packed.get(16, +copy, derived), again = packed.get(16, +copy, derived);
   EXPECT_EQ(made, again);
   EXPECT_FALSE(derived.impl()->storage->has_memory());
   EXPECT_EQ(std::memcmp(made.get(), derived.raw_data(), 16), 0);
+}
+
+TEST(PackedWeights, ByRowsOfADerivedTensorLeaveItWithoutMemory) {
+  const Tensor derived =
+      derived_tensor(random_tensor({4, 2}), [](const Tensor& from, int64_t first, std::byte* to) {
+        auto* floats = reinterpret_cast<float*>(to);
+        for (int64_t i = 0; i < from.numel(); ++i) {
+          floats[i] = from.data_ptr<float>()[i] + static_cast<float>(first + i / 2);
+        }
+      });
+  const auto copy = [](void* to, const ByRows& weight) {
+    RowReader reader(weight.tensor);
+    auto* bytes = static_cast<std::byte*>(to);
+    std::memcpy(bytes, reader.rows(0, 3).raw_data(), 24);
+    std::memcpy(bytes + 24, reader.rows(3, 4).raw_data(), 8);
+  };
+  PackedWeights packed;
+  const auto made = packed.get(32, +copy, derived), again = packed.get(32, +copy, derived);
+  EXPECT_EQ(made, again);
+  EXPECT_FALSE(derived.impl()->storage->has_memory());
+  EXPECT_EQ(std::memcmp(made.get(), derived.raw_data(), 32), 0);
 }
 
 TEST(PackedWeights, ViewsOfOneWeight) {

@@ -21,8 +21,8 @@ constexpr int64_t kCopyBytes = int64_t{192} << 10;
 // Windows that are copied at once.
 constexpr int64_t kWindowBytes = int64_t{768} << 10;
 constexpr int64_t kOpsPerTask = int64_t{1} << 19;
-// Columns that are packed at once: a number of panels of every instruction set.
-constexpr int64_t kPackedColumns = 64;
+// Of filters that are asked for at once.
+constexpr int64_t kFilterBytes = int64_t{64} << 10;
 
 struct Range {
   int64_t begin, end;
@@ -228,50 +228,70 @@ size_t Conv3dNhwc::packed_bytes() const {
   return bytes;
 }
 
+int64_t Conv3dNhwc::filter_size() const {
+  const int64_t channels = shape_.transposed ? shape_.out_channels : shape_.in_channels;
+  return channels / shape_.groups * taps() * shape_.width.kernel;
+}
+
 void Conv3dNhwc::pack(const float* weight, float* packed) const {
+  const int64_t filter = filter_size();
+  const auto filters = [&](int64_t first, int64_t) { return weight + first * filter; };
+  pack(filters, packed);
+}
+
+void Conv3dNhwc::pack(FiltersAt filters, float* packed) const {
+  if (winograd_ > 0) {
+    return winograd_f32_pack(planes(), winograd_, filters, packed, shape_.depth.kernel);
+  }
+  if (packs_filters()) return pack_filters(filters, packed);
+  const float* weight = filters(0, shape_.transposed ? shape_.in_channels : shape_.out_channels);
   if (form_ == Form::kFewOutputs) return few_outputs_pack(shape_, weight, packed);
   if (form_ == Form::kDepthwise) return dwconv_nhwc_f32_pack(line_of_filters(), weight, packed);
-  if (winograd_ > 0) {
-    return winograd_f32_pack(planes(), winograd_, weight, packed, shape_.depth.kernel);
-  }
-  for (const Phase& phase : phases_) {
-    const int64_t depth = depth_of(phase);
-    // Some panels at a time where each output is one column, so that the rows stay in a cache.
-    const bool in_parts = groups_ == 1 && pixels_ == 1;
-    for (int64_t first = 0, end; first < shape_.out_channels; first = end) {
-      end = in_parts && shape_.out_channels - first >= 2 * kPackedColumns ? first + kPackedColumns
-                                                                          : shape_.out_channels;
-      pack_outputs(phase, weight, first, end, packed + phase.packed + first * depth);
+  for (const Phase& phase : phases_) pack_phase(phase, weight, packed + phase.packed);
+}
+
+// Is each filter a column of the product, its weights in another order?
+bool Conv3dNhwc::packs_filters() const {
+  return form_ != Form::kFewOutputs && form_ != Form::kDepthwise && pixels_ == 1 &&
+         !shape_.transposed && groups_ == shape_.groups && phases_.size() == 1;
+}
+
+void Conv3dNhwc::pack_filters(FiltersAt filters, float* packed) const {
+  const int64_t outputs = shape_.out_channels, depth = depth_of(phases_[0]);
+  const int64_t window = taps() * shape_.width.kernel, width = tile_shape<float>().width;
+  const int64_t columns = width * panels_at_once(width * depth, ceil_div(outputs, width));
+  const int64_t some = std::max<int64_t>(1, kFilterBytes / (depth * int64_t{sizeof(float)}));
+  for (int64_t first = 0, end; first < outputs; first = end) {
+    // The last ones with those before: a few alone may be packed in another form.
+    end = groups_ == 1 && outputs - first >= 2 * columns ? first + columns : outputs;
+    const Scratch<float> rows((end - first) * depth);  // channels last
+    for (int64_t done = first, next; done < end; done = next) {
+      next = std::min(end, done + some);
+      const float* weight = filters(done, next);
+      for (int64_t o = done; o < next; ++o, weight += depth) {
+        transpose_f32(channels_, window, weight, window, rows.data() + (o - first) * depth,
+                      channels_);
+      }
     }
+    const ConvNhwcShape product =
+        product_shape(1, groups_, depth, groups_ == 1 ? end - first : columns_);
+    conv_nhwc_f32_pack(product, rows.data(), packed + first * depth);
   }
 }
 
-// Those of the outputs [first, end), all of them unless each is one column.
-void Conv3dNhwc::pack_outputs(const Phase& phase, const float* weight, int64_t first, int64_t end,
-                              float* packed) const {
+void Conv3dNhwc::pack_phase(const Phase& phase, const float* weight, float* packed) const {
   const WindowAxis& w = shape_.width;
   const int64_t group_channels = shape_.in_channels / shape_.groups;
   const int64_t group_columns = shape_.out_channels / shape_.groups;
-  const int64_t depth = depth_of(phase), outputs = end - first;
+  const int64_t depth = depth_of(phase), outputs = shape_.out_channels;
   const Scratch<float> rows(outputs * pixels_ * depth);
-  const int64_t columns = outputs == shape_.out_channels ? pixels_ * columns_ : outputs;
-  if (pixels_ == 1 && !shape_.transposed && groups_ == shape_.groups) {
-    // Every weight once, with channels last.
-    const int64_t window = taps() * w.kernel;
-    for (int64_t o = 0; o < outputs; ++o) {
-      transpose_f32(channels_, window, weight + (first + o) * depth, window,
-                    rows.data() + o * depth, channels_);
-    }
-    conv_nhwc_f32_pack(product_shape(1, groups_, depth, columns), rows.data(), packed);
-    return;
-  }
   std::fill_n(rows.data(), outputs * pixels_ * depth, 0.0f);
   // Weights of tap (t, k) for pixel r at run pixel q.
   const auto copy_tap = [&](int64_t r, int64_t k, int64_t q) {
-    for (int64_t o = first; o < end; ++o) {
+    for (int64_t o = 0; o < outputs; ++o) {
       const int64_t group = o / group_columns;
       const int64_t part = group * group_channels % channels_;
-      float* row = rows.data() + (o - first + r * outputs) * depth;
+      float* row = rows.data() + (o + r * outputs) * depth;
       for (int64_t c = 0; c < group_channels; ++c) {
         const int64_t filter =
             shape_.transposed ? (group * group_channels + c) * group_columns + o % group_columns
@@ -295,7 +315,7 @@ void Conv3dNhwc::pack_outputs(const Phase& phase, const float* weight, int64_t f
       }
     }
   }
-  conv_nhwc_f32_pack(product_shape(1, groups_, depth, columns), rows.data(), packed);
+  conv_nhwc_f32_pack(product_shape(1, groups_, depth, pixels_ * columns_), rows.data(), packed);
 }
 
 double Conv3dNhwc::flops() const {

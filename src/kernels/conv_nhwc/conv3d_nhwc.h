@@ -41,6 +41,7 @@ class Conv3dNhwc {
   // weight: [out_channels, in_channels / groups, kernel...] as in PyTorch, of a transposed one
   // [in_channels, out_channels / groups, kernel...]; `packed` is 64-byte aligned.
   void pack(const float* weight, float* packed) const;
+  void pack(FiltersAt filters, float* packed) const;
 
   // Runs on the threads of base/thread_pool. The strides are those between pixels; the output
   // overlaps no input but a residual that is the output itself.
@@ -65,8 +66,10 @@ class Conv3dNhwc {
   };
 
   void add_phase(int64_t first_out, int64_t out_step);
-  void pack_outputs(const Phase& phase, const float* weight, int64_t first, int64_t end,
-                    float* packed) const;
+  bool packs_filters() const;
+  void pack_filters(FiltersAt filters, float* packed) const;
+  void pack_phase(const Phase& phase, const float* weight, float* packed) const;
+  int64_t filter_size() const;
   int64_t taps() const { return shape_.depth.kernel * shape_.height.kernel; }
   int64_t depth_of(const Phase& phase) const { return taps() * phase.run_pixels * channels_; }
   ConvNhwcShape planes() const;

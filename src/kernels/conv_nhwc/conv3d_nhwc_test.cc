@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -56,6 +58,29 @@ void for_each_tap(const Conv3dNhwcShape& s, const Body& body) {
   });
 }
 
+// Asks for filters once and in their order, and packs them the same.
+void expect_packed_by_pieces(const Conv3dNhwc& conv, const Conv3dNhwcShape& s,
+                             const std::vector<float>& weight, const float* packed) {
+  const int64_t all = s.transposed ? s.in_channels : s.out_channels;
+  const int64_t filter = std::ssize(weight) / all;
+  int64_t done = 0;
+  std::vector<float> some;
+  const auto filters = [&](int64_t first, int64_t end) {
+    EXPECT_EQ(first, done);
+    EXPECT_LE(end, all);
+    done = end;
+    some.assign(weight.begin() + first * filter, weight.begin() + end * filter);
+    return some.data();
+  };
+  std::vector<float> memory(conv.packed_bytes() / sizeof(float) + 16);
+  void* to = memory.data();
+  size_t space = memory.size() * sizeof(float);
+  std::align(64, conv.packed_bytes(), to, space);
+  conv.pack(filters, static_cast<float*>(to));
+  EXPECT_EQ(done, all);
+  EXPECT_EQ(std::memcmp(to, packed, conv.packed_bytes()), 0);
+}
+
 struct Options {
   int64_t input_gap = 0, output_gap = 0;  // channels of the wider volume
   bool residual = false, residual_last = false;
@@ -100,6 +125,7 @@ void check(const Conv3dNhwcShape& s, const Options& options = {}) {
     size_t space = memory.size() * sizeof(float);
     std::align(64, conv.packed_bytes(), packed, space);
     conv.pack(weight.data(), static_cast<float*>(packed));
+    expect_packed_by_pieces(conv, s, weight, static_cast<const float*>(packed));
     const EpilogueF32 epilogue{.bias = bias.data(),
                                .residual = options.residual ? residual.data() : nullptr,
                                .residual_stride = s.out_channels,

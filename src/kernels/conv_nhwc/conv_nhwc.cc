@@ -238,13 +238,9 @@ int64_t packed_size(const ConvNhwcShape& shape) {
   return merged.groups * columns * runs.depth();
 }
 
-// Weights that are read before it is said that they were.
-constexpr int64_t kPackedAtOnce = int64_t{1} << 19;
-
-// The weights begin at `first_weight` of those that `read` is told of.
-template <typename T>
-void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> packed,
-               const WeightsRead* read, int64_t first_weight) {
+// `filters(first, end)` gives weights as FiltersAt does.
+template <typename T, typename Filters>
+void pack_part(const ConvNhwcShape& shape, const Filters& filters, PackingTarget<T> packed) {
   const ConvNhwcShape merged = merge_groups(shape);
   const TileShape tile = tile_shape<T>();
   const ConvRuns runs(merged, shape.in_channels, tile);
@@ -253,22 +249,23 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
   const int64_t group_columns = shape.out_channels / shape.groups;
   const int64_t panels = ceil_div(runs.columns, tile.width);
   const int64_t grain = ceil_div(1 << 16, std::max<int64_t>(1, runs.depth() * tile.width));
-  const int64_t all = merged.groups * panels, panel = tile.width * group_channels * taps;
-  const int64_t at_once =
-      read ? std::max<int64_t>(1, kPackedAtOnce / std::max<int64_t>(1, panel)) : all;
-  const auto pack_panels = [&](int64_t begin, int64_t end) {
+  const int64_t all = merged.groups * panels, filter = group_channels * taps;
+  const auto filters_before = [&](int64_t i) {
+    return i / panels * runs.columns + i % panels * tile.width;
+  };
+  // Of panels [begin, end), their filters from `first_filter` on.
+  const auto pack_panels = [&](int64_t begin, int64_t end, const T* weight, int64_t first_filter) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t group = i / panels, first = i % panels * tile.width;
       const int64_t last = std::min(runs.columns, first + tile.width);
       const int64_t width = tile.panel_width(last - first);
-      const T* from = weight + group * runs.columns * group_channels * taps;
+      const T* from = weight + (filters_before(i) - first_filter) * filter;  // of column `first`
       const auto fill = [&](T* to) {
         if constexpr (selection::kIsWhole && std::is_same_v<T, float>) {
           // A matrix of rows as wide as a panel.
           if (taps == 1 && merged.groups == shape.groups && last - first == width &&
               runs.depth() == runs.channels) {
-            return transpose_f32(width, runs.channels, from + first * runs.channels, runs.channels,
-                                 to, width);
+            return transpose_f32(width, runs.channels, from, runs.channels, to, width);
           }
         }
         std::fill_n(to, runs.depth() * width, T{});
@@ -280,7 +277,7 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
             const int64_t k = tap * runs.packed_channels + channel;
             for (int64_t j = begin_column; j < end_column; ++j) {
               to[tile.panel_index(k, j - first, width)] =
-                  from[(j * group_channels + channel % group_channels) * taps + tap];
+                  from[(j - first) * filter + channel % group_channels * taps + tap];
             }
           }
         }
@@ -289,22 +286,13 @@ void pack_part(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> pac
                   width, fill);
     }
   };
-  if constexpr (!selection::kIsWhole) return parallel_for(all, grain, pack_panels);
-  const auto weights_before = [&](int64_t i) {
-    const int64_t rows = i / panels * runs.columns + i % panels * tile.width;
-    return first_weight + rows * group_channels * taps;
-  };
-  const auto packed_before = [&](int64_t i) {
-    const int64_t columns =
-        i / panels * tile.packed_columns(runs.columns) + i % panels * tile.width;
-    return columns * runs.depth();
-  };
+  const int64_t at_once = panels_at_once(tile.width * filter, all);
   for (int64_t done = 0; done < all; done += at_once) {
-    const int64_t next = std::min(all, done + at_once);
-    if (all > at_once) packed.take(packed_before(done), packed_before(next) - packed_before(done));
-    parallel_for(next - done, grain,
-                 [&](int64_t begin, int64_t end) { pack_panels(done + begin, done + end); });
-    if (next < all) (*read)(weights_before(done), weights_before(next));
+    const int64_t next = std::min(all, done + at_once), first = filters_before(done);
+    const T* weight = filters(first, next < all ? filters_before(next) : shape.out_channels);
+    parallel_for(next - done, grain, [&](int64_t begin, int64_t end) {
+      pack_panels(done + begin, done + end, weight, first);
+    });
   }
 }
 
@@ -382,6 +370,10 @@ Parts parts_of(const ConvNhwcShape& shape) {
   return parts;
 }
 
+int64_t filter_size(const ConvNhwcShape& shape) {
+  return shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
+}
+
 template <typename T>
 size_t packed_count(const ConvNhwcShape& shape) {
   int64_t size = 0;
@@ -389,13 +381,13 @@ size_t packed_count(const ConvNhwcShape& shape) {
   return static_cast<size_t>(size);
 }
 
-template <typename T>
-void pack(const ConvNhwcShape& shape, const T* weight, PackingTarget<T> packed,
-          const WeightsRead* read) {
-  const int64_t filter =
-      shape.in_channels / shape.groups * shape.window.kernel_h * shape.window.kernel_w;
+template <typename T, typename Filters>
+void pack(const ConvNhwcShape& shape, const Filters& filters, PackingTarget<T> packed) {
   for (const Part& part : parts_of(shape)) {
-    pack_part(part.shape, weight + part.out * filter, packed, read, part.out * filter);
+    const auto its_filters = [&](int64_t first, int64_t end) {
+      return filters(part.out + first, part.out + end);
+    };
+    pack_part<T>(part.shape, its_filters, packed);
     packed.move(packed_size<T>(part.shape));
   }
 }
@@ -471,12 +463,14 @@ size_t winograd_packed_bytes(const ConvNhwcShape& shape, int tile) {
   return static_cast<size_t>(shape.groups) * winograd_f32_packed_bytes(winograd_group(shape), tile);
 }
 
-void winograd_pack(const ConvNhwcShape& shape, int tile, const float* weight, void* packed) {
+void winograd_pack(const ConvNhwcShape& shape, int tile, FiltersAt filters, void* packed) {
   const ConvNhwcShape one = winograd_group(shape);
   auto* to = static_cast<std::byte*>(packed);
   for (int64_t i = 0; i < shape.groups; ++i) {
-    winograd_f32_pack(one, tile, weight, to);
-    weight += one.out_channels * one.in_channels * kWinogradTiles[tile].taps();
+    const auto its_filters = [&](int64_t first, int64_t end) {
+      return filters(i * one.out_channels + first, i * one.out_channels + end);
+    };
+    winograd_f32_pack(one, tile, its_filters, to);
     to += winograd_f32_packed_bytes(one, tile);
   }
 }
@@ -550,22 +544,27 @@ size_t conv_nhwc_f16_packed_bytes(const ConvNhwcShape& shape) {
   return packed_count<Float16>(shape) * sizeof(Float16);
 }
 
-void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed,
-                        const WeightsRead* read) {
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, FiltersAt filters, void* packed) {
   const int form = conv_nhwc_f32_form(shape);
+  auto* const to = static_cast<float*>(packed);
   if (has_few_outputs(form)) {
-    return few_outputs_pack(flat_volume(shape), weight, static_cast<float*>(packed));
+    return few_outputs_pack(flat_volume(shape), filters(0, shape.out_channels), to);
   }
-  if (is_strassen(form)) return strassen_f32_pack(shape, weight, static_cast<float*>(packed));
-  if (form != 0) return winograd_pack(shape, form, weight, packed);
-  pack(shape, weight, PackingTarget<float>(packed, conv_nhwc_f32_weights(shape)), read);
+  if (is_strassen(form)) return strassen_f32_pack(shape, filters(0, shape.out_channels), to);
+  if (form != 0) return winograd_pack(shape, form, filters, packed);
+  pack(shape, filters, PackingTarget<float>(packed, conv_nhwc_f32_weights(shape)));
+}
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
+  const int64_t filter = filter_size(shape);
+  const auto filters = [&](int64_t first, int64_t) { return weight + first * filter; };
+  conv_nhwc_f32_pack(shape, filters, packed);
 }
 void conv_nhwc_f16_pack(const ConvNhwcShape& shape, const float* weight, void* packed) {
-  const int64_t count = shape.out_channels * (shape.in_channels / shape.groups) *
-                        shape.window.kernel_h * shape.window.kernel_w;
+  const int64_t filter = filter_size(shape), count = shape.out_channels * filter;
   const Scratch<Float16> rounded(count);
   to_float16(weight, rounded.data(), count);
-  pack<Float16>(shape, rounded.data(), PackingTarget<Float16>(packed), nullptr);
+  const auto filters = [&](int64_t first, int64_t) { return rounded.data() + first * filter; };
+  pack(shape, filters, PackingTarget<Float16>(packed));
 }
 
 void conv_nhwc_f32(const ConvNhwcShape& shape, const float* input, int64_t input_stride,

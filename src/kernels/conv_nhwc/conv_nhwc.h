@@ -44,11 +44,12 @@ constexpr int kVectorsOfPixels = -1, kStrassen = -2;
 int conv_nhwc_f32_form(const ConvNhwcShape& shape);
 
 // weight: [out_channels, in_channels / groups, kernel_h, kernel_w] as in PyTorch, 64-byte aligned
-// target. `read`, which may be null, is told of floats that are not read again, unless it is all of
-// them at the end.
-using WeightsRead = FunctionRef<void(int64_t first, int64_t last)>;
-void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed,
-                        const WeightsRead* read = nullptr);
+// target.
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, const float* weight, void* packed);
+// Gives [first, end) of the first dimension of a weight, which stay until the next call. All are
+// asked for once and in their order, all at once if need be.
+using FiltersAt = FunctionRef<const float*(int64_t first, int64_t end)>;
+void conv_nhwc_f32_pack(const ConvNhwcShape& shape, FiltersAt filters, void* packed);
 
 // Runs on the threads of base/thread_pool. The strides are those between pixels; the output
 // overlaps no input but a residual that is the output itself.

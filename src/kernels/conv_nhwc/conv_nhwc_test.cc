@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "base/without_pool.h"
 #include "kernels/conv_nhwc/conv_deep.h"
 #include "kernels/conv_nhwc/conv_nhwc_testing.h"
 #include "kernels/conv_nhwc/conv_runs.h"
@@ -395,26 +396,40 @@ TEST(ConvNhwc, EpiloguesOfAllWays) {
   });
 }
 
-TEST(ConvNhwc, TellsWhatOfLargeWeightsWasRead) {
+TEST(ConvNhwc, AsksForFiltersOnceAndInTheirOrder) {
+  const WithoutPool one_thread;  // more threads ask for more at once
   const Window2dShape window = make_window(1, 4, 1, 1);
+  const Window2dShape square = make_window(14, 14, 3, 3, 1, 1),
+                      dilated = make_window(9, 9, 3, 3, 1, 2, 2);
   for (const ConvNhwcShape& s :
        {ConvNhwcShape{.in_channels = 1500, .out_channels = 1001, .window = window},
-        ConvNhwcShape{.in_channels = 1536, .out_channels = 2048, .groups = 2, .window = window}}) {
-    const int64_t count = s.in_channels / s.groups * s.out_channels;
-    std::vector<float> weight(static_cast<size_t>(count));
+        ConvNhwcShape{.in_channels = 1536, .out_channels = 2048, .groups = 2, .window = window},
+        ConvNhwcShape{.in_channels = 256, .out_channels = 200, .window = square},
+        ConvNhwcShape{.in_channels = 256, .out_channels = 200, .groups = 2, .window = square},
+        ConvNhwcShape{.in_channels = 30, .out_channels = 45, .groups = 5, .window = dilated},
+        ConvNhwcShape{.in_channels = 256, .out_channels = 200, .window = dilated}}) {
+    const int64_t taps = s.window.kernel_h * s.window.kernel_w;
+    const auto filter = static_cast<size_t>(s.in_channels / s.groups * taps);
+    std::vector<float> weight(filter * static_cast<size_t>(s.out_channels));
     for (size_t i = 0; i < weight.size(); ++i) weight[i] = static_cast<float>(i);
     const Packed all(conv_nhwc_f32_packed_bytes(s)), pieces(conv_nhwc_f32_packed_bytes(s));
     conv_nhwc_f32_pack(s, weight.data(), all.data());
-    int64_t done = 0;
-    const auto take_away = [&](int64_t first, int64_t last) {
+    int64_t done = 0, times = 0;
+    std::vector<float> some;
+    const auto filters = [&](int64_t first, int64_t end) {
       EXPECT_EQ(first, done);
-      std::fill(weight.begin() + first, weight.begin() + last, 0.0f);
-      done = last;
+      EXPECT_LE(end, s.out_channels);
+      done = end;
+      ++times;
+      some.assign(weight.begin() + first * static_cast<int64_t>(filter),
+                  weight.begin() + end * static_cast<int64_t>(filter));
+      return some.data();
     };
-    const WeightsRead read = take_away;
-    conv_nhwc_f32_pack(s, weight.data(), pieces.data(), &read);
-    EXPECT_GT(done, count / 2);
-    EXPECT_LT(done, count);
+    conv_nhwc_f32_pack(s, filters, pieces.data());
+    EXPECT_EQ(done, s.out_channels);
+    if (weight.size() > size_t{1} << 18) {
+      EXPECT_GT(times, 1);
+    }
     EXPECT_EQ(std::memcmp(all.data(), pieces.data(), conv_nhwc_f32_packed_bytes(s)), 0);
   }
 }

@@ -81,6 +81,7 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <optional>
 
+#include "base/pages.h"
 #include "base/thread_pool.h"
 #include "kernels/gemm/gemm_nhwc.h"
 #include "kernels/layout/transpose.h"
@@ -305,6 +306,7 @@ size_t strassen_f32_packed_bytes(const ConvNhwcShape& shape) {
 
 void strassen_f32_pack(const ConvNhwcShape& shape, const float* weight, float* packed) {
   const Cut cut(shape);
+  take_pages(packed, strassen_f32_packed_bytes(shape));
   const int64_t width = cut.tile.width, depth = cut.depth;
   const auto transpose_panel = [&](int64_t column, int64_t columns, int64_t to_width, float* to) {
     if (columns < to_width) std::fill_n(to, to_width * depth, 0.0f);

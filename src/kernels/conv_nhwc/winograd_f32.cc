@@ -423,7 +423,7 @@ size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int number, int64_t
 }
 
 // [panel, weights, depth_kernel, in_channels, columns of the panel]
-void winograd_f32_pack(const ConvNhwcShape& shape, int number, const float* weight, void* packed,
+void winograd_f32_pack(const ConvNhwcShape& shape, int number, FiltersAt filters, void* packed,
                        int64_t depth_kernel) {
   const PackingTarget<float> target(packed, shape.weights);
   const TileShape tile = tile_shape<float>();
@@ -431,21 +431,29 @@ void winograd_f32_pack(const ConvNhwcShape& shape, int number, const float* weig
   const WinogradWeights weights(winograd);
   const int64_t points = winograd.weights(), taps = winograd.taps();
   const int64_t channels = shape.in_channels, depth = depth_kernel * channels;
-  parallel_for(ceil_div(shape.out_channels, tile.width), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t column = panel * tile.width;
-      const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
-      const int64_t width = tile.panel_width(columns);
-      target.pack(column * points * depth, points * depth, width, [&](float* to) {
-        if (columns < width) std::fill_n(to, points * depth * width, 0.0f);
-        for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
-          const int64_t row = i % depth_kernel * channels + i / depth_kernel;
-          weights.transform(weight + (column * depth + i) * taps, depth * taps, columns,
-                            to + row * width, depth * width);
-        }
-      });
-    }
-  });
+  const auto pack_panel = [&](int64_t column, const float* weight) {
+    const int64_t columns = std::min<int64_t>(tile.width, shape.out_channels - column);
+    const int64_t width = tile.panel_width(columns);
+    target.pack(column * points * depth, points * depth, width, [&](float* to) {
+      if (columns < width) std::fill_n(to, points * depth * width, 0.0f);
+      for (int64_t i = 0; i < depth; ++i) {  // [channels, depth_kernel]
+        const int64_t row = i % depth_kernel * channels + i / depth_kernel;
+        weights.transform(weight + i * taps, depth * taps, columns, to + row * width,
+                          depth * width);
+      }
+    });
+  };
+  const int64_t panels = ceil_div(shape.out_channels, tile.width);
+  const int64_t at_once = panels_at_once(tile.width * depth * taps, panels);
+  for (int64_t done = 0; done < panels; done += at_once) {
+    const int64_t first = done * tile.width, next = std::min(panels, done + at_once);
+    const float* weight = filters(first, std::min(shape.out_channels, next * tile.width));
+    parallel_for(next - done, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = begin; panel < end; ++panel) {
+        pack_panel(first + panel * tile.width, weight + panel * tile.width * depth * taps);
+      }
+    });
+  }
 }
 
 void winograd_f32(const ConvNhwcShape& shape, int number, const float* input, int64_t input_stride,

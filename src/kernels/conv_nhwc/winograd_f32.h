@@ -82,7 +82,7 @@ int winograd_tile(const ConvNhwcShape& shape, const WinogradDepth& depth = {},
 // kFloat16 the packed ones are Float16. Of a volume, shape.batch is 1, and a filter of the weight
 // has depth.kernel planes.
 size_t winograd_f32_packed_bytes(const ConvNhwcShape& shape, int tile, int64_t depth_kernel = 1);
-void winograd_f32_pack(const ConvNhwcShape& shape, int tile, const float* weight, void* packed,
+void winograd_f32_pack(const ConvNhwcShape& shape, int tile, FiltersAt filters, void* packed,
                        int64_t depth_kernel = 1);
 void winograd_f32(const ConvNhwcShape& shape, int tile, const float* input, int64_t input_stride,
                   const void* packed, const EpilogueF32& epilogue, float* output,

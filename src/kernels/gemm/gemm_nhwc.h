@@ -123,6 +123,10 @@ class Panels {
 void widen_panels(Panels<float> from, int64_t count, float* to);
 void round_panels(const float* from, int64_t count, Float16* to);
 
+// How many panels, of so many weights each, are packed at once: what those are read from stays in
+// a cache of each thread.
+int64_t panels_at_once(int64_t panel_weights, int64_t panels);
+
 // Where panels are packed to, as Panels::of() reads them.
 template <typename T>
 class PackingTarget {
@@ -130,14 +134,14 @@ class PackingTarget {
   explicit PackingTarget(void* packed, WeightFormat format = WeightFormat::kFloat32)
       : packed_(static_cast<std::byte*>(packed)), format_(format) {}
   void move(int64_t count) { packed_ += bytes(count); }
-  // Takes the memory of `count` elements from element `first` on at once (base/pages.h).
-  void take(int64_t first, int64_t count) const {
-    take_pages(packed_ + bytes(first), static_cast<size_t>(bytes(count)));
-  }
   // fill(to) writes the `rows` of a panel that begins at element `first`.
   template <typename Fill>
   void pack(int64_t first, int64_t rows, int64_t width, const Fill& fill) const {
     std::byte* const to = packed_ + bytes(first);
+    if constexpr (selection::kIsWhole) {
+      const auto nbytes = static_cast<size_t>(bytes(rows * width));
+      if (nbytes >= kTakenAtOnce) take_pages(to, nbytes);
+    }
     if constexpr (selection::kHasFloat16 && std::is_same_v<T, float>) {
       if (format_ != WeightFormat::kFloat32) {
         const Scratch<float> floats(rows * width);
@@ -152,6 +156,9 @@ class PackingTarget {
   }
 
  private:
+  // Pages of smaller panels are found as they are written.
+  static constexpr size_t kTakenAtOnce = size_t{16} << 10;
+
   int64_t bytes(int64_t count) const {
     const bool is_rounded = selection::kHasFloat16 && format_ != WeightFormat::kFloat32;
     return count * static_cast<int64_t>(is_rounded ? sizeof(Float16) : sizeof(T));

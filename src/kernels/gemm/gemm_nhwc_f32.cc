@@ -422,6 +422,14 @@ HWY_EXPORT(multiply_strip_here);
 
 bool has_half_panels() { return HWY_DYNAMIC_DISPATCH(has_half_panels_here)(); }
 
+int64_t panels_at_once(int64_t panel_weights, int64_t panels) {
+  // Small builds read whole weights.
+  constexpr int64_t kWeights = int64_t{1} << 17;
+  if (!selection::kIsWhole) return panels;
+  const int64_t cached = kWeights * num_threads() / std::max<int64_t>(1, panel_weights);
+  return std::clamp<int64_t>(cached, 1, std::max<int64_t>(1, panels));
+}
+
 void widen_panels(Panels<float> from, int64_t count, float* to) {
   HWY_DYNAMIC_DISPATCH(widen_here)(from.half(), count, to);
 }

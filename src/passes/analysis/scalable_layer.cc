@@ -29,22 +29,20 @@ void scale_row(const T* from, int64_t count, double factor, T* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(from[i] * factor);
 }
 
-// Writes weight * scale along the output channels, in double, as a contiguous tensor.
+// Writes the rows of a weight from `first` on, times scale along the output channels, in double.
+// Those are the columns of a transposed convolution, which has `group_rows` in a group.
 template <typename T>
-void scale_weight(const Tensor& weight, int64_t channel_dim, int64_t groups,
-                  const std::vector<double>& scale, std::byte* to) {
-  const Tensor dense = weight.contiguous();
+void scale_rows(const Tensor& rows, int64_t first, bool transposed, int64_t group_rows,
+                const std::vector<double>& scale, std::byte* to) {
+  const Tensor dense = rows.contiguous();
   const T* from = dense.data_ptr<T>();
   T* scaled = reinterpret_cast<T*>(to);
-  const int64_t outer = channel_dim == 0 ? 1 : dense.size(0);
-  const int64_t channels = dense.size(channel_dim);
-  const int64_t inner = dense.numel() / (outer * channels);
-  const int64_t outer_per_group = outer / groups;
-  for (int64_t o = 0; o < outer; ++o) {
-    const int64_t group = channel_dim == 0 ? 0 : o / outer_per_group;
-    for (int64_t c = 0; c < channels; ++c) {
-      const double factor = scale[static_cast<size_t>(group * channels + c)];
-      scale_row(from, inner, factor, scaled);
+  const int64_t columns = transposed ? dense.size(1) : 1;
+  const int64_t inner = dense.numel() / (dense.size(0) * columns);
+  for (int64_t row = first; row < first + dense.size(0); ++row) {
+    const int64_t channel = transposed ? row / group_rows * columns : row;
+    for (int64_t c = 0; c < columns; ++c) {
+      scale_row(from, inner, scale[static_cast<size_t>(channel + c)], scaled);
       from += inner;
       scaled += inner;
     }
@@ -56,9 +54,9 @@ template <typename T>
 Tensor scaled_weight(const ScalableLayer& layer, const std::vector<double>& scale, uint64_t id) {
   return derived_tensor(
       layer.weight,
-      [channel_dim = layer.channel_dim, groups = layer.groups, scale](const Tensor& weight,
-                                                                      std::byte* to) {
-        scale_weight<T>(weight, channel_dim, groups, scale, to);
+      [transposed = layer.channel_dim == 1, group_rows = layer.weight.size(0) / layer.groups,
+       scale](const Tensor& rows, int64_t first, std::byte* to) {
+        scale_rows<T>(rows, first, transposed, group_rows, scale, to);
       },
       id);
 }

@@ -23,20 +23,10 @@ using kernels::ConvNhwcShape;
 using kernels::DwConvShape;
 
 void fill_conv(void* to, const DType& dtype, const LayerForm<ConvNhwcShape>& layer,
-               const Tensor& weight) {
-  const Tensor dense = weight.to(DType::kFloat32).contiguous();
-  const float* data = dense.data_ptr<float>();
-  if (is_float16(dtype)) return kernels::conv_nhwc_f16_pack(layer.shape, data, to);
-  if (!selection::kIsWhole || weight.dtype() != DType::kFloat32) {
-    return kernels::conv_nhwc_f32_pack(layer.shape, data, to, nullptr);
-  }
-  // Large weights go back to the file while the rest is packed.
-  const auto give_back = [&](int64_t first, int64_t last) {
-    const auto bytes = [](int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); };
-    dense.impl()->storage->give_back(bytes(dense.storage_offset() + first), bytes(last - first));
-  };
-  const kernels::WeightsRead read = give_back;
-  kernels::conv_nhwc_f32_pack(layer.shape, data, to, &read);
+               const ByRows& weight) {
+  FilterReader filters(weight);
+  if (!is_float16(dtype)) return kernels::conv_nhwc_f32_pack(layer.shape, filters, to);
+  kernels::conv_nhwc_f16_pack(layer.shape, filters(0, layer.shape.out_channels), to);
 }
 
 void fill_depthwise(void* to, const DType& dtype, const LayerForm<DwConvShape>& layer,

@@ -7,6 +7,20 @@
 
 namespace torchlet::cpu {
 
+// Filters of a weight as floats, as kernels ask for them (kernels::FiltersAt).
+class FilterReader {
+ public:
+  explicit FilterReader(const ByRows& weight) : reader_(weight.tensor) {}
+  const float* operator()(int64_t first, int64_t end) {
+    filters_ = reader_.rows(first, end).to(DType::kFloat32).contiguous();
+    return filters_.data_ptr<float>();
+  }
+
+ private:
+  RowReader reader_;
+  Tensor filters_;
+};
+
 double conv_flops(const kernels::ConvNhwcShape& shape);
 double conv_flops(const kernels::DwConvShape& shape);
 

@@ -46,9 +46,9 @@ class Conv3dStep : public EpilogueStep {
   const float* packed_;
 };
 
-void fill_conv3d(void* to, const LayerForm<Conv3dNhwcShape>& layer, const Tensor& weight) {
-  const Tensor dense = weight.contiguous();
-  Conv3dNhwc(layer.shape).pack(dense.data_ptr<float>(), static_cast<float*>(to));
+void fill_conv3d(void* to, const LayerForm<Conv3dNhwcShape>& layer, const ByRows& weight) {
+  FilterReader filters(weight);
+  Conv3dNhwc(layer.shape).pack(filters, static_cast<float*>(to));
 }
 
 // One dimension of the window; adds the zeros in front.
