@@ -131,10 +131,9 @@ Indexed index_elements(const Tensor& self, const Tensor& positions) {
   plan.index_shape = positions.sizes();
   plan.offsets.resize(static_cast<size_t>(positions.numel()));
   add_offsets(positions.contiguous(), self.numel(), 1, 0, true, "index", plan.offsets);
+  if (self.is_contiguous()) return plan;
   const StridedOffsets offset(self.sizes(), self.strides());
-  for (size_t k = 0; !self.is_contiguous() && k < plan.offsets.size(); ++k) {
-    plan.offsets[k] = offset(plan.offsets[k]);
-  }
+  for (int64_t& element : plan.offsets) element = offset(element);
   return plan;
 }
 
