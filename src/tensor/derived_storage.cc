@@ -1,5 +1,6 @@
 #include "tensor/derived_storage.h"
 
+#include <algorithm>
 #include <bit>
 #include <span>
 #include <utility>
@@ -166,28 +167,38 @@ RowReader::RowReader(const Tensor& tensor) : derived_(derived_by_rows(tensor)) {
 }
 
 RowReader::~RowReader() {
-  if (selection::kIsWhole && !derived_) give_back_until(read_);
+  if (selection::kIsWhole && !derived_) {
+    tensor_.is_contiguous() ? give_back_until(read_) : torchlet::give_back(tensor_);
+  }
   PassingScope::put_back(block_);
 }
 
+size_t RowReader::row_bytes() const {
+  const int64_t rows = std::max<int64_t>(1, tensor_.size(0));
+  return static_cast<size_t>(tensor_.numel() / rows) * element_size(tensor_.dtype());
+}
+
 void RowReader::give_back_until(int64_t row) {
-  torchlet::give_back(rows_of(tensor_, given_back_, row));
+  if (!has_elements(tensor_)) return;
+  const TensorImpl& impl = *tensor_.impl();
+  const size_t begin = static_cast<size_t>(impl.storage_offset) * element_size(impl.dtype);
+  impl.storage->give_back(begin + static_cast<size_t>(given_back_) * row_bytes(),
+                          static_cast<size_t>(row - given_back_) * row_bytes());
   given_back_ = row;
 }
 
 Tensor RowReader::rows(int64_t first, int64_t end) {
   if constexpr (!selection::kIsWhole) return rows_of(tensor_, first, end);
-  const auto row_bytes =
-      static_cast<size_t>(tensor_.numel() / tensor_.size(0)) * element_size(tensor_.dtype());
   if (!derived_) {
     if (read_ != first) given_back_ = first;
     // Seldom: it asks the system about pages.
     constexpr size_t kAtOnce = size_t{2} << 20;
-    if (static_cast<size_t>(first - given_back_) * row_bytes >= kAtOnce) give_back_until(first);
+    const size_t read_bytes = static_cast<size_t>(first - given_back_) * row_bytes();
+    if (read_bytes >= kAtOnce && tensor_.is_contiguous()) give_back_until(first);
     read_ = end;
     return rows_of(tensor_, first, end);
   }
-  const size_t nbytes = static_cast<size_t>(end - first) * row_bytes;
+  const size_t nbytes = static_cast<size_t>(end - first) * row_bytes();
   if (nbytes > block_.nbytes) {
     PassingScope::put_back(std::exchange(block_, {}));
     block_ = PassingScope::take(nbytes);

@@ -88,7 +88,8 @@ class RowReader {
   Tensor rows(int64_t first, int64_t end);
 
  private:
-  void give_back_until(int64_t row);
+  size_t row_bytes() const;
+  void give_back_until(int64_t row);  // of a contiguous tensor
 
   Tensor tensor_;                // whose rows are there, or
   Ref<DerivedStorage> derived_;  // what makes them of those of its source

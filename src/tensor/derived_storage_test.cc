@@ -170,6 +170,11 @@ TEST(RowReader, ReadsAsAWholeWhatHasOtherRows) {
   EXPECT_EQ(made, 2 * kRows);
 }
 
+TEST(RowReader, OfNoRows) {
+  RowReader reader(zeros(std::vector<int64_t>{0, 3}, DType::kFloat32));
+  EXPECT_EQ(reader.rows(0, 0).numel(), 0);
+}
+
 // Tells what of its memory was given back.
 class Told : public Storage {
  public:
@@ -198,6 +203,17 @@ TEST(RowReader, GivesBackTheRowsThatWereRead) {
     using Windows = std::vector<std::pair<size_t, size_t>>;
     EXPECT_EQ(storage->windows, (Windows{{kRowBytes, 3 * kRowBytes}, {2 * kRowBytes, kRowBytes}}));
   }
+  // Columns have no windows of their own.
+  storage->windows.clear();
+  {
+    RowReader reader(
+        make_tensor(storage, DType::kFloat32, IntArray{kFloats, 8}, IntArray{1, kFloats}, 0));
+    reader.rows(0, kFloats - 1);
+    reader.rows(kFloats - 1, kFloats);
+    EXPECT_TRUE(storage->windows.empty());
+  }
+  ASSERT_EQ(storage->windows.size(), 1U);
+  EXPECT_EQ(storage->windows[0], std::pair(size_t{0}, 8 * kRowBytes));
 }
 
 TEST(DerivedStorage, IsRealWhereTensorsAreMadeWithoutMemory) {

@@ -68,7 +68,7 @@ class PackingKey {
   // each process that has this build and packs the same.
   uint64_t content() const;
 
-  std::vector<int64_t> words_;          // the first one is the function's address
+  std::vector<int64_t> words_;  // the first one is the function's address
   std::vector<Ref<Storage>> storages_;  // kept, so that their addresses stay their own
   struct Address {
     size_t at;             // in words_
