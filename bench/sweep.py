@@ -142,20 +142,10 @@ def measure(options, base: str, record: dict) -> None:
     """Times the forms of a checked model that do not fail."""
     forms = [form for form in ("traced", "scripted") if form in record and "fails" not in record[form]]
     folder, model = os.path.split(base)
-    os.environ["TORCHLET"] = options.torchlet
     workers = {}
     try:
-        for variant in REFERENCES:
-            worker = Worker(TORCH_PYTHON, "pytorch", folder, model, "traced", variant, 1)
-            try:
-                worker.start(1)
-                workers[variant] = worker
-            except RuntimeError as error:
-                worker.end()
-                record.setdefault("pytorch_fails", {})[variant] = str(error)
-        for form in forms:
-            workers[form] = Worker(TORCH_PYTHON, "torchlet", folder, model, form, "cpu", 1)
-            workers[form].start(1)
+        with time_limit(options.timeout):
+            start_workers(options, folder, model, forms, record, workers)
         with locked(options.lock), time_limit(options.timeout):
             for form in forms:
                 measure_start(options, f"{base}.{form}.pt", f"{base}.input.npy", record[form])
@@ -163,6 +153,21 @@ def measure(options, base: str, record: dict) -> None:
     finally:
         for worker in workers.values():
             worker.end()
+
+
+def start_workers(options, folder: str, model: str, forms: list, record: dict, workers: dict) -> None:
+    """Adds what started to `workers`, which the caller ends whatever happens."""
+    os.environ["TORCHLET"] = options.torchlet
+    for variant in REFERENCES:
+        workers[variant] = Worker(TORCH_PYTHON, "pytorch", folder, model, "traced", variant, 1)
+        try:
+            workers[variant].start(1)
+        except RuntimeError as error:
+            workers.pop(variant).end()
+            record.setdefault("pytorch_fails", {})[variant] = str(error)
+    for form in forms:
+        workers[form] = Worker(TORCH_PYTHON, "torchlet", folder, model, form, "cpu", 1)
+        workers[form].start(1)
 
 
 def measure_start(options, file: str, inputs: str, found: dict) -> None:
